@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -80,7 +80,7 @@ def _is_unset(name: str) -> bool:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _session_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _session_environment(tmp_path_factory):
     """Forget the user's settings, and give what several tests share a cache folder of its own."""
     with (
         pytest.MonkeyPatch.context() as patch,
@@ -103,12 +103,12 @@ def _session_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 
 
 @pytest.fixture(scope="session")
-def _homes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def _homes(tmp_path_factory):
     return tmp_path_factory.mktemp("homes")
 
 
 @pytest.fixture(autouse=True)
-def _isolated(monkeypatch: pytest.MonkeyPatch, _homes: Path) -> Iterator[None]:
+def _isolated(monkeypatch, _homes):
     """Point the user's folders at an empty place and forget what fixtures and tests have set."""
     home = f"{_homes}/{next(_home_numbers)}"
     os.mkdir(home)
@@ -127,13 +127,13 @@ def _isolated(monkeypatch: pytest.MonkeyPatch, _homes: Path) -> Iterator[None]:
 
 
 @pytest.fixture
-def project() -> Path:
+def project():
     """The root of the source tree."""
     return Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="session")
-def source_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def source_tree(tmp_path_factory):
     """A copy of what the packages are built from, without what earlier builds left."""
     project = Path(__file__).resolve().parents[1]
     copy = tmp_path_factory.mktemp("source")
@@ -147,7 +147,7 @@ def source_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def source_copy(source_tree: Path, tmp_path: Path) -> Path:
+def source_copy(source_tree, tmp_path):
     """The same, free to be changed."""
     return Path(shutil.copytree(source_tree, tmp_path / "source"))
 

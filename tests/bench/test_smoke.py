@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +18,7 @@ from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
 from tests.bench.timing import Failed, Sample, Series, interleave
 
 
-def test_every_row_runs_on_a_small_brain(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    project: Path,
-) -> None:
+def test_every_row_runs_on_a_small_brain(tmp_path, capsys, monkeypatch, project):
     monkeypatch.chdir(project)
     monkeypatch.setattr(adopting, "COMMITS", 20)
     out = tmp_path / "report.md"
@@ -44,7 +38,7 @@ def test_every_row_runs_on_a_small_brain(
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_generated_brain_is_the_same_on_every_machine(layout: str, tmp_path: Path) -> None:
+def test_a_generated_brain_is_the_same_on_every_machine(layout, tmp_path):
     corpus = Corpus(layout, 5, 1000)
     folder = generate(corpus, tmp_path)
     files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*.*"))
@@ -55,14 +49,14 @@ def test_a_generated_brain_is_the_same_on_every_machine(layout: str, tmp_path: P
     assert corpus.slug(3) == "ennaveta-eunepo-023757"
 
 
-def test_a_memory_of_a_given_size_is_one_json_line() -> None:
+def test_a_memory_of_a_given_size_is_one_json_line():
     line = memory_line(random.Random(1), 1024)
     assert len(line) == 1024
     assert line.endswith("\n")
     assert json.loads(line)["kind"]
 
 
-def test_a_contestant_that_fails_is_left_out_and_the_others_go_on() -> None:
+def test_a_contestant_that_fails_is_left_out_and_the_others_go_on():
     turns = []
 
     def fails(repeat: int) -> Sample:
@@ -78,7 +72,7 @@ def test_a_contestant_that_fails_is_left_out_and_the_others_go_on() -> None:
     assert series["works"].median("wall") == 1
 
 
-def test_a_goal_is_met_at_the_figure_and_missed_above_it() -> None:
+def test_a_goal_is_met_at_the_figure_and_missed_above_it():
     at = {"brain": Series([Sample(wall=0.25)]), "python": Series([Sample(wall=0.1)])}
     above = at | {"brain": Series([Sample(wall=0.251)])}
     for outcome, met in ((at, True), (above, False)):
@@ -95,7 +89,7 @@ def _brain_record(*rows: str) -> Record:
     return record
 
 
-def test_a_run_of_some_rows_leaves_the_others_in_the_record(tmp_path: Path) -> None:
+def test_a_run_of_some_rows_leaves_the_others_in_the_record(tmp_path):
     path = tmp_path / "record.json"
     _brain_record("status", "upsert").save(path)
     record = load_record(path, Conditions(machine="one", memory_mb=1))
@@ -107,21 +101,21 @@ def test_a_run_of_some_rows_leaves_the_others_in_the_record(tmp_path: Path) -> N
     assert rows["upsert"].contestants["brain"].median("wall") == 0.1
 
 
-def test_rows_of_two_machines_are_never_in_one_record(tmp_path: Path) -> None:
+def test_rows_of_two_machines_are_never_in_one_record(tmp_path):
     path = tmp_path / "record.json"
     _brain_record("status").save(path)
     with pytest.raises(OtherConditions, match="other conditions"):
         load_record(path, Conditions(machine="another", memory_mb=1))
 
 
-def test_the_report_says_of_a_goal_that_was_not_run_that_it_was_not_run() -> None:
+def test_the_report_says_of_a_goal_that_was_not_run_that_it_was_not_run():
     text = report(_brain_record("upsert"), 1)
     lines = [line for line in text.splitlines() if line.startswith("| append 1 KB")]
     assert lines
     assert all("not run" in line and "met" not in line for line in lines)
 
 
-def test_a_goal_without_its_measurement_is_not_met_and_says_why() -> None:
+def test_a_goal_without_its_measurement_is_not_met_and_says_why():
     outcome = {"brain": Series([], "no command"), "git": Series([Sample(wall=0.1)])}
     verdicts = judge({("directory", 100_000): {"status": outcome}})
     assert {verdict.goal for verdict in verdicts} == {

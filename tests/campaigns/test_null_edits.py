@@ -1,7 +1,5 @@
 """The campaign of useless edits works: on a few attempts, and on a gate that lets too much by."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest
@@ -10,9 +8,7 @@ from tests.campaigns import null_edits
 from tests.campaigns.null_edits import NOISES, NULL_EDITS, draw_before, draw_probability
 
 
-def test_a_few_attempts_admit_no_useless_edit_and_find_a_useful_one(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_few_attempts_admit_no_useless_edit_and_find_a_useful_one(capsys):
     assert null_edits.main(["--attempts", "8", "--seed", "3"]) == 0
     rows = [row.split("|") for row in capsys.readouterr().out.splitlines() if row[:1] == "|"]
     cells = {(row[1].strip(), row[2].strip()): [cell.strip() for cell in row[3:-1]] for row in rows}
@@ -22,9 +18,7 @@ def test_a_few_attempts_admit_no_useless_edit_and_find_a_useful_one(
     assert cells["30 everywhere", "none"][2:] == ["100 %, 240 runs", "100 %, 480 runs"]
 
 
-def test_a_gate_that_admits_whatever_won_more_often_is_caught(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_gate_that_admits_whatever_won_more_often_is_caught(monkeypatch, capsys):
     class Lenient:
         gate = "admit"
 
@@ -35,7 +29,7 @@ def test_a_gate_that_admits_whatever_won_more_often_is_caught(
 
 @pytest.mark.parametrize("name", ["trade between cases", "one case for the others"])
 @pytest.mark.parametrize("noise", NOISES.values())
-def test_edits_that_trade_keep_the_mean_of_these_very_cases(name: str, noise: float) -> None:
+def test_edits_that_trade_keep_the_mean_of_these_very_cases(name, noise):
     rng = Random(5)
     before = [draw_probability(rng, noise) for _ in range(24)]
     after = NULL_EDITS[name](rng, before, noise)
@@ -43,7 +37,7 @@ def test_edits_that_trade_keep_the_mean_of_these_very_cases(name: str, noise: fl
     assert all(-1e-9 <= p <= 1 + 1e-9 for p in after) and after != before
 
 
-def test_a_gain_has_room(name: str = "everywhere") -> None:
+def test_a_gain_has_room(name="everywhere"):
     for gain in null_edits.GAINS:
         before = draw_before(Random(1), 24, 1.0, name, gain)
         assert max(before) <= 1 - gain

@@ -1,7 +1,5 @@
 """A slice of the campaign of the sandbox."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -9,7 +7,7 @@ _LEAK_RUNS = 200
 _LEAK_SEED = 7
 
 
-def test_two_hundred_jobs_leave_nothing_however_they_end() -> None:
+def test_two_hundred_jobs_leave_nothing_however_they_end():
     command = [sys.executable, "-m", "tests.campaigns.sandbox_leaks"]
     # Without processes killed at a moment that chance decides: `make campaigns` is for these.
     options = [f"--runs={_LEAK_RUNS}", f"--seed={_LEAK_SEED}", "--killed=0"]

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.support import anvil_node
 from tests.support.chain import rfc6962
 from tests.support.chain.registry_contract import (
     ZERO_WORD,
@@ -108,7 +107,7 @@ LOG, OTHER_LOG = word_of("log"), word_of("other log")
 C = [word_of(f"checkpoint {n}") for n in range(3)]
 
 
-def test_an_anchor_is_told_and_kept(registry: RegistryContract, node: anvil_node.Anvil) -> None:
+def test_an_anchor_is_told_and_kept(registry, node):
     account = node.accounts[3]
     assert registry.call("anchorOf", account, LOG) == (ZERO_WORD,)
     result = registry.send(account, "anchor", LOG, C[1])
@@ -116,9 +115,7 @@ def test_an_anchor_is_told_and_kept(registry: RegistryContract, node: anvil_node
     assert registry.call("anchorOf", account, LOG) == (C[1],)
 
 
-def test_an_anchor_takes_the_place_of_the_one_before(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_an_anchor_takes_the_place_of_the_one_before(registry, node):
     account = node.accounts[4]
     for checkpoint in C[1:]:
         result = registry.send(account, "anchor", LOG, checkpoint)
@@ -126,9 +123,7 @@ def test_an_anchor_takes_the_place_of_the_one_before(
         assert registry.call("anchorOf", account, LOG) == (checkpoint,)
 
 
-def test_each_account_has_an_anchor_of_its_own_for_each_log(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_each_account_has_an_anchor_of_its_own_for_each_log(registry, node):
     one, two = node.accounts[5:7]
     registry.send(one, "anchor", LOG, C[0])
     registry.send(two, "anchor", LOG, C[1])
@@ -138,9 +133,7 @@ def test_each_account_has_an_anchor_of_its_own_for_each_log(
     assert registry.call("anchorOf", one, OTHER_LOG) == (C[2],)
 
 
-def test_anchoring_no_checkpoint_is_refused(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_anchoring_no_checkpoint_is_refused(registry, node):
     refused = registry.send_and_expect_revert(node.accounts[7], "anchor", LOG, ZERO_WORD)
     assert refused == ("ZeroCheckpoint",)
 
@@ -149,9 +142,7 @@ SIZES = [0, 1, 9, 10, 99, 100, 2**32, 10**19 - 1, 10**19, TOP]
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_hash_of_a_checkpoint_is_that_of_its_three_lines(
-    registry: RegistryContract, size: int
-) -> None:
+def test_the_hash_of_a_checkpoint_is_that_of_its_three_lines(registry, size):
     for origin in ("log.example", "ü" * 100, ""):
         for root in (ZERO_WORD, b"\xff" * 32, word_of(size)):
             text = f"{origin}\n{size}\n{b64encode(root).decode()}\n"
@@ -159,15 +150,13 @@ def test_the_hash_of_a_checkpoint_is_that_of_its_three_lines(
             assert registry.call("checkpointHash", origin, size, root) == (expected,)
 
 
-def test_every_leaf_of_every_small_log_is_found(registry: RegistryContract) -> None:
+def test_every_leaf_of_every_small_log_is_found(registry):
     claims = [claim(index, size) for size in range(1, LARGEST + 1) for index in range(size)]
     assert all(verdicts(registry, claims))
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_the_definition_does_not_bear_out_is_not_found(
-    registry: RegistryContract, seed: int
-) -> None:
+def test_what_the_definition_does_not_bear_out_is_not_found(registry, seed):
     draw = random.Random(seed)
     claims = [
         mutant
@@ -179,7 +168,7 @@ def test_what_the_definition_does_not_bear_out_is_not_found(
     assert expected.count(False) > 500
 
 
-def test_a_log_of_as_many_entries_as_can_be_counted_is_checked(registry: RegistryContract) -> None:
+def test_a_log_of_as_many_entries_as_can_be_counted_is_checked(registry):
     proof = [word_of(f"beside {n}") for n in range(64)]
     for index in (0, 1, TOP // 2, TOP - 2, TOP - 1):
         steps = proof[: 64 if index < TOP - 1 else 63]
@@ -189,9 +178,7 @@ def test_a_log_of_as_many_entries_as_can_be_counted_is_checked(registry: Registr
         assert verdicts(registry, [good, good._replace(proof=steps[:-1])]) == [True, False]
 
 
-def test_what_is_anchored_can_be_checked_against(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_what_is_anchored_can_be_checked_against(registry, node):
     account = node.accounts[8]
     good = claim(7, 20)
     (checkpoint,) = registry.call("checkpointHash", "log.example", good.size, good.root)

@@ -7,7 +7,6 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,9 +31,7 @@ def alive(process: int) -> bool:
 @pytest.mark.parametrize(
     "end", [anvil_node.Anvil.stop, anvil_node.Anvil.kill], ids=["stop", "kill"]
 )
-def test_a_node_that_ended_is_gone_and_ends_only_once(
-    end: Callable[[anvil_node.Anvil], None],
-) -> None:
+def test_a_node_that_ended_is_gone_and_ends_only_once(end):
     with anvil_node.run_anvil() as node:
         end(node)
         assert node.process.returncode is not None
@@ -42,7 +39,7 @@ def test_a_node_that_ended_is_gone_and_ends_only_once(
             node.block_number()
 
 
-def test_a_node_ends_with_the_process_that_started_it() -> None:
+def test_a_node_ends_with_the_process_that_started_it():
     anvil_node.find_anvil_or_skip()  # the other process could not skip this test
     code = (
         "from tests.support import anvil_node; n = anvil_node.Anvil();"
@@ -71,7 +68,7 @@ def waited(handle: int) -> bool:
     return bool(ready)
 
 
-def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path: Path) -> None:
+def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path):
     state = "--state", tmp_path / "state.json"
     with anvil_node.run_anvil(*state, port=anvil_node.port_to_reuse()) as node:
         registry = RegistryContract(node)
@@ -83,7 +80,7 @@ def test_a_node_started_again_with_its_state_knows_what_it_knew(tmp_path: Path) 
         assert answer == ROOTS[0]
 
 
-def test_a_state_can_be_carried_to_another_node(registry: RegistryContract) -> None:
+def test_a_state_can_be_carried_to_another_node(registry):
     account = registry.node.accounts[1]
     registry.send(account, "anchor", LOG, ROOTS[1])
     state = registry.node.dump_state()
@@ -92,9 +89,7 @@ def test_a_state_can_be_carried_to_another_node(registry: RegistryContract) -> N
         assert other.eth_call(registry.address, encode_call("anchorOf", account, LOG)) == ROOTS[1]
 
 
-def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(
-    registry: RegistryContract,
-) -> None:
+def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(registry):
     node, account = registry.node, registry.node.accounts[2]
     node.mine(2)
     registry.send(account, "anchor", LOG, ROOTS[0])
@@ -107,7 +102,7 @@ def test_a_reorg_takes_back_what_was_mined_and_changes_the_hashes(
     assert after["hash"] != before["hash"]
 
 
-def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract) -> None:
+def test_what_is_not_mined_at_once_waits_until_it_is(registry):
     node, account = registry.node, registry.node.accounts[3]
     node.set_automine(False)
     data = encode_call("anchor", LOG, ROOTS[0])
@@ -123,7 +118,7 @@ def test_what_is_not_mined_at_once_waits_until_it_is(registry: RegistryContract)
     assert registry.call("anchorOf", account, LOG) == (bytes(32),)
 
 
-def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node: anvil_node.Anvil) -> None:
+def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node):
     moment = node.block_time() + 1000
     node.set_next_time(moment)
     node.set_next_base_fee(12_345_678_901)
@@ -132,7 +127,7 @@ def test_the_next_block_has_the_time_and_the_base_fee_that_were_set(node: anvil_
     assert int(node.block()["baseFeePerGas"], 16) == 12_345_678_901
 
 
-def test_code_can_be_put_anywhere_and_taken_away(registry: RegistryContract) -> None:
+def test_code_can_be_put_anywhere_and_taken_away(registry):
     node, place = registry.node, "0x" + "ab" * 20
     code = bytes.fromhex(node.call("eth_getCode", registry.address, "latest")[2:])
     node.set_code(place, code)
@@ -141,7 +136,7 @@ def test_code_can_be_put_anywhere_and_taken_away(registry: RegistryContract) -> 
     assert node.eth_call(place, encode_call("anchorOf", node.accounts[0], LOG)) == b""
 
 
-def test_a_snapshot_brings_back_what_was(registry: RegistryContract) -> None:
+def test_a_snapshot_brings_back_what_was(registry):
     node, account = registry.node, registry.node.accounts[6]
     name = node.snapshot()
     registry.send(account, "anchor", LOG, ROOTS[0])
@@ -149,6 +144,6 @@ def test_a_snapshot_brings_back_what_was(registry: RegistryContract) -> None:
     assert registry.call("anchorOf", account, LOG) == (bytes(32),)
 
 
-def test_a_node_that_cannot_start_says_why() -> None:
+def test_a_node_that_cannot_start_says_why():
     with pytest.raises(AssertionError, match="--no-such-option"):
         anvil_node.Anvil("--no-such-option")

@@ -21,7 +21,7 @@ from brain.util.utc_time import utc_time
 from tests.support.chain import captured_evidence
 from tests.support.chain.captured_evidence import EVIDENCE_KINDS, OTHER_BRAIN_COUNT, EvidenceCase
 from tests.support.chain.evidence_mutations import allowed_results, check_or_none, run_campaign
-from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.chain.registry_contract import word_of
 from tests.support.chain.synthetic_evidence import (
     FIRST_SNAPSHOT,
     LAST_SNAPSHOT,
@@ -31,6 +31,7 @@ from tests.support.chain.synthetic_evidence import (
 )
 from tests.support.error_codes import error_code
 from tests.support.json_mutations import mutate_json, replace_at
+from tests.support.refusals import raises_code
 
 Cases = dict[str, EvidenceCase]
 SENDER = "0x" + "ab" * 20
@@ -39,7 +40,7 @@ TWINS = (40364, 105566)
 
 
 @pytest.fixture(scope="module")
-def cases(registry: RegistryContract, tmp_path_factory: pytest.TempPathFactory) -> Cases:
+def cases(registry, tmp_path_factory):
     return captured_evidence.capture_all_kinds(registry, tmp_path_factory.mktemp("log") / "log")
 
 
@@ -48,9 +49,7 @@ def code_of(document: Any, known: dict[str, Any]) -> str:
     return error_code(check_evidence, json.dumps(document).encode(), **known)
 
 
-def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
-    cases: Cases, registry: RegistryContract
-) -> None:
+def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(cases, registry):
     owner, signer = registry.node.accounts[1:3]
     given = cases["brain"]
     result = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
@@ -76,15 +75,13 @@ def test_a_file_is_shown_in_the_head_that_an_account_holds_in_a_block(
     assert (result.trust_level, result.missing) == ("L3", [])
 
 
-def test_a_skipped_snapshot_is_shown_by_the_committed_one_that_descends_from_it(
-    cases: Cases,
-) -> None:
+def test_a_skipped_snapshot_is_shown_by_the_committed_one_that_descends_from_it(cases):
     result = check_evidence(cases["skipped"].encode, **cases["skipped"].known)
     assert (result.snapshot, result.committed) == (FIRST_SNAPSHOT.id.hex(), LAST_SNAPSHOT.id.hex())
     assert result.path == OLD_PATH
 
 
-def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases: Cases) -> None:
+def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases):
     given = cases["log"]
     result = check_evidence(given.encode, **given.known)
     assert result.log is not None and result.chain is None
@@ -94,9 +91,7 @@ def test_an_entry_of_a_log_is_shown_under_its_signed_checkpoint(cases: Cases) ->
     assert result.trust_level == "L0"
 
 
-def test_a_log_is_shown_to_be_anchored_by_an_account(
-    cases: Cases, registry: RegistryContract
-) -> None:
+def test_a_log_is_shown_to_be_anchored_by_an_account(cases, registry):
     given = cases["anchor"]
     result = check_evidence(given.encode, content=raw(NEW_PATH_CONTENT), **given.known)
     assert result.log is not None and result.chain is not None
@@ -105,7 +100,7 @@ def test_a_log_is_shown_to_be_anchored_by_an_account(
 
 
 @pytest.mark.parametrize("kind", EVIDENCE_KINDS)
-def test_who_brings_nothing_is_told_what_is_missing(cases: Cases, kind: str) -> None:
+def test_who_brings_nothing_is_told_what_is_missing(cases, kind):
     result = check_evidence(cases[kind].encode)
     assert result.trust_level == "L0"
     assert any("the file itself" in one for one in result.missing)
@@ -114,7 +109,7 @@ def test_who_brings_nothing_is_told_what_is_missing(cases: Cases, kind: str) -> 
 
 
 @pytest.mark.parametrize(("trust", "missing"), [("L1", 1), ("L2", 1), ("L3", 0)])
-def test_a_block_hash_is_worth_what_its_source_is(cases: Cases, trust: str, missing: int) -> None:
+def test_a_block_hash_is_worth_what_its_source_is(cases, trust, missing):
     given = cases["brain"]
     result = check_evidence(
         given.encode, content=raw(NEW_PATH_CONTENT), block_trust=trust, **given.known
@@ -123,21 +118,19 @@ def test_a_block_hash_is_worth_what_its_source_is(cases: Cases, trust: str, miss
 
 
 @pytest.mark.parametrize("kind", EVIDENCE_KINDS)
-def test_no_alteration_of_any_place_shows_anything_else(cases: Cases, kind: str) -> None:
+def test_no_alteration_of_any_place_shows_anything_else(cases, kind):
     given, may = cases[kind], allowed_results(cases[kind])
     for what, mutant in mutate_json(given.document):
         result = check_or_none(json.dumps(mutant).encode(), given.known)
         assert result is None or result in may, what
 
 
-def test_no_mutant_made_by_chance_shows_anything_else(cases: Cases) -> None:
+def test_no_mutant_made_by_chance_shows_anything_else(cases):
     tally = run_campaign(cases, 1000, 7)
     assert tally["refused"] > 800
 
 
-def test_a_checker_that_does_not_compare_the_anchored_checkpoint_is_caught(
-    cases: Cases, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checker_that_does_not_compare_the_anchored_checkpoint_is_caught(cases, monkeypatch):
     def claim_anything(evidence: EvidenceDocument, log: object) -> HeadClaim | AnchorClaim:
         if evidence.log and evidence.chain:
             return AnchorClaim(log_id(evidence.log.key), evidence.chain.slots[0].value)
@@ -148,7 +141,7 @@ def test_a_checker_that_does_not_compare_the_anchored_checkpoint_is_caught(
         run_campaign(cases, 3000, 7)
 
 
-def test_what_the_reader_knows_must_fit(cases: Cases, registry: RegistryContract) -> None:
+def test_what_the_reader_knows_must_fit(cases, registry):
     other, account = "ab" * 32, registry.node.accounts[5]
     key = "log.example+19ddaf36+AQnvFmfXCbSLL4W7XwoZRS8nK2Gfw5k0sKSF3RQWHPn4"
     for kind, known, code in (
@@ -174,20 +167,16 @@ def raw(content: bytes) -> Any:
     return io.BytesIO(content)
 
 
-def test_another_content_is_refused_and_none_can_be_compared_where_no_path_is_shown(
-    cases: Cases,
-) -> None:
+def test_another_content_is_refused_and_none_can_be_compared_where_no_path_is_shown(cases):
     given = cases["brain"]
-    with pytest.raises(ProofError) as caught:
+    with raises_code("wrong_content", ProofError):
         check_evidence(given.encode, content=raw(b"else"))
-    assert caught.value.code == "wrong_content"
     bare = json.dumps({**given.document, "proof": None}).encode()
-    with pytest.raises(InvalidInput) as refused:
+    with raises_code("no_content", InvalidInput):
         check_evidence(bare, content=raw(NEW_PATH_CONTENT))
-    assert refused.value.code == "no_content"
 
 
-def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases: Cases) -> None:
+def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases):
     given = cases["brain"]
     header = given.document["chain"]["header"]
     forged = replace_at(
@@ -198,15 +187,13 @@ def test_the_block_is_anybodys_as_long_as_its_hash_is_not_known(cases: Cases) ->
     assert code_of(forged, given.known) == "wrong_block"
 
 
-def test_addresses_are_taken_in_letters_of_any_case(cases: Cases) -> None:
+def test_addresses_are_taken_in_letters_of_any_case(cases):
     given = cases["brain"]
     owner = "0x" + given.known["owner"][2:].upper()
     assert check_evidence(given.encode, owner=owner).chain is not None
 
 
-def test_words_are_those_of_other_slots_of_the_same_contract(
-    cases: Cases, registry: RegistryContract
-) -> None:
+def test_words_are_those_of_other_slots_of_the_same_contract(cases, registry):
     """A head of another brain, captured in earnest, is not taken for this one."""
     given = cases["brain"]
     creator = registry.node.accounts[1]
@@ -221,7 +208,7 @@ def test_words_are_those_of_other_slots_of_the_same_contract(
     assert code_of({**given.document, "chain": chain}, given.known) == "wrong_slot"
 
 
-def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry: RegistryContract) -> None:
+def test_small_leaves_inside_a_branch_are_proven_by_a_node(registry):
     """The node lists them again, as nodes of their own, and evidence does not."""
     node, slots = registry.node, [f"0x{slot:064x}" for slot in (*TWINS, 7)]
     for slot in slots[:2]:

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
-from brain.chain.evm import EvmLedger
 from brain.chain.ledger_protocol import FINALIZED, INCLUDED, PENDING
 from brain.errors import Conflict, VerificationFailed
 from brain.repo.ledgers import last_seen_head
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
-from tests.support.chain.registry_contract import RegistryContract
 from tests.support.process_death import dies_before_call
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
         made.skills.upsert("A", "One.\n")
         yield made
 
 
 @pytest.fixture
-def chain(registry: RegistryContract, tmp_path: Path, request: pytest.FixtureRequest) -> EvmLedger:
+def chain(registry, tmp_path, request):
     key = funded_account(registry.node, request.node.nodeid)
     config = ledger_config(registry.node, registry.address, finality=2)
     return open_patient_ledger(config, tmp_path / "ledgers", key)
 
 
-def test_a_commitment_lost_in_a_reorganisation_is_made_again(
-    brain: Brain, chain: EvmLedger, registry: RegistryContract
-) -> None:
+def test_a_commitment_lost_in_a_reorganisation_is_made_again(brain, chain, registry):
     brain.ledger.open(chain)
     brain.skills.upsert("A", "Two.\n")
     once = brain.ledger.commit(chain)
@@ -42,9 +36,7 @@ def test_a_commitment_lost_in_a_reorganisation_is_made_again(
     assert (again.transaction, again.status, again.seq) == (once.transaction, INCLUDED, 2)
 
 
-def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
-    brain: Brain, chain: EvmLedger
-) -> None:
+def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(brain, chain):
     brain.ledger.open(chain)
     brain.skills.upsert("A", "Two.\n")
     with dies_before_call(last_seen_head, "record_last_seen_head"):
@@ -56,13 +48,12 @@ def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
 
 
 def test_a_first_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_commit(
-    brain: Brain, chain: EvmLedger
-) -> None:
+    brain, chain
+):
     with dies_before_call(last_seen_head, "record_last_seen_head"):
         brain.ledger.open(chain)
-    with pytest.raises(Conflict) as raised:
+    with raises_code("already_open", Conflict) as raised:
         brain.ledger.open(chain)
-    assert raised.value.code == "already_open"
     assert "brain chain commit" in raised.value.hint
     assert brain.ledger.commit(chain).seq == 1
     assert last_seen(brain) == [1]
@@ -74,9 +65,7 @@ def last_seen(brain: Brain) -> list[int]:
     return [head.seq for head in heads.values()]
 
 
-def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
-    brain: Brain, chain: EvmLedger, registry: RegistryContract
-) -> None:
+def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(brain, chain, registry):
     brain.ledger.open(chain)
     brain.skills.upsert("A", "Two.\n")
     registry.node.set_automine(False)
@@ -93,9 +82,7 @@ def test_a_commitment_that_waits_is_told_as_pending_and_is_no_alarm(
     assert brain.ledger.status(chain).behind == 0
 
 
-def test_a_chain_that_takes_back_what_was_final_raises_the_alarm(
-    brain: Brain, chain: EvmLedger, registry: RegistryContract
-) -> None:
+def test_a_chain_that_takes_back_what_was_final_raises_the_alarm(brain, chain, registry):
     brain.ledger.open(chain)
     state = registry.node.snapshot()
     brain.skills.upsert("A", "Two.\n")
@@ -103,6 +90,5 @@ def test_a_chain_that_takes_back_what_was_final_raises_the_alarm(
     registry.node.mine(2)
     assert brain.ledger.status(chain).status == FINALIZED
     registry.node.revert(state)
-    with pytest.raises(VerificationFailed) as raised:
+    with raises_code("rolled_back", VerificationFailed):
         brain.ledger.commit(chain)
-    assert raised.value.code == "rolled_back"

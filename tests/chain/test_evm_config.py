@@ -9,6 +9,7 @@ import pytest
 from brain.chain.evm import EvmLedgerConfig
 from brain.chain.evm.evm_config import config_to_mapping, parse_config, url_host
 from brain.errors import InvalidInput
+from tests.support.refusals import raises_code
 
 GENESIS = "0x" + "ab" * 32
 CONTRACT = "0x" + "CD" * 20
@@ -49,20 +50,18 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_ledger_is_refused_with(what: str) -> None:
-    with pytest.raises(InvalidInput) as raised:
+def test_a_ledger_is_refused_with(what):
+    with raises_code("bad_ledger", InvalidInput):
         parse_config("main", GOOD | BAD[what])
-    assert raised.value.code == "bad_ledger"
 
 
 @pytest.mark.parametrize("name", ["", "Main", "a b", "-a", "../a", "a" * 65])
-def test_a_ledger_is_refused_by_its_name(name: str) -> None:
-    with pytest.raises(InvalidInput) as raised:
+def test_a_ledger_is_refused_by_its_name(name):
+    with raises_code("bad_ledger", InvalidInput):
         parse_config(name, GOOD)
-    assert raised.value.code == "bad_ledger"
 
 
-def test_what_is_not_said_has_a_careful_default() -> None:
+def test_what_is_not_said_has_a_careful_default():
     config = parse_config("main", GOOD)
     assert config == EvmLedgerConfig(
         name="main", chain_id=1, genesis=GENESIS, urls=("https://one.example/key",), quorum=1
@@ -75,7 +74,7 @@ def test_what_is_not_said_has_a_careful_default() -> None:
 @pytest.mark.parametrize(
     ("chain", "gwei"), [(1, 100), (8453, 1), (42161, 5), (137, 2000), (987654, 100)]
 )
-def test_caps_are_in_the_scale_of_the_chain_unless_said_otherwise(chain: int, gwei: int) -> None:
+def test_caps_are_in_the_scale_of_the_chain_unless_said_otherwise(chain, gwei):
     on_chain = GOOD | {"chain_id": chain}
     config = parse_config("main", on_chain)
     assert (config.max_fee, config.max_cost) == (gwei * 10**9, 200_000 * gwei * 10**9)
@@ -85,13 +84,13 @@ def test_caps_are_in_the_scale_of_the_chain_unless_said_otherwise(chain: int, gw
 
 
 @pytest.mark.parametrize(("nodes", "quorum"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
-def test_the_majority_of_nodes_has_to_agree_unless_said_otherwise(nodes: int, quorum: int) -> None:
+def test_the_majority_of_nodes_has_to_agree_unless_said_otherwise(nodes, quorum):
     urls = [f"http://n{n}.example" for n in range(nodes)]
     assert parse_config("main", GOOD | {"rpc": urls}).quorum == quorum
 
 
 @pytest.mark.parametrize("gwei", [1, 0.1, 2.5, "0.000000001", 123456])
-def test_a_ledger_is_read_back_as_it_was_written(gwei: Any) -> None:
+def test_a_ledger_is_read_back_as_it_was_written(gwei):
     answer = GOOD | {
         "contract": CONTRACT,
         "finality": 12,
@@ -105,5 +104,5 @@ def test_a_ledger_is_read_back_as_it_was_written(gwei: Any) -> None:
     assert config.identity == f"eip155:1:{CONTRACT.lower()}"
 
 
-def test_of_a_url_only_the_host_is_ever_shown() -> None:
+def test_of_a_url_only_the_host_is_ever_shown():
     assert url_host("https://user:secret@one.example:8545/v3/secret") == "one.example:8545"

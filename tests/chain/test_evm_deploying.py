@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,7 @@ S = [word_of(f"snapshot {n}") for n in range(3)]
 
 
 @pytest.fixture
-def fresh() -> Generator[Anvil]:
+def fresh():
     """A node on which nothing was deployed."""
     with anvil_node.run_anvil() as node:
         yield node
@@ -39,7 +38,7 @@ def bare(node: Anvil, folder: Path, name: str = "deployer", **changes: Any) -> E
     return open_patient_ledger(ledger_config(node, **changes), folder, funded_account(node, name))
 
 
-def test_the_contract_has_the_same_address_whoever_deploys_it(fresh: Anvil, tmp_path: Path) -> None:
+def test_the_contract_has_the_same_address_whoever_deploys_it(fresh, tmp_path):
     quote = bare(fresh, tmp_path).deployment.quote_deploy()
     made = bare(fresh, tmp_path).deployment.deploy()
     assert made.sent is not None
@@ -57,7 +56,7 @@ def test_the_contract_has_the_same_address_whoever_deploys_it(fresh: Anvil, tmp_
         )
 
 
-def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh: Anvil, tmp_path: Path) -> None:
+def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh, tmp_path):
     fresh.set_code(CREATE2_PROXY, b"")
     one, two = (bare(fresh, tmp_path, name).deployment.deploy() for name in ("one", "two"))
     assert one.contract != two.contract
@@ -66,7 +65,7 @@ def test_where_there_is_no_proxy_it_is_deployed_the_plain_way(fresh: Anvil, tmp_
         assert ledger.open(BRAIN, S[0]).status == INCLUDED
 
 
-def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path) -> None:
+def test_a_deployment_that_waits_is_not_sent_twice(fresh, tmp_path):
     fresh.set_automine(False)
     for _ in range(2):
         hasty = bare(fresh, tmp_path)
@@ -77,13 +76,13 @@ def test_a_deployment_that_waits_is_not_sent_twice(fresh: Anvil, tmp_path: Path)
     assert bare(fresh, tmp_path).deployment.deploy().sent is None
 
 
-def test_a_proxy_that_makes_something_else_is_noticed(fresh: Anvil, tmp_path: Path) -> None:
+def test_a_proxy_that_makes_something_else_is_noticed(fresh, tmp_path):
     # It accepts the transaction and stores nothing.
     fresh.set_code(CREATE2_PROXY, bytes.fromhex("00"))
     assert error_code(bare(fresh, tmp_path).deployment.deploy) == "reverted"
 
 
-def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> None:
+def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path):
     state = tmp_path / "state.json"
     with anvil_node.run_anvil("--state", state, port=anvil_node.port_to_reuse()) as node:
         made = bare(node, tmp_path).deployment.deploy()
@@ -104,7 +103,7 @@ def test_a_node_that_is_stopped_and_started_again_has_it_all(tmp_path: Path) -> 
         assert (healed.status, healed.transaction) == (INCLUDED, waits.transaction)
 
 
-def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
+def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path):
     with anvil_node.run_anvil(port=anvil_node.port_to_reuse()) as node:
         made = bare(node, tmp_path).deployment.deploy()
         config, key, port = (
@@ -118,9 +117,7 @@ def test_a_node_that_lost_its_state_is_of_another_chain(tmp_path: Path) -> None:
         assert error_code(open_patient_ledger(config, tmp_path, key).head, BRAIN) == "wrong_chain"
 
 
-def test_the_creation_block_of_a_contract_that_was_there_is_found(
-    fresh: Anvil, tmp_path: Path
-) -> None:
+def test_the_creation_block_of_a_contract_that_was_there_is_found(fresh, tmp_path):
     fresh.mine(37)
     made = bare(fresh, tmp_path).deployment.deploy()
     fresh.mine(200)
@@ -134,8 +131,8 @@ def test_the_creation_block_of_a_contract_that_was_there_is_found(
 
 @pytest.mark.parametrize(("kept_blocks", "known"), [(250, True), (100, False)])
 def test_a_node_without_old_states_tells_the_creation_block_if_it_is_recent(
-    kept_blocks: int, known: bool, fresh: Anvil, tmp_path: Path
-) -> None:
+    kept_blocks, known, fresh, tmp_path
+):
     fresh.mine(150)
     made = bare(fresh, tmp_path).deployment.deploy()
     fresh.mine(200)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,7 +22,7 @@ from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import LyingNode, run_lying_node
-from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.chain.registry_contract import word_of
 from tests.support.error_codes import error_code
 from tests.support.process_death import dies_before_call
 
@@ -34,18 +32,18 @@ FINAL = 3
 
 
 @pytest.fixture
-def brain(request: pytest.FixtureRequest) -> bytes:
+def brain(request):
     return word_of(request.node.nodeid)
 
 
 @pytest.fixture
-def liar(node: Anvil) -> Generator[LyingNode]:
+def liar(node):
     with run_lying_node(node.url) as liar:
         yield liar
 
 
 @pytest.fixture
-def opened(registry: RegistryContract, tmp_path: Path, brain: bytes, liar: LyingNode) -> EvmLedger:
+def opened(registry, tmp_path, brain, liar):
     """A ledger behind one liar, in which the brain was opened while it was honest."""
     node = registry.node
     config = ledger_config(node, registry.address, rpc=liar.url, finality=FINAL)
@@ -64,18 +62,14 @@ def block_of(part: dict[str, Any], ledger: EvmLedger, brain: bytes, snapshot: by
     return shown.block.number
 
 
-def test_there_is_no_evidence_before_a_commitment_is_final(
-    opened: EvmLedger, brain: bytes, node: Anvil
-) -> None:
+def test_there_is_no_evidence_before_a_commitment_is_final(opened, brain, node):
     assert error_code(opened.evidence, brain, S[0]) == "not_final"
     assert error_code(opened.evidence, brain, S[1]) == "not_committed"
     node.mine(FINAL)
     assert opened.evidence(brain, S[0])["chain"]["kind"] == "brain"
 
 
-def test_evidence_of_the_head_holds_at_a_final_block(
-    opened: EvmLedger, brain: bytes, node: Anvil
-) -> None:
+def test_evidence_of_the_head_holds_at_a_final_block(opened, brain, node):
     node.mine(FINAL)
     part = opened.evidence(brain, S[0])
     number = block_of(part, opened, brain, S[0])
@@ -86,8 +80,8 @@ def test_evidence_of_the_head_holds_at_a_final_block(
 
 
 def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_the_head(
-    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
-) -> None:
+    opened, brain, node, tmp_path
+):
     node.mine(3)
     later = opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
@@ -96,9 +90,7 @@ def test_evidence_of_an_earlier_commitment_is_of_the_last_block_in_which_it_was_
     assert block_of(elsewhere.evidence(brain, S[0]), opened, brain, S[0]) == later.block - 1
 
 
-def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
-    opened: EvmLedger, brain: bytes, node: Anvil
-) -> None:
+def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(opened, brain, node):
     # The ledger waits for the one before; another program of the owner does not.
     key = opened._context.account
     id, fees = opened.registry_id(brain), (10**10, 10**9)
@@ -130,9 +122,7 @@ def test_two_commitments_in_one_block_leave_evidence_of_the_second_alone(
     assert block_of(opened.evidence(brain, S[2]), opened, brain, S[2]) > 0
 
 
-def test_evidence_holds_after_a_commitment_that_was_relayed(
-    opened: EvmLedger, brain: bytes, node: Anvil
-) -> None:
+def test_evidence_holds_after_a_commitment_that_was_relayed(opened, brain, node):
     unsigned = opened.permits.build_commit(CommitRequest(brain, S[1], S[0]), 2**40)
     opened.permits.relay(opened.permits.sign(unsigned).document())
     node.mine(FINAL)
@@ -149,9 +139,7 @@ def recent(node: Anvil) -> Any:
     return alter
 
 
-def test_a_proof_is_prepared_before_nodes_forget_the_state(
-    opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
-) -> None:
+def test_a_proof_is_prepared_before_nodes_forget_the_state(opened, brain, node, liar):
     liar.alter("eth_getProof", recent(node))
     made = [opened.commit(brain, new, old) for old, new in itertools.pairwise(S)]
     node.mine(FINAL)
@@ -161,9 +149,7 @@ def test_a_proof_is_prepared_before_nodes_forget_the_state(
         assert shown == one.block
 
 
-def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
-    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
-) -> None:
+def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(opened, brain, node, tmp_path):
     opened.commit(brain, S[1], S[0])
     raw = opened._context.journals.journal(opened.creator).unsettled_records()[-1].last_attempt.raw
     node.reorg(1, ["0x" + raw.hex()])
@@ -176,9 +162,7 @@ def test_a_proof_that_was_prepared_in_a_block_that_is_gone_is_none(
     assert set(prepared) <= set(tmp_path.rglob("prepared/*.json"))  # not what was used
 
 
-def test_evidence_is_kept_and_needs_no_node_any_more(
-    opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
-) -> None:
+def test_evidence_is_kept_and_needs_no_node_any_more(opened, brain, node, liar):
     node.mine(FINAL)
     assert opened.status(brain, S[0]).status == FINALIZED  # captures it
     asked = liar.asked.total()
@@ -188,9 +172,7 @@ def test_evidence_is_kept_and_needs_no_node_any_more(
     assert opened.evidence(brain, S[0]) == stored
 
 
-def test_evidence_kept_that_was_damaged_is_captured_again(
-    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
-) -> None:
+def test_evidence_kept_that_was_damaged_is_captured_again(opened, brain, node, tmp_path):
     node.mine(FINAL)
     good = opened.evidence(brain, S[0])
     (file,) = tmp_path.glob("evidence/*/*.json")
@@ -214,9 +196,7 @@ def test_evidence_kept_that_was_damaged_is_captured_again(
     ],
     ids=range(7),
 )
-def test_a_proof_that_does_not_hold_is_not_kept(
-    alteration: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode, tmp_path: Path
-) -> None:
+def test_a_proof_that_does_not_hold_is_not_kept(alteration, opened, brain, node, liar, tmp_path):
     liar.alter("eth_getProof", alteration)
     opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
@@ -240,18 +220,14 @@ ANOTHER = "0x" + "12" * 32
     ],
     ids=["stateRoot", "hash", "extraData", "number"],
 )
-def test_a_header_that_is_not_that_of_the_block_is_refused(
-    altered: Any, opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
-) -> None:
+def test_a_header_that_is_not_that_of_the_block_is_refused(altered, opened, brain, node, liar):
     liar.alter("eth_getBlockByHash", lambda block, params: block | altered(block))
     opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
     assert error_code(opened.evidence, brain, S[1]) == "bad_rpc"
 
 
-def test_a_checkpoint_that_was_anchored_has_evidence_of_its_sender(
-    opened: EvmLedger, node: Anvil
-) -> None:
+def test_a_checkpoint_that_was_anchored_has_evidence_of_its_sender(opened, node):
     log, anchors = word_of("log"), opened.anchors
     first, never = (Anchor(opened.sender, log, S[n]) for n in (1, 3))
     anchors.anchor(log, S[1])
@@ -267,8 +243,8 @@ def test_a_checkpoint_that_was_anchored_has_evidence_of_its_sender(
 
 
 def test_an_anchor_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
-    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
-) -> None:
+    opened, brain, node, tmp_path
+):
     log = EmbeddedLedger(tmp_path / "log")
     other = word_of("a brain in the log alone")
     log.open(other, S[1])
@@ -282,9 +258,7 @@ def test_an_anchor_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
     assert [one.snapshot for one in AnchoredLog(log, opened).history(other)] == [S[1]]
 
 
-def test_a_checkpoint_that_the_next_one_replaced_at_once_has_evidence_all_the_same(
-    opened: EvmLedger, node: Anvil
-) -> None:
+def test_a_checkpoint_that_the_next_one_replaced_at_once_has_evidence_all_the_same(opened, node):
     log = word_of("log")
     for checkpoint in S:
         opened.anchors.anchor(log, checkpoint)
@@ -295,8 +269,8 @@ def test_a_checkpoint_that_the_next_one_replaced_at_once_has_evidence_all_the_sa
 
 
 def test_a_checkpoint_without_a_prepared_proof_is_proven_at_the_block_before_the_next(
-    opened: EvmLedger, node: Anvil, tmp_path: Path
-) -> None:
+    opened, node, tmp_path
+):
     log = word_of("log")
     for checkpoint in S:
         opened.anchors.anchor(log, checkpoint)
@@ -307,9 +281,7 @@ def test_a_checkpoint_without_a_prepared_proof_is_proven_at_the_block_before_the
         assert part["slots"][0]["value"] == "0x" + checkpoint.hex()
 
 
-def test_batches_more_frequent_than_finality_all_yield_evidence(
-    opened: EvmLedger, node: Anvil, tmp_path: Path
-) -> None:
+def test_batches_more_frequent_than_finality_all_yield_evidence(opened, node, tmp_path):
     log = EmbeddedLedger(tmp_path / "log")
     brains = [word_of(f"brain {n}") for n in range(4)]
     for one in brains:
@@ -327,8 +299,8 @@ def test_batches_more_frequent_than_finality_all_yield_evidence(
 
 
 def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
-    registry: RegistryContract, tmp_path: Path, brain: bytes, liar: LyingNode
-) -> None:
+    registry, tmp_path, brain, liar
+):
     node = registry.node
     key = funded_account(node, "trusts")
     config = ledger_config(node, registry.address, rpc=[node.url, liar.url], finality=FINAL)
@@ -344,8 +316,8 @@ def test_only_what_several_nodes_call_final_and_is_proven_here_is_trusted_more(
 
 
 def test_a_final_batch_that_several_nodes_agree_on_is_trusted_as_a_commitment_is(
-    registry: RegistryContract, tmp_path: Path, brain: bytes, liar: LyingNode
-) -> None:
+    registry, tmp_path, brain, liar
+):
     node = registry.node
     config = ledger_config(node, registry.address, rpc=[node.url, liar.url], finality=FINAL)
     chain = open_patient_ledger(config, tmp_path, funded_account(node, "batches"))
@@ -359,9 +331,7 @@ def test_a_final_batch_that_several_nodes_agree_on_is_trusted_as_a_commitment_is
     assert final.trust_level(final.status(brain, S[0])) == "L2"
 
 
-def test_a_node_that_hides_the_last_commitment_is_caught(
-    opened: EvmLedger, brain: bytes, node: Anvil, liar: LyingNode
-) -> None:
+def test_a_node_that_hides_the_last_commitment_is_caught(opened, brain, node, liar):
     before = node.call(
         "eth_call",
         {"to": opened.config.contract, "data": "0xc2fd2e16" + opened.registry_id(brain).hex()},
@@ -394,9 +364,7 @@ def seen_number(opened: EvmLedger, brain: bytes) -> int:
     return head.seq
 
 
-def test_what_a_node_made_up_is_forgotten_once_its_block_disproves_it(
-    opened: EvmLedger, brain: bytes, liar: LyingNode
-) -> None:
+def test_what_a_node_made_up_is_forgotten_once_its_block_disproves_it(opened, brain, liar):
     lie_about_state(liar, seq=2)
     assert seen_number(opened, brain) == 2
     liar.stop_lying()
@@ -404,9 +372,7 @@ def test_what_a_node_made_up_is_forgotten_once_its_block_disproves_it(
     assert opened.commit(brain, S[1], S[0]).seq == 2
 
 
-def test_what_was_seen_stays_an_alarm_while_no_node_proves_its_block(
-    opened: EvmLedger, brain: bytes, liar: LyingNode
-) -> None:
+def test_what_was_seen_stays_an_alarm_while_no_node_proves_its_block(opened, brain, liar):
     lie_about_state(liar, seq=2)
     assert seen_number(opened, brain) == 2
     liar.stop_lying()
@@ -414,16 +380,12 @@ def test_what_was_seen_stays_an_alarm_while_no_node_proves_its_block(
     assert error_code(opened.head, brain) == "rolled_back"
 
 
-def test_a_node_that_makes_up_commitments_without_number_is_refused_at_once(
-    opened: EvmLedger, brain: bytes, liar: LyingNode
-) -> None:
+def test_a_node_that_makes_up_commitments_without_number_is_refused_at_once(opened, brain, liar):
     lie_about_state(liar, seq=2**40, head=1, repairs=1)
     assert error_code(opened.status, brain, S[0]) == "bad_rpc"
 
 
-def test_a_chain_that_went_back_below_what_was_final_is_noticed(
-    opened: EvmLedger, brain: bytes, node: Anvil
-) -> None:
+def test_a_chain_that_went_back_below_what_was_final_is_noticed(opened, brain, node):
     state = node.snapshot()
     opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
@@ -433,9 +395,7 @@ def test_a_chain_that_went_back_below_what_was_final_is_noticed(
     assert error_code(opened.history, brain) == "rolled_back"
 
 
-def test_what_was_seen_is_noticed_by_the_next_process(
-    opened: EvmLedger, brain: bytes, node: Anvil, tmp_path: Path
-) -> None:
+def test_what_was_seen_is_noticed_by_the_next_process(opened, brain, node, tmp_path):
     state = node.snapshot()
     opened.commit(brain, S[1], S[0])
     node.mine(FINAL)
@@ -447,9 +407,7 @@ def test_what_was_seen_is_noticed_by_the_next_process(
     assert json.loads(file.read_text())["seq"] == 2
 
 
-def test_a_reorganisation_before_finality_is_no_alarm(
-    opened: EvmLedger, brain: bytes, node: Anvil
-) -> None:
+def test_a_reorganisation_before_finality_is_no_alarm(opened, brain, node):
     opened.commit(brain, S[1], S[0])
     node.reorg(1)
     head = opened.head(brain)

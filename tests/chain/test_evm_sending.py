@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import random
 import threading
-from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -28,10 +27,11 @@ from tests.support.chain.evm_ledgers import (
     open_patient_ledger,
     open_registry_ledger,
 )
-from tests.support.chain.lying_node import LyingNode, run_lying_node
-from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.chain.lying_node import run_lying_node
+from tests.support.chain.registry_contract import word_of
 from tests.support.error_codes import error_code
 from tests.support.process_death import dies_before_call
+from tests.support.refusals import raises_code
 
 S = [word_of(f"snapshot {n}") for n in range(6)]
 GWEI = 10**9
@@ -61,9 +61,7 @@ class OpenedBrain(NamedTuple):
 
 
 @pytest.fixture
-def opened(
-    registry: RegistryContract, tmp_path: Path, request: pytest.FixtureRequest
-) -> OpenedBrain:
+def opened(registry, tmp_path, request):
     node = registry.node
     key = funded_account(node, request.node.nodeid)
     brain = word_of(request.node.nodeid)
@@ -73,7 +71,7 @@ def opened(
 
 
 @pytest.fixture
-def manual_mining(node: Anvil, opened: OpenedBrain) -> Generator[Anvil]:
+def manual_mining(node, opened):
     """A node that mines only when the test asks it to; the ledger does not wait for it."""
     opened.ledger._context.patience = 0.0
     node.set_automine(False)
@@ -83,7 +81,7 @@ def manual_mining(node: Anvil, opened: OpenedBrain) -> Generator[Anvil]:
 
 
 @pytest.fixture
-def signer_ledger(opened: OpenedBrain, manual_mining: Anvil) -> EvmLedger:
+def signer_ledger(opened, manual_mining):
     """The ledger for another account, which the owner made the signer of the brain."""
     signer = funded_account(manual_mining, f"signer of {opened.brain.hex()}")
     opened.ledger.ownership.set_signer(opened.brain, signer.address)
@@ -93,7 +91,7 @@ def signer_ledger(opened: OpenedBrain, manual_mining: Anvil) -> EvmLedger:
 
 
 @pytest.fixture
-def overtaken(opened: OpenedBrain, signer_ledger: EvmLedger, manual_mining: Anvil) -> OpenedBrain:
+def overtaken(opened, signer_ledger, manual_mining):
     """A brain of which the signer committed S[2], so that the pending S[1] can only fail."""
     lost = opened.ledger.commit(opened.brain, S[1], S[0])
     manual_mining.drop(lost.transaction)
@@ -103,9 +101,7 @@ def overtaken(opened: OpenedBrain, signer_ledger: EvmLedger, manual_mining: Anvi
 
 
 @pytest.mark.parametrize("moment", killed_commits.KILL_MOMENTS)
-def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
-    moment: str, opened: OpenedBrain, registry: RegistryContract
-) -> None:
+def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(moment, opened, registry):
     killed_commits.commit_and_crash(
         moment, registry, opened.ledger, opened.key, opened.folder, opened.brain, *S[:2]
     )
@@ -119,9 +115,7 @@ def test_a_crash_leaves_one_commitment_at_most_and_the_next_run_makes_it(
         assert made.transaction == before.last_attempt.hash  # the same bytes
 
 
-def test_after_a_crash_before_the_broadcast_the_commitment_is_pending(
-    opened: OpenedBrain, registry: RegistryContract
-) -> None:
+def test_after_a_crash_before_the_broadcast_the_commitment_is_pending(opened, registry):
     moment = "between sign and broadcast"
     killed_commits.commit_and_crash(
         moment, registry, opened.ledger, opened.key, opened.folder, opened.brain, *S[:2]
@@ -130,9 +124,7 @@ def test_after_a_crash_before_the_broadcast_the_commitment_is_pending(
     assert (result.status, result.seq, result.block) == (PENDING, 2, None)
 
 
-def test_after_a_crash_another_brain_of_the_same_key_takes_the_next_nonce(
-    opened: OpenedBrain, registry: RegistryContract
-) -> None:
+def test_after_a_crash_another_brain_of_the_same_key_takes_the_next_nonce(opened, registry):
     moment = "between sign and broadcast"
     killed_commits.commit_and_crash(
         moment, registry, opened.ledger, opened.key, opened.folder, opened.brain, *S[:2]
@@ -143,9 +135,7 @@ def test_after_a_crash_another_brain_of_the_same_key_takes_the_next_nonce(
     assert opened.nonce() == 3
 
 
-def test_kills_at_any_moment_leave_each_commitment_made_once(
-    opened: OpenedBrain, registry: RegistryContract
-) -> None:
+def test_kills_at_any_moment_leave_each_commitment_made_once(opened, registry):
     chance = random.Random(8)
     snapshots = [S[0], *(word_of(f"killed {n}") for n in range(24))]
     for _ in range(4):
@@ -163,8 +153,8 @@ def test_kills_at_any_moment_leave_each_commitment_made_once(
 
 
 def test_a_crash_before_a_replacement_is_broadcast_leaves_that_to_the_next_run(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+    opened, manual_mining
+):
     slow = opened.ledger.commit(opened.brain, S[1], S[0])
     old = opened.records()[-1].last_attempt.raw
     with dies_before_call(NodeQuorum, "broadcast", lambda quorum, raw: raw != old):
@@ -177,7 +167,7 @@ def test_a_crash_before_a_replacement_is_broadcast_leaves_that_to_the_next_run(
     assert opened.nonce() == 2
 
 
-def test_a_crash_while_a_final_transaction_is_put_aside_loses_none(opened: OpenedBrain) -> None:
+def test_a_crash_while_a_final_transaction_is_put_aside_loses_none(opened):
     opened.node.mine(FINAL_BLOCKS)
     with dies_before_call(durable_files, "move_durably"):
         opened.ledger.commit(opened.brain, S[1], S[0])
@@ -188,8 +178,8 @@ def test_a_crash_while_a_final_transaction_is_put_aside_loses_none(opened: Opene
 
 
 def test_a_crash_after_a_commitment_was_abandoned_leaves_its_nonce_to_the_next(
-    overtaken: OpenedBrain, manual_mining: Anvil
-) -> None:
+    overtaken, manual_mining
+):
     opened = overtaken
     with dies_before_call(TxSender, "send"):
         opened.ledger.commit(opened.brain, S[3], S[2])
@@ -201,9 +191,7 @@ def test_a_crash_after_a_commitment_was_abandoned_leaves_its_nonce_to_the_next(
     assert again.status(opened.brain, S[3]).status == INCLUDED
 
 
-def test_who_waits_too_long_for_the_key_is_told(
-    opened: OpenedBrain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_waits_too_long_for_the_key_is_told(opened, monkeypatch):
     monkeypatch.setattr("brain.chain.evm.journal.LOCK_WAIT_SECONDS", 0.01)
     (folder,) = opened.folder.glob("chains/*/*")
     with TxJournal(folder).exclusive_lock(), pytest.raises(Locked) as raised:
@@ -211,9 +199,7 @@ def test_who_waits_too_long_for_the_key_is_told(
     assert "key" in raised.value.message
 
 
-def test_chain_08_a_transaction_that_a_node_forgot_is_sent_again_as_it_was(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+def test_chain_08_a_transaction_that_a_node_forgot_is_sent_again_as_it_was(opened, manual_mining):
     first = opened.ledger.commit(opened.brain, S[1], S[0])
     manual_mining.drop(first.transaction)
     assert opened.ledger.status(opened.brain, S[1]).status == PENDING
@@ -225,8 +211,8 @@ def test_chain_08_a_transaction_that_a_node_forgot_is_sent_again_as_it_was(
 
 
 def test_chain_08_a_stuck_transaction_is_replaced_once_its_price_was_overtaken(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+    opened, manual_mining
+):
     stuck = opened.ledger.commit(opened.brain, S[1], S[0])
     dear = opened.records()[-1].last_attempt.fees.max_fee * 2
     manual_mining.set_next_base_fee(dear)
@@ -244,9 +230,7 @@ def test_chain_08_a_stuck_transaction_is_replaced_once_its_price_was_overtaken(
     assert opened.nonce() == 2
 
 
-def test_chain_08_more_is_offered_for_what_is_in_none_of_many_blocks(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+def test_chain_08_more_is_offered_for_what_is_in_none_of_many_blocks(opened, manual_mining):
     slow = opened.ledger.commit(opened.brain, S[1], S[0])
     manual_mining.drop(slow.transaction)
     manual_mining.mine(STUCK_BLOCKS - 1)
@@ -260,9 +244,7 @@ def test_chain_08_more_is_offered_for_what_is_in_none_of_many_blocks(
     assert opened.nonce() == 2
 
 
-def test_more_can_be_offered_for_a_transaction_that_waits(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+def test_more_can_be_offered_for_a_transaction_that_waits(opened, manual_mining):
     slow = opened.ledger.commit(opened.brain, S[1], S[0])
     fast = opened.ledger.speed_up(opened.brain, S[1])
     assert fast.status == PENDING
@@ -272,9 +254,7 @@ def test_more_can_be_offered_for_a_transaction_that_waits(
     assert error_code(opened.ledger.speed_up, opened.brain, S[1]) == "not_pending"
 
 
-def test_a_wait_ends_well_if_another_process_offered_more_meanwhile(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+def test_a_wait_ends_well_if_another_process_offered_more_meanwhile(opened, manual_mining):
     opened.ledger.commit(opened.brain, S[1], S[0])
     (slow,) = (record for record in opened.records() if record.intent.snapshot == S[1])
     fast = opened.reopen().speed_up(opened.brain, S[1])
@@ -284,9 +264,7 @@ def test_a_wait_ends_well_if_another_process_offered_more_meanwhile(
 
 
 @pytest.fixture
-def refused_replacement(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> Generator[tuple[EvmLedger, LyingNode, str]]:
+def refused_replacement(opened, manual_mining):
     """A ledger whose node has a commitment of S[1] and refuses each higher offer for it.
 
     With the ledger come its node and the hash of the commitment.
@@ -299,16 +277,15 @@ def refused_replacement(
         first = ledger.commit(opened.brain, S[1], S[0])
         raw = "0x" + opened.records()[-1].last_attempt.raw.hex()
         liar.refuse("eth_sendRawTransaction", "txpool is full", unless_first_param=[raw])
-        with pytest.raises(LedgerError) as raised:
+        with raises_code("refused", LedgerError) as raised:
             ledger.speed_up(opened.brain, S[1])
-        assert raised.value.code == "refused"
         assert "may still be included" in raised.value.hint
         yield ledger, liar, first.transaction
 
 
 def test_a_commitment_whose_replacement_is_refused_stays_pending(
-    refused_replacement: tuple[EvmLedger, LyingNode, str], opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+    refused_replacement, opened, manual_mining
+):
     ledger, _, first = refused_replacement
     assert ledger.status(opened.brain, S[1]).status == PENDING
     assert error_code(ledger.commit, opened.brain, S[2], S[0]) == "pending"
@@ -319,8 +296,8 @@ def test_a_commitment_whose_replacement_is_refused_stays_pending(
 
 
 def test_a_commitment_whose_replacement_is_refused_is_sent_again_to_a_node_that_forgot_it(
-    refused_replacement: tuple[EvmLedger, LyingNode, str], opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+    refused_replacement, opened, manual_mining
+):
     ledger, _, first = refused_replacement
     manual_mining.drop(first)
     assert ledger.commit(opened.brain, S[1], S[0]).status == PENDING
@@ -330,8 +307,8 @@ def test_a_commitment_whose_replacement_is_refused_is_sent_again_to_a_node_that_
 
 
 def test_a_commitment_of_which_all_nodes_refuse_every_offer_gives_its_nonce_to_the_next(
-    refused_replacement: tuple[EvmLedger, LyingNode, str], opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+    refused_replacement, opened, manual_mining
+):
     ledger, liar, first = refused_replacement
     manual_mining.drop(first)
     liar.refuse("eth_sendRawTransaction", "txpool is full")
@@ -344,9 +321,7 @@ def test_a_commitment_of_which_all_nodes_refuse_every_offer_gives_its_nonce_to_t
     assert opened.nonce() == 2
 
 
-def test_a_base_fee_above_the_cap_is_refused_before_signing(
-    registry: RegistryContract, tmp_path: Path
-) -> None:
+def test_a_base_fee_above_the_cap_is_refused_before_signing(registry, tmp_path):
     made = open_registry_ledger(registry, tmp_path, "thrifty", max_fee_gwei=2)
     registry.node.set_next_base_fee(3 * GWEI)
     registry.node.mine()
@@ -358,9 +333,7 @@ def test_a_base_fee_above_the_cap_is_refused_before_signing(
     assert made.open(word_of("dear"), S[0]).status == INCLUDED
 
 
-def test_a_replacement_stops_at_the_cap(
-    registry: RegistryContract, tmp_path: Path, manual_mining: Anvil
-) -> None:
+def test_a_replacement_stops_at_the_cap(registry, tmp_path, manual_mining):
     manual_mining.set_next_base_fee(GWEI)
     manual_mining.mine()
     made = open_registry_ledger(registry, tmp_path, "thrifty too", max_fee_gwei=4)
@@ -374,8 +347,8 @@ def test_a_replacement_stops_at_the_cap(
 
 
 def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
-    opened: OpenedBrain, manual_mining: Anvil
-) -> None:
+    opened, manual_mining
+):
     own = opened.ledger.commit(opened.brain, S[1], S[0])
     fees = opened.records()[-1].last_attempt.fees
     foreign = UnsignedTransaction(
@@ -400,8 +373,8 @@ def test_chain_07_a_transaction_that_another_program_replaced_is_told_as_that(
 
 
 def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
-    opened: OpenedBrain, signer_ledger: EvmLedger, manual_mining: Anvil
-) -> None:
+    opened, signer_ledger, manual_mining
+):
     # The signer is faster than the owner, from the same parent.
     opened.ledger.commit(opened.brain, S[1], S[0])
     signer_ledger.commit(opened.brain, S[2], S[0])
@@ -413,9 +386,7 @@ def test_chain_10_a_transaction_that_reverts_is_told_as_failed(
     assert [one.snapshot for one in opened.ledger.history(opened.brain)] == [S[0], S[2]]
 
 
-def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
-    overtaken: OpenedBrain, manual_mining: Anvil
-) -> None:
+def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(overtaken, manual_mining):
     opened = overtaken
     assert opened.ledger.commit(opened.brain, S[3], S[2]).status == PENDING
     assert opened.records()[-1].nonce == 2
@@ -424,9 +395,7 @@ def test_a_commitment_that_can_only_fail_gives_its_nonce_to_the_next(
     assert error_code(opened.ledger.status, opened.brain, S[1]) == "not_committed"
 
 
-def test_chain_01_a_reorganisation_takes_a_commitment_back_to_pending_and_it_heals(
-    opened: OpenedBrain,
-) -> None:
+def test_chain_01_a_reorganisation_takes_a_commitment_back_to_pending_and_it_heals(opened):
     made = opened.ledger.commit(opened.brain, S[1], S[0])
     assert made.status == INCLUDED
     opened.node.reorg(1)
@@ -437,9 +406,7 @@ def test_chain_01_a_reorganisation_takes_a_commitment_back_to_pending_and_it_hea
     assert [one.snapshot for one in opened.ledger.history(opened.brain)] == S[:2]
 
 
-def test_chain_01_a_reorganisation_that_keeps_a_commitment_shows_its_new_block(
-    opened: OpenedBrain,
-) -> None:
+def test_chain_01_a_reorganisation_that_keeps_a_commitment_shows_its_new_block(opened):
     opened.node.mine(2)
     made = opened.ledger.commit(opened.brain, S[1], S[0])
     raw = "0x" + opened.records()[-1].last_attempt.raw.hex()
@@ -450,14 +417,14 @@ def test_chain_01_a_reorganisation_that_keeps_a_commitment_shows_its_new_block(
     assert moved.block_hash != made.block_hash
 
 
-def test_a_brain_lost_in_a_reorganisation_is_opened_again(opened: OpenedBrain) -> None:
+def test_a_brain_lost_in_a_reorganisation_is_opened_again(opened):
     opened.node.reorg(1)
     assert opened.ledger.head(opened.brain) is None
     assert opened.ledger.status(opened.brain, S[0]).status == PENDING
     assert opened.ledger.open(opened.brain, S[0]).status == INCLUDED
 
 
-def test_what_is_final_is_put_aside(opened: OpenedBrain) -> None:
+def test_what_is_final_is_put_aside(opened):
     opened.ledger.commit(opened.brain, S[1], S[0])
     opened.node.mine(FINAL_BLOCKS)
     opened.ledger.commit(opened.brain, S[2], S[1])
@@ -465,9 +432,7 @@ def test_what_is_final_is_put_aside(opened: OpenedBrain) -> None:
     assert len(list(opened.folder.rglob("done/*.json"))) == 2
 
 
-def test_one_key_commits_for_many_brains_at_once(
-    registry: RegistryContract, tmp_path: Path
-) -> None:
+def test_one_key_commits_for_many_brains_at_once(registry, tmp_path):
     key = funded_account(registry.node, "of many brains")
     config = ledger_config(registry.node, registry.address)
     brains = [word_of(f"one of many {n}") for n in range(6)]
@@ -485,9 +450,7 @@ def test_one_key_commits_for_many_brains_at_once(
     assert len({one.transaction for one in made}) == len(brains)
 
 
-def test_the_journal_is_written_before_anything_is_sent_and_for_its_owner_alone(
-    opened: OpenedBrain,
-) -> None:
+def test_the_journal_is_written_before_anything_is_sent_and_for_its_owner_alone(opened):
     opened.ledger.commit(opened.brain, S[1], S[0])
     for file in opened.folder.rglob("*"):
         assert file.stat().st_mode & 0o077 == 0, file
@@ -495,10 +458,9 @@ def test_the_journal_is_written_before_anything_is_sent_and_for_its_owner_alone(
     assert bytes(opened.key._key.key).hex() not in text
 
 
-def test_a_damaged_journal_is_told_and_nothing_is_sent(opened: OpenedBrain) -> None:
+def test_a_damaged_journal_is_told_and_nothing_is_sent(opened):
     file = next(opened.folder.rglob("open/*.json"))
     file.write_text("{")
-    with pytest.raises(StoreError) as raised:
+    with raises_code("bad_journal", StoreError):
         opened.ledger.commit(opened.brain, S[1], S[0])
-    assert raised.value.code == "bad_journal"
     assert opened.nonce() == 1

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from brain.chain.evm import EvmLedger
 from brain.chain.evm.node_quorum import NodeQuorum
-from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import LyingNode, run_lying_node
-from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.chain.registry_contract import word_of
 
 BRAIN = word_of("a brain among two liars")
 S = [word_of(f"snapshot {n}") for n in range(2)]
@@ -29,7 +26,7 @@ class Majority(NamedTuple):
 
 
 @pytest.fixture
-def majority(node: Anvil, registry: RegistryContract, tmp_path: Path) -> Generator[Majority]:
+def majority(node, registry, tmp_path):
     """The last two of the five hung at first, so they are left out."""
     with ExitStack() as stack:
         liars = [stack.enter_context(run_lying_node(node.url)) for _ in range(5)]
@@ -58,15 +55,13 @@ def nothing(result: Any, params: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("lie", [dear, far_ahead, nothing])
-def test_two_liars_about_blocks_do_not_win(lie: Any, majority: Majority) -> None:
+def test_two_liars_about_blocks_do_not_win(lie, majority):
     for liar in majority.liars[:2]:
         liar.alter("eth_getBlockByNumber", lie)
     assert majority.ledger.commit(BRAIN, S[1], S[0]).seq == 2
 
 
-def test_two_liars_about_an_old_block_do_not_win(
-    majority: Majority,
-) -> None:
+def test_two_liars_about_an_old_block_do_not_win(majority):
     latest = majority.nodes.latest_view().block
     for liar in majority.liars[:2]:
         liar.alter("eth_getBlockByNumber", dear)
@@ -75,17 +70,13 @@ def test_two_liars_about_an_old_block_do_not_win(
     assert found.block == latest
 
 
-def test_two_liars_that_refuse_an_estimate_do_not_win(
-    majority: Majority,
-) -> None:
+def test_two_liars_that_refuse_an_estimate_do_not_win(majority):
     for liar in majority.liars[:2]:
         liar.refuse("eth_estimateGas", "execution reverted")
     assert majority.ledger.commit(BRAIN, S[1], S[0]).seq == 2
 
 
-def test_two_liars_that_refuse_a_call_do_not_win(
-    majority: Majority, registry: RegistryContract
-) -> None:
+def test_two_liars_that_refuse_a_call_do_not_win(majority, registry):
     view = majority.nodes.latest_view()
     for liar in majority.liars[:2]:
         liar.refuse("eth_call", "execution reverted")

@@ -23,14 +23,14 @@ GENESIS_TIME = 1_800_000_000
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
         made.skills.upsert("A", "One.\n")
         yield made
 
 
 @pytest.fixture
-def key(registry: RegistryContract, request: pytest.FixtureRequest) -> Account:
+def key(registry, request):
     return funded_account(registry.node, request.node.nodeid)
 
 
@@ -80,8 +80,8 @@ ALARM = dict.fromkeys(READS, "rolled_back")
 
 
 def test_a_copy_on_a_fresh_machine_notices_that_a_chain_takes_back_what_was_final(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+    brain, registry, key, tmp_path
+):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     brain.ledger.open(ledger)
     state = registry.node.snapshot()
@@ -98,8 +98,8 @@ def test_a_copy_on_a_fresh_machine_notices_that_a_chain_takes_back_what_was_fina
 
 
 def test_another_commitment_in_the_place_of_a_final_one_is_a_rollback(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+    brain, registry, key, tmp_path
+):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     opened = brain.ledger.open(ledger)
     brain_id, first = bytes.fromhex(brain.id), bytes.fromhex(opened.snapshot)
@@ -117,9 +117,7 @@ def test_another_commitment_in_the_place_of_a_final_one_is_a_rollback(
             copy.ledger.status(fresh)
 
 
-def test_a_node_with_the_same_first_block_and_fewer_blocks_is_a_rollback(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_node_with_the_same_first_block_and_fewer_blocks_is_a_rollback(brain, tmp_path):
     with (
         run_anvil("--timestamp", GENESIS_TIME) as whole,
         run_anvil("--timestamp", GENESIS_TIME) as short,
@@ -142,8 +140,8 @@ def test_a_node_with_the_same_first_block_and_fewer_blocks_is_a_rollback(
 
 
 def test_a_commitment_that_is_not_final_is_not_noted_and_may_be_taken_back(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+    brain, registry, key, tmp_path
+):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     brain.ledger.open(ledger)
     registry.node.mine(FINALITY)
@@ -160,9 +158,7 @@ def test_a_commitment_that_is_not_final_is_not_noted_and_may_be_taken_back(
         assert copy.ledger.commit(fresh).seq == 2
 
 
-def test_a_commitment_notes_that_the_one_before_it_is_final(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+def test_a_commitment_notes_that_the_one_before_it_is_final(brain, registry, key, tmp_path):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     opened = brain.ledger.open(ledger)
     registry.node.mine(FINALITY)
@@ -171,9 +167,7 @@ def test_a_commitment_notes_that_the_one_before_it_is_final(
     assert list_final(brain) == [(1, bytes.fromhex(opened.snapshot))]
 
 
-def test_a_copy_of_another_account_has_another_entry(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+def test_a_copy_of_another_account_has_another_entry(brain, registry, key, tmp_path):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     brain.ledger.open(ledger)
     commit_change(brain, ledger, "Two.\n")
@@ -187,8 +181,8 @@ def test_a_copy_of_another_account_has_another_entry(
 
 
 def test_what_the_owner_disowned_stays_noted_and_the_lineage_goes_on(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+    brain, registry, key, tmp_path
+):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     opened = brain.ledger.open(ledger)
     thief = open_ledger(registry, tmp_path / "thief", key)
@@ -216,8 +210,8 @@ def test_what_the_owner_disowned_stays_noted_and_the_lineage_goes_on(
 
 
 def test_a_final_commitment_of_a_snapshot_that_is_not_here_does_not_stop_a_collection(
-    brain: Brain, registry: RegistryContract, key: Account, tmp_path: Path
-) -> None:
+    brain, registry, key, tmp_path
+):
     ledger = open_ledger(registry, tmp_path / "ledgers", key)
     opened = brain.ledger.open(ledger)
     ledger.commit(bytes.fromhex(brain.id), b"\x07" * 32, bytes.fromhex(opened.snapshot))

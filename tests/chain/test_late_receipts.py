@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from tests.support.anvil_node import Anvil
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger
 from tests.support.chain.lying_node import run_lying_node
-from tests.support.chain.registry_contract import RegistryContract, word_of
+from tests.support.chain.registry_contract import word_of
 
 BRAIN = word_of("a brain whose receipts are late")
 ONE, TWO = word_of("one snapshot"), word_of("the next one")
 
 
-def test_a_receipt_that_is_late_is_no_transaction_of_somebody_else(
-    node: Anvil, registry: RegistryContract, tmp_path: Path
-) -> None:
+def test_a_receipt_that_is_late_is_no_transaction_of_somebody_else(node, registry, tmp_path):
     late = [True]
 
     def withheld(answer: Any, params: list[Any]) -> Any:

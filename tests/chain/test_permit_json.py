@@ -15,7 +15,7 @@ from brain.chain.evm.signing.permit_json import (
     permit_typed_data,
 )
 from tests.support.chain.eip712_signatures import permit_message, sign_message
-from tests.support.chain.registry_contract import RegistryContract, wallet_key, word_of
+from tests.support.chain.registry_contract import wallet_key, word_of
 
 OWNER = wallet_key("owner of a permit")
 ADDRESS = "0x" + "ab" * 20
@@ -32,9 +32,7 @@ def fields_of(kind: PermitKind) -> dict[str, PermitValue]:
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_typed_data_is_signed_as_an_independent_encoding_of_the_permit(
-    kind: PermitKind, registry: RegistryContract
-) -> None:
+def test_typed_data_is_signed_as_an_independent_encoding_of_the_permit(kind, registry):
     document = permit_typed_data(kind, fields_of(kind), registry.node.chain, registry.address)
     expected = permit_message(registry, kind, *VALUES[kind])
     assert encode_typed_data(full_message=json.loads(json.dumps(document))) == expected
@@ -42,7 +40,7 @@ def test_typed_data_is_signed_as_an_independent_encoding_of_the_permit(
     assert signature == sign_message(OWNER, expected)
 
 
-def test_the_domain_is_the_one_that_the_contract_names(registry: RegistryContract) -> None:
+def test_the_domain_is_the_one_that_the_contract_names(registry):
     fields, name, version, chain, contract, _, _ = registry.call("eip712Domain")
     document = permit_typed_data("Open", fields_of("Open"), chain, contract)
     assert fields == b"\x0f"
@@ -56,7 +54,7 @@ def test_the_domain_is_the_one_that_the_contract_names(registry: RegistryContrac
 
 
 @pytest.mark.parametrize("change", [{"seq": 1}, {}])
-def test_a_permit_with_other_fields_is_refused(change: dict[str, PermitValue]) -> None:
+def test_a_permit_with_other_fields_is_refused(change):
     fields = fields_of("SetSigner")
     fields.pop("epoch")
     with pytest.raises(ValueError, match="SetSigner has the fields brainId, signer, epoch"):

@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support import anvil_node
 from tests.support.chain.eip712_signatures import (
     SignedCommit,
     commit_message,
@@ -61,13 +60,11 @@ class Case(NamedTuple):
 
 
 @pytest.fixture
-def case(
-    registry: RegistryContract, node: anvil_node.Anvil, request: pytest.FixtureRequest
-) -> Case:
+def case(registry, node, request):
     return Case(registry, node.accounts[5], word_of(request.node.name))
 
 
-def test_a_brain_is_opened_for_its_owner_while_another_pays(case: Case) -> None:
+def test_a_brain_is_opened_for_its_owner_while_another_pays(case):
     result = case.registry.send(case.relayer, "openFor", *case.open_arguments())
     owner = OWNER.address.lower()
     assert result == [
@@ -77,7 +74,7 @@ def test_a_brain_is_opened_for_its_owner_while_another_pays(case: Case) -> None:
     assert case.registry.brain(case.brain) == BrainHead(owner, 1, S[1], ZERO_ADDRESS)
 
 
-def test_a_permit_to_open_works_once(case: Case) -> None:
+def test_a_permit_to_open_works_once(case):
     case.open()
     assert case.refuses("openFor", *case.open_arguments()) == ("Exists",)
 
@@ -92,13 +89,11 @@ def test_a_permit_to_open_works_once(case: Case) -> None:
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_a_permit_to_open_is_for_every_field_it_was_made_for(
-    case: Case, changed: dict[str, Any]
-) -> None:
+def test_a_permit_to_open_is_for_every_field_it_was_made_for(case, changed):
     assert case.refuses("openFor", *case.open_arguments(**changed)) == REFUSED
 
 
-def test_nobody_opens_a_brain_for_another_without_a_permit(case: Case) -> None:
+def test_nobody_opens_a_brain_for_another_without_a_permit(case):
     *fields, signature = case.open_arguments(STRANGER)
     assert case.refuses("openFor", *fields, signature) == REFUSED
     *fields, signature = case.open_arguments()
@@ -106,20 +101,20 @@ def test_nobody_opens_a_brain_for_another_without_a_permit(case: Case) -> None:
     assert case.refuses("openFor", *fields, b"") == REFUSED
 
 
-def test_nobody_opens_a_brain_for_the_account_that_is_nobody(case: Case) -> None:
+def test_nobody_opens_a_brain_for_the_account_that_is_nobody(case):
     for signature in (b"", bytes(65), bytes(64) + b"\x1b"):
         values = (ZERO_ADDRESS, case.salt, S[1], LATER, signature)
         assert case.refuses("openFor", *values) == REFUSED
 
 
-def test_a_permit_expires(case: Case) -> None:
+def test_a_permit_expires(case):
     values = (OWNER.address, case.salt, S[1], 1, bytes(65))
     assert case.refuses("openFor", *values) == ("Expired",)
     case.open()
     assert case.refuses("setSignerFor", case.brain, SIGNER.address, 1, bytes(65)) == ("Expired",)
 
 
-def test_the_signer_is_changed_for_the_owner_while_another_pays(case: Case) -> None:
+def test_the_signer_is_changed_for_the_owner_while_another_pays(case):
     case.open()
     result = case.registry.send(case.relayer, "setSignerFor", *case.signer_arguments(0))
     signer = SIGNER.address.lower()
@@ -127,7 +122,7 @@ def test_the_signer_is_changed_for_the_owner_while_another_pays(case: Case) -> N
     assert case.registry.brain(case.brain) == BrainHead(OWNER.address.lower(), 1, S[1], signer, 1)
 
 
-def test_a_permit_to_change_the_signer_works_once(case: Case) -> None:
+def test_a_permit_to_change_the_signer_works_once(case):
     case.open()
     values = case.signer_arguments(0)
     case.registry.send(case.relayer, "setSignerFor", *values)
@@ -139,21 +134,19 @@ def test_a_permit_to_change_the_signer_works_once(case: Case) -> None:
     [{"brainId": S[5]}, {"signer": STRANGER.address}, {"epoch": 1}, {"deadline": LATER - 1}],
     ids=lambda changed: next(iter(changed)),
 )
-def test_a_permit_to_change_the_signer_is_for_every_field_it_was_made_for(
-    case: Case, changed: dict[str, Any]
-) -> None:
+def test_a_permit_to_change_the_signer_is_for_every_field_it_was_made_for(case, changed):
     case.open()
     assert case.refuses("setSignerFor", *case.signer_arguments(0, **changed)) == REFUSED
 
 
 @pytest.mark.parametrize("key", [SIGNER, STRANGER], ids=["signer", "stranger"])
-def test_only_the_owner_permits_a_change_of_the_signer(case: Case, key: Any) -> None:
+def test_only_the_owner_permits_a_change_of_the_signer(case, key):
     case.open()
     case.registry.send(case.relayer, "setSignerFor", *case.signer_arguments(0))
     assert case.refuses("setSignerFor", *case.signer_arguments(1, key)) == REFUSED
 
 
-def test_a_revoked_permit_stays_revoked_when_its_signer_is_named_again(case: Case) -> None:
+def test_a_revoked_permit_stays_revoked_when_its_signer_is_named_again(case):
     case.open()
     case.registry.send(case.relayer, "setSignerFor", *case.signer_arguments(0))
     commit = SignedCommit(case.brain, S[2], S[1], 2, 1, LATER)
@@ -165,7 +158,7 @@ def test_a_revoked_permit_stays_revoked_when_its_signer_is_named_again(case: Cas
     assert case.refuses("commitFor", *values) == REFUSED
 
 
-def test_a_permit_of_an_owner_is_void_after_the_brain_went_away_and_came_back(case: Case) -> None:
+def test_a_permit_of_an_owner_is_void_after_the_brain_went_away_and_came_back(case):
     case.open()
     commit = SignedCommit(case.brain, S[2], S[1], 2, 0, LATER)
     signature = sign_message(OWNER, commit_message(case.registry, commit))
@@ -177,7 +170,7 @@ def test_a_permit_of_an_owner_is_void_after_the_brain_went_away_and_came_back(ca
     assert case.refuses("commitFor", *commit.call_arguments(signature)) == REFUSED
 
 
-def test_an_offer_is_accepted_in_its_last_second_and_not_after(case: Case) -> None:
+def test_an_offer_is_accepted_in_its_last_second_and_not_after(case):
     case.open()
     node, registry = case.registry.node, case.registry
     with node.impersonate(OWNER.address) as owner, node.impersonate(STRANGER.address) as other:
@@ -192,7 +185,7 @@ def test_an_offer_is_accepted_in_its_last_second_and_not_after(case: Case) -> No
         assert late == ("Expired",)
 
 
-def test_an_offer_that_has_ended_already_is_refused_and_one_to_nobody_never(case: Case) -> None:
+def test_an_offer_that_has_ended_already_is_refused_and_one_to_nobody_never(case):
     case.open()
     registry = case.registry
     with registry.node.impersonate(OWNER.address) as owner:
@@ -205,7 +198,7 @@ def test_an_offer_that_has_ended_already_is_refused_and_one_to_nobody_never(case
         assert registry.call("offerOf", case.brain) == (ZERO_ADDRESS, 0)
 
 
-def test_the_domain_of_permits_is_told(case: Case) -> None:
+def test_the_domain_of_permits_is_told(case):
     registry = case.registry
     assert registry.call("eip712Domain") == (
         b"\x0f",

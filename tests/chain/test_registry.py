@@ -1,19 +1,15 @@
 """Opening a brain and moving its head."""
 
-from __future__ import annotations
-
 import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
 
 from brain.chain import contracts
-from tests.support import anvil_node
 from tests.support.chain.registry_contract import (
     ZERO_ADDRESS,
     ZERO_WORD,
     BrainHead,
     ContractEvent,
-    RegistryContract,
     encode_call,
     word_of,
 )
@@ -23,24 +19,22 @@ LATER = 2**40
 
 
 @pytest.fixture
-def salt(request: pytest.FixtureRequest) -> bytes:
+def salt(request):
     """A brain of its own for each test."""
     return word_of(request.node.name)
 
 
 @pytest.fixture
-def owner(node: anvil_node.Anvil) -> str:
+def owner(node):
     return node.accounts[1]
 
 
 @pytest.fixture
-def other(node: anvil_node.Anvil) -> str:
+def other(node):
     return node.accounts[2]
 
 
-def test_opening_makes_the_first_commitment(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_opening_makes_the_first_commitment(registry, owner, salt):
     result = registry.send(owner, "open", salt, S[1])
     brain = keccak(encode(["address", "bytes32"], [owner, salt]))
     assert result == [
@@ -50,52 +44,42 @@ def test_opening_makes_the_first_commitment(
     assert registry.brain(brain) == BrainHead(owner, 1, S[1], ZERO_ADDRESS)
 
 
-def test_the_call_that_opens_returns_the_id(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_the_call_that_opens_returns_the_id(registry, owner, salt):
     (brain,) = registry.call("open", salt, S[1], sender=owner)
     assert brain == registry.call("idOf", owner, salt)[0]
     assert registry.open_brain(owner, salt, S[1]) == brain
 
 
-def test_a_brain_never_opened_is_all_zero(registry: RegistryContract, salt: bytes) -> None:
+def test_a_brain_never_opened_is_all_zero(registry, salt):
     assert registry.brain(salt) == BrainHead(ZERO_ADDRESS, 0, ZERO_WORD, ZERO_ADDRESS)
     assert registry.call("offerOf", salt) == (ZERO_ADDRESS, 0)
 
 
-def test_a_brain_is_opened_once(registry: RegistryContract, owner: str, salt: bytes) -> None:
+def test_a_brain_is_opened_once(registry, owner, salt):
     brain = registry.open_brain(owner, salt, S[1])
     assert registry.send_and_expect_revert(owner, "open", salt, S[2]) == ("Exists",)
     assert registry.brain(brain) == BrainHead(owner, 1, S[1], ZERO_ADDRESS)
 
 
-def test_a_brain_given_away_cannot_be_opened_again(
-    registry: RegistryContract, owner: str, other: str, salt: bytes
-) -> None:
+def test_a_brain_given_away_cannot_be_opened_again(registry, owner, other, salt):
     brain = registry.open_brain(owner, salt, S[1])
     registry.send(owner, "offerOwnership", brain, other, LATER)
     registry.send(other, "acceptOwnership", brain)
     assert registry.send_and_expect_revert(owner, "open", salt, S[2]) == ("Exists",)
 
 
-def test_nobody_can_take_the_id_of_another(
-    registry: RegistryContract, owner: str, other: str, salt: bytes
-) -> None:
+def test_nobody_can_take_the_id_of_another(registry, owner, other, salt):
     theirs = registry.open_brain(other, salt, S[5])
     own = registry.open_brain(owner, salt, S[1])
     assert own != theirs
     assert registry.brain(theirs) == BrainHead(other, 1, S[5], ZERO_ADDRESS)
 
 
-def test_opening_with_no_snapshot_is_refused(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_opening_with_no_snapshot_is_refused(registry, owner, salt):
     assert registry.send_and_expect_revert(owner, "open", salt, ZERO_WORD) == ("ZeroSnapshot",)
 
 
-def test_commitments_are_counted_and_each_names_the_one_before(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_commitments_are_counted_and_each_names_the_one_before(registry, owner, salt):
     brain = registry.open_brain(owner, salt, S[1])
     for seq in range(2, 6):
         result = registry.send(owner, "commit", brain, S[seq], S[seq - 1])
@@ -104,9 +88,7 @@ def test_commitments_are_counted_and_each_names_the_one_before(
 
 
 @pytest.mark.parametrize("parent", [S[1], S[5], ZERO_WORD], ids=["earlier", "unknown", "none"])
-def test_a_parent_that_is_not_the_head_is_refused_and_the_head_named(
-    registry: RegistryContract, owner: str, salt: bytes, parent: bytes
-) -> None:
+def test_a_parent_that_is_not_the_head_is_refused_and_the_head_named(registry, owner, salt, parent):
     brain = registry.open_brain(owner, salt, S[1])
     registry.send(owner, "commit", brain, S[2], S[1])
     assert registry.send_and_expect_revert(owner, "commit", brain, S[3], parent) == (
@@ -118,8 +100,8 @@ def test_a_parent_that_is_not_the_head_is_refused_and_the_head_named(
 
 
 def test_of_two_commitments_in_one_block_after_one_parent_the_second_fails(
-    registry: RegistryContract, node: anvil_node.Anvil, owner: str, salt: bytes
-) -> None:
+    registry, node, owner, salt
+):
     brain = registry.open_brain(owner, salt, S[1])
     node.set_automine(False)
     sent = [
@@ -136,54 +118,44 @@ def test_of_two_commitments_in_one_block_after_one_parent_the_second_fails(
     assert registry.brain(brain) == BrainHead(owner, 2, S[2], ZERO_ADDRESS)
 
 
-def test_committing_no_snapshot_is_refused(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_committing_no_snapshot_is_refused(registry, owner, salt):
     brain = registry.open_brain(owner, salt, S[1])
     assert registry.send_and_expect_revert(owner, "commit", brain, ZERO_WORD, S[1]) == (
         "ZeroSnapshot",
     )
 
 
-def test_a_stranger_moves_no_head(
-    registry: RegistryContract, other: str, owner: str, salt: bytes
-) -> None:
+def test_a_stranger_moves_no_head(registry, other, owner, salt):
     brain = registry.open_brain(owner, salt, S[1])
     assert registry.send_and_expect_revert(other, "commit", brain, S[2], S[1]) == ("Unauthorized",)
     assert registry.brain(brain) == BrainHead(owner, 1, S[1], ZERO_ADDRESS)
 
 
-def test_a_brain_never_opened_takes_no_commitment(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_a_brain_never_opened_takes_no_commitment(registry, owner, salt):
     assert registry.send_and_expect_revert(owner, "commit", salt, S[1], ZERO_WORD) == (
         "Unauthorized",
     )
 
 
-def test_one_brain_does_not_move_another(
-    registry: RegistryContract, owner: str, salt: bytes
-) -> None:
+def test_one_brain_does_not_move_another(registry, owner, salt):
     one = registry.open_brain(owner, salt, S[1])
     two = registry.open_brain(owner, S[0], S[1])
     registry.send(owner, "commit", one, S[2], S[1])
     assert registry.brain(two) == BrainHead(owner, 1, S[1], ZERO_ADDRESS)
 
 
-def test_it_takes_no_money(registry: RegistryContract, node: anvil_node.Anvil, owner: str) -> None:
+def test_it_takes_no_money(registry, node, owner):
     for data in (b"", encode_call("anchor", S[1], S[2])):
         receipt = node.transact(owner, registry.address, data, value="0x1", gas=hex(100_000))
         assert receipt["status"] == "0x0"
 
 
-def test_an_unknown_function_is_refused(
-    registry: RegistryContract, node: anvil_node.Anvil, owner: str
-) -> None:
+def test_an_unknown_function_is_refused(registry, node, owner):
     receipt = node.transact(owner, registry.address, b"\x01\x02\x03\x04", gas=hex(100_000))
     assert receipt["status"] == "0x0"
 
 
-def test_there_is_no_function_but_these() -> None:
+def test_there_is_no_function_but_these():
     names = {
         entry["name"] for entry in contracts.load_artifact()["abi"] if entry["type"] == "function"
     }

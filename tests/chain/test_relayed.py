@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support import anvil_node
 from tests.support.chain.eip712_signatures import (
     SignedCommit,
     commit_message,
@@ -55,9 +54,7 @@ class Case(NamedTuple):
 
 
 @pytest.fixture
-def case(
-    registry: RegistryContract, node: anvil_node.Anvil, request: pytest.FixtureRequest
-) -> Case:
+def case(registry, node, request):
     with node.impersonate(OWNER.address) as owner:
         brain = registry.open_brain(owner, word_of(request.node.name), S[1])
         registry.send(owner, "setSigner", brain, SIGNER.address)
@@ -65,7 +62,7 @@ def case(
 
 
 @pytest.mark.parametrize("key", [OWNER, SIGNER], ids=["owner", "signer"])
-def test_a_signature_of_the_owner_or_the_signer_moves_the_head(case: Case, key: Any) -> None:
+def test_a_signature_of_the_owner_or_the_signer_moves_the_head(case, key):
     commit = case.commit()
     by = sign_message(key, commit_message(case.registry, commit))
     result = case.registry.send(case.relayer, "commitFor", *commit.call_arguments(by))
@@ -74,7 +71,7 @@ def test_a_signature_of_the_owner_or_the_signer_moves_the_head(case: Case, key: 
     assert (head.owner.lower(), head.seq, head.head) == (OWNER.address.lower(), 2, S[2])
 
 
-def test_a_signature_of_another_is_refused(case: Case) -> None:
+def test_a_signature_of_another_is_refused(case):
     commit = case.commit()
     assert (
         case.refuses(commit, sign_message(STRANGER, commit_message(case.registry, commit)))
@@ -92,13 +89,13 @@ def test_a_signature_of_another_is_refused(case: Case) -> None:
     ],
     ids=lambda changed: next(iter(changed)),
 )
-def test_a_signature_for_another_domain_is_refused(case: Case, changed: dict[str, Any]) -> None:
+def test_a_signature_for_another_domain_is_refused(case, changed):
     commit = case.commit()
     by = sign_message(OWNER, commit_message(case.registry, commit, **changed))
     assert case.refuses(commit, by) == REFUSED
 
 
-def test_a_signature_for_another_registry_on_this_chain_is_refused(case: Case) -> None:
+def test_a_signature_for_another_registry_on_this_chain_is_refused(case):
     commit = case.commit()
     by = sign_message(OWNER, commit_message(RegistryContract(case.registry.node), commit))
     assert case.refuses(commit, by) == REFUSED
@@ -118,28 +115,26 @@ def test_a_signature_for_another_registry_on_this_chain_is_refused(case: Case) -
     ],
     ids=str,
 )
-def test_a_signature_is_for_every_field_it_was_made_for(
-    case: Case, changed: dict[str, Any]
-) -> None:
+def test_a_signature_is_for_every_field_it_was_made_for(case, changed):
     by = sign_message(OWNER, commit_message(case.registry, case.commit(**changed)))
     assert case.refuses(case.commit(), by) == REFUSED
 
 
-def test_a_signature_is_used_once_and_then_the_head_is_named(case: Case) -> None:
+def test_a_signature_is_used_once_and_then_the_head_is_named(case):
     commit = case.commit()
     by = sign_message(OWNER, commit_message(case.registry, commit))
     case.registry.send(case.relayer, "commitFor", *commit.call_arguments(by))
     assert case.refuses(commit, by) == ("StaleParent", S[2], 2)
 
 
-def test_a_signature_that_comes_after_another_commitment_is_told_which(case: Case) -> None:
+def test_a_signature_that_comes_after_another_commitment_is_told_which(case):
     commit = case.commit()
     by = sign_message(SIGNER, commit_message(case.registry, commit))
     case.by_owner("commit", S[3], S[1])
     assert case.refuses(commit, by) == ("StaleParent", S[3], 2)
 
 
-def test_a_signature_is_not_used_again_when_its_parent_is_the_head_once_more(case: Case) -> None:
+def test_a_signature_is_not_used_again_when_its_parent_is_the_head_once_more(case):
     commit = case.commit()
     by = sign_message(OWNER, commit_message(case.registry, commit))
     case.by_owner("commit", S[2], S[1])
@@ -147,21 +142,19 @@ def test_a_signature_is_not_used_again_when_its_parent_is_the_head_once_more(cas
     assert case.refuses(commit, by) == REFUSED
 
 
-def test_a_signature_for_a_parent_that_is_not_the_head_is_refused_and_the_head_named(
-    case: Case,
-) -> None:
+def test_a_signature_for_a_parent_that_is_not_the_head_is_refused_and_the_head_named(case):
     commit = case.commit(parent=S[3])
     by = sign_message(OWNER, commit_message(case.registry, commit))
     assert case.refuses(commit, by) == ("StaleParent", S[1], 1)
 
 
-def test_a_signature_for_no_snapshot_is_refused(case: Case) -> None:
+def test_a_signature_for_no_snapshot_is_refused(case):
     commit = case.commit(snapshot=ZERO_WORD)
     by = sign_message(OWNER, commit_message(case.registry, commit))
     assert case.refuses(commit, by) == ("ZeroSnapshot",)
 
 
-def test_a_signature_is_good_in_the_second_of_its_deadline_and_not_after(case: Case) -> None:
+def test_a_signature_is_good_in_the_second_of_its_deadline_and_not_after(case):
     node = case.registry.node
     moment = node.block_time() + 100
     for when, status in ((moment + 1, "0x0"), (moment + 2, "0x1")):
@@ -174,7 +167,7 @@ def test_a_signature_is_good_in_the_second_of_its_deadline_and_not_after(case: C
         assert receipt["status"] == status
 
 
-def test_an_expired_signature_is_refused_as_such(case: Case) -> None:
+def test_an_expired_signature_is_refused_as_such(case):
     commit = case.commit(deadline=1)
     by = sign_message(OWNER, commit_message(case.registry, commit))
     assert case.refuses(commit, by) == ("Expired",)
@@ -198,32 +191,32 @@ MANGLED = {
 
 
 @pytest.mark.parametrize("mangle", MANGLED.values(), ids=MANGLED)
-def test_a_signature_in_any_other_shape_is_refused(case: Case, mangle: Any) -> None:
+def test_a_signature_in_any_other_shape_is_refused(case, mangle):
     commit = case.commit()
     by = sign_message(OWNER, commit_message(case.registry, commit))
     assert case.refuses(commit, mangle(by)) == REFUSED
 
 
 @pytest.mark.parametrize("by", [b"", bytes(65), bytes(64) + b"\x1b"], ids=["none", "zero", "v 27"])
-def test_a_brain_never_opened_has_nobody_who_could_sign(case: Case, by: bytes) -> None:
+def test_a_brain_never_opened_has_nobody_who_could_sign(case, by):
     commit = SignedCommit(word_of("never opened"), S[1], ZERO_WORD, 1, 0, LATER)
     assert case.refuses(commit, by) == REFUSED
 
 
-def test_no_signature_recovers_to_the_signer_that_is_nobody(case: Case) -> None:
+def test_no_signature_recovers_to_the_signer_that_is_nobody(case):
     case.by_owner("setSigner", ZERO_ADDRESS)
     for by in (b"", bytes(65), bytes(64) + b"\x1b", bytes(64) + b"\x1c"):
         assert case.refuses(case.commit(), by) == REFUSED
 
 
-def test_a_signer_that_was_changed_signs_no_more(case: Case) -> None:
+def test_a_signer_that_was_changed_signs_no_more(case):
     commit = case.commit()
     by = sign_message(SIGNER, commit_message(case.registry, commit))
     case.by_owner("setSigner", STRANGER.address)
     assert case.refuses(commit, by) == REFUSED
 
 
-def test_a_transfer_ends_the_rights_of_those_who_signed_before(case: Case) -> None:
+def test_a_transfer_ends_the_rights_of_those_who_signed_before(case):
     commit = case.commit()
     text = commit_message(case.registry, commit)
     case.by_owner("offerOwnership", STRANGER.address, LATER)

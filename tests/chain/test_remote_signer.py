@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,12 +32,12 @@ Open = Callable[[str], EvmLedger]
 
 
 @pytest.fixture
-def brain(request: pytest.FixtureRequest) -> bytes:
+def brain(request):
     return word_of(request.node.nodeid)
 
 
 @pytest.fixture
-def signed_by(registry: RegistryContract, tmp_path: Path) -> Open:
+def signed_by(registry, tmp_path):
     node = registry.node
     node.set_balance(ADDRESS)
 
@@ -49,9 +48,7 @@ def signed_by(registry: RegistryContract, tmp_path: Path) -> Open:
     return ledger
 
 
-def test_a_node_signs_transactions_and_permits_with_its_accounts(
-    registry: RegistryContract, signed_by: Any, brain: bytes
-) -> None:
+def test_a_node_signs_transactions_and_permits_with_its_accounts(registry, signed_by, brain):
     account = registry.node.accounts[2].lower()
     ledger = signed_by(registry.node.url, account)
     opened = ledger.open(brain, S[0])
@@ -66,9 +63,7 @@ def test_a_node_signs_transactions_and_permits_with_its_accounts(
 @pytest.mark.parametrize(
     "name", ["eth_signTransaction", "account_signTransaction"], ids=["a node", "clef"]
 )
-def test_signers_are_asked_by_the_name_that_they_know(
-    signed_by: Open, brain: bytes, name: str
-) -> None:
+def test_signers_are_asked_by_the_name_that_they_know(signed_by, brain, name):
     def sign(fields: dict[str, Any]) -> Any:
         raw = sign_fields(KEY, fields)
         return raw if name.startswith("eth") else {"raw": raw, "tx": {"hash": "0x"}}
@@ -81,9 +76,7 @@ def test_signers_are_asked_by_the_name_that_they_know(
 @pytest.mark.parametrize(
     "name", ["eth_signTypedData_v4", "account_signTypedData", "eth_signTypedData"]
 )
-def test_permits_are_signed_by_the_name_that_signers_know(
-    registry: RegistryContract, name: str
-) -> None:
+def test_permits_are_signed_by_the_name_that_signers_know(registry, name):
     fields = {"brainId": S[0], "signer": ADDRESS, "epoch": 0, "deadline": 5}
     document = permit_typed_data("SetSigner", fields, 1, registry.address)
 
@@ -110,9 +103,7 @@ CHANGES: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("field", CHANGES)
-def test_a_transaction_that_a_signer_changed_is_not_sent(
-    registry: RegistryContract, signed_by: Open, brain: bytes, field: str
-) -> None:
+def test_a_transaction_that_a_signer_changed_is_not_sent(registry, signed_by, brain, field):
     def change(fields: dict[str, Any]) -> str:
         return sign_fields(KEY, fields, **{field: CHANGES[field]})
 
@@ -136,9 +127,7 @@ WRONG: dict[str, Answer] = {
 
 
 @pytest.mark.parametrize("answer", WRONG)
-def test_an_answer_that_is_not_the_transaction_is_not_sent(
-    registry: RegistryContract, signed_by: Open, brain: bytes, answer: str
-) -> None:
+def test_an_answer_that_is_not_the_transaction_is_not_sent(registry, signed_by, brain, answer):
     _is_refused(registry, signed_by, brain, WRONG[answer])
 
 
@@ -164,9 +153,7 @@ def _is_refused(registry: RegistryContract, signed_by: Open, brain: bytes, sign:
     ],
     ids=["another account", "another permit", "cut short", "of no key", "nothing"],
 )
-def test_a_signature_of_anything_but_the_permit_is_refused(
-    signed_by: Open, brain: bytes, answer: Answer
-) -> None:
+def test_a_signature_of_anything_but_the_permit_is_refused(signed_by, brain, answer):
     def sign(fields: dict[str, Any]) -> str:
         return sign_fields(KEY, fields)
 
@@ -178,9 +165,7 @@ def test_a_signature_of_anything_but_the_permit_is_refused(
         assert error_code(ledger.permits.sign, permit) == "bad_signer"
 
 
-def test_a_signer_that_refuses_is_named(
-    registry: RegistryContract, signed_by: Any, brain: bytes
-) -> None:
+def test_a_signer_that_refuses_is_named(registry, signed_by, brain):
     with run_lying_node(registry.node.url) as node:
         node.refuse("eth_signTransaction", "denied by the user")
         ledger = signed_by(node.url)
@@ -189,9 +174,7 @@ def test_a_signer_that_refuses_is_named(
         assert error_code(signed_by(signer.url).open, brain, S[0]) == "signer_refused"
 
 
-def test_a_signer_that_is_away_or_hangs_ends_the_command(
-    registry: RegistryContract, signed_by: Any, brain: bytes
-) -> None:
+def test_a_signer_that_is_away_or_hangs_ends_the_command(registry, signed_by, brain):
     assert error_code(signed_by("http://127.0.0.1:1").open, brain, S[0]) == "unreachable"
     with run_lying_node(registry.node.url) as node:
         node.hang()

@@ -8,7 +8,6 @@ import pytest
 from eth_account.messages import SignableMessage
 from eth_utils.crypto import keccak
 
-from tests.support import anvil_node
 from tests.support.chain.eip712_signatures import SignedCommit, commit_message, permit_message
 from tests.support.chain.registry_contract import (
     ZERO_ADDRESS,
@@ -27,12 +26,12 @@ LATER = 2**40
 
 
 @pytest.fixture(scope="module")
-def safe(node: anvil_node.Anvil) -> SafeWallet:
+def safe(node):
     return deploy_safe(node, OWNERS, 2)
 
 
 @pytest.fixture
-def salt(request: pytest.FixtureRequest) -> bytes:
+def salt(request):
     return word_of(request.node.name)
 
 
@@ -56,9 +55,7 @@ def open_as(safe: SafeWallet, registry: RegistryContract, salt: bytes) -> bytes:
     return brain
 
 
-def test_a_safe_opens_commits_sets_a_signer_and_supersedes(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_a_safe_opens_commits_sets_a_signer_and_supersedes(safe, registry, salt):
     signer = safe.node.accounts[3]
     assert call_as(safe, registry, "open", salt, S[1]) == ["Opened", "Committed"]
     brain = registry.call("idOf", safe.address, salt)[0]
@@ -70,9 +67,7 @@ def test_a_safe_opens_commits_sets_a_signer_and_supersedes(
     assert registry.brain(brain) == BrainHead(safe.address, 4, S[3], ZERO_ADDRESS, 2, 1)
 
 
-def test_a_safe_hands_a_brain_over_and_takes_one(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_a_safe_hands_a_brain_over_and_takes_one(safe, registry, salt):
     brain, person = open_as(safe, registry, salt), safe.node.accounts[4]
     assert call_as(safe, registry, "offerOwnership", brain, person, LATER) == ["OwnershipOffered"]
     registry.send(person, "acceptOwnership", brain)
@@ -83,18 +78,14 @@ def test_a_safe_hands_a_brain_over_and_takes_one(
     assert registry.brain(brain).owner == safe.address
 
 
-def test_one_owner_of_two_moves_nothing(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_one_owner_of_two_moves_nothing(safe, registry, salt):
     brain = open_as(safe, registry, salt)
     data = encode_call("commit", brain, S[2], S[1])
     assert safe.execute(registry.address, data, OWNERS[:1])["status"] == "0x0"
     assert registry.brain(brain).head == S[1]
 
 
-def test_a_safe_permits_all_that_can_be_permitted_while_another_pays(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_a_safe_permits_all_that_can_be_permitted_while_another_pays(safe, registry, salt):
     payer, signer = safe.node.accounts[5], safe.node.accounts[3]
     fields = (safe.address, salt, S[1], LATER)
     by = sign(safe, permit_message(registry, "Open", *fields))
@@ -111,9 +102,7 @@ def test_a_safe_permits_all_that_can_be_permitted_while_another_pays(
     assert registry.brain(brain) == BrainHead(safe.address, 2, S[2], signer, 1)
 
 
-def test_a_permit_that_too_few_owners_signed_is_refused(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_a_permit_that_too_few_owners_signed_is_refused(safe, registry, salt):
     brain, payer = open_as(safe, registry, salt), safe.node.accounts[5]
     commit = SignedCommit(brain, S[2], S[1], 2, 0, LATER)
     text = commit_message(registry, commit)
@@ -124,9 +113,7 @@ def test_a_permit_that_too_few_owners_signed_is_refused(
         assert refused == ("Unauthorized",)
 
 
-def test_a_permit_of_a_safe_works_once_and_not_for_another_brain(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_a_permit_of_a_safe_works_once_and_not_for_another_brain(safe, registry, salt):
     brain, payer = open_as(safe, registry, salt), safe.node.accounts[5]
     other = open_as(safe, registry, word_of("another brain of the safe"))
     text = permit_message(registry, "SetSigner", brain, payer, 0, LATER)
@@ -138,9 +125,7 @@ def test_a_permit_of_a_safe_works_once_and_not_for_another_brain(
     assert refused == ("Unauthorized",)
 
 
-def test_a_safe_is_the_signer_of_a_brain_that_a_key_owns(
-    safe: SafeWallet, registry: RegistryContract, salt: bytes
-) -> None:
+def test_a_safe_is_the_signer_of_a_brain_that_a_key_owns(safe, registry, salt):
     owner, payer = safe.node.accounts[1], safe.node.accounts[5]
     brain = registry.open_brain(owner, salt, S[1])
     registry.send(owner, "setSigner", brain, safe.address)

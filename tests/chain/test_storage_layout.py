@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from eth_utils.crypto import keccak
 
-from tests.support import anvil_node
 from tests.support.chain import contract_compiler
 from tests.support.chain.registry_contract import RegistryContract, word_of
 
@@ -18,9 +17,7 @@ def base(key: bytes, mapping: int) -> int:
     return int.from_bytes(keccak(key.rjust(32, b"\0") + mapping.to_bytes(32)))
 
 
-def test_a_brain_is_four_words_in_the_mapping_at_slot_0(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_a_brain_is_four_words_in_the_mapping_at_slot_0(registry, node):
     owner, signer, later = node.accounts[1:4]
     brain = registry.open_brain(owner, word_of("salt"), word_of("first"))
     registry.send(owner, "setSigner", brain, signer)
@@ -45,18 +42,14 @@ def nested(outer: bytes, inner: bytes, mapping: int) -> int:
     return int.from_bytes(keccak(inner.rjust(32, b"\0") + base(outer, mapping).to_bytes(32)))
 
 
-def test_an_anchor_is_a_word_in_the_mapping_of_logs_at_slot_1(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_an_anchor_is_a_word_in_the_mapping_of_logs_at_slot_1(registry, node):
     account, checkpoint = node.accounts[5], word_of("checkpoint")
     registry.send(account, "anchor", word_of("log"), checkpoint)
     slot = nested(bytes.fromhex(account[2:]), word_of("log"), 1)
     assert storage(registry, slot) == int.from_bytes(checkpoint)
 
 
-def test_a_disowning_is_a_word_in_the_mapping_at_slot_2(
-    registry: RegistryContract, node: anvil_node.Anvil
-) -> None:
+def test_a_disowning_is_a_word_in_the_mapping_at_slot_2(registry, node):
     owner = node.accounts[6]
     brain = registry.open_brain(owner, word_of("salt"), word_of("first"))
     registry.send(owner, "commit", brain, word_of("second"), word_of("first"))
@@ -65,11 +58,11 @@ def test_a_disowning_is_a_word_in_the_mapping_at_slot_2(
 
 
 @pytest.mark.parametrize("slot", range(8))
-def test_there_is_nothing_beside_the_mappings(registry: RegistryContract, slot: int) -> None:
+def test_there_is_nothing_beside_the_mappings(registry, slot):
     assert storage(registry, slot) == 0
 
 
-def test_the_compiler_knows_of_no_other_variable() -> None:
+def test_the_compiler_knows_of_no_other_variable():
     source = (contract_compiler.CONTRACTS_FOLDER / contract_compiler.SOURCE_NAME).read_text("utf-8")
     built = contract_compiler.compile_contract(contract_compiler.SOURCE_NAME, source)[
         "BrainRegistry"

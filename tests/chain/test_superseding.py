@@ -1,16 +1,12 @@
 """The owner disowns commitments that a stolen or wrong signer made, and goes on."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.support import anvil_node
 from tests.support.chain.registry_contract import (
     ZERO_ADDRESS,
     ZERO_WORD,
     BrainHead,
     ContractEvent,
-    RegistryContract,
     word_of,
 )
 
@@ -19,13 +15,13 @@ ORPHANS = [word_of(f"orphan {n}") for n in range(3)]
 
 
 @pytest.fixture
-def people(node: anvil_node.Anvil) -> list[str]:
+def people(node):
     """The owner, the signer, a stranger."""
     return node.accounts[1:4]
 
 
 @pytest.fixture
-def brain(registry: RegistryContract, people: list[str], request: pytest.FixtureRequest) -> bytes:
+def brain(registry, people, request):
     """A brain with two commitments of the owner and two of a stolen signer."""
     owner, signer, _ = people
     opened = registry.open_brain(owner, word_of(request.node.name), S[1])
@@ -36,9 +32,7 @@ def brain(registry: RegistryContract, people: list[str], request: pytest.Fixture
     return opened
 
 
-def test_the_owner_disowns_them_and_commits_in_their_place(
-    registry: RegistryContract, people: list[str], brain: bytes
-) -> None:
+def test_the_owner_disowns_them_and_commits_in_their_place(registry, people, brain):
     owner = people[0]
     result = registry.send(owner, "supersede", brain, S[3], ORPHANS[1], 3)
     assert result == [
@@ -50,9 +44,7 @@ def test_the_owner_disowns_them_and_commits_in_their_place(
     assert registry.call("disownedBy", brain, 5) == (3,)
 
 
-def test_the_stolen_signer_commits_no_more_and_the_lineage_goes_on(
-    registry: RegistryContract, people: list[str], brain: bytes
-) -> None:
+def test_the_stolen_signer_commits_no_more_and_the_lineage_goes_on(registry, people, brain):
     owner, signer, _ = people
     registry.send(owner, "supersede", brain, S[3], ORPHANS[1], 3)
     refused = registry.send_and_expect_revert(signer, "commit", brain, ORPHANS[2], S[3])
@@ -61,9 +53,7 @@ def test_the_stolen_signer_commits_no_more_and_the_lineage_goes_on(
     assert registry.call("disownedBy", brain, 6) == (0,)
 
 
-def test_a_brain_is_repaired_more_than_once(
-    registry: RegistryContract, people: list[str], brain: bytes
-) -> None:
+def test_a_brain_is_repaired_more_than_once(registry, people, brain):
     owner = people[0]
     registry.send(owner, "supersede", brain, S[3], ORPHANS[1], 4)
     registry.send(owner, "supersede", brain, S[4], S[3], 3)
@@ -72,42 +62,32 @@ def test_a_brain_is_repaired_more_than_once(
 
 
 @pytest.mark.parametrize("who", [1, 2], ids=["signer", "stranger"])
-def test_only_the_owner_disowns(
-    registry: RegistryContract, people: list[str], brain: bytes, who: int
-) -> None:
+def test_only_the_owner_disowns(registry, people, brain, who):
     refused = registry.send_and_expect_revert(people[who], "supersede", brain, S[3], ORPHANS[1], 3)
     assert refused == ("Unauthorized",)
 
 
-def test_nothing_is_disowned_that_the_owner_has_not_seen(
-    registry: RegistryContract, people: list[str], brain: bytes
-) -> None:
+def test_nothing_is_disowned_that_the_owner_has_not_seen(registry, people, brain):
     refused = registry.send_and_expect_revert(people[0], "supersede", brain, S[3], ORPHANS[0], 3)
     assert refused == ("StaleParent", ORPHANS[1], 4)
 
 
 @pytest.mark.parametrize("since", [0, 1, 5, 2**64 - 1])
-def test_the_first_commitment_and_those_to_come_cannot_be_disowned(
-    registry: RegistryContract, people: list[str], brain: bytes, since: int
-) -> None:
+def test_the_first_commitment_and_those_to_come_cannot_be_disowned(registry, people, brain, since):
     refused = registry.send_and_expect_revert(
         people[0], "supersede", brain, S[3], ORPHANS[1], since
     )
     assert refused == ("BadRange",)
 
 
-def test_it_takes_a_snapshot_to_disown(
-    registry: RegistryContract, people: list[str], brain: bytes
-) -> None:
+def test_it_takes_a_snapshot_to_disown(registry, people, brain):
     refused = registry.send_and_expect_revert(
         people[0], "supersede", brain, ZERO_WORD, ORPHANS[1], 3
     )
     assert refused == ("ZeroSnapshot",)
 
 
-def test_a_brain_never_opened_has_nothing_to_disown(
-    registry: RegistryContract, people: list[str]
-) -> None:
+def test_a_brain_never_opened_has_nothing_to_disown(registry, people):
     refused = registry.send_and_expect_revert(
         people[0], "supersede", word_of("never opened"), S[1], ZERO_WORD, 2
     )

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,7 @@ from brain.errors import BrainError
 from tests.support.chain import captured_evidence
 from tests.support.chain.captured_evidence import EVIDENCE_KINDS, EvidenceCase
 from tests.support.chain.evidence_mutations import EvidenceMutator
-from tests.support.chain.registry_contract import RegistryContract
 from tests.support.conformance import javascript_peer
-from tests.support.conformance.javascript_peer import JavascriptPeer
 from tests.vectors.families import evidence
 
 Cases = dict[str, EvidenceCase]
@@ -25,12 +21,12 @@ MAX_EVIDENCE_BYTES = 16 << 10
 
 
 @pytest.fixture(scope="module")
-def cases(registry: RegistryContract, tmp_path_factory: pytest.TempPathFactory) -> Cases:
+def cases(registry, tmp_path_factory):
     return captured_evidence.capture_all_kinds(registry, tmp_path_factory.mktemp("log") / "log")
 
 
 @pytest.fixture(scope="module")
-def peer() -> Generator[JavascriptPeer]:
+def peer():
     with javascript_peer.run_javascript_peer() as started:
         yield started
 
@@ -42,13 +38,7 @@ def question(given: EvidenceCase, data: bytes) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("kind", EVIDENCE_KINDS)
-def test_two_strangers_check_one_evidence_file(
-    cases: Cases,
-    peer: JavascriptPeer,
-    kind: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_two_strangers_check_one_evidence_file(cases, peer, kind, tmp_path, capsys):
     given = cases[kind]
     file = tmp_path / "evidence.json"
     file.write_bytes(given.encode)
@@ -73,11 +63,11 @@ def test_two_strangers_check_one_evidence_file(
 
 
 @pytest.mark.parametrize("kind", EVIDENCE_KINDS)
-def test_evidence_of_a_file_has_at_most_16_kib(cases: Cases, kind: str) -> None:
+def test_evidence_of_a_file_has_at_most_16_kib(cases, kind):
     assert len(cases[kind].encode) <= MAX_EVIDENCE_BYTES
 
 
-def test_both_take_and_refuse_the_same_mutants(cases: Cases, peer: JavascriptPeer) -> None:
+def test_both_take_and_refuse_the_same_mutants(cases, peer):
     maker = EvidenceMutator([*cases.values()], seed=3)
     asked = []
     for given in cases.values():

@@ -64,21 +64,21 @@ def document(form: UnsignedForm, **changes: Any) -> Any:
     return build_unsigned_document(form, KEY.address, transaction(**changes), context)
 
 
-def test_each_function_that_changes_the_contract_is_known() -> None:
+def test_each_function_that_changes_the_contract_is_known():
     abi = contracts.load_artifact()["abi"]
     changing = {one["name"] for one in abi if one.get("stateMutability") == "nonpayable"}
     assert changing == CALLS.keys()
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_is_decoded_to_its_arguments(name: str) -> None:
+def test_a_call_is_decoded_to_its_arguments(name):
     found = decode_call(encode_call(name, *CALLS[name]))
     shown = ["0x" + one.hex() if isinstance(one, bytes) else one for one in CALLS[name]]
     assert (found.function, list(found.arguments.values())) == (name, shown)
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_calldata_that_is_not_exact_is_refused(name: str) -> None:
+def test_calldata_that_is_not_exact_is_refused(name):
     data = encode_call(name, *CALLS[name])
     for wrong in (data[:-1], data + b"\0", data[:4], data[4:], b"", data + bytes(32)):
         assert error_code(decode_call, wrong) == "not_ours"
@@ -87,13 +87,13 @@ def test_calldata_that_is_not_exact_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "word"), [("setSigner", 1), ("offerOwnership", 2), ("commitFor", 4), ("commitFor", 5)]
 )
-def test_arguments_that_are_too_large_for_their_type_are_refused(name: str, word: int) -> None:
+def test_arguments_that_are_too_large_for_their_type_are_refused(name, word):
     data = bytearray(encode_call(name, *CALLS[name]))
     data[4 + 32 * word] = 1
     assert error_code(decode_call, bytes(data)) == "not_ours"
 
 
-def test_the_plain_file_is_what_nodes_take_and_says_what_it_does() -> None:
+def test_the_plain_file_is_what_nodes_take_and_says_what_it_does():
     found = document("plain")
     assert found["call"]["function"] == "commit(bytes32,bytes32,bytes32)"
     assert found["call"]["arguments"]["snapshot"] == "0x" + NEW.hex()
@@ -107,7 +107,7 @@ def test_the_plain_file_is_what_nodes_take_and_says_what_it_does() -> None:
     assert (received.sender, received.transaction) == (KEY.address, transaction())
 
 
-def test_a_batch_for_safe_has_the_fields_of_the_transaction_builder() -> None:
+def test_a_batch_for_safe_has_the_fields_of_the_transaction_builder():
     found = document("safe")
     assert list(found) == ["version", "chainId", "createdAt", "meta", "transactions"]
     assert (found["version"], found["chainId"]) == ("1.0", "11155111")
@@ -132,7 +132,7 @@ def test_a_batch_for_safe_has_the_fields_of_the_transaction_builder() -> None:
     }
 
 
-def test_the_checksum_of_a_batch_covers_all_but_its_name() -> None:
+def test_the_checksum_of_a_batch_covers_all_but_its_name():
     found = document("safe", data=CREATE2_SALT + contracts.creation_code(), to=CREATE2_PROXY)
     meta, (call,) = found["meta"], found["transactions"]
     text = (
@@ -146,7 +146,7 @@ def test_the_checksum_of_a_batch_covers_all_but_its_name() -> None:
     assert meta["checksum"] == "0x" + keccak(text=text).hex()
 
 
-def test_a_proposal_has_the_fields_of_the_transaction_service() -> None:
+def test_a_proposal_has_the_fields_of_the_transaction_service():
     found = document("safe-service")
     assert found.keys() == {
         *("safe", "to", "value", "data", "operation", "gasToken", "safeTxGas", "baseGas"),
@@ -159,7 +159,7 @@ def test_a_proposal_has_the_fields_of_the_transaction_service() -> None:
     assert found["origin"].startswith("brain: commit: ") and len(found["origin"]) <= 200
 
 
-def test_a_request_for_clef_names_the_function_that_it_calls() -> None:
+def test_a_request_for_clef_names_the_function_that_it_calls():
     found = document("clef")
     assert (found["jsonrpc"], found["method"]) == ("2.0", "account_signTransaction")
     fields, function = found["params"]
@@ -172,7 +172,7 @@ def test_a_request_for_clef_names_the_function_that_it_calls() -> None:
     assert all(value.startswith("0x") for value in fields.values())
 
 
-def test_deployments_and_cancellations_are_named() -> None:
+def test_deployments_and_cancellations_are_named():
     creation = {"data": contracts.creation_code(), "to": ""}
     assert describe_transaction(KEY.address, transaction(**creation)) == "deploy BrainRegistry"
     assert "to" not in document("plain", **creation)["transaction"]
@@ -191,13 +191,13 @@ def test_deployments_and_cancellations_are_named() -> None:
 
 
 @pytest.mark.parametrize("form", get_args(UnsignedForm))
-def test_every_form_is_json_for_every_call(form: UnsignedForm) -> None:
+def test_every_form_is_json_for_every_call(form):
     for name, arguments in CALLS.items():
         found = document(form, data=encode_call(name, *arguments))
         assert json.loads(json.dumps(found)) == found
 
 
-def test_addresses_have_the_letters_of_their_checksum() -> None:
+def test_addresses_have_the_letters_of_their_checksum():
     for n in range(50):
         address = wallet_key(f"checksum {n}").address
         assert checksum_address(address.lower()) == address
@@ -218,13 +218,13 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_signed_bytes_are_read_as_wallets_answer_them(form: str) -> None:
+def test_signed_bytes_are_read_as_wallets_answer_them(form):
     signed = KEY.sign_transaction(transaction())
     received = read_signed_file(FORMS[form](signed.raw).encode())
     assert received == (KEY.address, transaction(), signed)
 
 
-def test_changed_bytes_are_refused_or_of_another_sender() -> None:
+def test_changed_bytes_are_refused_or_of_another_sender():
     raw = KEY.sign_transaction(transaction()).raw
     choose = random.Random(5)
     accepted = 0
@@ -242,7 +242,7 @@ def test_changed_bytes_are_refused_or_of_another_sender() -> None:
     assert accepted > 100, "most changes are of the calldata"
 
 
-def test_an_empty_list_is_no_number() -> None:
+def test_an_empty_list_is_no_number():
     fields = rlp.read_list(rlp.decode_rlp(KEY.sign_transaction(transaction()).raw[1:]))
     for place in (0, 1, 2, 3, 4, 6, 9, 10, 11):
         changed = [*fields[:place], [], *fields[place + 1 :]]
@@ -256,7 +256,7 @@ def test_an_empty_list_is_no_number() -> None:
         lambda each: st.lists(each) | st.dictionaries(st.sampled_from(["result", "raw"]), each),
     ).map(lambda value: json.dumps(value).encode())
 )
-def test_any_other_content_of_a_file_is_refused(content: bytes) -> None:
+def test_any_other_content_of_a_file_is_refused(content):
     assert error_code(read_signed_file, content) == "bad_signed"
 
 
@@ -274,9 +274,7 @@ VALUES = {
 
 
 @given(st.data())
-def test_what_is_decoded_is_encoded_to_the_same_calldata_by_another_encoder(
-    data: st.DataObject,
-) -> None:
+def test_what_is_decoded_is_encoded_to_the_same_calldata_by_another_encoder(data):
     name = data.draw(st.sampled_from(sorted(TYPES)))
     calldata = bytearray(encode_call(name, *(data.draw(VALUES[of]) for of in TYPES[name])))
     for _ in range(data.draw(st.integers(0, 2))):
@@ -293,7 +291,7 @@ def test_what_is_decoded_is_encoded_to_the_same_calldata_by_another_encoder(
     assert encode_call(call.function, *values) == calldata
 
 
-def test_an_address_with_letters_of_another_checksum_is_mistyped() -> None:
+def test_an_address_with_letters_of_another_checksum_is_mistyped():
     right = to_checksum_address(KEY.address)
     i = next(i for i, letter in enumerate(right) if letter.isupper())
     wrong = right[:i] + right[i].lower() + right[i + 1 :]

@@ -42,7 +42,7 @@ Call = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def keys(tmp_path, monkeypatch):
     """The folder of the user's keys; nothing here is that of whoever runs the tests."""
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "ledgers"))
     monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
@@ -52,7 +52,7 @@ def keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cli(capsys: pytest.CaptureFixture[str]) -> Call:
+def cli(capsys):
     """Run the command line in this process."""
 
     def call(*arguments: str) -> Outcome:
@@ -67,7 +67,7 @@ COMMAND = (sys.executable, "-P", "-m", "brain_cli")
 
 
 @pytest.fixture
-def process(tmp_path: Path) -> Call:
+def process(tmp_path):
     """Run the command line as a process; keyword arguments are those of `subprocess.run`."""
 
     def call(*arguments: str | bytes, **options: Any) -> Outcome:
@@ -96,7 +96,7 @@ def environment(**changes: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """An empty folder, which is the current one."""
     path = tmp_path / "agent"
     path.mkdir()
@@ -105,7 +105,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def agent(folder: Path) -> Path:
+def agent(folder):
     """A brain with two skills, a memory and a prompt, recorded; it is the current folder."""
     return copy_brain(make_agent, folder)
 

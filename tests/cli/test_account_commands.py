@@ -1,13 +1,10 @@
 """`brain key bind` and `brain key bindings`, as a user runs them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.cli.test_start_up import loaded
 from tests.support.bound_accounts import ACCOUNT_KEY, make_account, write_keystore
 
@@ -15,15 +12,13 @@ ADDRESS = make_account().address
 
 
 @pytest.fixture
-def keystore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def keystore(tmp_path, monkeypatch):
     keystore, passphrase = write_keystore(tmp_path)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     return keystore
 
 
-def test_a_key_and_the_account_of_a_keystore_sign_one_statement(
-    agent: Path, cli: Call, keystore: Path
-) -> None:
+def test_a_key_and_the_account_of_a_keystore_sign_one_statement(agent, cli, keystore):
     key = cli("key", "new").out.strip()
     told = cli("key", "bind", "--account", str(keystore))
     assert told.status == 0, told.err
@@ -40,15 +35,13 @@ def test_a_key_and_the_account_of_a_keystore_sign_one_statement(
 
 
 @pytest.mark.parametrize("option", ["--account", "--ledger"])
-def test_an_account_without_a_name_is_refused(agent: Path, cli: Call, option: str) -> None:
+def test_an_account_without_a_name_is_refused(agent, cli, option):
     cli("key", "new")
     refused = cli("key", "bind", option, "", "--json")
     assert (refused.status, refused.error["code"]) == (2, "usage")
 
 
-def test_the_account_of_a_ledger_signs(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_account_of_a_ledger_signs(agent, cli, monkeypatch):
     cli("key", "new")
     chain = ["--chain-id", "31337", "--genesis", "0x" + "11" * 32, "--rpc", "http://127.0.0.1:1"]
     assert cli("config", "ledger", "far", *chain).status == 0
@@ -61,16 +54,14 @@ def test_the_account_of_a_ledger_signs(
     assert made["bound"]["expires"] is not None
 
 
-def test_a_statement_takes_one_account_and_a_key(agent: Path, cli: Call, keystore: Path) -> None:
+def test_a_statement_takes_one_account_and_a_key(agent, cli, keystore):
     assert cli("key", "bind").status == 2
     assert cli("key", "bind", "--ledger", "far", "--account", str(keystore)).status == 2
     told = cli("key", "bind", "--account", str(keystore), "--json")
     assert told.status == 1 and told.error["code"] == "no_key"
 
 
-def test_a_statement_that_was_changed_fails_the_verification(
-    agent: Path, cli: Call, keystore: Path
-) -> None:
+def test_a_statement_that_was_changed_fails_the_verification(agent, cli, keystore):
     cli("key", "new")
     cli("key", "bind", "--account", str(keystore))
     path = agent / "accounts.json"
@@ -82,15 +73,13 @@ def test_a_statement_that_was_changed_fails_the_verification(
     assert "not signed by the key" in cli("key", "bindings").out
 
 
-def test_verifying_a_brain_without_accounts_loads_nothing_for_them(agent: Path) -> None:
+def test_verifying_a_brain_without_accounts_loads_nothing_for_them(agent):
     modules = loaded("verify", cwd=agent)
     assert "brain.chain.account_statement" not in modules
     assert "cryptography" not in modules
 
 
-def test_a_wallet_elsewhere_signs_a_statement_that_is_revoked_later(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_wallet_elsewhere_signs_a_statement_that_is_revoked_later(agent, cli, tmp_path):
     cli("key", "new")
     file = tmp_path / "statement.json"
     written = cli("key", "statement", ADDRESS, "--days", "9", "-o", str(file), "--json").document
@@ -122,7 +111,5 @@ def test_a_wallet_elsewhere_signs_a_statement_that_is_revoked_later(
         ("unbind",),
     ],
 )
-def test_options_that_do_not_fit_are_a_usage_error(
-    agent: Path, cli: Call, call: tuple[str, ...]
-) -> None:
+def test_options_that_do_not_fit_are_a_usage_error(agent, cli, call):
     assert cli("key", *call).status == 2

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call
 from tests.support import agent_homes
 from tests.support.cases import read_cases
 
@@ -12,12 +9,12 @@ CASES = read_cases(__file__)
 
 
 @pytest.fixture
-def home(folder: Path) -> Path:
+def home(folder):
     """A Hermes home in the current folder."""
     return agent_homes.make_hermes_home(folder / "home")
 
 
-def test_what_was_taken_and_left_out_is_said_by_reason(home: Path, cli: Call) -> None:
+def test_what_was_taken_and_left_out_is_said_by_reason(home, cli):
     told = cli("adopt", "home", "copy")
     assert told.status == 0
     assert told.out.startswith("Adopted 2 skills, 7 files from hermes at ")
@@ -25,7 +22,7 @@ def test_what_was_taken_and_left_out_is_said_by_reason(home: Path, cli: Call) ->
     assert "  backups of the program: skills/.curator_backups\n" in told.out
 
 
-def test_a_dry_run_tells_the_same_and_writes_nothing(home: Path, cli: Call) -> None:
+def test_a_dry_run_tells_the_same_and_writes_nothing(home, cli):
     before = sorted(home.rglob("*"))
     told = cli("adopt", "home", "copy", "--dry-run")
     assert told.out.startswith("Would adopt 2 skills, 7 files from hermes at ")
@@ -34,13 +31,13 @@ def test_a_dry_run_tells_the_same_and_writes_nothing(home: Path, cli: Call) -> N
     assert sorted(home.rglob("*")) == before and not Path("copy").exists()
 
 
-def test_nothing_is_told_to_be_new_where_nothing_changed(home: Path, cli: Call) -> None:
+def test_nothing_is_told_to_be_new_where_nothing_changed(home, cli):
     cli("adopt", "home", "copy")
     told = cli("adopt", "home", "copy")
     assert told.out.startswith("Nothing changed since hermes at ") and told.out.count("\n") == 1
 
 
-def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
+def test_a_change_on_both_sides_is_asked_about(home, cli):
     cli("adopt", "home", "copy")
     (home / "SOUL.md").write_text("You are bold.")
     Path("copy/SOUL.md").write_text("You are shy.")
@@ -59,9 +56,7 @@ def test_a_change_on_both_sides_is_asked_about(home: Path, cli: Call) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "hint"), CASES["test_what_cannot_be_adopted_says_why_and_what_to_do"]
 )
-def test_what_cannot_be_adopted_says_why_and_what_to_do(
-    home: Path, cli: Call, call: list[str], error: str, hint: str
-) -> None:
+def test_what_cannot_be_adopted_says_why_and_what_to_do(home, cli, call, error, hint):
     agent_homes.write_files(Path("src"), {"main.c": ""})
     agent_homes.write_files(Path(".hermes"), {"SOUL.md": ""})
     agent_homes.write_files(Path("both"), {"state.db": "", "todos/": ""})
@@ -71,7 +66,7 @@ def test_what_cannot_be_adopted_says_why_and_what_to_do(
     assert f"Hint: {hint}" in told.err
 
 
-def test_the_kind_can_be_said_where_a_place_has_two(folder: Path, cli: Call) -> None:
+def test_the_kind_can_be_said_where_a_place_has_two(folder, cli):
     agent_homes.write_files(
         Path("both"),
         {"CLAUDE.md": "", ".agents/skills/a/SKILL.md": agent_homes.skill_text("a", "b")},
@@ -81,9 +76,7 @@ def test_the_kind_can_be_said_where_a_place_has_two(folder: Path, cli: Call) -> 
         assert told.status == 0 and told.out.startswith(f"Adopted {count}from {kind} at ")
 
 
-def test_skills_beside_a_home_in_place_are_named_with_a_command_that_copies_them(
-    folder: Path, cli: Call
-) -> None:
+def test_skills_beside_a_home_in_place_are_named_with_a_command_that_copies_them(folder, cli):
     text = agent_homes.skill_text
     home = agent_homes.write_files(
         folder / ".claude",
@@ -105,9 +98,7 @@ def test_skills_beside_a_home_in_place_are_named_with_a_command_that_copies_them
     assert [skill["slug"] for skill in listed] == ["a", "b"]
 
 
-def test_a_folder_of_skills_in_place_names_the_command_for_those_elsewhere(
-    folder: Path, cli: Call
-) -> None:
+def test_a_folder_of_skills_in_place_names_the_command_for_those_elsewhere(folder, cli):
     files = {
         f"{place}/SKILL.md": agent_homes.skill_text(place[-1], "S.")
         for place in ("skills/a", "tools/skills/b")

@@ -1,7 +1,5 @@
 """Commitment to the log of this machine, as people and programs see it."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path
@@ -10,11 +8,12 @@ import pytest
 
 from brain.chain.tlog.log_verifier import verify_consistency
 from brain.errors import ProofError
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.cli.test_commands import learn, masked
+from tests.support.refusals import raises_code
 
 
-def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent: Path, cli: Call) -> None:
+def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent, cli):
     told = cli("chain", "commit")
     assert (told.status, told.err) == (0, "")
     assert masked(told) == (
@@ -30,7 +29,7 @@ def test_a_commitment_needs_no_set_up_and_is_told_in_words(agent: Path, cli: Cal
     )
 
 
-def test_the_status_lists_commitments_and_what_is_not_covered(agent: Path, cli: Call) -> None:
+def test_the_status_lists_commitments_and_what_is_not_covered(agent, cli):
     told = cli("chain", "status")
     assert told.status == 0 and told.out.endswith("No commitment of this brain\n")
     cli("chain", "commit")
@@ -42,12 +41,12 @@ def test_the_status_lists_commitments_and_what_is_not_covered(agent: Path, cli: 
     assert cli("chain", "status").out.endswith("All snapshots are covered\n")
 
 
-def test_a_dry_run_records_nothing(agent: Path, cli: Call) -> None:
+def test_a_dry_run_records_nothing(agent, cli):
     assert cli("chain", "commit", "--dry-run").out == "No cost\n"
     assert cli("chain", "status", "--json").document["seq"] == 0
 
 
-def test_an_upsert_can_be_committed_in_one_go(agent: Path, cli: Call) -> None:
+def test_an_upsert_can_be_committed_in_one_go(agent, cli):
     told = cli("skill", "upsert", "reentrancy", "-d", "Other", "--commit", "--json")
     document = told.document
     validate("skill-upsert", document)
@@ -56,7 +55,7 @@ def test_an_upsert_can_be_committed_in_one_go(agent: Path, cli: Call) -> None:
     assert "to local as commitment 2" in told.out
 
 
-def test_an_upsert_whose_commitment_fails_stands_and_says_so(agent: Path, cli: Call) -> None:
+def test_an_upsert_whose_commitment_fails_stands_and_says_so(agent, cli):
     cli("branch", "idea")
     learn(cli, "shared", "one")
     cli("chain", "commit")
@@ -68,7 +67,7 @@ def test_an_upsert_whose_commitment_fails_stands_and_says_so(agent: Path, cli: C
     assert cli("skill", "view", "reentrancy", "--json").document["version"] == 4
 
 
-def test_the_manifest_commits_by_itself(agent: Path, cli: Call) -> None:
+def test_the_manifest_commits_by_itself(agent, cli):
     Path("manifest.yaml").write_text("name: agent\ncommit:\n  every: 2\n")
     told = cli("snapshot")
     assert "to local as commitment 1" in told.out
@@ -79,9 +78,7 @@ def test_the_manifest_commits_by_itself(agent: Path, cli: Call) -> None:
     validate("manifest", {"name": "agent", "commit": {"every": 2}})
 
 
-def test_a_log_that_was_deleted_as_a_whole_is_not_begun_anew_without_a_word(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_log_that_was_deleted_as_a_whole_is_not_begun_anew_without_a_word(agent, cli, tmp_path):
     identity = cli("chain", "commit", "--json").document["identity"]
     shutil.rmtree(tmp_path / "ledgers")
     learn(cli, "shared", "one")
@@ -95,9 +92,7 @@ def test_a_log_that_was_deleted_as_a_whole_is_not_begun_anew_without_a_word(
     assert not (tmp_path / "ledgers").exists()
 
 
-def test_another_log_is_begun_on_demand_and_verify_still_names_the_one_before(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_another_log_is_begun_on_demand_and_verify_still_names_the_one_before(agent, cli, tmp_path):
     cli("chain", "commit")
     shutil.rmtree(tmp_path / "ledgers")
     assert cli("chain", "open", "--ledger", "local", "--json").document["seq"] == 1
@@ -108,9 +103,7 @@ def test_another_log_is_begun_on_demand_and_verify_still_names_the_one_before(
     assert [one["code"] for one in told.document["findings"]] == ["not_asked"]
 
 
-def test_a_log_without_its_database_is_gone_and_not_merely_not_created(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_log_without_its_database_is_gone_and_not_merely_not_created(agent, cli, tmp_path):
     cli("chain", "commit")
     for path in (tmp_path / "ledgers" / "local").glob("log.db*"):
         path.unlink()
@@ -119,9 +112,7 @@ def test_a_log_without_its_database_is_gone_and_not_merely_not_created(
         assert (told.status, told.error["code"]) == (3, "rolled_back")
 
 
-def test_evidence_of_a_file_is_checked_with_nothing_else(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_evidence_of_a_file_is_checked_with_nothing_else(agent, cli, tmp_path, monkeypatch):
     path = "skills/reentrancy/SKILL.md"
     cli("chain", "commit")
     told = cli("chain", "evidence", "--path", path, "-o", str(tmp_path / "evidence.json"))
@@ -144,9 +135,7 @@ def test_evidence_of_a_file_is_checked_with_nothing_else(
         assert (told.status, told.error["code"]) == (2, "usage"), option
 
 
-def test_a_snapshot_that_was_skipped_is_shown_by_the_next_commitment(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_snapshot_that_was_skipped_is_shown_by_the_next_commitment(agent, cli, tmp_path):
     learn(cli, "shared", "one")
     skipped = cli("show", "--json").document["snapshot"]
     learn(cli, "shared", "two")
@@ -156,13 +145,13 @@ def test_a_snapshot_that_was_skipped_is_shown_by_the_next_commitment(
     assert (found["snapshot"], found["committed"]) == (skipped, committed)
 
 
-def test_what_is_not_committed_has_no_evidence(agent: Path, cli: Call) -> None:
+def test_what_is_not_committed_has_no_evidence(agent, cli):
     told = cli("chain", "evidence", "--json")
     assert told.status == 1 and told.error["code"] == "not_committed"
     assert "brain chain commit" in told.error["hint"]
 
 
-def test_verification_asks_ledgers_if_told_to(agent: Path, cli: Call) -> None:
+def test_verification_asks_ledgers_if_told_to(agent, cli):
     cli("chain", "commit")
     learn(cli, "shared", "one")
     told = cli("verify", "--ledger", "all")
@@ -175,7 +164,7 @@ def test_verification_asks_ledgers_if_told_to(agent: Path, cli: Call) -> None:
     validate("verify", cli("verify", "--ledger", "local", "--json").document)
 
 
-def test_verification_fails_if_the_ledger_holds_what_was_undone(agent: Path, cli: Call) -> None:
+def test_verification_fails_if_the_ledger_holds_what_was_undone(agent, cli):
     learn(cli, "shared", "one")
     cli("chain", "commit")
     cli("undo")
@@ -185,14 +174,12 @@ def test_verification_fails_if_the_ledger_holds_what_was_undone(agent: Path, cli
     assert not told.document["ok"]
 
 
-def test_verification_fails_where_nothing_is_committed(agent: Path, cli: Call) -> None:
+def test_verification_fails_where_nothing_is_committed(agent, cli):
     told = cli("chain", "verify", "--json")
     assert told.status == 3 and told.document["findings"][0]["code"] == "not_committed"
 
 
-def test_a_log_that_was_brought_back_from_a_copy_is_noticed(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_log_that_was_brought_back_from_a_copy_is_noticed(agent, cli, tmp_path):
     cli("chain", "commit")
     shutil.copytree(tmp_path / "ledgers/local", tmp_path / "copy")
     learn(cli, "shared", "one")
@@ -203,9 +190,7 @@ def test_a_log_that_was_brought_back_from_a_copy_is_noticed(
     assert cli("verify", "--ledger", "local").status == 3
 
 
-def test_a_checkpoint_can_be_given_away_and_asked_about_later(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_checkpoint_can_be_given_away_and_asked_about_later(agent, cli, tmp_path):
     cli("chain", "commit")
     first = cli("chain", "checkpoint", "-o", str(tmp_path / "first.txt"), "--json").document
     assert first["size"] == 1 and first["checkpoint"].startswith("brain.local/")
@@ -217,9 +202,7 @@ def test_a_checkpoint_can_be_given_away_and_asked_about_later(
     verify_consistency(first["checkpoint"], told["checkpoint"], told["key"], path)
 
 
-def test_a_checkpoint_that_was_kept_is_compared_with_the_log(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_checkpoint_that_was_kept_is_compared_with_the_log(agent, cli, tmp_path):
     kept = str(tmp_path / "kept.txt")
     cli("chain", "commit")
     cli("chain", "checkpoint", "-o", kept)
@@ -237,9 +220,7 @@ def test_a_checkpoint_that_was_kept_is_compared_with_the_log(
     assert cli("chain", "checkpoint", "--compare", kept, "--since", "1").status == 2
 
 
-def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(agent, cli, tmp_path):
     cli("chain", "commit")
     shutil.copytree(tmp_path / "ledgers", tmp_path / "copy")
     learn(cli, "shared", "one")
@@ -258,14 +239,11 @@ def test_a_kept_checkpoint_shows_that_the_log_was_rolled_back_or_forked(
     compared, key = told.document["compared"], told.document["key"]
     assert (told.status, told.error["code"], compared["relation"]) == (3, "log_forked", "forked")
     assert compared["checkpoint"] == Path(kept).read_text("utf-8")
-    with pytest.raises(ProofError) as caught:  # the two are a proof for others
+    with raises_code("log_forked", ProofError):  # the two are a proof for others
         verify_consistency(compared["checkpoint"], compared["own"], key, [])
-    assert caught.value.code == "log_forked"
 
 
-def test_a_checkpoint_of_another_log_cannot_be_compared(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_checkpoint_of_another_log_cannot_be_compared(agent, cli, tmp_path):
     kept = str(tmp_path / "kept.txt")
     cli("chain", "commit")
     cli("chain", "checkpoint", "-o", kept)
@@ -275,14 +253,12 @@ def test_a_checkpoint_of_another_log_cannot_be_compared(
     assert (told.status, told.error["code"]) == (3, "wrong_origin")
 
 
-def test_a_checkpoint_of_nothing_is_an_error(cli: Call, folder: Path) -> None:
+def test_a_checkpoint_of_nothing_is_an_error(cli, folder):
     told = cli("chain", "checkpoint", "--json")
     assert told.status == 1 and told.error["code"] == "no_checkpoint" and told.error["hint"]
 
 
-def test_a_batch_commits_each_brain_and_names_what_it_cannot(
-    cli: Call, folder: Path, tmp_path: Path
-) -> None:
+def test_a_batch_commits_each_brain_and_names_what_it_cannot(cli, folder, tmp_path):
     for name in "abc":
         cli("init", str(tmp_path / name))
     cli("-C", str(tmp_path / "a"), "chain", "commit")
@@ -299,7 +275,7 @@ def test_a_batch_commits_each_brain_and_names_what_it_cannot(
         assert cli("-C", str(tmp_path / name), "verify", "--ledger", "local").status == 0
 
 
-def test_a_ledger_that_nobody_knows_is_named_with_those_there_are(agent: Path, cli: Call) -> None:
+def test_a_ledger_that_nobody_knows_is_named_with_those_there_are(agent, cli):
     for call in (["chain", "commit"], ["chain", "status"], ["verify"], ["chain", "deploy"]):
         told = cli(*call, "--ledger", "sepolia", "--json")
         assert told.status == 1 and told.error["code"] == "no_ledger"
@@ -307,14 +283,12 @@ def test_a_ledger_that_nobody_knows_is_named_with_those_there_are(agent: Path, c
 
 
 @pytest.mark.parametrize("call", ["deploy", "accept", "relay"])
-def test_what_is_for_a_chain_says_so(agent: Path, cli: Call, call: str) -> None:
+def test_what_is_for_a_chain_says_so(agent, cli, call):
     told = cli("chain", call, *(["permit.json"] if call == "relay" else []), "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger"
 
 
-def test_settings_of_a_ledger_are_kept_shown_and_forgotten(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_settings_of_a_ledger_are_kept_shown_and_forgotten(agent, cli, tmp_path):
     url = "http://user:secret@localhost:8545/key"
     told = cli("config", "ledger", "sepolia", "--rpc", url, "--json")
     assert told.status == 0, told.err
@@ -341,15 +315,13 @@ def test_settings_of_a_ledger_are_kept_shown_and_forgotten(
         ["--contract", "0x" + "5f" * 20],
     ],
 )
-def test_settings_that_are_none_are_refused_and_nothing_is_kept(
-    cli: Call, folder: Path, tmp_path: Path, options: list[str]
-) -> None:
+def test_settings_that_are_none_are_refused_and_nothing_is_kept(cli, folder, tmp_path, options):
     told = cli("config", "ledger", "sepolia", *options, "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger"
     assert not (tmp_path / "settings.json").exists()
 
 
-def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent: Path, cli: Call) -> None:
+def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent, cli):
     Path("manifest.yaml").write_text("name: agent\ncommit:\n  branch: main\n")
     cli("snapshot")
     cli("switch", "--new", "idea")
@@ -366,9 +338,7 @@ def test_a_merge_into_the_branch_of_the_manifest_is_committed(agent: Path, cli: 
     assert told.document["changed"] and told.document["commitment"]["status"] == "failed"
 
 
-def test_what_a_witness_signed_travels_in_the_evidence(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_what_a_witness_signed_travels_in_the_evidence(agent, cli, tmp_path):
     from brain.chain.tlog import signed_note
     from tests.support.tlog_ledgers import WITNESS, WITNESS_SEED, sign_cosignature
 

@@ -1,20 +1,15 @@
 """`brain chain contract`: what a block explorer needs to verify the source of the contract."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 from brain.chain import contracts
 from brain.chain.evm.create2 import CREATE2_PROXY, CREATE2_SALT
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.support import anvil_node
 from tests.support.chain import contract_compiler
 
 
-def test_the_file_for_explorers_compiles_to_the_code_that_is_deployed(
-    cli: Call, tmp_path: Path
-) -> None:
+def test_the_file_for_explorers_compiles_to_the_code_that_is_deployed(cli, tmp_path):
     file = tmp_path / "input.json"
     told = cli("chain", "contract", "-o", str(file), "--json")
     validate("chain-contract", told.document)
@@ -27,7 +22,7 @@ def test_the_file_for_explorers_compiles_to_the_code_that_is_deployed(
     assert (told.document["constructor_arguments"], constructors) == ("", [])
 
 
-def test_the_address_it_names_is_the_one_that_the_proxy_gives(cli: Call) -> None:
+def test_the_address_it_names_is_the_one_that_the_proxy_gives(cli):
     named = cli("chain", "contract", "--json").document
     with anvil_node.run_anvil() as node:
         node.transact(node.accounts[0], CREATE2_PROXY, CREATE2_SALT + contracts.creation_code())
@@ -36,7 +31,7 @@ def test_the_address_it_names_is_the_one_that_the_proxy_gives(cli: Call) -> None
     assert named["hashes"]["runtime"] == f"0x{contracts.RUNTIME_HASH.hex()}"
 
 
-def test_it_is_told_in_words(cli: Call, tmp_path: Path) -> None:
+def test_it_is_told_in_words(cli, tmp_path):
     told = cli("chain", "contract", "-o", str(tmp_path / "input.json"))
     assert told.status == 0
     for words in (

@@ -28,13 +28,13 @@ def learn(cli: Call, slug: str = "oracle-manipulation", text: str = "Better.") -
     return told
 
 
-def test_init_says_which_brain_is_where(folder: Path, cli: Call) -> None:
+def test_init_says_which_brain_is_where(folder, cli):
     told = cli("init", "new")
     assert (told.status, told.err) == (0, "")
     assert masked(told) == f"Brain ID12 created in {folder / 'new'}\n"
 
 
-def test_init_counts_the_skills_and_says_where_new_ones_go(folder: Path, cli: Call) -> None:
+def test_init_counts_the_skills_and_says_where_new_ones_go(folder, cli):
     write_skill(folder / ".agents/skills/oracle")
     write_skill(folder / ".agents/skills/seer")
     made = cli("init")
@@ -47,7 +47,7 @@ def test_init_counts_the_skills_and_says_where_new_ones_go(folder: Path, cli: Ca
     assert "Note: .agents/skills/trader/SKILL.md: is in .agents/skills" in learned.err
 
 
-def test_init_names_what_no_snapshot_can_hold(folder: Path, cli: Call) -> None:
+def test_init_names_what_no_snapshot_can_hold(folder, cli):
     for name in ("a.md", "A.md"):
         (folder / name).write_text("x\n")
     made = cli("init")
@@ -62,9 +62,7 @@ def write_skill(folder: Path) -> None:
     (folder / "SKILL.md").write_text(text)
 
 
-def test_skills_that_are_not_taken_are_counted_with_the_way_to_take_them(
-    agent: Path, tmp_path: Path, cli: Call
-) -> None:
+def test_skills_that_are_not_taken_are_counted_with_the_way_to_take_them(agent, tmp_path, cli):
     for name in ("near", "far"):
         write_skill(tmp_path / "home/skills" / name)
         link = agent / ".claude/skills" / name
@@ -92,14 +90,14 @@ def test_skills_that_are_not_taken_are_counted_with_the_way_to_take_them(
     }
 
 
-def test_a_check_of_no_skills_says_so(folder: Path, cli: Call) -> None:
+def test_a_check_of_no_skills_says_so(folder, cli):
     cli("init")
     told = cli("skill", "check")
     assert (told.status, told.out.partition(":")[0]) == (0, "There are no skills to check")
     assert cli("skill", "check", "--json").document == {"ok": True, "skills": 0, "problems": []}
 
 
-def test_init_in_another_brain_says_which_of_the_two_commands_use(agent: Path, cli: Call) -> None:
+def test_init_in_another_brain_says_which_of_the_two_commands_use(agent, cli):
     told = cli("init", "skills/inner")
     assert told.status == 0
     assert told.err == (
@@ -108,28 +106,26 @@ def test_init_in_another_brain_says_which_of_the_two_commands_use(agent: Path, c
     )
 
 
-def test_init_in_a_folder_that_another_brain_ignores_warns_of_nothing(
-    agent: Path, cli: Call
-) -> None:
+def test_init_in_a_folder_that_another_brain_ignores_warns_of_nothing(agent, cli):
     (agent / ".brainignore").write_text("private/\n")
     told = cli("init", "private")
     assert (told.status, told.err) == (0, "")
 
 
-def test_init_twice_is_an_error_that_changes_nothing(agent: Path, cli: Call) -> None:
+def test_init_twice_is_an_error_that_changes_nothing(agent, cli):
     before = cli("log", "--json").out
     assert cli("init").status == 1
     assert cli("log", "--json").out == before
 
 
-def test_a_clean_folder_is_said_to_be_clean(agent: Path, cli: Call) -> None:
+def test_a_clean_folder_is_said_to_be_clean(agent, cli):
     told = cli("status")
     assert masked(told) == (
         f"On main at ID12 in {agent}\nNothing changed since the last snapshot.\n"
     )
 
 
-def test_status_lists_changes_by_letter(agent: Path, cli: Call) -> None:
+def test_status_lists_changes_by_letter(agent, cli):
     Path("memory/more.md").write_text("more\n")
     Path("memory/notes.md").write_text("one\n")
     Path("prompts/system.md").unlink()
@@ -138,7 +134,7 @@ def test_status_lists_changes_by_letter(agent: Path, cli: Call) -> None:
     )
 
 
-def test_what_is_left_out_is_noted_beside_the_answer(agent: Path, cli: Call) -> None:
+def test_what_is_left_out_is_noted_beside_the_answer(agent, cli):
     import os
 
     os.mkfifo("memory/pipe")
@@ -149,13 +145,13 @@ def test_what_is_left_out_is_noted_beside_the_answer(agent: Path, cli: Call) -> 
     assert [notice["path"] for notice in notices] == ["memory/pipe"]
 
 
-def test_a_snapshot_says_what_it_holds(agent: Path, cli: Call) -> None:
+def test_a_snapshot_says_what_it_holds(agent, cli):
     Path("memory/more.md").write_text("more\n")
     told = cli("snapshot", "-m", "More")
     assert masked(told) == "Snapshot ID12: 1 added, 0 modified, 0 removed\nBundle   ID12\n"
 
 
-def test_a_snapshot_of_a_named_path_leaves_the_rest_as_it_was(agent: Path, cli: Call) -> None:
+def test_a_snapshot_of_a_named_path_leaves_the_rest_as_it_was(agent, cli):
     Path("memory/more.md").write_text("more\n")
     Path("memory/other.md").write_text("other\n")
     told = cli("snapshot", "memory/more.md", "-m", "More")
@@ -166,24 +162,24 @@ def test_a_snapshot_of_a_named_path_leaves_the_rest_as_it_was(agent: Path, cli: 
     assert "nothing to record at memory/none.md" in refused.err
 
 
-def test_a_snapshot_of_nothing_new_says_so(agent: Path, cli: Call) -> None:
+def test_a_snapshot_of_nothing_new_says_so(agent, cli):
     assert masked(cli("snapshot")) == "Nothing changed since snapshot ID12.\n"
 
 
-def test_an_upsert_is_told_in_words(agent: Path, cli: Call) -> None:
+def test_an_upsert_is_told_in_words(agent, cli):
     told = learn(cli)
     assert masked(told) == "oracle-manipulation upgraded 1 → 2\nSnapshot ID12, bundle ID12\n"
     told = cli("skill", "upsert", "Flash loans", "-d", "Count them")
     assert told.out.startswith("flash-loans added at version 1\n")
 
 
-def test_an_upsert_takes_its_body_from_standard_input(agent: Path, process: Call) -> None:
+def test_an_upsert_takes_its_body_from_standard_input(agent, process):
     told = process("skill", "upsert", "reentrancy", "-f", "-", cwd=agent, input=b"# New\n")
     assert told.out.startswith("reentrancy upgraded 3 → 4\n")
     assert process("skill", "view", "reentrancy", cwd=agent).out.strip() == "# New"
 
 
-def test_an_upsert_of_the_same_text_is_left_out_on_request(agent: Path, cli: Call) -> None:
+def test_an_upsert_of_the_same_text_is_left_out_on_request(agent, cli):
     learn(cli)
     body = cli("skill", "view", "oracle-manipulation").out
     Path("body.md").write_text(body)
@@ -191,45 +187,45 @@ def test_an_upsert_of_the_same_text_is_left_out_on_request(agent: Path, cli: Cal
     assert (told.status, told.out) == (0, "oracle-manipulation unchanged at version 2\n")
 
 
-def test_a_new_skill_without_body_and_description_is_an_error(agent: Path, cli: Call) -> None:
+def test_a_new_skill_without_body_and_description_is_an_error(agent, cli):
     told = cli("skill", "upsert", "Flash loans")
     assert told.status == 1 and told.out == ""
     assert told.err.startswith("Error: ") and "\nHint: " in told.err
     assert not Path("skills/flash-loans").exists()
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_read(agent: Path, cli: Call) -> None:
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(agent, cli):
     told = cli("skill", "upsert", "one", "-f", "/dev/zero", "--json")
     assert told.status == 1 and told.error["code"] == "too_large"
 
 
-def test_a_receipt_is_kept_with_the_snapshot(agent: Path, cli: Call) -> None:
+def test_a_receipt_is_kept_with_the_snapshot(agent, cli):
     Path("receipt.json").write_text("{}")
     cli("skill", "upsert", "reentrancy", "-d", "x", "--receipt", "receipt.json")
     assert re.fullmatch("[0-9a-f]{64}", cli("show", "--json").document["receipt"])
     assert "receipt " in cli("show").out
 
 
-def test_the_list_of_skills_is_aligned(agent: Path, cli: Call) -> None:
+def test_the_list_of_skills_is_aligned(agent, cli):
     assert cli("skill", "list").out == (
         "oracle-manipulation  1  About oracle-manipulation\n"
         "reentrancy           3  About reentrancy\n"
     )
 
 
-def test_a_pipe_gets_the_body_of_a_skill_and_nothing_else(agent: Path, cli: Call) -> None:
+def test_a_pipe_gets_the_body_of_a_skill_and_nothing_else(agent, cli):
     told = cli("skill", "view", "reentrancy")
     assert told.out == "\n# reentrancy\n\nBody of reentrancy.\n"
 
 
-def test_an_earlier_version_can_be_viewed(agent: Path, cli: Call) -> None:
+def test_an_earlier_version_can_be_viewed(agent, cli):
     learn(cli)
     assert "Body of oracle" in cli("skill", "view", "oracle-manipulation@1").out
     assert "Better." in cli("skill", "view", "oracle-manipulation").out
     assert "Body of oracle" in cli("skill", "view", "oracle-manipulation", "--rev", "@~1").out
 
 
-def test_the_history_of_a_skill_is_newest_first(agent: Path, cli: Call) -> None:
+def test_the_history_of_a_skill_is_newest_first(agent, cli):
     learn(cli)
     lines = masked(cli("skill", "history", "oracle-manipulation")).splitlines()
     assert [line.split()[:5] for line in lines] == [
@@ -238,18 +234,18 @@ def test_the_history_of_a_skill_is_newest_first(agent: Path, cli: Call) -> None:
     ]
 
 
-def test_a_revert_is_a_new_version_with_the_old_text(agent: Path, cli: Call) -> None:
+def test_a_revert_is_a_new_version_with_the_old_text(agent, cli):
     learn(cli)
     told = cli("skill", "revert", "oracle-manipulation", "--to", "1")
     assert told.out.startswith("oracle-manipulation upgraded 2 → 3 with the text of version 1\n")
     assert "Body of oracle" in cli("skill", "view", "oracle-manipulation").out
 
 
-def test_a_revert_needs_a_version(agent: Path, cli: Call) -> None:
+def test_a_revert_needs_a_version(agent, cli):
     assert cli("skill", "revert", "oracle-manipulation").status == 2
 
 
-def test_a_deleted_skill_is_gone_and_can_come_back(agent: Path, cli: Call) -> None:
+def test_a_deleted_skill_is_gone_and_can_come_back(agent, cli):
     told = cli("skill", "delete", "reentrancy")
     assert told.out.startswith("reentrancy removed at version 3\n")
     assert "reentrancy" not in cli("skill", "list").out
@@ -257,7 +253,7 @@ def test_a_deleted_skill_is_gone_and_can_come_back(agent: Path, cli: Call) -> No
     assert "reentrancy" in cli("skill", "list").out
 
 
-def test_skills_in_order_pass_the_check(folder: Path, project: Path, cli: Call) -> None:
+def test_skills_in_order_pass_the_check(folder, project, cli):
     shutil.copytree(project / "examples/auditor", "auditor")
     assert cli("init", "auditor").status == 0
     assert cli("-C", "auditor", "snapshot").status == 0
@@ -265,13 +261,13 @@ def test_skills_in_order_pass_the_check(folder: Path, project: Path, cli: Call) 
     assert (told.status, told.out) == (0, "All skills are valid.\n")
 
 
-def test_a_warning_of_the_check_is_no_failure(agent: Path, cli: Call) -> None:
+def test_a_warning_of_the_check_is_no_failure(agent, cli):
     told = cli("skill", "check", "reentrancy")
     assert told.status == 0
     assert re.match(r"skills/reentrancy/SKILL.md:4: warning: .*version", told.out)
 
 
-def test_a_strict_check_names_file_rule_and_fails(agent: Path, cli: Call) -> None:
+def test_a_strict_check_names_file_rule_and_fails(agent, cli):
     told = cli("skill", "check", "reentrancy", "--strict")
     assert told.status == 1
     assert told.out.startswith("skills/reentrancy/SKILL.md")
@@ -279,7 +275,7 @@ def test_a_strict_check_names_file_rule_and_fails(agent: Path, cli: Call) -> Non
     assert told.err.startswith("Error: ")
 
 
-def test_the_log_says_who_did_what(agent: Path, cli: Call) -> None:
+def test_the_log_says_who_did_what(agent, cli):
     learn(cli)
     assert masked(cli("log")) == (
         "ID12  TIME  ada  oracle-manipulation upgraded 1 → 2\n"
@@ -288,7 +284,7 @@ def test_the_log_says_who_did_what(agent: Path, cli: Call) -> None:
     )
 
 
-def test_the_log_can_be_drawn_and_limited(agent: Path, cli: Call) -> None:
+def test_the_log_can_be_drawn_and_limited(agent, cli):
     learn(cli)
     assert masked(cli("log", "--graph", "-n", "2")) == (
         "* ID12  TIME  ada  oracle-manipulation upgraded 1 → 2\n* ID12  TIME  ada  First\n"
@@ -296,21 +292,21 @@ def test_the_log_can_be_drawn_and_limited(agent: Path, cli: Call) -> None:
     assert cli("log", "-n", "0").out == ""
 
 
-def test_the_log_of_a_skill_has_only_its_snapshots(agent: Path, cli: Call) -> None:
+def test_the_log_of_a_skill_has_only_its_snapshots(agent, cli):
     learn(cli, "reentrancy")
     learn(cli)
     lines = cli("log", "--skill", "oracle-manipulation").out.splitlines()
     assert len(lines) == 2 and "oracle-manipulation upgraded 1 → 2" in lines[0]
 
 
-def test_a_message_of_many_lines_is_one_line_in_the_log(agent: Path, cli: Call) -> None:
+def test_a_message_of_many_lines_is_one_line_in_the_log(agent, cli):
     cli("skill", "upsert", "one", "-d", "x", "-m", "First line\n\nMore \x1b[2J")
     first = cli("log", "-n", "1").out
     assert first.endswith("First line …\n") and first.count("\n") == 1
     assert "  More \\x1b[2J" in cli("show").out
 
 
-def test_show_tells_one_snapshot_in_full(agent: Path, cli: Call) -> None:
+def test_show_tells_one_snapshot_in_full(agent, cli):
     learn(cli)
     text = masked(cli("show"))
     assert text.startswith("snapshot  ID64\nbundle    ID64\nparent    ID64\nauthor    ada\n")
@@ -319,7 +315,7 @@ def test_show_tells_one_snapshot_in_full(agent: Path, cli: Call) -> None:
     assert re.search(r"^skills   ID12  2 files  \d+ B$", text, re.MULTILINE)
 
 
-def test_a_difference_is_told_in_words(agent: Path, cli: Call) -> None:
+def test_a_difference_is_told_in_words(agent, cli):
     learn(cli)
     Path("memory/notes.md").write_text("one\nthree\nfour\n")
     Path("SOUL.md").write_text("x\n")
@@ -330,12 +326,12 @@ def test_a_difference_is_told_in_words(agent: Path, cli: Call) -> None:
     )
 
 
-def test_no_difference_is_said(agent: Path, cli: Call) -> None:
+def test_no_difference_is_said(agent, cli):
     assert cli("diff").out == "No differences.\n"
     assert cli("diff", "@", "@").out == "No differences.\n"
 
 
-def test_stat_counts_lines_and_names_binary_files(agent: Path, cli: Call) -> None:
+def test_stat_counts_lines_and_names_binary_files(agent, cli):
     Path("memory/notes.md").write_text("one\nthree\nfour\n")
     Path("memory/x.bin").write_bytes(b"\x00\x01")
     assert cli("diff", "--stat").out == (
@@ -343,12 +339,12 @@ def test_stat_counts_lines_and_names_binary_files(agent: Path, cli: Call) -> Non
     )
 
 
-def test_a_patch_is_unified_text(agent: Path, cli: Call) -> None:
+def test_a_patch_is_unified_text(agent, cli):
     Path("memory/notes.md").write_text("one\nthree\n")
     assert "\n one\n-two\n+three\n" in cli("diff", "--patch").out
 
 
-def test_a_restore_brings_back_what_was(agent: Path, cli: Call) -> None:
+def test_a_restore_brings_back_what_was(agent, cli):
     Path("memory/notes.md").write_text("other\n")
     cli("snapshot")
     told = cli("restore", "@~1", "memory/notes.md")
@@ -356,7 +352,7 @@ def test_a_restore_brings_back_what_was(agent: Path, cli: Call) -> None:
     assert Path("memory/notes.md").read_text() == "one\ntwo\n"
 
 
-def test_undo_and_redo_go_back_and_forth(agent: Path, cli: Call) -> None:
+def test_undo_and_redo_go_back_and_forth(agent, cli):
     learn(cli)
     undone = masked(cli("undo"))
     words = "upsert oracle-manipulation 1 → 2, on main\nHead is ID12; 1 file written, 0 removed\n"
@@ -368,20 +364,20 @@ def test_undo_and_redo_go_back_and_forth(agent: Path, cli: Call) -> None:
     assert told.status == 1 and told.err.startswith("Error: ")
 
 
-def test_the_operation_log_is_newest_first(agent: Path, cli: Call) -> None:
+def test_the_operation_log_is_newest_first(agent, cli):
     learn(cli)
     cli("undo")
     rows = [line.split("  ") for line in cli("op", "log").out.splitlines()]
     assert [row[3].strip() for row in rows] == ["undo", "upsert", "snapshot", "init"]
 
 
-def test_the_index_has_a_line_a_skill(agent: Path, cli: Call) -> None:
+def test_the_index_has_a_line_a_skill(agent, cli):
     assert cli("index").out == (
         "▸ oracle-manipulation: About oracle-manipulation\n▸ reentrancy: About reentrancy\n"
     )
 
 
-def test_the_prompt_holds_the_system_text_and_the_index(agent: Path, cli: Call) -> None:
+def test_the_prompt_holds_the_system_text_and_the_index(agent, cli):
     told = cli("prompt")
     assert told.out.startswith("You are an auditor.\n")
     assert cli("index").out in told.out
@@ -389,7 +385,7 @@ def test_the_prompt_holds_the_system_text_and_the_index(agent: Path, cli: Call) 
     assert document["index"] in document["prompt"]
 
 
-def test_a_memory_cut_at_its_limit_is_noted(agent: Path, cli: Call) -> None:
+def test_a_memory_cut_at_its_limit_is_noted(agent, cli):
     with Path("manifest.yaml").open("a") as manifest:
         manifest.write("prompt:\n  memory:\n    - path: memory/notes.md\n      limit: 5\n")
     cli("snapshot")
@@ -398,7 +394,7 @@ def test_a_memory_cut_at_its_limit_is_noted(agent: Path, cli: Call) -> None:
     assert "two" not in told.out
 
 
-def test_verify_says_how_far_it_went(agent: Path, cli: Call) -> None:
+def test_verify_says_how_far_it_went(agent, cli):
     told = cli("verify", "--deep")
     assert (told.status, told.err) == (0, "")
     assert re.fullmatch(
@@ -408,9 +404,7 @@ def test_verify_says_how_far_it_went(agent: Path, cli: Call) -> None:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_verify_names_what_is_damaged_with_status_3(
-    agent: Path, cli: Call, form: list[str]
-) -> None:
+def test_verify_names_what_is_damaged_with_status_3(agent, cli, form):
     from brain_cli.demo_steps import flip_bit
 
     flip_bit(agent / ".brain", b"Body of reentrancy.")
@@ -420,20 +414,20 @@ def test_verify_names_what_is_damaged_with_status_3(
     assert "verification" in told.err
 
 
-def test_verify_of_a_store_that_does_not_open_is_status_3(agent: Path, cli: Call) -> None:
+def test_verify_of_a_store_that_does_not_open_is_status_3(agent, cli):
     store = Path(".brain/store.db")
     store.write_bytes(b"\xff" * store.stat().st_size)
     assert cli("verify").status == 3
     assert cli("log").status == 1
 
 
-def test_the_doctor_lists_its_checks(agent: Path, cli: Call) -> None:
+def test_the_doctor_lists_its_checks(agent, cli):
     told = cli("doctor")
     assert (told.status, told.err) == (0, "")
     assert all(line.startswith("ok    ") for line in told.out.splitlines())
 
 
-def test_without_a_brain_every_command_says_so(folder: Path, cli: Call) -> None:
+def test_without_a_brain_every_command_says_so(folder, cli):
     for call in (["status"], ["log"], ["verify"], ["skill", "list"], ["undo"], ["doctor"]):
         told = cli(*call)
         assert told.status == 10 and told.out == ""

@@ -1,11 +1,6 @@
 """What the commands print about decisions."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from brain import Brain
-from tests.cli.conftest import Call
 from tests.support.decisions import (
     ADMITTED,
     SLUG,
@@ -17,7 +12,7 @@ from tests.support.decisions import (
 )
 
 
-def test_why_show_and_log_tell_an_admission(agent: Path, cli: Call) -> None:
+def test_why_show_and_log_tell_an_admission(agent, cli):
     with Brain.open(agent, author="ada") as brain:
         admit_new(brain)
     lines = cli("why", SLUG).out.splitlines()
@@ -27,7 +22,7 @@ def test_why_show_and_log_tell_an_admission(agent: Path, cli: Call) -> None:
     assert "author 1" not in "\n".join(lines)
 
 
-def test_why_lists_the_cases_on_request(agent: Path, cli: Call) -> None:
+def test_why_lists_the_cases_on_request(agent, cli):
     with Brain.open(agent, author="ada") as brain:
         admit_new(brain)
         decide(brain, {}, ("1", "1"), admission())
@@ -41,7 +36,7 @@ def test_why_lists_the_cases_on_request(agent: Path, cli: Call) -> None:
     assert out.startswith(f"{SLUG}@1  admitted ")
 
 
-def test_a_hostile_verdict_does_not_steer_the_terminal(agent: Path, cli: Call) -> None:
+def test_a_hostile_verdict_does_not_steer_the_terminal(agent, cli):
     case = admission().cases[0]._replace(name="\x1b[2J a", detail="\x1b[2J b", outcome="fail")
     verdict = admission()._replace(
         decision="reject", decided_by="\x1b[2J", reason="\x1b[2J", cases=(case,)

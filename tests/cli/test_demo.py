@@ -1,17 +1,14 @@
 """The demo tells the truth, and says so when it does not."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
 
 import pytest
 from brain_cli import demo_steps
 
-from tests.cli.conftest import Call, Outcome, run_command, validate
+from tests.cli.conftest import run_command, validate
 
 
-def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> None:
+def test_the_whole_story_is_told_and_every_step_is_as_said(process):
     told = process("demo")
     assert (told.status, told.err) == (0, "")
     assert told.out.count("oracle-manipulation upgraded 1 → 2") >= 2
@@ -26,12 +23,12 @@ def test_the_whole_story_is_told_and_every_step_is_as_said(process: Call) -> Non
 
 
 @pytest.fixture(scope="module")
-def demo_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def demo_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("demo")
 
 
 @pytest.fixture(scope="module")
-def demo_with_settings(demo_folder: Path) -> Outcome:
+def demo_with_settings(demo_folder):
     """A demo as JSON, with a setting of the user and a temporary folder of its own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BRAIN_DIR", "/nonexistent")
@@ -39,7 +36,7 @@ def demo_with_settings(demo_folder: Path) -> Outcome:
         return run_command(["demo", "--json"], cwd=demo_folder)
 
 
-def test_the_story_in_json_has_every_step(demo_with_settings: Outcome) -> None:
+def test_the_story_in_json_has_every_step(demo_with_settings):
     document = demo_with_settings.document
     validate("demo", document)
     assert document["ok"]
@@ -51,25 +48,21 @@ def test_the_story_in_json_has_every_step(demo_with_settings: Outcome) -> None:
     assert [step["status"] for step in document["steps"]] == [0] * 11 + [3] + [0] * 7
 
 
-def test_a_step_that_does_not_do_what_it_says_fails_the_demo(
-    cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_step_that_does_not_do_what_it_says_fails_the_demo(cli, monkeypatch):
     monkeypatch.setattr(demo_steps, "LESSON_BODY", "# Nothing about roll-ups\n")
     told = cli("demo")
     assert told.status == 1
     assert told.err.startswith("Error: the demo finds no text in the store of its example")
 
 
-def test_the_user_s_settings_do_not_reach_the_demo(demo_with_settings: Outcome) -> None:
+def test_the_user_s_settings_do_not_reach_the_demo(demo_with_settings):
     assert demo_with_settings.status == 0
 
 
-def test_the_example_is_the_one_in_examples(project: Path) -> None:
+def test_the_example_is_the_one_in_examples(project):
     assert demo_steps.example_folder() == project / "examples/auditor"
 
 
-def test_nothing_is_left_in_the_temporary_folder(
-    demo_with_settings: Outcome, demo_folder: Path
-) -> None:
+def test_nothing_is_left_in_the_temporary_folder(demo_with_settings, demo_folder):
     assert demo_with_settings.status == 0
     assert list(demo_folder.iterdir()) == []

@@ -51,13 +51,13 @@ COMMANDS = sorted(
 )
 
 
-def test_the_documents_have_command_lines() -> None:
+def test_the_documents_have_command_lines():
     assert len([name for name, _ in COMMANDS if name == "README.md"]) >= 10
     assert len(COMMANDS) > 90
 
 
 @pytest.mark.parametrize(("document", "line"), COMMANDS, ids=[line for _, line in COMMANDS])
-def test_a_command_line_of_a_document_parses(document: str, line: str) -> None:
+def test_a_command_line_of_a_document_parses(document, line):
     parse_command(line)
 
 
@@ -84,7 +84,7 @@ def find_unknown_word(words: list[str]) -> str:
 @pytest.mark.parametrize(
     "path", [path for path in DOCUMENTS if path.name != "FORMAT.md"], ids=lambda path: path.name
 )
-def test_a_command_within_a_sentence_exists_with_its_options(path: Path) -> None:
+def test_a_command_within_a_sentence_exists_with_its_options(path):
     lines = [
         re.sub(r"^mcp(?= --)", "mcp serve", line)  # the command that `brain mcp` runs
         for line in INLINE_COMMAND.findall(path.read_text("utf-8"))
@@ -95,5 +95,5 @@ def test_a_command_within_a_sentence_exists_with_its_options(path: Path) -> None
 @pytest.mark.parametrize(
     "line", ["index --limit 3", "accuse", "key accuse X", "skill upsert --no-such X", "lineage"]
 )
-def test_a_command_or_option_that_is_gone_is_found(line: str) -> None:
+def test_a_command_or_option_that_is_gone_is_found(line):
     assert find_unknown_word(line.split())

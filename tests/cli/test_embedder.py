@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.support.fake_model_endpoint import FakeReply, error_reply, run_fake_endpoint
 
 
@@ -16,14 +16,12 @@ def settings(tmp_path: Path) -> dict[str, object]:
     return found
 
 
-def test_without_an_embedder_it_is_said_what_selects(cli: Call) -> None:
+def test_without_an_embedder_it_is_said_what_selects(cli):
     told = cli("config", "embedder")
     assert told.out == "No embedder is configured: skills are selected by words.\n"
 
 
-def test_an_endpoint_is_kept_without_its_key(
-    cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endpoint_is_kept_without_its_key(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_EMBEDDER_KEY", "sk-secret")
     told = cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
     assert told.out.splitlines() == [
@@ -35,7 +33,7 @@ def test_an_endpoint_is_kept_without_its_key(
     assert cli("config", "embedder", "--timeout", "5", "--json").document["model"] == "small"
 
 
-def test_a_folder_and_an_endpoint_take_turns(cli: Call, tmp_path: Path) -> None:
+def test_a_folder_and_an_endpoint_take_turns(cli, tmp_path):
     cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
     cli("config", "embedder", "--folder", "model")
     assert set(settings(tmp_path)) == {"format", "folder"}
@@ -58,12 +56,12 @@ def test_a_folder_and_an_endpoint_take_turns(cli: Call, tmp_path: Path) -> None:
         ("x" * 201,),
     ],
 )
-def test_settings_that_cannot_be_are_refused(cli: Call, words: tuple[str, ...]) -> None:
+def test_settings_that_cannot_be_are_refused(cli, words):
     told = cli("config", "embedder", *words, "--json")
     assert (told.status, told.error["code"]) == (1, "bad_embedder")
 
 
-def test_what_the_file_holds_is_not_believed(cli: Call, agent: Path, tmp_path: Path) -> None:
+def test_what_the_file_holds_is_not_believed(cli, agent, tmp_path):
     for content in (b"[]", b"{", b'{"format": "x"}', b"[" * 70_000):
         (tmp_path / "embedder.json").write_bytes(content)
         assert cli("config", "embedder", "--json").error["code"] == "bad_embedder"
@@ -73,7 +71,7 @@ def test_what_the_file_holds_is_not_believed(cli: Call, agent: Path, tmp_path: P
         assert cli("index", "--task", "x", "--by", "bm25").status == 0
 
 
-def test_selection_by_meaning_needs_an_embedder(cli: Call, agent: Path) -> None:
+def test_selection_by_meaning_needs_an_embedder(cli, agent):
     told = cli("index", "--task", "x", "--by", "embedding", "--json")
     assert (told.status, told.error["code"]) == (1, "no_embedder")
     cli("config", "embedder", "--folder", "nowhere")
@@ -81,7 +79,7 @@ def test_selection_by_meaning_needs_an_embedder(cli: Call, agent: Path) -> None:
     assert (told.status, told.error["code"]) == (1, "bad_embedder")
 
 
-def test_a_key_that_others_may_read_is_not_used(cli: Call, agent: Path, tmp_path: Path) -> None:
+def test_a_key_that_others_may_read_is_not_used(cli, agent, tmp_path):
     key = tmp_path / "key"
     key.write_text("sk-secret\n")
     key.chmod(0o644)
@@ -110,8 +108,8 @@ FAULTS = {
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("by", ["", "hybrid", "embedding"])
 def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
-    cli: Call, agent: Path, fault: str, by: str
-) -> None:
+    cli, agent, fault, by
+):
     way = ("--by", by) if by else ()
     with run_fake_endpoint() as served:
         cli("config", "embedder", "small", "--base-url", served.url)
@@ -131,9 +129,7 @@ def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
     validate("index", found.document)
 
 
-def test_a_folder_that_is_gone_keeps_no_agent_from_starting(
-    cli: Call, agent: Path, tmp_path: Path
-) -> None:
+def test_a_folder_that_is_gone_keeps_no_agent_from_starting(cli, agent, tmp_path):
     (tmp_path / "file").write_text("")
     for gone in ("nowhere", str(tmp_path / "file")):
         cli("config", "embedder", "--folder", gone)

@@ -1,7 +1,5 @@
 """Every failure becomes one clear message and the right exit status."""
 
-from __future__ import annotations
-
 import errno
 import signal
 
@@ -44,14 +42,12 @@ class Odd(Exception):
         (Odd("x"), 1, "internal"),
     ],
 )
-def test_an_exception_has_a_status_and_a_code(
-    problem: BaseException, status: int, code: str
-) -> None:
+def test_an_exception_has_a_status_and_a_code(problem, status, code):
     failure = describe_error(problem)
     assert (failure.status, failure.code) == (status, code)
 
 
-def test_an_error_is_a_line_and_its_hint_another(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_is_a_line_and_its_hint_another(capsys):
     print_error(
         describe_error(library.NoBrain("no brain here", hint="run 'brain init'")), as_json=False
     )
@@ -59,7 +55,7 @@ def test_an_error_is_a_line_and_its_hint_another(capsys: pytest.CaptureFixture[s
     assert (out, err) == ("", "Error: no brain here\nHint: run 'brain init'\n")
 
 
-def test_an_error_in_json_has_code_message_and_hint(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_error_in_json_has_code_message_and_hint(capsys):
     import json
 
     print_error(describe_error(library.Locked("busy \udcff")), as_json=True)
@@ -68,7 +64,7 @@ def test_an_error_in_json_has_code_message_and_hint(capsys: pytest.CaptureFixtur
     assert document == {"error": {"code": "locked", "message": "busy \\udcff", "hint": None}}
 
 
-def test_a_file_that_cannot_be_opened_is_named() -> None:
+def test_a_file_that_cannot_be_opened_is_named():
     failure = describe_error(PermissionError(errno.EACCES, "Permission denied", "a\x1bb"))
     assert failure.message == "access to a\\x1bb is denied"
     assert failure.hint == "check who may read and write it, and the folder it is in"
@@ -76,19 +72,17 @@ def test_a_file_that_cannot_be_opened_is_named() -> None:
     assert found.hint == failure.hint, "it may be no folder of a brain at all"
 
 
-def test_a_message_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_message_cannot_steer_the_terminal(capsys):
     print_error(describe_error(library.BrainError("a\x1b[2J\rb\u202e")), as_json=False)
     assert capsys.readouterr().err == "Error: a\\x1b[2J\\rb\\u202e\n"
 
 
-def test_a_broken_pipe_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_pipe_says_nothing(capsys):
     print_error(describe_error(BrokenPipeError()), as_json=False)
     assert capsys.readouterr().err == ""
 
 
-def test_an_internal_error_is_one_line_without_a_traceback(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_internal_error_is_one_line_without_a_traceback(capsys):
     problem = Odd("boom\n\x07")
     print_error(describe_error(problem), as_json=False, problem=problem)
     assert capsys.readouterr().err == (
@@ -97,9 +91,7 @@ def test_an_internal_error_is_one_line_without_a_traceback(
     )
 
 
-def test_a_traceback_is_shown_on_request(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_traceback_is_shown_on_request(capsys, monkeypatch):
     monkeypatch.setenv("BRAIN_DEBUG", "1")
     try:
         raise Odd("boom")

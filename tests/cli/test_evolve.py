@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from brain import Brain
-from tests.cli.conftest import Call, validate
-from tests.support.fake_model_endpoint import (
-    FakeEndpoint,
-    completion_reply,
-    error_reply,
-    run_fake_endpoint,
-)
+from tests.cli.conftest import validate
+from tests.support.fake_model_endpoint import completion_reply, error_reply, run_fake_endpoint
 
 KEY = "sk-very-secret-4711"
 SKILL = {
@@ -29,15 +23,13 @@ SKILL = {
 
 
 @pytest.fixture
-def served() -> Iterator[FakeEndpoint]:
+def served():
     with run_fake_endpoint() as made:
         yield made
 
 
 @pytest.fixture
-def model(
-    agent: Path, cli: Call, served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> FakeEndpoint:
+def model(agent, cli, served, monkeypatch):
     """An endpoint that is configured, and a key for it."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
     told = cli("config", "model", "openai:small", "--base-url", served.url, "--retries", "0")
@@ -53,9 +45,7 @@ def work(agent: Path, *errors: str) -> None:
 
 
 @pytest.mark.parametrize("what", ["model", "embedder"])
-def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(
-    agent: Path, cli: Call, what: str
-) -> None:
+def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(agent, cli, what):
     named = ("config", what, "openai:small", "--key-file", "key")
     told = cli(*named)
     assert told.status == 0
@@ -69,7 +59,7 @@ def test_a_file_that_gives_no_key_is_told_of_as_it_is_named(
     assert cli(*named).err == ""
 
 
-def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+def test_a_hard_run_becomes_a_skill(agent, cli, model):
     work(agent, "exit 1", "")
     model.replies.append(completion_reply(tool=json.dumps(SKILL)))
     told = cli("evolve", "synthesize")
@@ -89,9 +79,7 @@ def test_a_hard_run_becomes_a_skill(agent: Path, cli: Call, model: FakeEndpoint)
     assert cli("verify", "--deep").status == 0
 
 
-def test_a_transcript_of_another_program_is_read_too(
-    agent: Path, cli: Call, model: FakeEndpoint, tmp_path: Path
-) -> None:
+def test_a_transcript_of_another_program_is_read_too(agent, cli, model, tmp_path):
     def called(number: int, output: str) -> list[dict[str, Any]]:
         function = {"name": "terminal", "arguments": "{}"}
         call = {"id": f"c{number}", "type": "function", "function": function}
@@ -117,17 +105,13 @@ def test_a_transcript_of_another_program_is_read_too(
     assert again.document["trigger"] == "tool_calls"
 
 
-def test_a_file_that_is_no_transcript_is_an_error(
-    agent: Path, cli: Call, model: FakeEndpoint, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_transcript_is_an_error(agent, cli, model, tmp_path):
     (tmp_path / "x").write_text("nothing of it")
     told = cli("--json", "evolve", "synthesize", str(tmp_path / "x"))
     assert (told.status, told.error["code"]) == (1, "no_transcript")
 
 
-def test_a_dry_run_prints_the_skill_and_records_nothing(
-    agent: Path, cli: Call, model: FakeEndpoint
-) -> None:
+def test_a_dry_run_prints_the_skill_and_records_nothing(agent, cli, model):
     work(agent, "exit 1", "")
     before = cli("status", "--json").document
     model.replies += [completion_reply(json.dumps(SKILL))] * 2
@@ -139,9 +123,7 @@ def test_a_dry_run_prints_the_skill_and_records_nothing(
     assert cli("status", "--json").document == before
 
 
-def test_an_easy_run_asks_nobody_unless_it_is_asked_anyway(
-    agent: Path, cli: Call, model: FakeEndpoint
-) -> None:
+def test_an_easy_run_asks_nobody_unless_it_is_asked_anyway(agent, cli, model):
     work(agent, "")
     assert "not hard" in cli("evolve", "synthesize").out and model.asked == []
     model.replies.append(completion_reply('{"decision": "nothing", "reason": "Routine."}'))
@@ -163,9 +145,7 @@ def test_an_easy_run_asks_nobody_unless_it_is_asked_anyway(
     ],
     ids=["401", "429", "500", "malformed", "wrong-type", "secret"],
 )
-def test_after_a_failure_the_brain_is_as_it_was(
-    agent: Path, cli: Call, model: FakeEndpoint, reply: Any, code: str
-) -> None:
+def test_after_a_failure_the_brain_is_as_it_was(agent, cli, model, reply, code):
     work(agent, "exit 1", "")
     before = cli("status", "--json").document
     model.replies += [reply] * 3
@@ -176,7 +156,7 @@ def test_after_a_failure_the_brain_is_as_it_was(
     assert cli("status", "--json").document == before
 
 
-def test_without_a_model_it_says_that_nothing_is_learned(agent: Path, cli: Call) -> None:
+def test_without_a_model_it_says_that_nothing_is_learned(agent, cli):
     work(agent, "exit 1", "")
     told = cli("evolve", "synthesize")
     assert told.status == 1
@@ -184,13 +164,13 @@ def test_without_a_model_it_says_that_nothing_is_learned(agent: Path, cli: Call)
     assert "No model is configured" in cli("config", "model").out
 
 
-def test_a_snapshot_without_a_run_is_an_error(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+def test_a_snapshot_without_a_run_is_an_error(agent, cli, model):
     told = cli("--json", "evolve", "synthesize", "@")
     assert (told.status, told.error["code"]) == (1, "no_receipt")
 
 
 class TestConfiguration:
-    def test_a_model_is_named_changed_and_forgotten(self, agent: Path, cli: Call) -> None:
+    def test_a_model_is_named_changed_and_forgotten(self, agent, cli):
         name = "anthropic:claude-haiku-4-5"
         cli("config", "model", name, "--key-file", "k", "--timeout", "30")
         told = cli("config", "model", "--max-tokens", "900", "--json").document
@@ -200,24 +180,20 @@ class TestConfiguration:
         assert cli("config", "model", "--off").status == 0
         assert cli("config", "model", "--json").document["model"] is None
 
-    def test_another_provider_gets_nothing_of_the_one_before(self, agent: Path, cli: Call) -> None:
+    def test_another_provider_gets_nothing_of_the_one_before(self, agent, cli):
         url = "https://gateway.example.org"
         cli("config", "model", "anthropic:claude", "--key-file", "k", "--base-url", url)
         told = cli("config", "model", "openai:gpt", "--json").document
         assert (told["base_url"], told["key"]) == (None, None)
 
-    def test_the_key_is_neither_kept_nor_shown(
-        self, agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_key_is_neither_kept_nor_shown(self, agent, cli, monkeypatch):
         monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
         told = cli("config", "model", "anthropic:claude", "--json")
         assert told.document["key"] == "environment ANTHROPIC_API_KEY"
         kept = Path(told.document["file"])
         assert KEY not in told.out + kept.read_text() and kept.stat().st_mode & 0o077 == 0
 
-    def test_the_key_of_a_provider_goes_to_no_other_endpoint(
-        self, agent: Path, cli: Call, served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_the_key_of_a_provider_goes_to_no_other_endpoint(self, agent, cli, served, monkeypatch):
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         monkeypatch.setenv("OPENAI_ORG_ID", "org-1")
         work(agent, "exit 1", "")
@@ -227,9 +203,7 @@ class TestConfiguration:
         assert cli("evolve", "synthesize").status == 0
         assert KEY not in str(served.asked[0].headers)
 
-    def test_a_provider_without_a_key_is_not_asked(
-        self, agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_provider_without_a_key_is_not_asked(self, agent, cli, monkeypatch):
         monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
         work(agent, "exit 1", "")
         cli("config", "model", "anthropic:claude")
@@ -242,9 +216,9 @@ class TestConfiguration:
         [["claude"], ["openai:x", "--base-url", "http://example.org"], ["--timeout", "5"]],
         ids=" ".join,
     )
-    def test_what_is_no_model_is_an_error(self, agent: Path, cli: Call, call: list[str]) -> None:
+    def test_what_is_no_model_is_an_error(self, agent, cli, call):
         told = cli("--json", "config", "model", *call)
         assert (told.status, told.error["code"]) == (1, "bad_model")
 
-    def test_off_stands_alone(self, agent: Path, cli: Call) -> None:
+    def test_off_stands_alone(self, agent, cli):
         assert cli("config", "model", "openai:x", "--off").status == 2

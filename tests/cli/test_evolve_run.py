@@ -8,8 +8,6 @@ import plistlib
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from brain_cli.error_report import CONFLICT
@@ -17,29 +15,22 @@ from brain_cli.render.service_unit import build_unit
 
 from brain import Brain
 from brain.errors import InvalidInput
-from tests.cli.conftest import COMMAND, Call, environment, validate
+from tests.cli.conftest import COMMAND, environment, validate
 from tests.cli.test_evolve import KEY, SKILL, work
-from tests.support.fake_model_endpoint import (
-    FakeEndpoint,
-    FakeReply,
-    completion_reply,
-    run_fake_endpoint,
-)
+from tests.support.fake_model_endpoint import FakeReply, completion_reply, run_fake_endpoint
 from tests.support.processes import TIMEOUT_SECONDS
 
 NOTHING = '{"decision": "nothing", "reason": "Routine."}'
 
 
 @pytest.fixture
-def served() -> Iterator[FakeEndpoint]:
+def served():
     with run_fake_endpoint() as made:
         yield made
 
 
 @pytest.fixture
-def model(
-    agent: Path, cli: Call, served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> FakeEndpoint:
+def model(agent, cli, served, monkeypatch):
     """An endpoint that is configured, and a key for it."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", KEY)
     monkeypatch.setenv("SKILL_EVOLUTION_ENABLED", "false")
@@ -59,7 +50,7 @@ def start(*arguments: str) -> subprocess.Popen[str]:
     )
 
 
-def test_once_learns_from_what_waits(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+def test_once_learns_from_what_waits(agent, cli, model):
     work(agent, "exit 1", "")
     work(agent, "exit 1", "")
     model.replies += [completion_reply(json.dumps(SKILL)), completion_reply(NOTHING)]
@@ -71,7 +62,7 @@ def test_once_learns_from_what_waits(agent: Path, cli: Call, model: FakeEndpoint
     assert "synthesis" not in cli("evolve", "run", "--once").out and len(model.asked) == 2
 
 
-def test_each_step_is_one_document(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+def test_each_step_is_one_document(agent, cli, model):
     work(agent, "exit 1", "")
     model.replies.append(completion_reply(json.dumps(SKILL)))
     lines = cli("evolve", "run", "--once", "--json").out.splitlines()
@@ -94,7 +85,7 @@ def test_each_step_is_one_document(agent: Path, cli: Call, model: FakeEndpoint) 
     assert "patterns: 0 waiting, SKILL_EVOLUTION_ENABLED turns patterns off\n" in text
 
 
-def test_without_a_model_it_says_so(agent: Path, cli: Call) -> None:
+def test_without_a_model_it_says_so(agent, cli):
     work(agent, "exit 1", "")
     told = cli("evolve", "run", "--once")
     assert told.status == 0 and "no model is configured" in told.err
@@ -102,7 +93,7 @@ def test_without_a_model_it_says_so(agent: Path, cli: Call) -> None:
     assert "no model" in cli("evolve", "status").out
 
 
-def test_in_the_mode_off_it_is_refused(agent: Path, cli: Call, model: FakeEndpoint) -> None:
+def test_in_the_mode_off_it_is_refused(agent, cli, model):
     (agent / "manifest.yaml").write_text("evolution:\n  mode: off\n")
     cli("snapshot")
     told = cli("--json", "evolve", "run", "--once")
@@ -112,9 +103,7 @@ def test_in_the_mode_off_it_is_refused(agent: Path, cli: Call, model: FakeEndpoi
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_it_once_the_model_has_answered(
-    agent: Path, cli: Call, model: FakeEndpoint, number: signal.Signals
-) -> None:
+def test_a_signal_ends_it_once_the_model_has_answered(agent, cli, model, number):
     work(agent, "exit 1", "")
     work(agent, "exit 1", "")
     running: list[subprocess.Popen[str]] = []
@@ -133,9 +122,7 @@ def test_a_signal_ends_it_once_the_model_has_answered(
         assert brain.evolution.status().evolvers[0].waiting == 1
 
 
-def test_a_restart_after_a_clean_stop_goes_on_at_once_with_what_was_paid(
-    agent: Path, cli: Call, model: FakeEndpoint
-) -> None:
+def test_a_restart_after_a_clean_stop_goes_on_at_once_with_what_was_paid(agent, cli, model):
     work(agent, "exit 1", "")
     running: list[subprocess.Popen[str]] = []
 
@@ -155,7 +142,7 @@ def test_a_restart_after_a_clean_stop_goes_on_at_once_with_what_was_paid(
 
 
 class TestUnits:
-    def test_a_systemd_unit_is_valid(self, agent: Path, cli: Call, tmp_path: Path) -> None:
+    def test_a_systemd_unit_is_valid(self, agent, cli, tmp_path):
         told = cli("evolve", "run", "--print-unit", "systemd")
         assert told.status == 0 and f'"-C" "{agent}" "evolve" "run"' in told.out
         file = tmp_path / "brain-evolve.service"
@@ -174,7 +161,7 @@ class TestUnits:
         assert "brain-evolve.service" not in done.stderr + done.stdout
 
     @pytest.mark.parametrize("name", ["a b", 'quo"te', "100%", "$HOME", "back\\slash", "ü"])
-    def test_the_folder_is_quoted(self, tmp_path: Path, name: str) -> None:
+    def test_the_folder_is_quoted(self, tmp_path, name):
         folder = tmp_path / name
         folder.mkdir()
         unit = build_unit("systemd", folder)
@@ -186,7 +173,7 @@ class TestUnits:
         assert plist["ProgramArguments"][-4:] == ["-C", str(folder), "evolve", "run"]
         assert plist["KeepAlive"] == {"SuccessfulExit": False}
 
-    def test_a_folder_with_a_line_break_is_refused(self, tmp_path: Path) -> None:
+    def test_a_folder_with_a_line_break_is_refused(self, tmp_path):
         folder = tmp_path / "a\nExecStart=evil"
         folder.mkdir()
         with pytest.raises(InvalidInput, match="cannot hold"):
@@ -194,9 +181,7 @@ class TestUnits:
 
 
 class TestInTheBackground:
-    def test_brain_watch_learns_from_a_hard_run(
-        self, agent: Path, cli: Call, model: FakeEndpoint
-    ) -> None:
+    def test_brain_watch_learns_from_a_hard_run(self, agent, cli, model):
         work(agent, "exit 1", "")
         model.replies.append(completion_reply(json.dumps(SKILL)))
         watching = start("watch")
@@ -207,7 +192,7 @@ class TestInTheBackground:
         watching.communicate(timeout=TIMEOUT_SECONDS)
         assert watching.returncode == 0
 
-    def test_without_a_model_it_says_once_that_runs_wait(self, agent: Path, cli: Call) -> None:
+    def test_without_a_model_it_says_once_that_runs_wait(self, agent, cli):
         work(agent, "exit 1", "")
         notes = []
         for _ in range(2):

@@ -1,28 +1,23 @@
 """Where experience is stored, on the command line."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 
 SECRET = "hunter2-secret"
 URL = f"postgresql+psycopg://learner:{SECRET}@db.example.org:5433/agents?password={SECRET}"
 
 
-def test_by_default_each_brain_has_a_file(cli: Call) -> None:
+def test_by_default_each_brain_has_a_file(cli):
     assert cli("config", "experience").out.splitlines() == [
         "experience: the file .brain/evolution.db of each brain",
         "rates: the file .brain/evolution.db of each brain",
     ]
 
 
-def test_urls_are_stored_privately_and_shown_without_user_and_password(
-    cli: Call, tmp_path: Path
-) -> None:
+def test_urls_are_stored_privately_and_shown_without_user_and_password(cli, tmp_path):
     shown = cli("config", "experience", URL, "--rates", f"redis://:{SECRET}@cache.example.org/2")
     assert shown.out.splitlines() == [
         "experience: postgresql agents on db.example.org:5433",
@@ -41,7 +36,7 @@ def test_urls_are_stored_privately_and_shown_without_user_and_password(
     assert not file.exists()
 
 
-def test_the_environment_takes_precedence(cli: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_takes_precedence(cli, monkeypatch):
     cli("config", "experience", URL)
     monkeypatch.setenv("BRAIN_EXPERIENCE_URL", "")
     monkeypatch.setenv("BRAIN_RATES_URL", "unix:///run/redis.sock")
@@ -63,9 +58,7 @@ def test_the_environment_takes_precedence(cli: Call, monkeypatch: pytest.MonkeyP
         ("postgresql://h/" + "d" * 3000,),
     ],
 )
-def test_another_url_is_refused_without_repeating_it(
-    cli: Call, tmp_path: Path, words: tuple[str, ...]
-) -> None:
+def test_another_url_is_refused_without_repeating_it(cli, tmp_path, words):
     refused = cli("config", "experience", *words)
     assert refused.status == 1
     assert "bad_experience_url" in cli("config", "experience", *words, "--json").err
@@ -73,9 +66,7 @@ def test_another_url_is_refused_without_repeating_it(
     assert not (tmp_path / "experience.json").exists()
 
 
-def test_doctor_says_which_store_cannot_be_reached(
-    cli: Call, agent: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_doctor_says_which_store_cannot_be_reached(cli, agent, monkeypatch):
     monkeypatch.setenv("BRAIN_RATES_URL", f"redis://:{SECRET}@127.0.0.1:1/0")
     found = {one["check"]: one for one in cli("doctor", "--json").document["checks"]}
     assert found["experience"]["ok"]

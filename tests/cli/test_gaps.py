@@ -7,7 +7,7 @@ from pathlib import Path
 
 from brain import Brain
 from brain.evolve import FakeModel
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.support.gap_answers import NO_SKILL
 
 GOAL = "Count the words\x1b[31m of the report"
@@ -20,7 +20,7 @@ def fail(agent: Path, times: int) -> None:
         brain.gaps.wait()
 
 
-def test_without_failures_there_are_the_counts_alone(agent: Path, cli: Call) -> None:
+def test_without_failures_there_are_the_counts_alone(agent, cli):
     assert cli("evolve", "gaps").out.splitlines() == [
         "No goal fails.",
         "",
@@ -29,7 +29,7 @@ def test_without_failures_there_are_the_counts_alone(agent: Path, cli: Call) -> 
     assert cli("evolve", "gaps", "--log").out == ""
 
 
-def test_each_goal_is_a_line_with_what_would_happen(agent: Path, cli: Call) -> None:
+def test_each_goal_is_a_line_with_what_would_happen(agent, cli):
     fail(agent, 2)
     shown = cli("evolve", "gaps").out
     assert "0.40" in shown and "nothing: its score is not above 0.50" in shown
@@ -39,7 +39,7 @@ def test_each_goal_is_a_line_with_what_would_happen(agent: Path, cli: Call) -> N
     assert "0.60" in shown and "attempt: it is queued" in shown
 
 
-def test_the_document_follows_its_schema(agent: Path, cli: Call) -> None:
+def test_the_document_follows_its_schema(agent, cli):
     fail(agent, 3)
     document = cli("evolve", "gaps", "--json").document
     validate("evolve-gaps", document)
@@ -47,7 +47,7 @@ def test_the_document_follows_its_schema(agent: Path, cli: Call) -> None:
     assert (gap["failures"], gap["score"], gap["goal"]) == (3, "0.60", GOAL)
 
 
-def test_the_audit_is_json_lines_for_people_and_programs(agent: Path, cli: Call) -> None:
+def test_the_audit_is_json_lines_for_people_and_programs(agent, cli):
     fail(agent, 3)
     with Brain.open(agent) as brain:
         brain.gaps.run(FakeModel(NO_SKILL))

@@ -35,7 +35,7 @@ def add_cases(cli: Call, number: int = 12) -> None:
         assert cli(*ADD, next(tasks), "--name", f"c{at}").status == 0
 
 
-def test_a_case_is_added_listed_and_shown(cli: Call, agent: Path) -> None:
+def test_a_case_is_added_listed_and_shown(cli, agent):
     Path("check.py").write_text("def check(input, output):\n    assert output\n")
     task = next(inputs_of_half(held_out=True))
     added = cli(*ADD, task, "--check", "check.py", "--excludes", "error", "--name", "polite")
@@ -51,13 +51,13 @@ def test_a_case_is_added_listed_and_shown(cli: Call, agent: Path) -> None:
 
 
 @pytest.mark.parametrize("more", [[], ["--from", "@"], ["--input", "a"]])
-def test_a_case_needs_an_input_and_an_expectation(cli: Call, agent: Path, more: list[str]) -> None:
+def test_a_case_needs_an_input_and_an_expectation(cli, agent, more):
     given = ["--input", "Hi", *more] if more != ["--input", "a"] else more
     assert cli("evolve", "case", "add", "greet", *given).status == 2
 
 
 @pytest.mark.parametrize("value", ["[]", "{}", "null", '""', "", "0", "false"])
-def test_any_json_may_be_expected(cli: Call, agent: Path, value: str) -> None:
+def test_any_json_may_be_expected(cli, agent, value):
     added = cli("evolve", "case", "add", "greet", "--input", "Hi", "--equals", value, "--name", "a")
     assert added.status == 0, added.err
     shown = cli("evolve", "case", "show", "greet", "a", "--json").document
@@ -65,13 +65,13 @@ def test_any_json_may_be_expected(cli: Call, agent: Path, value: str) -> None:
     assert "equals:" in cli("evolve", "case", "show", "greet", "a").out
 
 
-def test_an_empty_check_is_refused(cli: Call, agent: Path) -> None:
+def test_an_empty_check_is_refused(cli, agent):
     Path("check.py").write_text("\n")
     refused = cli(*ADD, "Hi", "--check", "check.py")
     assert refused.status == 1 and "the check is empty" in refused.err
 
 
-def test_the_answer_of_a_model_needs_an_expectation(cli: Call, agent: Path) -> None:
+def test_the_answer_of_a_model_needs_an_expectation(cli, agent):
     with Brain.open(".") as brain, brain.task("Greet Ada") as task:
         task.record_model_call("m", "Greet Ada", "Hello, Ada!")
     add = ("evolve", "case", "add", "greet", "--from", "@")
@@ -80,7 +80,7 @@ def test_the_answer_of_a_model_needs_an_expectation(cli: Call, agent: Path) -> N
     assert cli(*add, "--contains", "Ada").status == 0
 
 
-def test_a_case_comes_from_a_recorded_run(cli: Call, agent: Path) -> None:
+def test_a_case_comes_from_a_recorded_run(cli, agent):
     with Brain.open(".") as brain, brain.task("Count") as task:
         task.record_tool_call("count_words", {"text": "a b"}, '{"words": 2}')
     added = cli("evolve", "case", "add", "count-words", "--from", "@", "--json")
@@ -91,7 +91,7 @@ def test_a_case_comes_from_a_recorded_run(cli: Call, agent: Path) -> None:
     assert shown["source"].startswith("receipt ")
 
 
-def test_without_a_model_a_text_is_proposed_to_a_person(cli: Call, agent: Path) -> None:
+def test_without_a_model_a_text_is_proposed_to_a_person(cli, agent):
     add_cases(cli, 6)
     Path("greet.md").write_text("# Greet\n\nSay hello.\n")
     tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet a guest", "--json")
@@ -100,9 +100,7 @@ def test_without_a_model_a_text_is_proposed_to_a_person(cli: Call, agent: Path) 
     assert cli("evolve", "try", "greet", "-f", "greet.md", "--runner", "model").status == 1
 
 
-def test_a_model_that_cannot_be_reached_is_told_as_such(
-    cli: Call, agent: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_that_cannot_be_reached_is_told_as_such(cli, agent, monkeypatch):
     monkeypatch.setenv("BRAIN_MODEL_KEY", "sk-4711")
     with closing(socket.create_server(("127.0.0.1", 0))) as gone:
         url = f"http://127.0.0.1:{gone.getsockname()[1]}/v1"
@@ -115,7 +113,7 @@ def test_a_model_that_cannot_be_reached_is_told_as_such(
     assert cli("proposal", "list", "--json").document["proposals"] == []
 
 
-def test_a_person_accepts_what_the_gate_rejected(cli: Call, agent: Path) -> None:
+def test_a_person_accepts_what_the_gate_rejected(cli, agent):
     add_cases(cli)
     attempt = reject()
     assert attempt in cli("evolve", "attempts").out
@@ -131,7 +129,7 @@ def test_a_person_accepts_what_the_gate_rejected(cli: Call, agent: Path) -> None
     assert cli("evolve", "accept", "greet/00000000").status == 1
 
 
-def test_what_got_worse_is_accepted_only_if_said(cli: Call, agent: Path) -> None:
+def test_what_got_worse_is_accepted_only_if_said(cli, agent):
     add_cases(cli)
     with Brain.open(".", author="ada") as brain:
         brain.skills.upsert("greet", "# Greet\n\nSay hello.\n", description="Greet")
@@ -142,7 +140,7 @@ def test_what_got_worse_is_accepted_only_if_said(cli: Call, agent: Path) -> None
     assert cli("evolve", "accept", outcome.attempt, "--although-worse").status == 0
 
 
-def test_a_brain_that_learns_nothing_says_so(cli: Call, agent: Path) -> None:
+def test_a_brain_that_learns_nothing_says_so(cli, agent):
     with Path("manifest.yaml").open("a") as file:
         file.write("evolution:\n  mode: off\n")
     assert cli("snapshot").status == 0

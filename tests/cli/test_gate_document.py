@@ -1,7 +1,5 @@
 """The session of docs/evolution/gate.md runs as written."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -13,14 +11,13 @@ from brain import Brain
 from brain.errors import SandboxError
 from brain.evolve import FakeModel
 from brain.sandbox.find_sandbox import find_sandbox
-from tests.cli.conftest import Call
 from tests.support.acquired import COUNT_WORDS, creation
 
 DOCUMENT = Path("docs/evolution/gate.md")
 
 
 @pytest.fixture
-def count_words(cli: Call, agent: Path) -> Path:
+def count_words(cli, agent):
     """Acquire count-words, and write a changed copy of it to the folder new."""
     try:
         find_sandbox()
@@ -40,9 +37,7 @@ def count_words(cli: Call, agent: Path) -> Path:
     return agent
 
 
-def test_the_session_prints_what_the_document_shows(
-    cli: Call, count_words: Path, project: Path
-) -> None:
+def test_the_session_prints_what_the_document_shows(cli, count_words, project):
     text = (project / DOCUMENT).read_text("utf-8")
     blocks = re.findall(r"^```console\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     assert len(blocks) == 3
@@ -56,7 +51,7 @@ def test_the_session_prints_what_the_document_shows(
                 assert re.fullmatch(pattern, printed), (expected, printed)
 
 
-def test_its_python_runs(agent: Path, project: Path) -> None:
+def test_its_python_runs(agent, project):
     text = (project / DOCUMENT).read_text("utf-8")
     (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
     with Brain.open(agent) as brain:

@@ -18,30 +18,30 @@ def draw(graph: Graph) -> str:
     return "\n".join(rows)
 
 
-def test_a_line_is_a_column_of_stars() -> None:
+def test_a_line_is_a_column_of_stars():
     assert draw([("c", ["b"]), ("b", ["a"]), ("a", [])]) == "* c\n* b\n* a"
 
 
-def test_a_merge_opens_a_lane_and_the_common_ancestor_closes_it() -> None:
+def test_a_merge_opens_a_lane_and_the_common_ancestor_closes_it():
     graph = [("m", ["b", "c"]), ("c", ["a"]), ("b", ["a"]), ("a", [])]
     assert draw(graph) == "* m\n|\\\n| * c\n* | b\n|/\n* a"
 
 
-def test_two_heads_without_a_merge_meet_at_their_ancestor() -> None:
+def test_two_heads_without_a_merge_meet_at_their_ancestor():
     assert draw([("x", ["a"]), ("y", ["a"]), ("a", [])]) == "* x\n| * y\n|/\n* a"
 
 
-def test_a_lane_that_ends_lets_the_others_move_left() -> None:
+def test_a_lane_that_ends_lets_the_others_move_left():
     graph = [("m", ["b", "c"]), ("b", []), ("c", [])]
     assert draw(graph) == "* m\n|\\\n* | b\n /\n* c"
 
 
-def test_three_parents_open_two_lanes() -> None:
+def test_three_parents_open_two_lanes():
     graph: Graph = [("m", ["a", "b", "c"]), ("a", []), ("b", []), ("c", [])]
     assert draw(graph).split("\n")[:4] == ["* m", "|\\", "| |\\", "* | | a"]
 
 
-def test_lines_that_cross_are_drawn_as_a_cross() -> None:
+def test_lines_that_cross_are_drawn_as_a_cross():
     graph: Graph = [("e", ["c", "d"]), ("d", ["a"]), ("c", ["a", "b"]), ("b", ["a"]), ("a", [])]
     assert draw(graph) == "* e\n|\\\n| * d\n* | c\n|X\n| * b\n|/\n* a"
 
@@ -57,7 +57,7 @@ def graphs(pick: st.DrawFn) -> Graph:
 
 
 @given(graphs())
-def test_every_snapshot_has_exactly_one_star(graph: Graph) -> None:
+def test_every_snapshot_has_exactly_one_star(graph):
     drawing = draw(graph).split("\n")
     stars = [row for row in drawing if "*" in row]
     assert [row.split()[-1] for row in stars] == [name for name, _ in graph]

@@ -6,7 +6,6 @@ import inspect
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
@@ -15,7 +14,6 @@ from brain_cli.lazy_group import LazyGroup
 from brain_cli.reference import render_reference
 from brain_cli.root_command import root_group
 
-from tests.cli.conftest import Call
 from tests.error_reference import list_errors, render_table
 
 
@@ -45,7 +43,7 @@ LEAVES = [path for path in ALL if isinstance(find(path), BrainCommand)]
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_the_summary_in_the_list_is_the_first_line_of_the_help(path: tuple[str, ...]) -> None:
+def test_the_summary_in_the_list_is_the_first_line_of_the_help(path):
     parent = find(path[:-1])
     assert isinstance(parent, LazyGroup)
     first = inspect.cleandoc(find(path).help or "").split("\n")[0]
@@ -54,7 +52,7 @@ def test_the_summary_in_the_list_is_the_first_line_of_the_help(path: tuple[str, 
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
-def test_a_command_shows_an_example_and_its_exit_statuses(path: tuple[str, ...], cli: Call) -> None:
+def test_a_command_shows_an_example_and_its_exit_statuses(path, cli):
     told = cli(*path, "--help")
     assert told.status == 0 and told.err == ""
     examples = told.out.split("Examples:\n")[1].split("\n\n")[0]
@@ -65,7 +63,7 @@ def test_a_command_shows_an_example_and_its_exit_statuses(path: tuple[str, ...],
 
 
 @pytest.mark.parametrize("path", LEAVES, ids=" ".join)
-def test_an_example_is_a_call_that_parses(path: tuple[str, ...]) -> None:
+def test_an_example_is_a_call_that_parses(path):
     command = find(path)
     assert isinstance(command, BrainCommand)
     for example in command.examples:
@@ -76,25 +74,25 @@ def test_an_example_is_a_call_that_parses(path: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("path", ALL, ids=" ".join)
-def test_help_prints_in_every_encoding(path: tuple[str, ...], cli: Call) -> None:
+def test_help_prints_in_every_encoding(path, cli):
     assert cli(*path, "-h").out.isascii()
 
 
-def test_the_reference_in_docs_is_what_the_commands_say(project: Path) -> None:
+def test_the_reference_in_docs_is_what_the_commands_say(project):
     assert (project / "docs/cli.md").read_text("utf-8") == render_reference(), "run `make docs`"
 
 
-def test_the_table_of_errors_is_that_of_the_code(project: Path) -> None:
+def test_the_table_of_errors_is_that_of_the_code(project):
     assert (project / "docs/errors.md").read_text("utf-8") == render_table(), "run `make docs`"
     codes = {row.code for row in list_errors()}
     assert {"no_brain", "no_skill", "bad_version"} <= codes and len(codes) > 150
 
 
-def test_the_reference_has_every_command() -> None:
+def test_the_reference_has_every_command():
     headings = set(re.findall(r"^## (.+)$", render_reference(), re.MULTILINE))
     assert headings == {"brain", *(f"brain {' '.join(path)}" for path in ALL)}
 
 
-def test_a_group_without_a_command_shows_its_commands(cli: Call) -> None:
+def test_a_group_without_a_command_shows_its_commands(cli):
     told = cli("skill")
     assert told.status == 2 and "upsert" in told.err

@@ -8,17 +8,13 @@ import stat
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from tests.cli.conftest import COMMAND, Call, environment
+from tests.cli.conftest import COMMAND, environment
 from tests.cli.test_trust_commands import new
 from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.secret_files import write_secret
 
 
-def test_a_key_with_a_passphrase_signs_only_with_it(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_with_a_passphrase_signs_only_with_it(agent, cli, monkeypatch):
     write_secret(Path("../word"), "open sesame\n")
     write_secret(Path("../wrong"), "open barley\n")
     cli("key", "new", "safe", "--passphrase-file", "../word")
@@ -59,7 +55,7 @@ def answering(folder: Path, answer: str, *call: str) -> str:
     return shown.decode()
 
 
-def test_a_person_is_asked_for_the_passphrase_which_is_not_shown(agent: Path, cli: Call) -> None:
+def test_a_person_is_asked_for_the_passphrase_which_is_not_shown(agent, cli):
     made = answering(agent, "open sesame", "key", "new", "--passphrase")
     assert "Passphrase: " in made and "sesame" not in made
     signed = answering(agent, "open sesame", "sign")
@@ -68,7 +64,7 @@ def test_a_person_is_asked_for_the_passphrase_which_is_not_shown(agent: Path, cl
     assert len(cli("show", "--json").document["signatures"]) == 1
 
 
-def test_a_file_without_a_passphrase_is_refused(agent: Path, cli: Call) -> None:
+def test_a_file_without_a_passphrase_is_refused(agent, cli):
     write_secret(Path("../word"), "\n")
     told = cli("key", "new", "--passphrase-file", "../word", "--json")
     assert told.error["code"] == "no_passphrase"
@@ -78,7 +74,7 @@ def test_a_file_without_a_passphrase_is_refused(agent: Path, cli: Call) -> None:
     assert cli("key", "new", "--passphrase", "--json").error["code"] == "passphrase_needed"
 
 
-def test_of_several_keys_one_has_to_be_named(agent: Path, cli: Call) -> None:
+def test_of_several_keys_one_has_to_be_named(agent, cli):
     new(cli, "ada", "bob")
     told = cli("sign", "--json")
     assert told.error["code"] == "which_key" and "ada, bob" in told.error["hint"]
@@ -87,13 +83,13 @@ def test_of_several_keys_one_has_to_be_named(agent: Path, cli: Call) -> None:
     assert cli("key", "new", "../ada", "--json").error["code"] == "bad_name"
 
 
-def test_a_key_that_others_may_read_does_not_sign(agent: Path, cli: Call, keys: Path) -> None:
+def test_a_key_that_others_may_read_does_not_sign(agent, cli, keys):
     new(cli, "ada")
     (keys / "ada.pem").chmod(0o644)
     assert cli("sign", "--json").error["code"] == "unsafe_key_file"
 
 
-def test_the_keys_are_with_the_settings_of_the_user(agent: Path, process: Call) -> None:
+def test_the_keys_are_with_the_settings_of_the_user(agent, process):
     home = agent.parent / "home"
     home.mkdir()
     env = environment(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), BRAIN_KEYS="")

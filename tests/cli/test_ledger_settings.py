@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import shutil
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from brain.chain import ledger_config
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.support import anvil_node
-from tests.support.anvil_node import Anvil
 from tests.support.chain.lying_node import run_lying_node
 from tests.support.secret_files import write_secret
 
@@ -24,13 +21,13 @@ NOWHERE = {"rpc": ["http://127.0.0.1:1"], "chain_id": 5, "genesis": "0x" + "5" *
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[Anvil]:
+def node():
     with anvil_node.run_anvil() as running:
         yield running
 
 
 @pytest.fixture
-def edited(tmp_path: Path, folder: Path) -> Any:
+def edited(tmp_path, folder):
     """Put settings of the ledger `dev` in place, as an editor would."""
 
     def edit(**settings: object) -> None:
@@ -53,17 +50,13 @@ def edited(tmp_path: Path, folder: Path) -> Any:
         ["--finality", "2"],
     ],
 )
-def test_what_no_ledger_can_be_is_refused_before_a_node_is_asked(
-    cli: Call, folder: Path, tmp_path: Path, options: list[str]
-) -> None:
+def test_what_no_ledger_can_be_is_refused_before_a_node_is_asked(cli, folder, tmp_path, options):
     told = cli("config", "ledger", "dev", *options, "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger" and told.error["hint"]
     assert not (tmp_path / "settings.json").exists()
 
 
-def test_a_chain_id_that_its_nodes_do_not_have_is_refused(
-    node: Anvil, cli: Call, folder: Path, tmp_path: Path
-) -> None:
+def test_a_chain_id_that_its_nodes_do_not_have_is_refused(node, cli, folder, tmp_path):
     told = cli("config", "ledger", "dev", "--rpc", node.url, "--chain-id", "5", "--json")
     assert told.status == 1 and told.error["code"] == "wrong_chain"
     wrong = ["--genesis", "0x" + "5" * 64]
@@ -74,9 +67,7 @@ def test_a_chain_id_that_its_nodes_do_not_have_is_refused(
     assert told.status == 0 and "final is a block with 2 blocks on top" in told.out
 
 
-def test_an_unknown_chain_is_capped_by_its_price_when_it_is_configured(
-    cli: Call, folder: Path, tmp_path: Path
-) -> None:
+def test_an_unknown_chain_is_capped_by_its_price_when_it_is_configured(cli, folder, tmp_path):
     with anvil_node.run_anvil("--chain-id", 424242, "--base-fee", 10**6) as node:
         with run_lying_node(node.url) as one, run_lying_node(node.url) as liar:
             liar.answer_with("eth_maxPriorityFeePerGas", hex(10**18))
@@ -96,9 +87,7 @@ def test_an_unknown_chain_is_capped_by_its_price_when_it_is_configured(
     "settings",
     [{"rpc": 5}, {"rpc": ["http://x"], "keystore": 5}, {"rpc": "http://x", "secret": 1}, {}],
 )
-def test_a_ledger_that_was_edited_into_nonsense_is_named_and_can_be_removed(
-    cli: Call, edited: Any, settings: dict[str, object]
-) -> None:
+def test_a_ledger_that_was_edited_into_nonsense_is_named_and_can_be_removed(cli, edited, settings):
     edited(**settings)
     told = cli("config", "list", "--json")
     assert told.status == 1 and told.error["code"] == "bad_ledger"
@@ -109,9 +98,7 @@ def test_a_ledger_that_was_edited_into_nonsense_is_named_and_can_be_removed(
     assert cli("config", "list", "--json").document["ledgers"] == []
 
 
-def test_a_ledger_without_a_contract_keeps_no_verification_from_passing(
-    agent: Path, cli: Call, edited: Any
-) -> None:
+def test_a_ledger_without_a_contract_keeps_no_verification_from_passing(agent, cli, edited):
     edited(**NOWHERE)
     cli("chain", "commit")
     told = cli("verify", "--ledger", "all", "--json")
@@ -121,8 +108,8 @@ def test_a_ledger_without_a_contract_keeps_no_verification_from_passing(
 
 
 def test_a_node_that_is_gone_is_a_finding_also_where_a_log_was_anchored(
-    agent: Path, cli: Call, edited: Any, tmp_path: Path
-) -> None:
+    agent, cli, edited, tmp_path
+):
     cli("chain", "commit")
     edited(**NOWHERE, contract="0x" + "5" * 40, creator="0x" + "1" * 40)
     note = {"identity": f"eip155:5:0x{'5' * 40}", "log": "tlog:x", "sender": "0x" + "1" * 40}
@@ -133,25 +120,21 @@ def test_a_node_that_is_gone_is_a_finding_also_where_a_log_was_anchored(
     assert [one["code"] for one in told.document["findings"]] == ["unreachable"]
 
 
-def test_a_ledger_that_fails_is_not_mended_by_a_copy_of_the_store(agent: Path, cli: Call) -> None:
+def test_a_ledger_that_fails_is_not_mended_by_a_copy_of_the_store(agent, cli):
     told = cli("verify", "--ledger", "local", "--json")
     assert told.status == 3 and "brain chain commit" in told.error["hint"]
     told = cli("chain", "verify", "--json")
     assert told.status == 3 and "brain chain commit" in told.error["hint"]
 
 
-def test_damage_of_the_log_is_no_damage_of_the_store(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_damage_of_the_log_is_no_damage_of_the_store(agent, cli, tmp_path):
     cli("chain", "commit")
     (tmp_path / "ledgers/local/log.db").unlink()
     told = cli("verify", "--ledger", "local", "--json")
     assert told.status == 3 and "brain chain status" in told.error["hint"]
 
 
-def test_a_log_that_cannot_be_opened_is_a_finding_beside_those_of_the_lineage(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_log_that_cannot_be_opened_is_a_finding_beside_those_of_the_lineage(agent, cli, tmp_path):
     (tmp_path / "ledgers").write_text("no folder")
     told = cli("verify", "--ledger", "all", "--json")
     assert told.status == 3
@@ -159,13 +142,11 @@ def test_a_log_that_cannot_be_opened_is_a_finding_beside_those_of_the_lineage(
     validate("verify", told.document)
 
 
-def test_the_status_of_a_log_that_is_not_there_yet_says_so(agent: Path, cli: Call) -> None:
+def test_the_status_of_a_log_that_is_not_there_yet_says_so(agent, cli):
     assert cli("chain", "status").out.startswith("Ledger local, not created yet\n")
 
 
-def test_a_passphrase_that_is_no_text_opens_nothing(
-    agent: Path, cli: Call, edited: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_passphrase_that_is_no_text_opens_nothing(agent, cli, edited, tmp_path, monkeypatch):
     keystore = {"version": 3, "address": "z" * 40, "crypto": {"kdfparams": {}}}
     write_secret(tmp_path / "key.json", json.dumps(keystore))
     write_secret(tmp_path / "passphrase", b"\xff\xfe\n")
@@ -180,9 +161,7 @@ def test_a_passphrase_that_is_no_text_opens_nothing(
     assert cli("chain", "signer", "0x" + "1" * 40, *on).error["code"] == "no_such_file"
 
 
-def test_a_write_stands_and_says_so_if_the_key_of_its_ledger_is_gone(
-    agent: Path, cli: Call, edited: Any, tmp_path: Path
-) -> None:
+def test_a_write_stands_and_says_so_if_the_key_of_its_ledger_is_gone(agent, cli, edited, tmp_path):
     (tmp_path / "key.json").mkdir()
     edited(**NOWHERE, keystore=str(tmp_path / "key.json"), contract="0x" + "5" * 40)
     Path("manifest.yaml").write_text("name: agent\ncommit:\n  ledger: dev\n")
@@ -191,7 +170,7 @@ def test_a_write_stands_and_says_so_if_the_key_of_its_ledger_is_gone(
     assert told.document["commitment"]["status"] == "failed"
 
 
-def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
+def test_settings_kept_at_the_same_time_are_all_kept(tmp_path):
     path = tmp_path / "settings.json"
     names = [f"chain-{number}" for number in range(16)]
     gate = threading.Barrier(len(names))
@@ -205,14 +184,12 @@ def test_settings_kept_at_the_same_time_are_all_kept(tmp_path: Path) -> None:
     assert sorted(ledger_config.load_ledgers(path)) == sorted(names)
 
 
-def test_a_permit_that_is_never_good_is_not_signed(agent: Path, cli: Call) -> None:
+def test_a_permit_that_is_never_good_is_not_signed(agent, cli):
     for kind in (["commit"], ["open"], ["signer", "--none"]):
         assert cli("chain", "authorize", *kind, "--ledger", "dev", "--hours", "0").status == 2
 
 
-def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(
-    agent: Path, cli: Call, tmp_path: Path
-) -> None:
+def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(agent, cli, tmp_path):
     gone = cli("chain", "commit", "--json").document["identity"]
     shutil.rmtree(tmp_path / "ledgers")
     refused = cli("chain", "commit")
@@ -223,7 +200,7 @@ def test_a_log_that_was_removed_is_begun_anew_on_purpose_alone_and_warned_of(
     assert told.out.startswith("warning: not_asked: ") and gone in told.out
 
 
-def test_a_manifest_that_names_no_ledger_is_named_itself(agent: Path, cli: Call) -> None:
+def test_a_manifest_that_names_no_ledger_is_named_itself(agent, cli):
     Path("manifest.yaml").write_text("name: agent\ncommit:\n  every: 0\n")
     told = cli("snapshot")
     assert told.status == 1 and "\nError: not committed: manifest.yaml: " in told.err

@@ -24,7 +24,7 @@ def prompts(cli: Call) -> None:
     cli("switch", "main")
 
 
-def test_branches_are_listed_with_the_current_one_marked(agent: Path, cli: Call) -> None:
+def test_branches_are_listed_with_the_current_one_marked(agent, cli):
     assert masked(cli("branch", "try-idea")) == "* ID12 main\n  ID12 try-idea\n"
     assert masked(cli("switch", "try-idea")) == (
         "On try-idea at ID12; 0 files written, 0 removed\n"
@@ -34,14 +34,14 @@ def test_branches_are_listed_with_the_current_one_marked(agent: Path, cli: Call)
     assert (told.status, told.err) == (0, "Removed main\n")
 
 
-def test_a_switch_can_make_its_branch(agent: Path, cli: Call) -> None:
+def test_a_switch_can_make_its_branch(agent, cli):
     assert cli("switch", "--new", "idea").status == 0
     assert (
         "* " in cli("branch").out.split("idea")[0].splitlines()[-1] or "idea" in cli("status").out
     )
 
 
-def test_a_skill_changed_on_both_sides_is_merged_in_words(agent: Path, cli: Call) -> None:
+def test_a_skill_changed_on_both_sides_is_merged_in_words(agent, cli):
     learn(cli, "shared", "one\n\ntwo\n\nthree")
     cli("branch", "idea")
     learn(cli, "shared", "ONE\n\ntwo\n\nthree")
@@ -58,7 +58,7 @@ def test_a_skill_changed_on_both_sides_is_merged_in_words(agent: Path, cli: Call
     assert "Merge idea" in log and "|\\" in log
 
 
-def test_a_conflict_ends_with_12_and_is_decided_step_by_step(agent: Path, cli: Call) -> None:
+def test_a_conflict_ends_with_12_and_is_decided_step_by_step(agent, cli):
     prompts(cli)
     told = cli("merge", "idea")
     assert told.status == 12
@@ -78,7 +78,7 @@ def test_a_conflict_ends_with_12_and_is_decided_step_by_step(agent: Path, cli: C
     assert cli("verify").status == 0
 
 
-def test_a_conflict_in_json_is_one_document_and_an_error(agent: Path, cli: Call) -> None:
+def test_a_conflict_in_json_is_one_document_and_an_error(agent, cli):
     prompts(cli)
     told = cli("merge", "idea", "--json")
     assert told.status == 12
@@ -89,7 +89,7 @@ def test_a_conflict_in_json_is_one_document_and_an_error(agent: Path, cli: Call)
     assert len(cli("status", "--json").document["conflicts"]) == 1
 
 
-def test_a_text_with_markers_left_is_not_taken(agent: Path, cli: Call) -> None:
+def test_a_text_with_markers_left_is_not_taken(agent, cli):
     prompts(cli)
     cli("merge", "idea")
     told = cli("resolve", "prompts/system.md", "--edited")
@@ -100,7 +100,7 @@ def test_a_text_with_markers_left_is_not_taken(agent: Path, cli: Call) -> None:
     assert Path("prompts/system.md").read_text() == "Be both.\n"
 
 
-def test_a_merge_is_given_up_without_a_trace(agent: Path, cli: Call) -> None:
+def test_a_merge_is_given_up_without_a_trace(agent, cli):
     prompts(cli)
     before = cli("show", "--json").out
     cli("merge", "idea")
@@ -110,13 +110,11 @@ def test_a_merge_is_given_up_without_a_trace(agent: Path, cli: Call) -> None:
 
 
 @pytest.mark.parametrize("call", CASES["test_a_call_that_does_not_add_up_is_a_usage_error"])
-def test_a_call_that_does_not_add_up_is_a_usage_error(
-    agent: Path, cli: Call, call: list[str]
-) -> None:
+def test_a_call_that_does_not_add_up_is_a_usage_error(agent, cli, call):
     assert cli(*call).status == 2
 
 
-def test_a_fork_descends_from_its_parent_and_says_so(agent: Path, cli: Call) -> None:
+def test_a_fork_descends_from_its_parent_and_says_so(agent, cli):
     origin = cli("show", "--json").document["snapshot"]
     told = cli("fork", "../child")
     assert masked(told) == f"Brain ID12 in {agent.parent / 'child'}\nIt descends from ID12\n"
@@ -125,7 +123,7 @@ def test_a_fork_descends_from_its_parent_and_says_so(agent: Path, cli: Call) -> 
     assert "brain forked from" in cli("-C", "../child", "log").out
 
 
-def test_no_way_down_is_status_1_in_words_and_in_json(agent: Path, cli: Call) -> None:
+def test_no_way_down_is_status_1_in_words_and_in_json(agent, cli):
     learn(cli)
     head = cli("show", "--json").document["snapshot"]
     told = cli("ancestry", head, "@~1", "--json")
@@ -134,7 +132,7 @@ def test_no_way_down_is_status_1_in_words_and_in_json(agent: Path, cli: Call) ->
     assert told.error["code"] == "not_an_ancestor"
 
 
-def test_blame_names_who_wrote_each_line(agent: Path, cli: Call) -> None:
+def test_blame_names_who_wrote_each_line(agent, cli):
     learn(cli, "shared", "one")
     learn(cli, "shared", "one\ntwo")
     lines = cli("blame", "shared").out.splitlines()
@@ -142,7 +140,7 @@ def test_blame_names_who_wrote_each_line(agent: Path, cli: Call) -> None:
     assert lines[-1].endswith("two") and lines[-1].split()[0] != lines[-2].split()[0]
 
 
-def test_bisect_finds_the_snapshot_that_broke_a_check(agent: Path, cli: Call) -> None:
+def test_bisect_finds_the_snapshot_that_broke_a_check(agent, cli):
     for text in ("good", "good", "bad", "bad", "bad"):
         learn(cli, "shared", text)
     check = ["--", "grep", "-q", "^good", "skills/shared/SKILL.md"]
@@ -153,16 +151,14 @@ def test_bisect_finds_the_snapshot_that_broke_a_check(agent: Path, cli: Call) ->
     assert cli("status", "--json").document["clean"]
 
 
-def test_a_check_that_cannot_be_run_is_an_error_in_words(agent: Path, cli: Call) -> None:
+def test_a_check_that_cannot_be_run_is_an_error_in_words(agent, cli):
     for _ in range(3):
         learn(cli)
     told = cli("bisect", "--good", "@~2", "--", "no-such-command-anywhere")
     assert told.status == 1 and "no-such-command-anywhere" in told.err
 
 
-def test_ancestry_is_told_from_a_file_where_no_brain_is(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ancestry_is_told_from_a_file_where_no_brain_is(agent, cli, monkeypatch):
     first = cli("show", "--json").document["snapshot"]
     cli("fork", "../child")
     assert cli("-C", "../child", "export-lineage", "-o", "../lineage.bin").status == 0
@@ -178,7 +174,7 @@ def test_ancestry_is_told_from_a_file_where_no_brain_is(
     assert told.status == 1 and told.error["code"] == "bad_lineage"
 
 
-def test_a_lineage_export_touches_no_file_but_its_own(agent: Path, cli: Call) -> None:
+def test_a_lineage_export_touches_no_file_but_its_own(agent, cli):
     outside = agent.parent
     (outside / "lineage.bin.part").write_text("precious")
     assert cli("export-lineage", "-o", "../lineage.bin").status == 0

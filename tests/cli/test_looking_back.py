@@ -13,7 +13,7 @@ OLD, NEW = "skills/reentrancy", "skills/re-entry"
 
 
 @pytest.fixture
-def history(agent: Path, cli: Call) -> Path:
+def history(agent, cli):
     """A brain with a second snapshot of a skill, a third of a memory, a fourth of both."""
     for number, paths in enumerate(
         ([f"{OLD}/SKILL.md"], ["memory/notes.md"], [f"{OLD}/SKILL.md", "memory/notes.md"])
@@ -32,14 +32,14 @@ def messages(cli: Call, *arguments: str) -> list[str]:
     return [row["message"] for row in found.document["snapshots"]]
 
 
-def test_a_range_is_what_its_end_has_and_its_start_has_not(history: Path, cli: Call) -> None:
+def test_a_range_is_what_its_end_has_and_its_start_has_not(history, cli):
     assert messages(cli, "@~2..@") == ["Change 2", "Change 1"]
     assert messages(cli, "@~1..") == ["Change 2"]
     assert messages(cli, "..@~3") == []
     assert messages(cli, "--skill", "reentrancy", "@~2..@") == ["Change 2"]
 
 
-def test_a_range_across_branches_leaves_out_what_both_have(history: Path, cli: Call) -> None:
+def test_a_range_across_branches_leaves_out_what_both_have(history, cli):
     cli("branch", "idea")
     cli("switch", "idea")
     Path("memory/idea.md").write_text("idea\n")
@@ -48,11 +48,11 @@ def test_a_range_across_branches_leaves_out_what_both_have(history: Path, cli: C
     assert messages(cli, "idea..main") == []
 
 
-def test_a_count_may_be_written_as_git_writes_it(history: Path, cli: Call) -> None:
+def test_a_count_may_be_written_as_git_writes_it(history, cli):
     assert messages(cli, "-2") == messages(cli, "-n", "2") == ["Change 2", "Change 1"]
 
 
-def test_the_log_of_paths_has_the_snapshots_that_changed_them(history: Path, cli: Call) -> None:
+def test_the_log_of_paths_has_the_snapshots_that_changed_them(history, cli):
     assert messages(cli, "--", "memory/notes.md") == ["Change 2", "Change 1", "First"]
     assert messages(cli, "--", OLD) == messages(cli, OLD) == ["Change 2", "Change 0", "First"]
     assert messages(cli, "@~1", "--", OLD + "/") == ["Change 0", "First"]
@@ -60,7 +60,7 @@ def test_the_log_of_paths_has_the_snapshots_that_changed_them(history: Path, cli
     assert messages(cli, "--", "memory/other.md") == []
 
 
-def test_a_merge_is_in_the_log_of_a_path_if_it_differs_from_both(agent: Path) -> None:
+def test_a_merge_is_in_the_log_of_a_path_if_it_differs_from_both(agent):
     with Brain.open(agent) as brain:
         brain.branches.create("idea")
         brain.skills.upsert("only-main", "x\n", description="d")
@@ -75,9 +75,7 @@ def test_a_merge_is_in_the_log_of_a_path_if_it_differs_from_both(agent: Path) ->
     assert kinds == [["upsert"], ["upsert"], ["merge", "upsert", "upsert", "snapshot"]]
 
 
-def test_paths_are_relative_to_where_one_stands(
-    history: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_relative_to_where_one_stands(history, cli, monkeypatch):
     monkeypatch.chdir("memory")
     assert messages(cli, "--", "notes.md") == ["Change 2", "Change 1", "First"]
     assert messages(cli, "--", "../" + OLD) == ["Change 2", "Change 0", "First"]
@@ -94,9 +92,7 @@ def test_paths_are_relative_to_where_one_stands(
     assert Path("more.md").exists()
 
 
-def test_paths_are_relative_to_a_named_brain(
-    history: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_relative_to_a_named_brain(history, cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     found = cli("-C", "agent", "log", "--json", "--", OLD)
     assert found.document["snapshots"][0]["message"] == "Change 2"
@@ -104,14 +100,12 @@ def test_paths_are_relative_to_a_named_brain(
 
 @pytest.mark.parametrize("command", [["log"], ["diff"], ["restore", "@"], ["snapshot"]])
 @pytest.mark.parametrize("path", ["../outside", "/etc/passwd", ""])
-def test_a_path_outside_the_brain_is_refused(
-    history: Path, cli: Call, command: list[str], path: str
-) -> None:
+def test_a_path_outside_the_brain_is_refused(history, cli, command, path):
     refused = cli(*command, "--json", "--", path)
     assert (refused.status, refused.error["code"]) == (1, "bad_path")
 
 
-def test_what_is_a_revision_and_a_file_must_be_told_apart(history: Path, cli: Call) -> None:
+def test_what_is_a_revision_and_a_file_must_be_told_apart(history, cli):
     Path("main").write_text("a file\n")
     refused = cli("log", "main")
     assert refused.status == 2 and "write --" in refused.err
@@ -121,14 +115,14 @@ def test_what_is_a_revision_and_a_file_must_be_told_apart(history: Path, cli: Ca
     assert cli("log", "no-such-thing").status == 1
 
 
-def test_the_top_of_the_brain_is_all_of_it(history: Path, cli: Call) -> None:
+def test_the_top_of_the_brain_is_all_of_it(history, cli):
     Path("memory/more.md").write_text("more\n")
     assert cli("snapshot", ".", "--json").document["added"] == 1
     assert cli("restore", "@~1", ".").status == 0
     assert not Path("memory/more.md").exists()
 
 
-def test_the_log_shows_patches_and_counts(history: Path, cli: Call) -> None:
+def test_the_log_shows_patches_and_counts(history, cli):
     shown = cli("log", "-p", "-n", "1").out
     assert "+++ b/memory/notes.md" in shown and "+Line 2." in shown
     assert "memory/notes.md  " in cli("log", "--stat", "-1").out
@@ -145,12 +139,12 @@ def test_the_log_shows_patches_and_counts(history: Path, cli: Call) -> None:
     assert cli("log", "--graph", "--patch").status == 2
 
 
-def test_the_first_snapshot_has_a_patch_too(agent: Path, cli: Call) -> None:
+def test_the_first_snapshot_has_a_patch_too(agent, cli):
     assert cli("log", "--patch").status == 0
     assert cli("show", "@~1", "--patch").status == 0
 
 
-def test_show_names_the_skills_and_the_paths_that_changed(history: Path, cli: Call) -> None:
+def test_show_names_the_skills_and_the_paths_that_changed(history, cli):
     shown = cli("show", "--stat", "--patch").out
     assert "reentrancy changed, still at version 3\n" in shown
     assert f"M {OLD}/SKILL.md\n" in shown and "M memory/notes.md\n" in shown
@@ -164,7 +158,7 @@ def test_show_names_the_skills_and_the_paths_that_changed(history: Path, cli: Ca
     assert "stat" not in cli("show", "--json").document
 
 
-def test_diff_takes_a_range_and_paths(history: Path, cli: Call) -> None:
+def test_diff_takes_a_range_and_paths(history, cli):
     plain = cli("diff", "@~2", "@", "--json").document
     assert cli("diff", "@~2..@", "--json").document == plain
     assert cli("diff", "@~2..", "--json").document == plain
@@ -173,7 +167,7 @@ def test_diff_takes_a_range_and_paths(history: Path, cli: Call) -> None:
     assert found["skills"] == []
 
 
-def test_a_renamed_skill_folder_is_a_rename(agent: Path, cli: Call) -> None:
+def test_a_renamed_skill_folder_is_a_rename(agent, cli):
     Path(OLD, "notes.md").write_text("shared\n")
     Path("skills/oracle-manipulation/notes.md").write_text("shared\n")
     cli("snapshot")
@@ -197,7 +191,7 @@ def test_a_renamed_skill_folder_is_a_rename(agent: Path, cli: Call) -> None:
     assert f"R {OLD}/SKILL.md → {NEW}/SKILL.md\n" in patch
 
 
-def test_a_removed_and_an_added_skill_that_differ_are_no_rename(agent: Path, cli: Call) -> None:
+def test_a_removed_and_an_added_skill_that_differ_are_no_rename(agent, cli):
     Path("body.md").write_text("# Another thing\n\nNothing in common.\n")
     cli("skill", "delete", "reentrancy")
     cli("skill", "upsert", "other", "-d", "About reentrancy", "-f", "body.md")

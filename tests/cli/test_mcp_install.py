@@ -20,7 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.clients.client_table import load_clients
-from tests.cli.conftest import Call
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
@@ -33,7 +32,7 @@ def home(*parts: str) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def no_client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def no_client(monkeypatch, tmp_path):
     """Leave no client on the PATH; return the folder that is it."""
     programs = tmp_path / "programs"
     programs.mkdir()
@@ -50,7 +49,7 @@ PLACES: list[tuple[str, tuple[str, ...], str, Any]] = [
 ]
 
 
-def test_the_entry_keeps_the_budget_and_the_proposal(agent: Path, cli: Call) -> None:
+def test_the_entry_keeps_the_budget_and_the_proposal(agent, cli):
     options = ("--approve", "--proposal", "team", "--budget", "500")
     told = cli("mcp", "install", "cursor", *options, "--json")
     assert told.document["entry"]["args"][-6:] == ["mcp", *options]
@@ -59,9 +58,7 @@ def test_the_entry_keeps_the_budget_and_the_proposal(agent: Path, cli: Call) -> 
 
 
 @pytest.mark.parametrize(("client", "place", "key", "load"), PLACES)
-def test_a_client_is_set_up_where_it_looks(
-    agent: Path, cli: Call, client: str, place: tuple[str, ...], key: str, load: Any
-) -> None:
+def test_a_client_is_set_up_where_it_looks(agent, cli, client, place, key, load):
     told = cli("mcp", "install", client, "--approve", "--json")
     file = home(*place)
     assert told.document["path"] == str(file) and told.document["changed"] is True
@@ -89,8 +86,8 @@ OTHERS = {
 
 @pytest.mark.parametrize(("client", "place", "key", "_load"), PLACES)
 def test_another_entry_of_that_name_is_replaced_only_if_asked_for(
-    agent: Path, cli: Call, client: str, place: tuple[str, ...], key: str, _load: Any
-) -> None:
+    agent, cli, client, place, key, _load
+):
     file = home(*place)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(OTHERS[file.suffix].replace("KEY", key))
@@ -118,18 +115,14 @@ def test_another_entry_of_that_name_is_replaced_only_if_asked_for(
 @pytest.mark.parametrize(
     ("client", "place", "here"), CASES["test_settings_of_a_project_name_nothing_of_this_machine"]
 )
-def test_settings_of_a_project_name_nothing_of_this_machine(
-    agent: Path, cli: Call, client: str, place: str, here: str
-) -> None:
+def test_settings_of_a_project_name_nothing_of_this_machine(agent, cli, client, place, here):
     entry = cli("mcp", "install", client, "--scope", "project", "--json").document["entry"]
     assert (entry["command"], entry["args"]) == ("brain", ["-C", here, "mcp"])
     text = (agent / place).read_text()
     assert str(agent) not in text and str(Path.home()) not in text
 
 
-def test_a_brain_below_the_project_is_named_from_there(
-    folder: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_brain_below_the_project_is_named_from_there(folder, cli, monkeypatch):
     assert cli("init", "agents/auditor").status == 0
     for client, place in (
         ("claude", "agents/auditor"),
@@ -141,9 +134,7 @@ def test_a_brain_below_the_project_is_named_from_there(
         assert told.document["entry"]["args"] == ["-C", place, "mcp"]
 
 
-def test_one_elsewhere_is_named_in_full(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_elsewhere_is_named_in_full(agent, cli, tmp_path, monkeypatch):
     project = tmp_path / "project"
     project.mkdir()
     monkeypatch.chdir(project)
@@ -151,7 +142,7 @@ def test_one_elsewhere_is_named_in_full(
     assert str(agent.resolve()) in told.document["entry"]["args"]
 
 
-def test_hermes_has_no_settings_of_a_project(agent: Path, cli: Call) -> None:
+def test_hermes_has_no_settings_of_a_project(agent, cli):
     told = cli("mcp", "install", "hermes", "--scope", "project", "--json")
     assert told.status == 1 and told.error["code"] == "no_scope"
 
@@ -160,30 +151,20 @@ def test_hermes_has_no_settings_of_a_project(agent: Path, cli: Call) -> None:
     ("client", "variable", "file"), CASES["test_a_home_that_a_variable_names_is_used"]
 )
 def test_a_home_that_a_variable_names_is_used(
-    agent: Path,
-    cli: Call,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    client: str,
-    variable: str,
-    file: str,
-) -> None:
+    agent, cli, tmp_path, monkeypatch, client, variable, file
+):
     monkeypatch.setenv(variable, str(tmp_path / "elsewhere"))
     assert cli("mcp", "install", client).status == 0
     assert (tmp_path / "elsewhere" / file).is_file()
 
 
 @pytest.mark.parametrize(("client", "system", "place"), CASES["test_each_system_has_its_place"])
-def test_each_system_has_its_place(
-    machine: Path, monkeypatch: pytest.MonkeyPatch, client: str, system: str, place: str
-) -> None:
+def test_each_system_has_its_place(machine, monkeypatch, client, system, place):
     monkeypatch.setattr(mcp_clients.sys, "platform", system)
     assert mcp_clients.settings_path(client, "user", machine) == machine / place
 
 
-def test_claude_desktop_as_a_windows_package_has_settings_of_its_own(
-    machine: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_claude_desktop_as_a_windows_package_has_settings_of_its_own(machine, monkeypatch):
     monkeypatch.setattr(mcp_clients.sys, "platform", "win32")
     packaged = machine / "local" / "Packages" / "Claude_1a" / "LocalCache" / "Roaming" / "Claude"
     packaged.mkdir(parents=True)
@@ -197,7 +178,7 @@ def test_claude_desktop_as_a_windows_package_has_settings_of_its_own(
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def machine(tmp_path, monkeypatch):
     """Point the variables for folders below `tmp_path`."""
     monkeypatch.setattr(Path, "home", lambda: tmp_path / "home")
     folders = {"XDG_CONFIG_HOME": "xdg", "APPDATA": "roaming", "LOCALAPPDATA": "local"}
@@ -206,9 +187,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_what_the_server_lacks_is_said_before_a_client_cannot_start_it(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_the_server_lacks_is_said_before_a_client_cannot_start_it(agent, cli, monkeypatch):
     assert cli("mcp", "install", "claude").err == ""
     monkeypatch.setitem(sys.modules, "mcp", None)
     told = cli("mcp", "install", "codex")
@@ -217,7 +196,7 @@ def test_what_the_server_lacks_is_said_before_a_client_cannot_start_it(
     assert "pip install 'agent-brain[serve]'" in told.err
 
 
-def test_a_dry_run_and_a_print_write_nothing(agent: Path, cli: Call) -> None:
+def test_a_dry_run_and_a_print_write_nothing(agent, cli):
     for option in ("--dry-run", "--print"):
         for client, place, *_ in PLACES:
             out = cli("mcp", "install", client, option).out
@@ -228,9 +207,7 @@ def test_a_dry_run_and_a_print_write_nothing(agent: Path, cli: Call) -> None:
 @pytest.mark.parametrize(
     "content", [b"{", b"[1", b"mcpServers = {", b"\xff\xfe", b"a: [", b'{"mcpServers": 3}\x00']
 )
-def test_a_file_that_cannot_be_read_is_left_alone(
-    agent: Path, cli: Call, client: str, content: bytes
-) -> None:
+def test_a_file_that_cannot_be_read_is_left_alone(agent, cli, client, content):
     place = next(place for name, place, *_ in PLACES if name == client)
     file = home(*place)
     file.parent.mkdir(exist_ok=True)
@@ -241,7 +218,7 @@ def test_a_file_that_cannot_be_read_is_left_alone(
     assert cli("mcp", "install", client, "--print").status == 0
 
 
-def test_rights_and_links_stay(agent: Path, cli: Call, tmp_path: Path) -> None:
+def test_rights_and_links_stay(agent, cli, tmp_path):
     target = tmp_path / "dotfiles" / "claude.json"
     target.parent.mkdir()
     target.write_text('{"a": 1}')
@@ -255,9 +232,7 @@ def test_rights_and_links_stay(agent: Path, cli: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a b", "x" * 65, "ü", 'a"b', "a.b"])
-def test_a_name_that_some_client_would_not_take_is_refused(
-    agent: Path, cli: Call, name: str
-) -> None:
+def test_a_name_that_some_client_would_not_take_is_refused(agent, cli, name):
     told = cli("mcp", "install", "claude", "--name", name)
     assert told.status == (0 if name == "" else 2)
 
@@ -266,13 +241,13 @@ def test_a_name_that_some_client_would_not_take_is_refused(
 
 
 @pytest.mark.parametrize(("before", "after"), CASES["test_json_gains_a_member_and_keeps_the_rest"])
-def test_json_gains_a_member_and_keeps_the_rest(before: str, after: str) -> None:
+def test_json_gains_a_member_and_keeps_the_rest(before, after):
     made = json_editor.set_json_entry(before, ("s",), "b", 1)  # type: ignore[arg-type]
     assert made == after
     assert parse_json_nodes(made).value["s"]["b"] == 1
 
 
-def test_a_line_of_slashes_is_passed_over_at_once() -> None:
+def test_a_line_of_slashes_is_passed_over_at_once():
     made = json_editor.set_json_entry('{"s": {"x": 2\n' + "/" * 10_000 + "\n}}", ("s",), "b", {})
     assert parse_json_nodes(made).value == {"s": {"x": 2, "b": {}}}
 
@@ -290,12 +265,7 @@ JSON = st.recursive(
     indent=st.sampled_from([None, 1, 2, 4, "\t"]),
     ascii_only=st.booleans(),
 )
-def test_any_json_is_the_same_but_for_the_entry(
-    settings: dict[str, Any],
-    servers: dict[str, Any] | None,
-    indent: int | str | None,
-    ascii_only: bool,
-) -> None:
+def test_any_json_is_the_same_but_for_the_entry(settings, servers, indent, ascii_only):
     if servers is not None:
         settings = {**settings, "mcpServers": servers}
     text = json.dumps(settings, indent=indent, ensure_ascii=ascii_only)
@@ -327,24 +297,24 @@ def test_any_json_is_the_same_but_for_the_entry(
         '{"a": "\n"}',
     ],
 )
-def test_what_is_no_json_is_refused(text: str) -> None:
+def test_what_is_no_json_is_refused(text):
     with pytest.raises(ValueError):
         json_editor.set_json_entry(text, ("s",), "b", {})
 
 
 @pytest.mark.parametrize(("before", "after"), CASES["test_toml_gains_a_table_and_keeps_the_rest"])
-def test_toml_gains_a_table_and_keeps_the_rest(before: str, after: str) -> None:
+def test_toml_gains_a_table_and_keeps_the_rest(before, after):
     assert toml_yaml_editor.set_toml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize("text", CASES["test_toml_in_another_form_is_refused"])
-def test_toml_in_another_form_is_refused(text: str) -> None:
+def test_toml_in_another_form_is_refused(text):
     with pytest.raises(ValueError):
         toml_yaml_editor.set_toml_entry(text, ("s",), "b", {"command": "c"})
 
 
 @given(st.text(), st.lists(st.text(), max_size=3))
-def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: list[str]) -> None:
+def test_any_command_is_read_back_from_toml_and_yaml(command, arguments):
     entry = {"command": command, "args": arguments}
     assert tomllib.loads(toml_yaml_editor.set_toml_entry("", ("s",), "b", entry))["s"]["b"] == entry
     try:
@@ -355,12 +325,12 @@ def test_any_command_is_read_back_from_toml_and_yaml(command: str, arguments: li
 
 
 @pytest.mark.parametrize(("before", "after"), CASES["test_yaml_gains_an_entry_and_keeps_the_rest"])
-def test_yaml_gains_an_entry_and_keeps_the_rest(before: str, after: str) -> None:
+def test_yaml_gains_an_entry_and_keeps_the_rest(before, after):
     assert toml_yaml_editor.set_yaml_entry(before, ("s",), "b", {"command": "c"}) == after
 
 
 @pytest.mark.parametrize("text", ["s: [1]", "s: 1", "- 1", "a: &x 1\ns: *x", "s: {x: {a: 1}}", "{"])
-def test_yaml_in_another_form_is_refused(text: str) -> None:
+def test_yaml_in_another_form_is_refused(text):
     with pytest.raises(ValueError):
         toml_yaml_editor.set_yaml_entry(text, ("s",), "b", {"command": "c"})
 
@@ -376,15 +346,13 @@ def server_of(file: Path, client: str, name: str = "brain") -> Any:
     return found
 
 
-def test_the_clients_are_those_of_the_table() -> None:
+def test_the_clients_are_those_of_the_table():
     assert tuple(name for name, row in load_clients().items() if row.mcp) == MCP_CLIENTS
 
 
 @pytest.mark.parametrize("client", MCP_CLIENTS)
 @pytest.mark.parametrize("scope", ["user", "project"])
-def test_each_client_of_the_table_gets_an_entry_of_its_form_once(
-    agent: Path, cli: Call, client: str, scope: str
-) -> None:
+def test_each_client_of_the_table_gets_an_entry_of_its_form_once(agent, cli, client, scope):
     told = cli("mcp", "install", client, "--scope", scope, "--name", "mine", "--json")
     settings = load_clients()[client].mcp
     assert settings
@@ -416,7 +384,7 @@ def make_program(folder: Path, name: str, text: str) -> None:
 
 
 @pytest.fixture
-def installed(agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def installed(agent, cli, no_client, monkeypatch):
     """Install a program that adds a server as Claude Code does; return what it was called with."""
     monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
     entry = cli("mcp", "install", "claude", "--dry-run", "--json").document["entry"]
@@ -427,9 +395,7 @@ def installed(agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.Monke
     return log
 
 
-def test_the_own_command_of_a_client_is_preferred_and_named(
-    agent: Path, cli: Call, installed: Path
-) -> None:
+def test_the_own_command_of_a_client_is_preferred_and_named(agent, cli, installed):
     dry = cli("mcp", "install", "claude", "--dry-run")
     assert dry.out.startswith("Would add with `claude mcp add --scope user brain -- ")
     assert not installed.exists()
@@ -443,8 +409,8 @@ def test_the_own_command_of_a_client_is_preferred_and_named(
 
 @pytest.mark.parametrize("text", ["#!/bin/sh\necho no luck >&2\nexit 3\n", "#!/bin/sh\nexit 0\n"])
 def test_a_client_whose_command_fails_gets_its_file_changed(
-    agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+    agent, cli, no_client, monkeypatch, text
+):
     monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
     make_program(no_client, "codex", text)
     told = cli("mcp", "install", "codex")
@@ -453,9 +419,7 @@ def test_a_client_whose_command_fails_gets_its_file_changed(
     assert server_of(home(".codex", "config.toml"), "codex")["args"][-1] == "mcp"
 
 
-def test_vs_code_gets_the_entry_with_its_name_in_it(
-    agent: Path, cli: Call, no_client: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vs_code_gets_the_entry_with_its_name_in_it(agent, cli, no_client, monkeypatch):
     monkeypatch.setenv("PATH", f"{no_client}:/usr/bin:/bin")
     log = no_client / "log"
     make_program(no_client, "code", f'#!/bin/sh\nprintf "%s\\n" "$@" > {log}\n')
@@ -464,9 +428,7 @@ def test_vs_code_gets_the_entry_with_its_name_in_it(
     assert option == "--add-mcp" and json.loads(given) == {"name": "brain", **entry}
 
 
-def test_another_entry_is_never_left_to_the_command_of_a_client(
-    agent: Path, cli: Call, installed: Path
-) -> None:
+def test_another_entry_is_never_left_to_the_command_of_a_client(agent, cli, installed):
     home(".claude.json").write_text('{"mcpServers": {"brain": {"command": "mine"}}}')
     assert cli("mcp", "install", "claude").status == 12
     assert cli("mcp", "install", "claude", "--force").status == 0

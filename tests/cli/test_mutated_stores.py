@@ -31,14 +31,14 @@ EACH = 1
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory):
     root = tmp_path_factory.mktemp("whole") / "agent"
     make_brain(root)
     return root
 
 
 @pytest.fixture
-def copy(whole: Path, tmp_path: Path) -> Path:
+def copy(whole, tmp_path):
     return Path(shutil.copytree(whole, tmp_path / "agent", symlinks=True))
 
 
@@ -64,9 +64,7 @@ def ends_well(brain: Path, commands: Sequence[Sequence[str]] = READ_COMMANDS) ->
 
 
 @pytest.mark.parametrize("table", RECORDED_TABLES)
-def test_every_command_ends_as_documented_whatever_a_field_holds(
-    whole: Path, tmp_path: Path, table: str
-) -> None:
+def test_every_command_ends_as_documented_whatever_a_field_holds(whole, tmp_path, table):
     for number, change in enumerate(chosen(whole, table)):
         copy = Path(shutil.copytree(whole, tmp_path / f"{number}" / "agent", symlinks=True))
         apply_mutation(copy, change)
@@ -99,8 +97,8 @@ FACTS = [
 
 @pytest.mark.parametrize(("name", "value"), FACTS)
 def test_a_fact_that_cannot_be_right_is_named_by_verification_and_by_all_others(
-    copy: Path, name: str, value: bytes, capsys: pytest.CaptureFixture[str]
-) -> None:
+    copy, name, value, capsys
+):
     set_fact(copy, name, value)
     assert verified(copy) == 3
     assert "is damaged" in capsys.readouterr().out
@@ -140,9 +138,7 @@ def operation(**changed: object) -> bytes:
         b"\x97" * 2000,
     ],
 )
-def test_an_operation_that_cannot_be_right_is_named(
-    copy: Path, data: bytes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_operation_that_cannot_be_right_is_named(copy, data, capsys):
     ((count,),) = query_store(copy, "SELECT count(*) FROM operations")
     apply_mutation(copy, StoreMutation("operations", "data", count - 1, data))
     assert verified(copy) == 3
@@ -177,16 +173,14 @@ def test_an_operation_that_cannot_be_right_is_named(
     ],
     ids=str,
 )
-def test_verification_names_what_is_wrong_in_each_table(copy: Path, change: StoreMutation) -> None:
+def test_verification_names_what_is_wrong_in_each_table(copy, change):
     apply_mutation(copy, change)
     assert verified(copy) == 3
     assert run_cli(["-C", str(copy), "verify", "--deep"]) == 3
     assert ends_well(copy) == []
 
 
-def test_a_field_that_is_larger_than_any_is_refused_before_it_is_read(
-    copy: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_field_that_is_larger_than_any_is_refused_before_it_is_read(copy, capsys):
     execute_in_store(
         copy,
         ("UPDATE facts SET value = zeroblob(40000000) WHERE name = 'meta:brain'", ()),
@@ -196,12 +190,12 @@ def test_a_field_that_is_larger_than_any_is_refused_before_it_is_read(
     assert ends_well(copy) == []
 
 
-def test_no_redaction_is_forgotten_by_taking_out_that_there_was_one(copy: Path) -> None:
+def test_no_redaction_is_forgotten_by_taking_out_that_there_was_one(copy):
     set_fact(copy, "redactions", None)
     assert verified(copy) == 3
 
 
-def test_operations_beyond_the_end_of_the_log_are_named(copy: Path) -> None:
+def test_operations_beyond_the_end_of_the_log_are_named(copy):
     execute_in_store(copy, ("INSERT INTO operations VALUES (99, ?, ?)", (bytes(32), operation())))
     assert verified(copy) == 3
     assert ends_well(copy) == []

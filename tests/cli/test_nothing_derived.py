@@ -12,7 +12,6 @@ import pytest
 from brain_cli.reference import render_reference
 
 from brain import Brain
-from tests.cli.conftest import Call
 
 FILES = {".gitignore", "store.db", "store.db-wal", "store.db-shm", "lock", "mark"}
 TABLES = {"objects", "blobs", "dictionaries", "facts", "operations", "pending", "signatures"}
@@ -110,7 +109,7 @@ ELSEWHERE = {
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """A folder with a skill to adopt."""
     file = tmp_path / "home/skills/adopted/SKILL.md"
     file.parent.mkdir(parents=True)
@@ -129,9 +128,7 @@ def left(root: Path) -> list[str]:
     return found
 
 
-def test_no_command_leaves_anything_derived_in_the_brain(
-    folder: Path, home: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_command_leaves_anything_derived_in_the_brain(folder, home, cli, tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     for name, text in (("oracle-manipulation", "Oracles"), ("reentrancy", "Again")):
         file = folder / "skills" / name / "SKILL.md"
@@ -154,7 +151,7 @@ def test_no_command_leaves_anything_derived_in_the_brain(
     assert left(tmp_path / "child") == []
 
 
-def test_every_command_is_in_that_session_or_stands_apart_for_a_reason() -> None:
+def test_every_command_is_in_that_session_or_stands_apart_for_a_reason():
     done = {tuple(line.split()) for line in SESSION.strip().splitlines()}
     headings = re.findall(r"^## brain (.+)$", render_reference(), re.MULTILINE)
     paths = [tuple(heading.split()) for heading in headings]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,6 @@ import pytest
 from tests.cli.conftest import Call, make_agent, validate
 from tests.cli.test_commands import learn
 from tests.support import anvil_node
-from tests.support.anvil_node import Anvil
 from tests.support.secret_files import write_secret
 
 KEYS = [
@@ -29,20 +28,20 @@ Use = Callable[[int], None]
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[Anvil]:
+def node():
     with anvil_node.run_anvil() as running:
         yield running
 
 
 @pytest.fixture
-def agent(folder: Path) -> Path:
+def agent(folder):
     """A brain of another id in each test, because all tests share a chain."""
     make_agent(folder)
     return folder
 
 
 @pytest.fixture
-def use(monkeypatch: pytest.MonkeyPatch) -> Use:
+def use(monkeypatch):
     """Choose which account of the node sends from now on."""
 
     def choose(number: int) -> None:
@@ -52,7 +51,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Use:
 
 
 @pytest.fixture
-def chain(node: Anvil, agent: Path, cli: Call, use: Use) -> str:
+def chain(node, agent, cli, use):
     """The name of a ledger whose registry is deployed; the first account sends."""
     use(0)
     told = cli("config", "ledger", "dev", "--rpc", node.url, "--finality", "1", "--json")
@@ -71,15 +70,13 @@ def done(cli: Call, *call: str, at: str = "") -> Any:
     return told.document
 
 
-def test_the_chain_is_pinned_when_it_is_first_named(node: Anvil, cli: Call, folder: Path) -> None:
+def test_the_chain_is_pinned_when_it_is_first_named(node, cli, folder):
     kept = done(cli, "config", "ledger", "dev", "--rpc", node.url)
     assert kept["chain_id"] == node.chain
     assert kept["genesis"] == node.block(0)["hash"]
 
 
-def test_the_registry_is_deployed_once_and_its_address_kept(
-    node: Anvil, agent: Path, cli: Call, use: Use
-) -> None:
+def test_the_registry_is_deployed_once_and_its_address_kept(node, agent, cli, use):
     use(0)
     cli("config", "ledger", "dev", "--rpc", node.url)
     price = done(cli, "chain", "deploy", "--ledger", "dev", "--dry-run")
@@ -91,9 +88,7 @@ def test_the_registry_is_deployed_once_and_its_address_kept(
     assert kept["contract"] == one["contract"]
 
 
-def test_a_brain_is_opened_priced_committed_and_verified(
-    agent: Path, cli: Call, chain: str
-) -> None:
+def test_a_brain_is_opened_priced_committed_and_verified(agent, cli, chain):
     on = ("--ledger", chain)
     assert cli("chain", "commit", *on, "--json").error["code"] == "not_open"
     price = done(cli, "chain", "open", *on, "--dry-run")
@@ -119,9 +114,7 @@ def test_a_brain_is_opened_priced_committed_and_verified(
     assert told.status == 0 and told.out.endswith("Trust level L1\n")
 
 
-def test_an_upsert_is_committed_to_the_chain_of_the_manifest(
-    agent: Path, cli: Call, chain: str
-) -> None:
+def test_an_upsert_is_committed_to_the_chain_of_the_manifest(agent, cli, chain):
     Path("manifest.yaml").write_text("name: agent\ncommit:\n  ledger: dev\n  every: 100\n")
     cli("snapshot")
     done(cli, "chain", "open")
@@ -131,9 +124,7 @@ def test_an_upsert_is_committed_to_the_chain_of_the_manifest(
     assert told.document["commitment"]["seq"] == 2
 
 
-def test_evidence_holds_offline_for_who_brings_the_block_hash(
-    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
-) -> None:
+def test_evidence_holds_offline_for_who_brings_the_block_hash(node, agent, cli, chain, tmp_path):
     path = "skills/reentrancy/SKILL.md"
     done(cli, "chain", "open", "--ledger", chain)
     node.mine(3)
@@ -154,9 +145,7 @@ def test_evidence_holds_offline_for_who_brings_the_block_hash(
     assert cli("chain", "check", file, "--block-hash", hash[:10]).status == 1
 
 
-def test_a_signer_commits_and_a_stranger_cannot(
-    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
-) -> None:
+def test_a_signer_commits_and_a_stranger_cannot(node, agent, cli, chain, use):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     learn(cli, "shared", "one")
@@ -174,9 +163,7 @@ def test_a_signer_commits_and_a_stranger_cannot(
     assert cli("chain", "commit", *on, "--json").error["code"] == "unauthorized"
 
 
-def test_a_brain_changes_hands_in_two_steps(
-    node: Anvil, agent: Path, cli: Call, chain: str, use: Use
-) -> None:
+def test_a_brain_changes_hands_in_two_steps(node, agent, cli, chain, use):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     done(cli, "chain", "transfer", node.accounts[1], *on)
@@ -199,8 +186,8 @@ def test_a_brain_changes_hands_in_two_steps(
 
 
 def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
-    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
-) -> None:
+    node, agent, cli, chain, tmp_path
+):
     brains = [str(tmp_path / f"b{number}") for number in range(5)]
     for brain in brains:
         cli("init", brain)
@@ -234,8 +221,8 @@ def test_a_batch_is_one_transaction_and_each_brain_has_its_evidence(
 
 
 def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
-    node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    node, agent, cli, chain, monkeypatch
+):
     from brain_cli.settings import evm_ledgers
 
     on = ("--ledger", chain)
@@ -259,8 +246,8 @@ def test_a_commitment_that_waits_is_told_as_such_and_is_not_sent_twice(
 
 
 def test_a_keystore_opens_with_the_passphrase_in_a_file(
-    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    node, agent, cli, chain, tmp_path, monkeypatch
+):
     from eth_account import Account
 
     kept = Account.encrypt(KEYS[0], "open sesame", kdf="pbkdf2", iterations=1000)
@@ -278,9 +265,7 @@ def test_a_keystore_opens_with_the_passphrase_in_a_file(
 
 
 @pytest.mark.parametrize("key", ["0xnot-a-key", "0x" + "00" * 32, "12" * 31])
-def test_a_bad_key_in_the_environment_is_named_and_not_shown(
-    key: str, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_key_in_the_environment_is_named_and_not_shown(key, agent, cli, chain, monkeypatch):
     monkeypatch.setenv("BRAIN_LEDGER_KEY", key)
     told = cli("chain", "open", "--ledger", chain, "--json")
     assert told.status == 1 and told.error["code"] == "bad_key"
@@ -289,9 +274,7 @@ def test_a_bad_key_in_the_environment_is_named_and_not_shown(
     assert key not in told.err
 
 
-def test_a_bad_keystore_is_named(
-    agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bad_keystore_is_named(agent, cli, chain, tmp_path, monkeypatch):
     from eth_account import Account
 
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
@@ -315,9 +298,7 @@ def test_a_bad_keystore_is_named(
         assert str(named) in told.error["message"]
 
 
-def test_what_cannot_be_reached_is_a_clear_error(
-    node: Anvil, agent: Path, cli: Call, chain: str
-) -> None:
+def test_what_cannot_be_reached_is_a_clear_error(node, agent, cli, chain):
     cli("config", "ledger", chain, "--rpc", "http://127.0.0.1:1")
     told = cli("chain", "status", "--ledger", chain, "--json")
     assert told.status == 1 and told.error["code"] == "unreachable" and told.error["hint"]
@@ -328,9 +309,7 @@ def test_what_cannot_be_reached_is_a_clear_error(
     assert f"{chain}: could not be read\n" in told.out
 
 
-def test_what_waits_for_a_block_is_not_told_as_done(
-    node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_waits_for_a_block_is_not_told_as_done(node, agent, cli, chain, monkeypatch):
     from brain_cli.settings import evm_ledgers
 
     on = ("--ledger", chain)
@@ -351,8 +330,8 @@ def test_what_waits_for_a_block_is_not_told_as_done(
 
 @pytest.mark.parametrize("way", ["deploy", "contract"])
 def test_a_second_machine_sees_what_was_committed_before_it_was_set_up(
-    way: str, node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
-) -> None:
+    way, node, agent, cli, chain, tmp_path
+):
     on = ("--ledger", chain)
     opened = done(cli, "chain", "open", *on)
     node.mine(1000)

@@ -6,9 +6,8 @@ import datetime
 import json
 import math
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import pytest
 from brain_cli.json_format import to_json
 from brain_cli.render.human_format import local_time
 from hypothesis import given
@@ -22,18 +21,16 @@ class Pair(NamedTuple):
     time: datetime.datetime
 
 
-def test_a_named_tuple_becomes_an_object_with_its_field_names() -> None:
+def test_a_named_tuple_becomes_an_object_with_its_field_names():
     assert to_json(Pair(None, utc_time(0))) == {"from": None, "time": "1970-01-01T00:00:00.000Z"}
 
 
-def test_a_time_is_iso_8601_in_utc_with_milliseconds() -> None:
+def test_a_time_is_iso_8601_in_utc_with_milliseconds():
     assert to_json(utc_time(1_795_216_540_123)) == "2026-11-20T23:15:40.123Z"
     assert to_json(utc_time(253_402_300_799_999)) == "9999-12-31T23:59:59.999Z"
 
 
-def test_a_time_at_the_end_of_the_year_9999_is_printed_in_every_zone(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_time_at_the_end_of_the_year_9999_is_printed_in_every_zone(monkeypatch):
     monkeypatch.setenv("TZ", "Etc/GMT-14")
     time.tzset()
     try:
@@ -44,11 +41,11 @@ def test_a_time_at_the_end_of_the_year_9999_is_printed_in_every_zone(
         time.tzset()
 
 
-def test_a_mapping_keeps_its_own_keys_and_times() -> None:
+def test_a_mapping_keeps_its_own_keys_and_times():
     assert to_json({"time": 5, "from_": 1}) == {"time": 5, "from_": 1}
 
 
-def test_what_yaml_knows_and_json_does_not_becomes_text() -> None:
+def test_what_yaml_knows_and_json_does_not_becomes_text():
     odd = {
         "nan": math.nan,
         "inf": -math.inf,
@@ -85,7 +82,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_any_value_becomes_json_that_every_reader_takes(value: Any) -> None:
+def test_any_value_becomes_json_that_every_reader_takes(value):
     text = json.dumps(to_json(value), allow_nan=False)
     text.encode("ascii")
     json.dumps(json.loads(text), ensure_ascii=False).encode("utf-8")

@@ -28,7 +28,7 @@ def write(name: str, folder: Path, *, limited: bool = False) -> subprocess.Compl
     )
 
 
-def test_a_file_that_cannot_be_written_whole_keeps_its_content(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_whole_keeps_its_content(tmp_path):
     file = tmp_path / "input.json"
     file.write_text("what was there")
     done = write("input.json", tmp_path, limited=True)
@@ -38,7 +38,7 @@ def test_a_file_that_cannot_be_written_whole_keeps_its_content(tmp_path: Path) -
     assert os.listdir(tmp_path) == ["input.json"]
 
 
-def test_a_file_keeps_its_mode_and_a_link_leads_to_it(tmp_path: Path) -> None:
+def test_a_file_keeps_its_mode_and_a_link_leads_to_it(tmp_path):
     file = tmp_path / "input.json"
     file.write_text("what was there")
     file.chmod(0o640)
@@ -49,7 +49,7 @@ def test_a_file_keeps_its_mode_and_a_link_leads_to_it(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
-def test_standard_output_and_pipes_are_written_to(tmp_path: Path) -> None:
+def test_standard_output_and_pipes_are_written_to(tmp_path):
     done = write("/dev/stdout", tmp_path)
     assert done.returncode == 0
     assert done.stdout.startswith("{") and "BrainRegistry" in done.stdout

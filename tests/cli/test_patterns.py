@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.support import agent_transcripts
 
 SEED = ["web_search", "fetch_url", "python_exec"]
@@ -24,9 +24,7 @@ def write_transcript() -> None:
     Path("session.jsonl").write_bytes(agent_transcripts.claude_transcript(run))
 
 
-def test_the_pattern_of_the_seed_is_listed_with_why_no_skill_is_made_of_it(
-    agent: Path, cli: Call
-) -> None:
+def test_the_pattern_of_the_seed_is_listed_with_why_no_skill_is_made_of_it(agent, cli):
     assert cli("evolve", "patterns").out == "0 patterns in 0 messages\n"
     record("chat", 5)
     head, row, _, summary = cli("evolve", "patterns").out.splitlines()
@@ -38,7 +36,7 @@ def test_the_pattern_of_the_seed_is_listed_with_why_no_skill_is_made_of_it(
     assert document["patterns"][0]["occurrences"] == 5
 
 
-def test_only_the_most_frequent_are_shown_unless_all_are_asked_for(agent: Path, cli: Call) -> None:
+def test_only_the_most_frequent_are_shown_unless_all_are_asked_for(agent, cli):
     with Brain.open(".") as brain:
         for number in range(30):
             for _ in range(5):
@@ -50,18 +48,14 @@ def test_only_the_most_frequent_are_shown_unless_all_are_asked_for(agent: Path, 
     assert [one["skills"] for one in alone["patterns"]] == [["a-7", "b-7"]]
 
 
-def test_a_threshold_that_is_no_number_is_a_plain_error(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_threshold_that_is_no_number_is_a_plain_error(agent, cli, monkeypatch):
     monkeypatch.setenv("SKILL_PATTERN_THRESHOLD", "many")
     refused = cli("evolve", "patterns")
     assert refused.status and "SKILL_PATTERN_THRESHOLD is 'many'" in refused.err
 
 
 @pytest.mark.parametrize("command", [("evolve", "count"), ("receipt", "import")])
-def test_a_transcript_is_counted_for_patterns_once(
-    agent: Path, cli: Call, command: tuple[str, str]
-) -> None:
+def test_a_transcript_is_counted_for_patterns_once(agent, cli, command):
     write_transcript()
     for _ in range(2):
         assert cli(*command, "session.jsonl").status == 0
@@ -70,6 +64,6 @@ def test_a_transcript_is_counted_for_patterns_once(
     assert [one.skills for one in stored] == [("counting",)]
 
 
-def test_a_transcript_is_converted_also_where_there_is_no_brain(folder: Path, cli: Call) -> None:
+def test_a_transcript_is_converted_also_where_there_is_no_brain(folder, cli):
     write_transcript()
     assert cli("receipt", "import", "session.jsonl").status == 0

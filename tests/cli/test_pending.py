@@ -1,24 +1,15 @@
 """What a user does about a transaction that stays pending, on a real node."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.cli.conftest import Call
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import agent, chain, done, node, use
-from tests.support.anvil_node import Anvil
 
 __all__ = ["agent", "chain", "node", "use"]
 
 
 @pytest.fixture
-def pending(
-    node: Anvil, agent: Path, cli: Call, chain: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def pending(node, agent, cli, chain, monkeypatch):
     """The transaction of a commitment that waits for a block, since the node mines none."""
     from brain_cli.settings import evm_ledgers
 
@@ -33,9 +24,7 @@ def pending(
         node.set_automine(True)
 
 
-def test_a_pending_commitment_is_told_with_the_commands_that_mend_it(
-    pending: str, cli: Call, chain: str
-) -> None:
+def test_a_pending_commitment_is_told_with_the_commands_that_mend_it(pending, cli, chain):
     told = cli("chain", "commit", "--ledger", chain)
     assert told.status == 0 and "`brain chain resend`" in told.out
     learn(cli, "shared", "two")
@@ -44,9 +33,7 @@ def test_a_pending_commitment_is_told_with_the_commands_that_mend_it(
     assert "brain chain cancel --ledger dev" in told.error["hint"]
 
 
-def test_a_commitment_that_the_node_forgot_is_sent_again(
-    pending: str, node: Anvil, cli: Call, chain: str
-) -> None:
+def test_a_commitment_that_the_node_forgot_is_sent_again(pending, node, cli, chain):
     node.drop(pending)
     told = done(cli, "chain", "resend", "--ledger", chain)
     (mended,) = told["transactions"]
@@ -59,9 +46,7 @@ def test_a_commitment_that_the_node_forgot_is_sent_again(
     assert done(cli, "chain", "status", "--ledger", chain)["seq"] == 2
 
 
-def test_a_higher_price_is_offered_for_a_commitment(
-    pending: str, node: Anvil, cli: Call, chain: str
-) -> None:
+def test_a_higher_price_is_offered_for_a_commitment(pending, node, cli, chain):
     faster = done(cli, "chain", "speed-up", "--ledger", chain)
     assert faster["transaction"] != pending
     node.mine()
@@ -70,7 +55,7 @@ def test_a_higher_price_is_offered_for_a_commitment(
     assert told.status == 1 and told.error["code"] == "not_pending"
 
 
-def test_a_commitment_is_cancelled(pending: str, node: Anvil, cli: Call, chain: str) -> None:
+def test_a_commitment_is_cancelled(pending, node, cli, chain):
     cancelled = done(cli, "chain", "cancel", "--ledger", chain)
     assert (cancelled["kind"], cancelled["brain"]) == ("cancel", None)
     node.mine()

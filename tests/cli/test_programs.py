@@ -1,10 +1,7 @@
 """The commands for skills that run: exit statuses, attempts and approvals."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-from tests.cli.conftest import Call
 from tests.support.acquired import COUNT_WORDS, creation
 
 PICKY = COUNT_WORDS.replace(
@@ -14,7 +11,7 @@ PICKY = COUNT_WORDS.replace(
 )
 
 
-def test_a_run_says_by_its_status_what_became_of_it(cli: Call, agent: Path) -> None:
+def test_a_run_says_by_its_status_what_became_of_it(cli, agent):
     Path("code.py").write_text(PICKY)
     Path("check.py").write_text(creation("words")["check"])
     made = ["evolve", "acquire", "words", "--code", "code.py", "--payload", '{"text": "a b"}']
@@ -40,7 +37,7 @@ def test_a_run_says_by_its_status_what_became_of_it(cli: Call, agent: Path) -> N
     assert cli("skill", "run", "words", '{"text": "a"}').status == 0
 
 
-def test_a_skill_called_as_a_built_in_tool_is_refused(cli: Call, agent: Path) -> None:
+def test_a_skill_called_as_a_built_in_tool_is_refused(cli, agent):
     Path("program").mkdir()
     Path("program/skill.py").write_text(COUNT_WORDS)
     refused = cli("evolve", "acquire", "memory", "-f", "program", "-d", "Words")

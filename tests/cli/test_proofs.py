@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call, Outcome, validate
+from tests.cli.conftest import Outcome, validate
 from tests.cli.test_commands import learn
 from tests.cli.test_start_up import loaded
 
@@ -17,7 +17,7 @@ CONTENT = "one\ntwo\n"
 
 
 @pytest.fixture
-def proof(agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch) -> Path:
+def proof(agent, cli, monkeypatch):
     """A proof of `PATH` in a folder of its own, which is the current one and no brain."""
     place = agent.parent / "elsewhere"
     place.mkdir()
@@ -42,7 +42,7 @@ def altered(proof: Path, **fields: object) -> str:
     return "altered.json"
 
 
-def test_a_proof_is_checked_from_its_file_alone(agent: Path, proof: Path, cli: Call) -> None:
+def test_a_proof_is_checked_from_its_file_alone(agent, proof, cli):
     told = cli("check-proof", "proof.json", "--content", "notes.md")
     made = json.loads(proof.read_text())
     assert told.status == 4 and "nothing that you know vouches for it" in told.err
@@ -56,9 +56,7 @@ def test_a_proof_is_checked_from_its_file_alone(agent: Path, proof: Path, cli: C
     ]
 
 
-def test_in_json_it_says_what_is_proven_of_which_snapshot(
-    agent: Path, proof: Path, cli: Call
-) -> None:
+def test_in_json_it_says_what_is_proven_of_which_snapshot(agent, proof, cli):
     shown = cli("-C", str(agent), "show", "--json").document
     found = cli("check-proof", "proof.json", "--json").document
     assert found["ok"] is False and found["consistent"] is True and found["kind"] == "path"
@@ -68,7 +66,7 @@ def test_in_json_it_says_what_is_proven_of_which_snapshot(
     assert found["ancestor"] is found["section"] is None
 
 
-def test_a_snapshot_and_a_brain_that_are_known_are_compared(proof: Path, cli: Call) -> None:
+def test_a_snapshot_and_a_brain_that_are_known_are_compared(proof, cli):
     found = cli("check-proof", "proof.json", "--json").document
     known = ["--snapshot", found["snapshot"], "--brain", found["brain"]]
     told = cli("check-proof", "proof.json", *known)
@@ -83,7 +81,7 @@ def test_a_snapshot_and_a_brain_that_are_known_are_compared(proof: Path, cli: Ca
         assert (told.status, told.error["code"]) == (2, "usage")
 
 
-def test_a_proof_comes_through_a_pipe(agent: Path, proof: Path, process: Call) -> None:
+def test_a_proof_comes_through_a_pipe(agent, proof, process):
     made = process("prove", PATH, cwd=agent)
     assert made.status == 0 and made.out.count("\n") == 1
     assert made.out == proof.read_text()
@@ -109,14 +107,12 @@ def test_a_proof_comes_through_a_pipe(agent: Path, proof: Path, process: Call) -
         ({"note": "trust me"}, "bad_field"),
     ],
 )
-def test_a_tampered_proof_is_refused(
-    proof: Path, cli: Call, fields: dict[str, object], code: str
-) -> None:
+def test_a_tampered_proof_is_refused(proof, cli, fields, code):
     assert refused(cli("check-proof", altered(proof, **fields), "--json")) == code
 
 
 @pytest.mark.parametrize("content", ["", "one\ntwo", "one\ntwo\n\n", "ONE\ntwo\n"])
-def test_another_content_is_refused(proof: Path, cli: Call, content: str) -> None:
+def test_another_content_is_refused(proof, cli, content):
     Path("notes.md").write_text(content)
     told = cli("check-proof", "proof.json", "--content", "notes.md", "--json")
     assert refused(told) == "wrong_content"
@@ -129,7 +125,7 @@ def test_another_content_is_refused(proof: Path, cli: Call, content: str) -> Non
     )
 
 
-def test_a_proof_of_another_brain_does_not_stand_in(proof: Path, cli: Call) -> None:
+def test_a_proof_of_another_brain_does_not_stand_in(proof, cli):
     own = json.loads(proof.read_text())
     assert cli("init", "other").status == 0
     Path("other/memory/notes.md").write_text("forged\n")
@@ -150,12 +146,12 @@ def test_a_proof_of_another_brain_does_not_stand_in(proof: Path, cli: Call) -> N
     ("data", "code"),
     [(b"", "bad_json"), (b"\x00\xff", "bad_json"), (b"{}", "unsupported_version")],
 )
-def test_what_is_no_proof_is_refused(proof: Path, cli: Call, data: bytes, code: str) -> None:
+def test_what_is_no_proof_is_refused(proof, cli, data, code):
     proof.write_bytes(data)
     assert refused(cli("check-proof", "proof.json", "--json")) == code
 
 
-def test_a_file_that_is_not_there_or_too_large_is_an_error(proof: Path, cli: Call) -> None:
+def test_a_file_that_is_not_there_or_too_large_is_an_error(proof, cli):
     assert cli("check-proof", "none.json").status == 1
     assert cli("check-proof", "proof.json", "--content", "none.md").status == 1
     os.truncate(proof, 5_000_000)
@@ -163,7 +159,7 @@ def test_a_file_that_is_not_there_or_too_large_is_an_error(proof: Path, cli: Cal
     assert (told.status, told.error["code"]) == (1, "too_large")
 
 
-def test_absence_is_proven_and_says_on_what_it_rests(agent: Path, cli: Call) -> None:
+def test_absence_is_proven_and_says_on_what_it_rests(agent, cli):
     cli("prove", "memory/none.md", "--absent", "-o", "../gone.json")
     told = cli("check-proof", "../gone.json")
     assert told.out.startswith("Proven: no file is at memory/none.md in the snapshot\n")
@@ -174,7 +170,7 @@ def test_absence_is_proven_and_says_on_what_it_rests(agent: Path, cli: Call) -> 
     assert (told.status, told.error["code"]) == (1, "path_is_there")
 
 
-def test_a_folder_at_the_top_is_proven_as_a_whole(agent: Path, cli: Call) -> None:
+def test_a_folder_at_the_top_is_proven_as_a_whole(agent, cli):
     cli("prove", "skills/", "-o", "../skills.json")
     told = cli("check-proof", "../skills.json")
     assert told.out.startswith("Proven: skills/ is in the snapshot, 2 files, ")
@@ -184,7 +180,7 @@ def test_a_folder_at_the_top_is_proven_as_a_whole(agent: Path, cli: Call) -> Non
         assert (told.status, told.error["code"]) == (1, code)
 
 
-def test_a_snapshot_is_proven_to_descend_from_another(agent: Path, cli: Call) -> None:
+def test_a_snapshot_is_proven_to_descend_from_another(agent, cli):
     first = cli("show", "--json").document["snapshot"]
     learn(cli)
     cli("prove", "--ancestor", first, "-o", "../descent.json")
@@ -195,7 +191,7 @@ def test_a_snapshot_is_proven_to_descend_from_another(agent: Path, cli: Call) ->
     assert (told.status, told.error["code"]) == (1, "not_an_ancestor")
 
 
-def test_a_fork_is_proven_to_descend_from_another_brain(agent: Path, cli: Call) -> None:
+def test_a_fork_is_proven_to_descend_from_another_brain(agent, cli):
     first = cli("show", "@~1", "--json").document["snapshot"]
     cli("fork", "../child")
     cli("-C", "../child", "prove", "--ancestor", first, "-o", "../descent.json")
@@ -205,7 +201,7 @@ def test_a_fork_is_proven_to_descend_from_another_brain(agent: Path, cli: Call) 
     assert found["ancestor_brain"] == first != found["brain"]
 
 
-def test_a_proof_is_about_the_revision_that_was_asked_for(agent: Path, cli: Call) -> None:
+def test_a_proof_is_about_the_revision_that_was_asked_for(agent, cli):
     learn(cli, "fresh", "text")
     path = "skills/fresh/SKILL.md"
     assert cli("prove", path, "-o", "../new.json").status == 0
@@ -217,9 +213,7 @@ def test_a_proof_is_about_the_revision_that_was_asked_for(agent: Path, cli: Call
     assert told.document["proof"]["path"] == PATH and told.document["file"] is None
 
 
-def test_what_was_proven_is_said_where_the_proof_is_written_to_a_file(
-    agent: Path, cli: Call
-) -> None:
+def test_what_was_proven_is_said_where_the_proof_is_written_to_a_file(agent, cli):
     told = cli("prove", PATH, "-o", "../proof.json")
     head = cli("show", "--json").document["snapshot"]
     first, second, third = told.out.splitlines()
@@ -241,14 +235,12 @@ def test_what_was_proven_is_said_where_the_proof_is_written_to_a_file(
         ["check-proof", "proof.json", "--snapshot"],
     ],
 )
-def test_a_call_that_does_not_add_up_is_a_usage_error(
-    agent: Path, cli: Call, call: list[str]
-) -> None:
+def test_a_call_that_does_not_add_up_is_a_usage_error(agent, cli, call):
     assert cli(*call).status == 2
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_checking_imports_neither_store_nor_skills_nor_keys(proof: Path, form: list[str]) -> None:
+def test_checking_imports_neither_store_nor_skills_nor_keys(proof, form):
     modules = loaded("check-proof", "proof.json", "--content", "notes.md", *form, cwd=proof.parent)
     house = {name for name in modules if name.startswith("brain.")}
     floors = {name.split(".")[1] for name in house}

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from brain import Brain
 from brain.digest import blob_id
-from tests.cli.conftest import Call
 from tests.cli.test_commands import masked
 
 
@@ -16,11 +15,11 @@ def propose(body: str = "Proposed.\n") -> str:
         return agent.skills.upsert("Fresh", body).snapshot
 
 
-def test_nothing_proposed_is_said_so(agent: Path, cli: Call) -> None:
+def test_nothing_proposed_is_said_so(agent, cli):
     assert cli("proposal", "list").out == "No proposals.\n"
 
 
-def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, cli: Call) -> None:
+def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent, cli):
     snapshot = propose()
     assert "claude  fresh added at version 1" in cli("proposal", "list").out
     shown = cli("proposal", "show", "claude").out
@@ -32,7 +31,7 @@ def test_a_proposal_is_shown_whole_and_accepted_by_what_was_shown(agent: Path, c
     assert "fresh upgraded 1 → 2" in cli("proposal", "list").out
 
 
-def test_a_name_is_not_accepted(agent: Path, cli: Call) -> None:
+def test_a_name_is_not_accepted(agent, cli):
     propose()
     told = cli("proposal", "accept", "claude", "--json")
     assert told.status == 1 and told.error["code"] == "not_an_id"
@@ -41,7 +40,7 @@ def test_a_name_is_not_accepted(agent: Path, cli: Call) -> None:
     assert told.error["code"] == "no_revision" and "brain proposal list" in told.error["hint"]
 
 
-def test_a_conflict_waits_to_be_decided(agent: Path, cli: Call) -> None:
+def test_a_conflict_waits_to_be_decided(agent, cli):
     snapshot = propose("Theirs.\n")
     assert cli("skill", "upsert", "Fresh", "-d", "Ours").status == 0
     Path("skills/fresh/SKILL.md").write_text("---\nname: fresh\nversion: 1\n---\nOurs.\n")
@@ -51,7 +50,7 @@ def test_a_conflict_waits_to_be_decided(agent: Path, cli: Call) -> None:
     assert cli("merge", "--abort").status == 0
 
 
-def test_a_rejected_proposal_comes_back_with_undo(agent: Path, cli: Call) -> None:
+def test_a_rejected_proposal_comes_back_with_undo(agent, cli):
     propose()
     told = cli("proposal", "reject", "claude")
     assert masked(told) == "Rejected claude, which was at ID12\n"
@@ -74,9 +73,7 @@ def propose_files(**files: bytes) -> str:
         return done.snapshot
 
 
-def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(
-    agent: Path, cli: Call
-) -> None:
+def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(agent, cli):
     snapshot = propose_files(logo=b"\0PNG", run=b"#!/bin/sh\n")
     shown = cli("proposal", "show", "tools")
     assert "new file mode 100755\n--- /dev/null\n+++ b/skills/reentrancy/run" in shown.out
@@ -94,7 +91,7 @@ def test_what_cannot_be_shown_as_text_is_told_and_not_accepted_unasked(
     assert Path("skills/reentrancy/logo").read_bytes() == b"\0PNG"
 
 
-def test_content_that_goes_or_only_moves_hides_nothing(agent: Path, cli: Call) -> None:
+def test_content_that_goes_or_only_moves_hides_nothing(agent, cli):
     Path("skills/reentrancy/logo").write_bytes(b"\0PNG")
     Path("skills/reentrancy/gone").write_bytes(b"\0")
     assert cli("snapshot").status == 0
@@ -115,7 +112,7 @@ def test_content_that_goes_or_only_moves_hides_nothing(agent: Path, cli: Call) -
     assert cli("proposal", "accept", snapshot).status == 0
 
 
-def test_what_a_file_may_become_is_shown(agent: Path, cli: Call) -> None:
+def test_what_a_file_may_become_is_shown(agent, cli):
     Path("skills/reentrancy/run").write_text("x\n")
     assert cli("snapshot").status == 0
     Path("skills/reentrancy/run").chmod(0o755)

@@ -1,15 +1,11 @@
-from __future__ import annotations
-
 import random
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Call
 from tests.support.planted_secrets import SECRET_MAKERS
 
 
-def test_what_was_written_and_what_has_no_place_is_said(agent: Path, cli: Call) -> None:
+def test_what_was_written_and_what_has_no_place_is_said(agent, cli):
     told = cli("publish", "--to", "claude", "../project")
     assert told.status == 0
     assert told.out.startswith("Wrote 2 files, 0 removed, 0 unchanged, in ")
@@ -18,12 +14,12 @@ def test_what_was_written_and_what_has_no_place_is_said(agent: Path, cli: Call) 
     assert cli("publish", "--to", "claude", "../project").out.startswith("Wrote 0 files")
 
 
-def test_a_dry_run_writes_nothing(agent: Path, cli: Call) -> None:
+def test_a_dry_run_writes_nothing(agent, cli):
     told = cli("publish", "--to", "codex", "../project", "--dry-run")
     assert told.out.startswith("Would write 2 files") and not (agent.parent / "project").exists()
 
 
-def test_what_was_changed_there_is_a_conflict(agent: Path, cli: Call) -> None:
+def test_what_was_changed_there_is_a_conflict(agent, cli):
     cli("publish", "--to", "agentskills", "../out")
     (agent.parent / "out/reentrancy/SKILL.md").write_text("mine")
     told = cli("publish", "--to", "agentskills", "../out")
@@ -33,13 +29,13 @@ def test_what_was_changed_there_is_a_conflict(agent: Path, cli: Call) -> None:
     assert cli("publish", "--to", "agentskills", "../out", "--overwrite").status == 0
 
 
-def test_an_earlier_revision_can_be_published(agent: Path, cli: Call) -> None:
+def test_an_earlier_revision_can_be_published(agent, cli):
     cli("skill", "delete", "reentrancy")
     told = cli("publish", "--to", "agentskills", "../out", "--rev", "@~1")
     assert told.out.startswith("Wrote 2 files")
 
 
-def test_a_secret_holds_back_its_file_until_its_id_is_allowed(agent: Path, cli: Call) -> None:
+def test_a_secret_holds_back_its_file_until_its_id_is_allowed(agent, cli):
     secret = SECRET_MAKERS["github-token"](random.Random(7))
     notes = agent / "skills/reentrancy/references/notes.md"
     notes.parent.mkdir(exist_ok=True)
@@ -59,7 +55,7 @@ def test_a_secret_holds_back_its_file_until_its_id_is_allowed(agent: Path, cli: 
     assert cli("publish", "--to", "agentskills", "../out").status == 0  # nothing to write
 
 
-def test_a_skill_with_a_secret_in_its_text_is_held_back_as_a_whole(agent: Path, cli: Call) -> None:
+def test_a_skill_with_a_secret_in_its_text_is_held_back_as_a_whole(agent, cli):
     skill = agent / "skills/reentrancy/SKILL.md"
     (skill.parent / "more.md").write_text("more")
     skill.write_text(skill.read_text() + "Use " + SECRET_MAKERS["npm-token"](random.Random(7)))
@@ -72,7 +68,7 @@ def test_a_skill_with_a_secret_in_its_text_is_held_back_as_a_whole(agent: Path, 
     assert [path.name for path in (agent.parent / "out").glob("*/SKILL.md")] == ["SKILL.md"]
 
 
-def test_what_was_published_before_a_secret_came_in_stays_as_it_was(agent: Path, cli: Call) -> None:
+def test_what_was_published_before_a_secret_came_in_stays_as_it_was(agent, cli):
     cli("publish", "--to", "agentskills", "../out")
     published = agent.parent / "out/reentrancy/SKILL.md"
     before = published.read_text()
@@ -83,7 +79,7 @@ def test_what_was_published_before_a_secret_came_in_stays_as_it_was(agent: Path,
     assert published.read_text() == before
 
 
-def test_a_keystore_or_a_key_in_pem_beside_a_skill_is_held_back(agent: Path, cli: Call) -> None:
+def test_a_keystore_or_a_key_in_pem_beside_a_skill_is_held_back(agent, cli):
     key = "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46"
     keystore = f'{{"crypto": {{"ciphertext": "{key}", "kdf": "scrypt", "mac": "{key}"}}}}'
     encrypted = "ENCRYPTED " + "PRIVATE KEY"
@@ -99,11 +95,11 @@ def test_a_keystore_or_a_key_in_pem_beside_a_skill_is_held_back(agent: Path, cli
 
 
 @pytest.mark.parametrize("call", [["--to", "emacs", "out"], ["out"], ["--to", "claude", ""]])
-def test_a_client_and_a_folder_are_needed(agent: Path, cli: Call, call: list[str]) -> None:
+def test_a_client_and_a_folder_are_needed(agent, cli, call):
     assert cli("publish", *call).status == 2
 
 
-def test_the_clients_of_the_command_are_those_of_the_library() -> None:
+def test_the_clients_of_the_command_are_those_of_the_library():
     from brain_cli.commands.import_export import PUBLISH_CLIENTS
 
     from brain import adopting

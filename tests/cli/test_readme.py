@@ -16,7 +16,7 @@ SKILL = "---\nname: fuzzing\ndescription: Write a fuzz test first\n---\n\nStart 
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> dict[str, str]:
+def shell(tmp_path):
     """Return the environment of a new user who has an empty home, and `brain`."""
     home, programs = tmp_path / "home", tmp_path / "bin"
     home.mkdir()
@@ -30,7 +30,7 @@ def shell(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.fixture
-def claude_home(tmp_path: Path) -> Path:
+def claude_home(tmp_path):
     """Make what the second block needs: a home of Claude Code with a skill."""
     home = tmp_path / "home/.claude"
     (home / "skills/fuzzing").mkdir(parents=True)
@@ -55,9 +55,7 @@ def paste(blocks: list[str], folder: Path, environment: dict[str, str]) -> str:
     return done.stdout
 
 
-def test_the_five_commands_run_in_an_empty_folder_of_an_empty_home(
-    tmp_path: Path, shell: dict[str, str]
-) -> None:
+def test_the_five_commands_run_in_an_empty_folder_of_an_empty_home(tmp_path, shell):
     output = paste(BLOCKS[:1], tmp_path / "empty", shell)
     assert "reentrancy added at version 1" in output
     assert "1 modified" in output and "Read-only reentrancy" in output
@@ -68,29 +66,25 @@ def test_the_five_commands_run_in_an_empty_folder_of_an_empty_home(
     )
 
 
-def test_all_that_needs_no_other_program_runs_in_one_shell(
-    tmp_path: Path, shell: dict[str, str]
-) -> None:
+def test_all_that_needs_no_other_program_runs_in_one_shell(tmp_path, shell):
     output = paste([BLOCKS[0], BLOCKS[2]], tmp_path / "empty", shell)
     assert "Verified 3 snapshots" in output
     assert "brain" in (tmp_path / "home/.claude.json").read_text()
 
 
-def test_the_other_commands_run_one_after_the_other(
-    tmp_path: Path, shell: dict[str, str], claude_home: Path
-) -> None:
+def test_the_other_commands_run_one_after_the_other(tmp_path, shell, claude_home):
     output = paste(BLOCKS[1:], tmp_path / "empty", shell)
     assert "▸ fuzzing: Write a fuzz test first" in output
     assert (claude_home / "skills/fuzzing/SKILL.md").read_text() == SKILL
     assert "brain" in (tmp_path / "home/.claude.json").read_text()
 
 
-def test_the_block_that_needs_a_home_says_so() -> None:
+def test_the_block_that_needs_a_home_says_so():
     readme = (PROJECT / "README.md").read_text("utf-8")
     before, _, _ = readme.partition("```sh\nbrain adopt ~/.claude")
     assert "With a home of Claude Code" in before.rpartition("## ")[2]
     assert "~/.claude" not in BLOCKS[0] + BLOCKS[2]
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_is_short():
     assert len((PROJECT / "README.md").read_text("utf-8").splitlines()) <= 150

@@ -1,7 +1,5 @@
 """Receipts from the command line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -10,12 +8,12 @@ from brain_cli.terminal import escape
 
 from brain import Brain
 from brain.receipts import Receipt, RunStep, decode_receipt, encode_receipt
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.support import agent_transcripts
 
 
 @pytest.fixture
-def worked(agent: Path) -> Path:
+def worked(agent):
     """A brain in which a task improved a skill."""
     with Brain.open(agent, author="ada") as brain, brain.task("Improve\x1b[2J", agent="a") as task:
         task.record_skill_load("reentrancy")
@@ -25,7 +23,7 @@ def worked(agent: Path) -> Path:
     return agent
 
 
-def test_a_run_is_shown_step_by_step(worked: Path, cli: Call) -> None:
+def test_a_run_is_shown_step_by_step(worked, cli):
     told = cli("receipt", "show")
     assert told.status == 0 and "\x1b" not in told.out
     rows = [line.split() for line in told.out.splitlines()]
@@ -36,7 +34,7 @@ def test_a_run_is_shown_step_by_step(worked: Path, cli: Call) -> None:
     assert cli("receipt", "show", "@~1").out.count("still open") == 1
 
 
-def test_a_receipt_goes_to_a_file_and_back(worked: Path, cli: Call) -> None:
+def test_a_receipt_goes_to_a_file_and_back(worked, cli):
     told = cli("receipt", "show", "-o", "r.json")
     assert told.status == 0 and "in r.json" in told.err
     validate("receipt", json.loads(Path("r.json").read_bytes()))
@@ -45,13 +43,13 @@ def test_a_receipt_goes_to_a_file_and_back(worked: Path, cli: Call) -> None:
     assert cli("receipt", "verify", "r.json").out == cli("receipt", "verify").out
 
 
-def test_a_receipt_that_holds_is_said_to(worked: Path, cli: Call) -> None:
+def test_a_receipt_that_holds_is_said_to(worked, cli):
     told = cli("receipt", "verify")
     assert told.status == 0
     assert told.out.startswith("Verified 4 steps and 1 write in 2 snapshots of run ")
 
 
-def test_a_receipt_that_does_not_hold_ends_with_3(worked: Path, cli: Call) -> None:
+def test_a_receipt_that_does_not_hold_ends_with_3(worked, cli):
     cli("receipt", "show", "-o", "r.json")
     forged = decode_receipt(Path("r.json").read_bytes())._replace(task="Harmless")
     Path("r.json").write_bytes(encode_receipt(forged))
@@ -62,11 +60,11 @@ def test_a_receipt_that_does_not_hold_ends_with_3(worked: Path, cli: Call) -> No
 
 
 @pytest.mark.parametrize("what", [["show", "@~2"], ["verify", "@~2"], ["show", "none.json"]])
-def test_what_carries_none_is_a_failure(worked: Path, cli: Call, what: list[str]) -> None:
+def test_what_carries_none_is_a_failure(worked, cli, what):
     assert cli("receipt", *what).status == 1
 
 
-def test_a_file_that_is_no_receipt_is_a_failure(worked: Path, cli: Call) -> None:
+def test_a_file_that_is_no_receipt_is_a_failure(worked, cli):
     Path("r.json").write_text("{}")
     for what in ("show", "verify"):
         told = cli("receipt", what, "r.json", "--json")
@@ -74,7 +72,7 @@ def test_a_file_that_is_no_receipt_is_a_failure(worked: Path, cli: Call) -> None
 
 
 @pytest.mark.parametrize("form", agent_transcripts.TRANSCRIPT_WRITERS)
-def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -> None:
+def test_a_transcript_is_read_kept_and_told(agent, cli, form):
     Path("t.txt").write_bytes(
         agent_transcripts.TRANSCRIPT_WRITERS[form](agent_transcripts.EXAMPLE_RUN)
     )
@@ -91,9 +89,7 @@ def test_a_transcript_is_read_kept_and_told(agent: Path, cli: Call, form: str) -
     assert "outcome: success" in why
 
 
-def test_transcripts_come_by_standard_input_and_by_name(
-    agent: Path, cli: Call, process: Call
-) -> None:
+def test_transcripts_come_by_standard_input_and_by_name(agent, cli, process):
     data = agent_transcripts.codex_transcript(agent_transcripts.EXAMPLE_RUN)
     told = process("receipt", "import", "-", "--from", "codex", "--json", input=data)
     assert told.status == 0 and told.document["steps"] == 8
@@ -104,27 +100,27 @@ def test_transcripts_come_by_standard_input_and_by_name(
 
 
 @pytest.fixture
-def sessions(agent: Path) -> bytes:
+def sessions(agent):
     """Write sessions.jsonl: an export of two sessions; return its first line."""
     one = agent_transcripts.hermes_transcript(agent_transcripts.EXAMPLE_RUN)
     Path("sessions.jsonl").write_bytes(one + one.replace(b"8608f682", b"../9999f"))
     return one
 
 
-def test_a_file_with_several_runs_is_refused_with_the_ways_out(sessions: bytes, cli: Call) -> None:
+def test_a_file_with_several_runs_is_refused_with_the_ways_out(sessions, cli):
     told = cli("receipt", "import", "sessions.jsonl", "-o", "r.json", "--json")
     assert (told.status, told.error["code"]) == (1, "many_runs")
     assert all(way in told.error["hint"] for way in ("--list", "--run ID", "--each FOLDER"))
     assert not Path("r.json").exists()
 
 
-def test_the_runs_of_a_file_are_listed(sessions: bytes, cli: Call) -> None:
+def test_the_runs_of_a_file_are_listed(sessions, cli):
     lines = cli("receipt", "import", "sessions.jsonl", "--list").out.splitlines()
     assert [line.split()[0][:8] for line in lines] == ["8608f682", "../9999f"]
     assert all("8 steps  success  How many notes are there?" in line for line in lines)
 
 
-def test_one_run_of_a_file_is_chosen_by_its_id_or_the_beginning(sessions: bytes, cli: Call) -> None:
+def test_one_run_of_a_file_is_chosen_by_its_id_or_the_beginning(sessions, cli):
     told = cli("receipt", "import", "sessions.jsonl", "--run", "86", "--json")
     assert told.document["run"] == agent_transcripts.RUN_ID
     for wrong in ("no such run", "x"):
@@ -135,7 +131,7 @@ def test_one_run_of_a_file_is_chosen_by_its_id_or_the_beginning(sessions: bytes,
     assert several.error["message"].endswith('several runs have an id that begins with "860"')
 
 
-def test_each_run_of_a_file_goes_to_a_file_of_its_own(sessions: bytes, cli: Call) -> None:
+def test_each_run_of_a_file_goes_to_a_file_of_its_own(sessions, cli):
     Path("sessions.jsonl").write_bytes(Path("sessions.jsonl").read_bytes() + sessions)
     told = cli("receipt", "import", "sessions.jsonl", "--each", "runs/all", "--json")
     assert told.status == 0
@@ -151,9 +147,7 @@ def test_each_run_of_a_file_goes_to_a_file_of_its_own(sessions: bytes, cli: Call
     assert (both.status, both.error["code"]) == (2, "usage")
 
 
-def test_importing_needs_no_brain(
-    tmp_path: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_importing_needs_no_brain(tmp_path, cli, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("t.txt").write_bytes(agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN))
     assert cli("receipt", "import", "t.txt", "-o", "r.json").status == 0
@@ -161,7 +155,7 @@ def test_importing_needs_no_brain(
     assert cli("receipt", "verify", "r.json").status == 10
 
 
-def test_why_says_what_is_not_known(worked: Path, cli: Call) -> None:
+def test_why_says_what_is_not_known(worked, cli):
     Path("letter.txt").write_text("By hand")
     cli("skill", "upsert", "oracle-manipulation", "-d", "x", "--receipt", "letter.txt")
     told = cli("why", "oracle-manipulation").out
@@ -171,9 +165,7 @@ def test_why_says_what_is_not_known(worked: Path, cli: Call) -> None:
     assert cli("why", "oracle-manipulation@9").status == 1
 
 
-def test_nothing_of_a_foreign_receipt_or_file_reaches_a_terminal_raw(
-    agent: Path, cli: Call
-) -> None:
+def test_nothing_of_a_foreign_receipt_or_file_reaches_a_terminal_raw(agent, cli):
     hostile = "a\x1b[2J\u202e\x9b5m\x07"
     steps = (RunStep("skill_load", name=hostile, version=hostile), RunStep("tool", name=hostile))
     foreign = Receipt(hostile, hostile, hostile, hostile, steps=steps, outcome="success")
@@ -188,12 +180,12 @@ def test_nothing_of_a_foreign_receipt_or_file_reaches_a_terminal_raw(
     assert "Receipt in \\x1b.json" in cli("receipt", "import", "t.jsonl", "-o", "\x1b.json").out
 
 
-def test_the_log_tells_of_the_end_of_a_task(worked: Path, cli: Call) -> None:
+def test_the_log_tells_of_the_end_of_a_task(worked, cli):
     assert "Improve\\x1b[2J" in cli("log", "-n", "1").out
     assert "task ended: success" in cli("show").out
 
 
-def test_a_file_that_holds_something_else_is_not_replaced_unasked(agent: Path, cli: Call) -> None:
+def test_a_file_that_holds_something_else_is_not_replaced_unasked(agent, cli):
     told = agent_transcripts.TRANSCRIPT_WRITERS["claude"](agent_transcripts.EXAMPLE_RUN)
     Path("t.jsonl").write_bytes(told)
     refused = cli("receipt", "import", "t.jsonl", "-o", "t.jsonl", "--json")
@@ -208,7 +200,7 @@ def test_a_file_that_holds_something_else_is_not_replaced_unasked(agent: Path, c
     assert Path("r.json").read_bytes() == made
 
 
-def test_a_receipt_that_is_shown_replaces_no_other_file(worked: Path, cli: Call) -> None:
+def test_a_receipt_that_is_shown_replaces_no_other_file(worked, cli):
     Path("r.json").write_text("mine")
     assert cli("receipt", "show", "-o", "r.json").status == 12
     assert Path("r.json").read_text() == "mine"

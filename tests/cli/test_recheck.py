@@ -1,14 +1,9 @@
 """What `brain evolve recheck`, `why`, `show` and `log` print about a decision of the gate."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
 from brain.digest import blob_id
-from tests.cli.conftest import Call
 from tests.support.gate_decisions import (
     CASES,
     GREET,
@@ -24,13 +19,13 @@ NUMBERS = "admitted, the gate admits it: 8 held-out cases, 8 won, 0 lost, E 156.
 
 
 @pytest.fixture
-def brain(agent: Path) -> Brain:
+def brain(agent):
     opened = Brain.open(agent, author="ada")
     add_cases(opened)
     return opened
 
 
-def test_why_show_and_log_tell_the_numbers_of_the_gate(brain: Brain, cli: Call) -> None:
+def test_why_show_and_log_tell_the_numbers_of_the_gate(brain, cli):
     decide_by_gate(brain, gate_admission())
     assert NUMBERS in cli("why", GREET).out.splitlines()[1]
     for command in ("show", "log"):
@@ -40,7 +35,7 @@ def test_why_show_and_log_tell_the_numbers_of_the_gate(brain: Brain, cli: Call) 
     assert ["gate", "admit"] in rows and ["runner", "scripted"] in rows
 
 
-def test_why_tells_a_rejection_with_what_got_worse(brain: Brain, cli: Call) -> None:
+def test_why_tells_a_rejection_with_what_got_worse(brain, cli):
     here = decide_by_gate(brain, gate_rejection())
     with brain._session.store.transaction() as tx:
         tx.update_ref(f"rejected/{GREET}/{here.hex()[:8]}", None, here)
@@ -49,7 +44,7 @@ def test_why_tells_a_rejection_with_what_got_worse(brain: Brain, cli: Call) -> N
     assert "fail, p before, f after, passed 1 of 1 before, 0 of 1 after" in out
 
 
-def test_a_verdict_that_holds_is_a_table_and_status_0(brain: Brain, cli: Call) -> None:
+def test_a_verdict_that_holds_is_a_table_and_status_0(brain, cli):
     here = decide_by_gate(brain, gate_admission())
     done = cli("evolve", "recheck", GREET)
     assert (done.status, done.err) == (0, "")
@@ -62,7 +57,7 @@ def test_a_verdict_that_holds_is_a_table_and_status_0(brain: Brain, cli: Call) -
     assert lines[-1] == "The verdict holds: its cases say admit"
 
 
-def test_a_verdict_that_differs_is_status_3(brain: Brain, cli: Call) -> None:
+def test_a_verdict_that_differs_is_status_3(brain, cli):
     cases = [
         case._replace(outputs=(blob_id(RIGHT),) * 2) if case.kind == "held_out" else case
         for case in gate_admission().cases
@@ -76,7 +71,7 @@ def test_a_verdict_that_differs_is_status_3(brain: Brain, cli: Call) -> None:
     assert told.document["found_gate"] == "reject" and told.error["code"] == "verdict_differs"
 
 
-def test_a_verdict_of_which_a_case_is_gone_is_status_16(brain: Brain, cli: Call) -> None:
+def test_a_verdict_of_which_a_case_is_gone_is_status_16(brain, cli):
     decide_by_gate(brain, gate_admission())
     path = list(CASES)[-1]
     brain.files.redact(path, reason="a test")
@@ -87,12 +82,12 @@ def test_a_verdict_of_which_a_case_is_gone_is_status_16(brain: Brain, cli: Call)
     assert done.out.count("unknown") == 1
 
 
-def test_a_skill_that_no_gate_decided_about_is_status_1(brain: Brain, cli: Call) -> None:
+def test_a_skill_that_no_gate_decided_about_is_status_1(brain, cli):
     done = cli("evolve", "recheck", GREET)
     assert done.status == 1 and done.out == "" and "hint" in done.err.lower()
 
 
-def test_a_hostile_verdict_does_not_steer_the_terminal(brain: Brain, cli: Call) -> None:
+def test_a_hostile_verdict_does_not_steer_the_terminal(brain, cli):
     hostile = gate_admission()._replace(decided_by="\x1b[2J", runner="\x1b[2J", reason="\x1b[2J")
     decide_by_gate(brain, hostile)
     for command in (("evolve", "recheck", GREET), ("why", GREET, "--cases"), ("show",), ("log",)):

@@ -39,7 +39,7 @@ def frame(cli: Call) -> str:
 
 
 @pytest.fixture
-def strange(agent: Path, cli: Call) -> list[str]:
+def strange(agent, cli):
     """A brain by somebody else, who signs: nothing of it is pinned. Returns the keys."""
     keys = new(cli, "ada", "bob")
     cli("key", "trust", "ada", "--as", "Ada", "--key", "ada")
@@ -49,9 +49,7 @@ def strange(agent: Path, cli: Call) -> list[str]:
     return keys
 
 
-def test_whoever_makes_a_brain_with_a_key_pins_it(
-    folder: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whoever_makes_a_brain_with_a_key_pins_it(folder, cli, monkeypatch):
     (key,) = new(cli, "ada")
     assert cli("init", "plain").status == 0 and pins() == {}
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
@@ -64,9 +62,7 @@ def test_whoever_makes_a_brain_with_a_key_pins_it(
     assert told.status == 3 and f"not signed by the root key {key}" in told.out
 
 
-def test_whoever_adopts_or_forks_with_a_key_pins_it(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_whoever_adopts_or_forks_with_a_key_pins_it(agent, cli, monkeypatch):
     (key,) = new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     make_hermes_home(Path("../home"))
@@ -79,7 +75,7 @@ def test_whoever_adopts_or_forks_with_a_key_pins_it(
     assert pins().keys() == {adopted, forked}
 
 
-def test_whoever_signs_the_first_trust_file_is_pinned_once(agent: Path, cli: Call) -> None:
+def test_whoever_signs_the_first_trust_file_is_pinned_once(agent, cli):
     ada, bob = new(cli, "ada", "bob")
     told = cli("key", "trust", bob, "--as", "Bob", "--key", "ada")
     assert f"Pinned for this brain as root, in {os.environ['BRAIN_ROOTS']}: {ada}" in told.err
@@ -87,7 +83,7 @@ def test_whoever_signs_the_first_trust_file_is_pinned_once(agent: Path, cli: Cal
     assert shown(cli) == [ada]
 
 
-def test_a_root_that_is_named_once_is_pinned_if_it_holds(strange: list[str], cli: Call) -> None:
+def test_a_root_that_is_named_once_is_pinned_if_it_holds(strange, cli):
     ada, bob = strange
     assert shown(cli) == [] and "No root key is pinned" in cli("key", "roots").out
     assert codes(cli, "--root", bob) == {"below_threshold"} and pins() == {}
@@ -99,7 +95,7 @@ def test_a_root_that_is_named_once_is_pinned_if_it_holds(strange: list[str], cli
     assert "key roots" in cli("verify", "--root", bob).err and shown(cli) == [ada]
 
 
-def test_roots_are_shown_and_changed(strange: list[str], cli: Call) -> None:
+def test_roots_are_shown_and_changed(strange, cli):
     ada, bob = strange
     assert cli("key", "roots", "--add", "bob").out == f"{bob}\n"
     assert codes(cli) == {"below_threshold"}
@@ -110,9 +106,7 @@ def test_roots_are_shown_and_changed(strange: list[str], cli: Call) -> None:
     assert cli("key", "roots", "--add", "ed25519:00", "--json").error["code"] == "bad_key"
 
 
-def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(
-    strange: list[str], cli: Call
-) -> None:
+def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(strange, cli):
     ada, bob = strange
     assert f"signed by {ada}; {UNKNOWN}" in frame(cli) and VOUCHED not in cli("prompt").out
     cli("key", "roots", "--add", bob)
@@ -122,9 +116,7 @@ def test_the_prompt_says_who_may_sign_only_on_the_word_of_a_pin(
 
 
 @pytest.mark.parametrize(("reads", "approves"), [(False, False), (False, True), (True, False)])
-def test_agents_are_told_by_the_same_pins(
-    strange: list[str], agent: Path, cli: Call, reads: bool, approves: bool
-) -> None:
+def test_agents_are_told_by_the_same_pins(strange, agent, cli, reads, approves):
     def told() -> list[str]:
         app = App(str(agent))
         with open_brain_pool(app, reads, approves, None, None) as served:
@@ -137,9 +129,7 @@ def test_agents_are_told_by_the_same_pins(
     assert all("signed by no key that may sign" in text for text in told())
 
 
-def test_a_brain_that_was_handed_over_is_vouched_for_by_nothing(
-    strange: list[str], agent: Path, cli: Call
-) -> None:
+def test_a_brain_that_was_handed_over_is_vouched_for_by_nothing(strange, agent, cli):
     """What is pinned is pinned for one brain: another one in its place has none."""
     cli("verify", "--root", "ada")
     assert VOUCHED in frame(cli)
@@ -150,9 +140,7 @@ def test_a_brain_that_was_handed_over_is_vouched_for_by_nothing(
     assert UNKNOWN in frame(cli)
 
 
-def test_who_wrote_himself_into_the_trust_file_is_told_everywhere(
-    strange: list[str], cli: Call
-) -> None:
+def test_who_wrote_himself_into_the_trust_file_is_told_everywhere(strange, cli):
     cli("verify", "--root", "ada")
     cli("key", "trust", "bob", "--as", "Bob", "--key", "bob")
     learn(cli, "evil", "text")
@@ -161,9 +149,7 @@ def test_who_wrote_himself_into_the_trust_file_is_told_everywhere(
     assert codes(cli) == {"unknown_key", "below_threshold"}
 
 
-def test_a_file_of_pins_that_is_broken_stops_what_asks_for_it(
-    strange: list[str], cli: Call
-) -> None:
+def test_a_file_of_pins_that_is_broken_stops_what_asks_for_it(strange, cli):
     Path(os.environ["BRAIN_ROOTS"]).write_text("{}")
     for call in (["prompt"], ["key", "roots"], ["key", "roots", "--add", "ada"]):
         assert cli(*call, "--json").error["code"] == "bad_roots"
@@ -172,8 +158,8 @@ def test_a_file_of_pins_that_is_broken_stops_what_asks_for_it(
 
 
 def test_settings_that_cannot_be_written_stop_nothing_but_the_pin(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    agent, cli, tmp_path, monkeypatch
+):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("BRAIN_ROOTS", str(tmp_path / "file" / "roots.json"))
     new(cli, "ada")
@@ -186,8 +172,8 @@ def test_settings_that_cannot_be_written_stop_nothing_but_the_pin(
 
 
 def test_without_a_file_that_is_named_they_are_with_the_settings(
-    strange: list[str], cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    strange, cli, tmp_path, monkeypatch
+):
     monkeypatch.setenv("BRAIN_ROOTS", "")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
@@ -196,7 +182,7 @@ def test_without_a_file_that_is_named_they_are_with_the_settings(
     assert Path(path).is_file()
 
 
-def test_a_broken_trust_file_is_repaired(strange: list[str], agent: Path, cli: Call) -> None:
+def test_a_broken_trust_file_is_repaired(strange, agent, cli):
     (agent / "trust.json").write_text("[]")
     cli("snapshot")
     told = cli("verify")
@@ -209,7 +195,7 @@ def test_a_broken_trust_file_is_repaired(strange: list[str], agent: Path, cli: C
     assert cli("key", "repair", "--key", "ada").out == "Nothing to change\n"
 
 
-def test_a_branch_beside_the_trust_file_is_told(strange: list[str], cli: Call) -> None:
+def test_a_branch_beside_the_trust_file_is_told(strange, cli):
     cli("branch", "aside", "@~2")
     cli("switch", "aside")
     told = cli("verify")

@@ -31,19 +31,19 @@ OTHERS = {"error", "manifest", "frontmatter", "frontmatter-strict", "trust", "ac
 OTHERS |= {"proof", "equivocation", "evidence", "receipt", "verdict"}
 
 
-def test_every_command_has_a_schema_and_every_schema_a_purpose() -> None:
+def test_every_command_has_a_schema_and_every_schema_a_purpose():
     assert set(brain._schemas.names()) == OTHERS | {"-".join(path) for path in LEAVES}
 
 
 @pytest.mark.parametrize("name", brain._schemas.names())
-def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name: str) -> None:
+def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name):
     schema = brain._schemas.load(name)
     jsonschema_rs.meta.validate(schema)
     jsonschema_rs.validator_for(schema)
     assert schema["$id"].endswith(f"/{name}.json") and schema["title"]
 
 
-def test_an_unknown_schema_is_a_key_error() -> None:
+def test_an_unknown_schema_is_a_key_error():
     with pytest.raises(KeyError):
         brain._schemas.load("../pyproject")
 
@@ -74,7 +74,7 @@ evolve-recheck=Recheck skillCase=SkillCase
 
 
 @pytest.mark.parametrize(("schema", "kind"), [row.split("=") for row in KINDS])
-def test_a_schema_has_the_fields_of_the_library(schema: str, kind: str) -> None:
+def test_a_schema_has_the_fields_of_the_library(schema, kind):
     shared = brain._schemas.load("error")["$defs"]["defs"]["$defs"]
     found = shared.get(schema.removesuffix("-entry"))
     if found is None or schema == "snapshot":
@@ -414,9 +414,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
 @pytest.mark.parametrize(
     ("schema", "call", "prepare"), CALLS, ids=[" ".join(call) for _, call, _ in CALLS]
 )
-def test_what_a_command_prints_keeps_its_schema(
-    agent: Path, cli: Call, schema: str, call: list[str], prepare: Prepare | None
-) -> None:
+def test_what_a_command_prints_keeps_its_schema(agent, cli, schema, call, prepare):
     if prepare is not None:
         prepare(cli)
     told = cli(*call, "--json")
@@ -425,26 +423,26 @@ def test_what_a_command_prints_keeps_its_schema(
     validate(schema, told.document)
 
 
-def test_what_accepting_prints_keeps_its_schema(agent: Path, cli: Call) -> None:
+def test_what_accepting_prints_keeps_its_schema(agent, cli):
     told = cli("proposal", "accept", propose(cli), "--json")
     assert (told.status, told.err) == (0, "")
     validate("proposal-accept", told.document)
 
 
-def test_every_command_with_json_is_among_the_calls() -> None:
+def test_every_command_with_json_is_among_the_calls():
     called = {schema for schema, _, _ in CALLS} | ON_A_CHAIN | WITH_AN_ACCOUNT
     called |= {"demo", "evolve-accept", "mcp-serve", "proposal-accept", "watch"}
     assert called == {"-".join(path) for path in LEAVES}
 
 
 @pytest.mark.parametrize("call", [["skill", "view", "none"], ["show", "abcdef"], ["redo"]])
-def test_an_error_keeps_its_schema(agent: Path, cli: Call, call: list[str]) -> None:
+def test_an_error_keeps_its_schema(agent, cli, call):
     told = cli("--json", *call)
     assert told.status == 1 and told.out == ""
     validate("error", {"error": told.error})
 
 
-def test_the_example_keeps_the_schemas_of_manifest_and_front_matter(project: Path) -> None:
+def test_the_example_keeps_the_schemas_of_manifest_and_front_matter(project):
     auditor = project / "examples/auditor"
     validate("manifest", yaml.safe_load((auditor / "manifest.yaml").read_text()))
     skills = sorted(auditor.glob("skills/*/SKILL.md"))
@@ -459,10 +457,10 @@ def test_the_example_keeps_the_schemas_of_manifest_and_front_matter(project: Pat
     "manifest",
     [{"layout": "tree"}, {"prompt": {"memory": [{"limit": 5}]}}, {"name": 3}, {"prompt": []}],
 )
-def test_a_wrong_manifest_does_not_keep_the_schema(manifest: dict[str, Any]) -> None:
+def test_a_wrong_manifest_does_not_keep_the_schema(manifest):
     with pytest.raises(jsonschema_rs.ValidationError):
         validate("manifest", manifest)
 
 
-def test_a_manifest_may_say_more() -> None:
+def test_a_manifest_may_say_more():
     validate("manifest", {"name": "a", "owner": "b", "prompt": {"memory": ["MEMORY.md"], "x": 1}})

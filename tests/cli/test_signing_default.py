@@ -12,7 +12,7 @@ from tests.cli.test_trust_commands import codes, new
 
 
 @pytest.fixture
-def trusted(agent: Path, cli: Call) -> Path:
+def trusted(agent, cli):
     """A brain in which the key ada may sign."""
     new(cli, "ada")
     assert cli("key", "trust", "ada", "--as", "Ada").status == 0
@@ -26,7 +26,7 @@ def warnings(cli: Call, *call: str) -> list[str]:
     return [line for line in told.err.splitlines() if line.startswith("Warning: snapshot")]
 
 
-def test_every_write_that_will_not_verify_says_so_and_what_to_do(trusted: Path, cli: Call) -> None:
+def test_every_write_that_will_not_verify_says_so_and_what_to_do(trusted, cli):
     for call in (
         ["skill", "upsert", "one", "-d", "x"],
         ["skill", "delete", "one"],
@@ -40,7 +40,7 @@ def test_every_write_that_will_not_verify_says_so_and_what_to_do(trusted: Path, 
     assert warnings(cli, "snapshot") == warnings(cli, "status") == []
 
 
-def test_the_json_of_a_write_has_the_warning(trusted: Path, cli: Call) -> None:
+def test_the_json_of_a_write_has_the_warning(trusted, cli):
     calls = {
         "skill-upsert": ["skill", "upsert", "one", "-d", "x"],
         "skill-delete": ["skill", "delete", "one"],
@@ -63,26 +63,24 @@ def test_the_json_of_a_write_has_the_warning(trusted: Path, cli: Call) -> None:
 
 
 def test_without_a_key_of_ones_own_the_warning_names_who_may_sign(
-    trusted: Path, cli: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    trusted, cli, monkeypatch, tmp_path
+):
     monkeypatch.setenv("BRAIN_KEYS", str(tmp_path / "none"))
     (line,) = warnings(cli, "skill", "upsert", "one", "-d", "x")
     assert "ask one of Ada to run `brain sign`" in line and "config sign" not in line
 
 
-def test_a_key_that_is_not_trusted_does_not_silence_the_warning(
-    trusted: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_key_that_is_not_trusted_does_not_silence_the_warning(trusted, cli, monkeypatch):
     new(cli, "eve")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "eve")
     assert len(warnings(cli, "skill", "upsert", "one", "-d", "x")) == 1
 
 
-def test_a_brain_without_trusted_keys_warns_of_nothing(agent: Path, cli: Call) -> None:
+def test_a_brain_without_trusted_keys_warns_of_nothing(agent, cli):
     assert warnings(cli, "skill", "upsert", "one", "-d", "x") == []
 
 
-def test_a_configured_key_signs_what_every_command_records(trusted: Path, cli: Call) -> None:
+def test_a_configured_key_signs_what_every_command_records(trusted, cli):
     assert "no key" in cli("config", "sign").out
     assert cli("config", "sign", "ada").out == "sign: ada\n"
     assert warnings(cli, "skill", "upsert", "one", "-d", "x") == []
@@ -95,8 +93,8 @@ def test_a_configured_key_signs_what_every_command_records(trusted: Path, cli: C
 
 
 def test_the_variable_takes_precedence_and_an_empty_one_turns_signing_off(
-    trusted: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    trusted, cli, monkeypatch
+):
     new(cli, "eve")
     cli("config", "sign", "eve")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
@@ -107,13 +105,13 @@ def test_the_variable_takes_precedence_and_an_empty_one_turns_signing_off(
     assert cli("show", "--json").document["signatures"] == []
 
 
-def test_only_a_key_that_exists_can_be_configured(agent: Path, cli: Call) -> None:
+def test_only_a_key_that_exists_can_be_configured(agent, cli):
     told = cli("config", "sign", "nobody", "--json")
     assert (told.status, told.error["code"]) == (1, "no_key")
     assert cli("config", "sign", "ada", "--off").status == 2
 
 
-def test_a_damaged_setting_is_an_error_with_the_way_out(agent: Path, cli: Call) -> None:
+def test_a_damaged_setting_is_an_error_with_the_way_out(agent, cli):
     new(cli, "ada")
     cli("config", "sign", "ada")
     Path(cli("config", "sign", "--json").document["file"]).write_text('{"format": "other"}')

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.cli.conftest import Call
-
 TEXT = "---\nname: word-count\ndescription: Count words\n---\nRun it.\n"
 
 
@@ -18,7 +16,7 @@ def make_folder(*, text: str = TEXT) -> Path:
     return folder
 
 
-def test_a_folder_becomes_one_snapshot(agent: Path, cli: Call) -> None:
+def test_a_folder_becomes_one_snapshot(agent, cli):
     folder = make_folder()
     (folder / "__pycache__").mkdir()
     (folder / "__pycache__/skill.pyc").write_bytes(b"\0")
@@ -32,7 +30,7 @@ def test_a_folder_becomes_one_snapshot(agent: Path, cli: Call) -> None:
     assert cli("verify", "--deep").status == 0
 
 
-def test_the_same_folder_again_changes_nothing_with_if_changed(agent: Path, cli: Call) -> None:
+def test_the_same_folder_again_changes_nothing_with_if_changed(agent, cli):
     folder = make_folder()
     cli("skill", "upsert", "word-count", "-f", str(folder))
     again = cli("skill", "upsert", "word-count", "-f", str(folder), "--if-changed", "--json")
@@ -42,7 +40,7 @@ def test_the_same_folder_again_changes_nothing_with_if_changed(agent: Path, cli:
     assert again.document["changed"] is True
 
 
-def test_a_folder_that_is_no_skill_is_refused(agent: Path, cli: Call) -> None:
+def test_a_folder_that_is_no_skill_is_refused(agent, cli):
     folder = make_folder()
     (folder / "SKILL.md").unlink()
     told = cli("skill", "upsert", "word-count", "-f", str(folder))

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.cli.conftest import Call
 from tests.support import agent_transcripts
 
 SLUG = "reentrancy"
@@ -21,7 +20,7 @@ def use(outcome: str, times: int) -> None:
                 task.set_outcome(outcome, "2 tests fail")
 
 
-def test_stats_list_what_is_used_first_and_what_never_was(agent: Path, cli: Call) -> None:
+def test_stats_list_what_is_used_first_and_what_never_was(agent, cli):
     use("success", 1)
     use("failure", 5)
     shown = cli("evolve", "stats")
@@ -36,14 +35,12 @@ def test_stats_list_what_is_used_first_and_what_never_was(agent: Path, cli: Call
     assert [skill["protection"] for skill in skills] == ["written by a person", ""]
 
 
-def test_an_empty_brain_has_no_stats(folder: Path, cli: Call) -> None:
+def test_an_empty_brain_has_no_stats(folder, cli):
     assert cli("init").status == 0
     assert cli("evolve", "stats").out == "There are no skills.\n"
 
 
-def test_a_retired_skill_is_listed_and_comes_back_as_the_next_version(
-    agent: Path, cli: Call
-) -> None:
+def test_a_retired_skill_is_listed_and_comes_back_as_the_next_version(agent, cli):
     use("success", 2)
     retired = cli("evolve", "retire", SLUG, "--reason", "The compiler checks it")
     assert retired.out.startswith("reentrancy retired at version 3\nSnapshot ")
@@ -56,19 +53,19 @@ def test_a_retired_skill_is_listed_and_comes_back_as_the_next_version(
     assert cli("verify").status == 0
 
 
-def test_an_earlier_version_comes_back_by_its_number(agent: Path, cli: Call) -> None:
+def test_an_earlier_version_comes_back_by_its_number(agent, cli):
     Path("body.md").write_text("# Worse\n")
     cli("skill", "upsert", SLUG, "-f", "body.md")
     assert cli("evolve", "reinstate", f"{SLUG}@3").out.startswith(f"{SLUG} is back, as version 5")
     assert "Body of reentrancy." in cli("skill", "view", SLUG).out
 
 
-def test_a_retirement_needs_a_reason(agent: Path, cli: Call) -> None:
+def test_a_retirement_needs_a_reason(agent, cli):
     assert cli("evolve", "retire", SLUG).status == 2
     assert cli("evolve", "retire", SLUG, "--reason", "").status == 2
 
 
-def test_pinning_edits_the_manifest_and_keeps_the_rest_of_it(agent: Path, cli: Call) -> None:
+def test_pinning_edits_the_manifest_and_keeps_the_rest_of_it(agent, cli):
     manifest = Path("manifest.yaml")
     manifest.write_text('name: "agent"  # mine\nsynthesis:\n  tools: 8\n')
     assert cli("snapshot").status == 0
@@ -81,18 +78,18 @@ def test_pinning_edits_the_manifest_and_keeps_the_rest_of_it(agent: Path, cli: C
     assert manifest.read_text() == text.replace('["reentrancy"]', "[]")
 
 
-def test_only_known_skills_are_pinned_and_only_pinned_ones_unpinned(agent: Path, cli: Call) -> None:
+def test_only_known_skills_are_pinned_and_only_pinned_ones_unpinned(agent, cli):
     assert cli("evolve", "pin", "none", "--json").error["code"] == "no_skill"
     assert cli("evolve", "unpin", SLUG, "--json").error["code"] == "not_pinned"
 
 
-def test_a_pinned_skill_that_was_deleted_can_be_unpinned(agent: Path, cli: Call) -> None:
+def test_a_pinned_skill_that_was_deleted_can_be_unpinned(agent, cli):
     cli("evolve", "pin", SLUG)
     cli("skill", "delete", SLUG)
     assert cli("evolve", "unpin", SLUG, "--json").document["pinned"] == []
 
 
-def test_a_transcript_is_counted_once(agent: Path, cli: Call) -> None:
+def test_a_transcript_is_counted_once(agent, cli):
     Path("session.jsonl").write_bytes(
         agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN)
     )
@@ -102,9 +99,7 @@ def test_a_transcript_is_counted_once(agent: Path, cli: Call) -> None:
 
 
 @pytest.mark.parametrize("command", [("evolve", "stats"), ("doctor",)])
-def test_a_damaged_file_of_uses_is_named_with_the_way_out(
-    agent: Path, cli: Call, command: tuple[str, ...]
-) -> None:
+def test_a_damaged_file_of_uses_is_named_with_the_way_out(agent, cli, command):
     use("success", 1)
     Path(".brain/usage.db").write_bytes(b"half of a file")
     shown = cli(*command)

@@ -1,14 +1,11 @@
 """Pipes that close, disks that are full, encodings that hold little (cli-03, cli-06)."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Call, environment
+from tests.cli.conftest import COMMAND, environment
 from tests.support.cases import read_cases
 from tests.support.processes import TIMEOUT_SECONDS
 
@@ -18,7 +15,7 @@ NAME = "Überprüfung der Orakel 價格"
 
 
 @pytest.fixture
-def foreign(agent: Path, cli: Call) -> Path:
+def foreign(agent, cli):
     """A brain with a skill whose name and description are far from ASCII."""
     assert cli("skill", "upsert", NAME, "-d", "→ ▸ 🔮 価格").status == 0
     return agent
@@ -28,34 +25,32 @@ def foreign(agent: Path, cli: Call) -> Path:
 @pytest.mark.parametrize(
     "call", [["index"], ["skill", "list"], ["log"], ["prompt"], ["diff", "@~1", "@"]]
 )
-def test_any_text_prints_in_any_encoding(
-    foreign: Path, process: Call, settings: dict[str, str], call: list[str]
-) -> None:
+def test_any_text_prints_in_any_encoding(foreign, process, settings, call):
     told = process(*call, cwd=foreign, env=environment(**settings))
     assert (told.status, told.err) == (0, "")
     assert told.out
 
 
-def test_ornaments_become_ascii_where_nothing_else_fits(foreign: Path, process: Call) -> None:
+def test_ornaments_become_ascii_where_nothing_else_fits(foreign, process):
     told = process("index", cwd=foreign, env=environment(PYTHONIOENCODING="ascii"))
     assert "> oracle-manipulation: About oracle-manipulation" in told.out
     assert "-> > \\U0001f52e" in told.out
 
 
-def test_json_is_ascii_in_any_encoding(foreign: Path, process: Call) -> None:
+def test_json_is_ascii_in_any_encoding(foreign, process):
     ascii_only = environment(PYTHONIOENCODING="ascii")
     told = process("skill", "list", "--json", cwd=foreign, env=ascii_only)
     descriptions = [skill["description"] for skill in json.loads(told.out)["skills"]]
     assert "→ ▸ 🔮 価格" in descriptions
 
 
-def test_an_error_prints_in_ascii(tmp_path: Path, process: Call) -> None:
+def test_an_error_prints_in_ascii(tmp_path, process):
     told = process("-C", "価格", "status", env=environment(PYTHONIOENCODING="ascii"))
     assert told.status == 10 and "\\u4fa1\\u683c" in told.err
 
 
 @pytest.mark.parametrize("call", [["log"], ["index"], ["--help"], ["--version"], ["log", "--json"]])
-def test_a_reader_that_leaves_ends_the_command_quietly(agent: Path, call: list[str]) -> None:
+def test_a_reader_that_leaves_ends_the_command_quietly(agent, call):
     process = subprocess.Popen(
         [*COMMAND, *call], cwd=agent, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -67,7 +62,7 @@ def test_a_reader_that_leaves_ends_the_command_quietly(agent: Path, call: list[s
 
 
 @pytest.mark.parametrize("call", [["log"], ["index"], ["--help"], ["--version"], ["log", "--json"]])
-def test_a_full_disk_behind_the_output_is_an_error(agent: Path, call: list[str]) -> None:
+def test_a_full_disk_behind_the_output_is_an_error(agent, call):
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [*COMMAND, *call], cwd=agent, stdout=full, stderr=subprocess.PIPE, check=False
@@ -76,7 +71,7 @@ def test_a_full_disk_behind_the_output_is_an_error(agent: Path, call: list[str])
     assert b"No space left on device" in done.stderr and b"Traceback" not in done.stderr
 
 
-def test_a_closed_output_is_an_error(agent: Path) -> None:
+def test_a_closed_output_is_an_error(agent):
     done = subprocess.run(
         ["sh", "-c", '"$@" >&-', "sh", *COMMAND, "log"],
         cwd=agent,
@@ -87,7 +82,7 @@ def test_a_closed_output_is_an_error(agent: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "Error: standard output is closed\n")
 
 
-def test_a_snapshot_with_all_streams_closed_stays_whole(agent: Path, cli: Call) -> None:
+def test_a_snapshot_with_all_streams_closed_stays_whole(agent, cli):
     (agent / "memory/more.md").write_text("more\n")
     closed = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", *COMMAND, "snapshot"]
     assert subprocess.run(closed, cwd=agent, check=False).returncode == 1
@@ -95,7 +90,7 @@ def test_a_snapshot_with_all_streams_closed_stays_whole(agent: Path, cli: Call) 
     assert cli("status", "--json").document["clean"]
 
 
-def test_colour_is_for_terminals_only(agent: Path, cli: Call) -> None:
+def test_colour_is_for_terminals_only(agent, cli):
     for call in (["log"], ["diff", "@~1", "@"], ["status"], ["nonsense"]):
         told = cli(*call)
         assert "\x1b" not in told.out + told.err

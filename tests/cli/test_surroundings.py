@@ -1,7 +1,5 @@
 """Where the command runs: no home, no folder, hostile folders, signals (cli-05 to cli-15)."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -12,23 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import COMMAND, Call, environment
+from tests.cli.conftest import COMMAND, environment
 from tests.support.processes import TIMEOUT_SECONDS
 
 
 @pytest.mark.parametrize(
     "settings", [{}, {"HOME": "/nonexistent"}, {"HOME": "", "USER": "", "TMPDIR": "/nonexistent"}]
 )
-def test_it_works_without_home_user_and_temporary_folder(
-    agent: Path, process: Call, settings: dict[str, str]
-) -> None:
+def test_it_works_without_home_user_and_temporary_folder(agent, process, settings):
     assert process("status", cwd=agent, env=settings).status == 0
     (agent / "memory/more.md").write_text("more\n")
     told = process("snapshot", "--json", cwd=agent, env=settings)
     assert (told.status, told.err) == (0, "")
 
 
-def test_a_user_without_a_name_is_called_brain(agent: Path, tmp_path: Path) -> None:
+def test_a_user_without_a_name_is_called_brain(agent, tmp_path):
     code = (
         "import pwd, sys; pwd.getpwuid = lambda uid: (_ for _ in ()).throw(KeyError(uid));"
         "from brain_cli.context import login_name; print(login_name())"
@@ -38,9 +34,7 @@ def test_a_user_without_a_name_is_called_brain(agent: Path, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o777, 0o022])
-def test_the_store_is_for_its_owner_alone_whatever_the_umask(
-    tmp_path: Path, process: Call, umask: int
-) -> None:
+def test_the_store_is_for_its_owner_alone_whatever_the_umask(tmp_path, process, umask):
     home = tmp_path / "agent"
     home.mkdir()
     assert process("init", cwd=home, umask=umask).status == 0
@@ -50,7 +44,7 @@ def test_the_store_is_for_its_owner_alone_whatever_the_umask(
         assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
 
 
-def test_a_deleted_current_folder_is_one_clear_error(tmp_path: Path) -> None:
+def test_a_deleted_current_folder_is_one_clear_error(tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     script = 'cd "$0" && rmdir "$0" && exec "$@"'
@@ -64,7 +58,7 @@ def test_a_deleted_current_folder_is_one_clear_error(tmp_path: Path) -> None:
     )
 
 
-def test_a_named_brain_works_from_a_deleted_folder(agent: Path, tmp_path: Path) -> None:
+def test_a_named_brain_works_from_a_deleted_folder(agent, tmp_path):
     gone = tmp_path / "gone"
     gone.mkdir()
     script = 'cd "$0" && rmdir "$0" && exec "$@"'
@@ -78,7 +72,7 @@ def test_a_named_brain_works_from_a_deleted_folder(agent: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("start", ["installed", "module"])
-def test_code_in_the_current_folder_is_not_run(agent: Path, start: str) -> None:
+def test_code_in_the_current_folder_is_not_run(agent, start):
     script = shutil.which("brain", path=str(Path(sys.executable).parent))
     assert script is not None
     command = [script] if start == "installed" else [sys.executable, "-m", "brain_cli"]
@@ -99,9 +93,7 @@ def test_code_in_the_current_folder_is_not_run(agent: Path, start: str) -> None:
     assert "First" in done.stdout
 
 
-def test_the_named_brain_is_used_and_said_where_another_is_nearer(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_named_brain_is_used_and_said_where_another_is_nearer(agent, cli, monkeypatch):
     inner = agent / "inner"
     assert cli("init", "inner").status == 0
     monkeypatch.chdir(inner)
@@ -113,9 +105,7 @@ def test_the_named_brain_is_used_and_said_where_another_is_nearer(
     assert f" in {inner}\n" in cli("status").out
 
 
-def test_the_folder_of_the_brain_may_stand_in_the_environment(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_folder_of_the_brain_may_stand_in_the_environment(agent, cli, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert cli("status").status == 10
     monkeypatch.setenv("BRAIN_DIR", str(agent))
@@ -123,9 +113,7 @@ def test_the_folder_of_the_brain_may_stand_in_the_environment(
     assert cli("-C", str(tmp_path), "status").status == 10
 
 
-def test_the_author_is_the_option_then_the_variable(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_author_is_the_option_then_the_variable(agent, cli, monkeypatch):
     monkeypatch.setenv("BRAIN_AUTHOR", "grace")
     cli("skill", "upsert", "one", "-d", "x")
     cli("--author", "edsger", "skill", "upsert", "two", "-d", "x")
@@ -133,12 +121,12 @@ def test_the_author_is_the_option_then_the_variable(
     assert authors[:2] == ["edsger", "grace"]
 
 
-def test_a_name_that_is_not_utf_8_is_refused(agent: Path, process: Call) -> None:
+def test_a_name_that_is_not_utf_8_is_refused(agent, process):
     told = process("skill", "upsert", b"\xff\xfe", "-d", "x", "--json", cwd=agent)
     assert told.status == 1 and told.error["code"] == "bad_name"
 
 
-def test_a_huge_name_is_refused_with_a_short_message(agent: Path, cli: Call) -> None:
+def test_a_huge_name_is_refused_with_a_short_message(agent, cli):
     told = cli("skill", "upsert", "x" * 131_000, "-d", "x")
     assert told.status == 1 and len(told.err) < 600
 
@@ -146,9 +134,7 @@ def test_a_huge_name_is_refused_with_a_short_message(agent: Path, cli: Call) -> 
 @pytest.mark.parametrize(
     ("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
 )
-def test_a_signal_ends_a_command_cleanly(
-    agent: Path, cli: Call, tmp_path: Path, number: signal.Signals, status: int
-) -> None:
+def test_a_signal_ends_a_command_cleanly(agent, cli, tmp_path, number, status):
     before = cli("log", "--json").document
     body = tmp_path / "body"
     os.mkfifo(body)
@@ -167,7 +153,7 @@ def test_a_signal_ends_a_command_cleanly(
     assert cli("verify").status == 0
 
 
-def test_a_hang_up_that_nohup_ignores_stays_ignored(agent: Path) -> None:
+def test_a_hang_up_that_nohup_ignores_stays_ignored(agent):
     code = (
         "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
         "from brain_cli.main import main; main(['status']);"
@@ -179,12 +165,12 @@ def test_a_hang_up_that_nohup_ignores_stays_ignored(agent: Path) -> None:
     assert done.stdout.endswith("True\n")
 
 
-def test_a_folder_without_rights_is_one_clear_error(agent: Path, process: Call) -> None:
+def test_a_folder_without_rights_is_one_clear_error(agent, process):
     told = process("skill", "upsert", "one", "-f", "/proc/self/mem", cwd=agent)
     assert told.status == 1 and told.err.startswith("Error: ") and told.err.count("\n") <= 2
 
 
-def test_a_named_file_that_is_missing_is_one_clear_error(agent: Path, cli: Call) -> None:
+def test_a_named_file_that_is_missing_is_one_clear_error(agent, cli):
     told = cli("skill", "upsert", "one", "-f", "nothing.md")
     assert (told.status, told.err) == (
         1,
@@ -200,7 +186,7 @@ def test_a_named_file_that_is_missing_is_one_clear_error(agent: Path, cli: Call)
 
 
 @pytest.mark.parametrize("files", [3, 4, 5, 6])
-def test_too_few_open_files_are_one_clear_error(agent: Path, files: int) -> None:
+def test_too_few_open_files_are_one_clear_error(agent, files):
     code = (
         "import resource, sys; from brain_cli.main import main;"
         f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files}));"
@@ -214,6 +200,6 @@ def test_too_few_open_files_are_one_clear_error(agent: Path, files: int) -> None
     assert (done.returncode == 0) == (done.stderr == "")
 
 
-def test_debug_shows_where_an_error_came_from(agent: Path, process: Call) -> None:
+def test_debug_shows_where_an_error_came_from(agent, process):
     told = process("show", "ffffff", cwd=agent, env=environment(BRAIN_DEBUG="1"))
     assert "Traceback" in told.err and told.err.splitlines()[-1].startswith(("Error:", "Hint:"))

@@ -1,37 +1,33 @@
 """`brain tools`: the definitions, and a call from a shell."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 
 from brain.serve.tools.program_tools import list_built_in_tools
 from brain.serve.tools.tool_formats import EXPORT_FORMATS
-from tests.cli.conftest import Call
 
 
 @pytest.mark.parametrize("form", ["openai", "responses", "anthropic", "mcp"])
-def test_the_definitions_are_printed_ready_to_be_sent(cli: Call, form: str, folder: Path) -> None:
+def test_the_definitions_are_printed_ready_to_be_sent(cli, form, folder):
     told = cli("tools", "list", "--for", form)
     assert told.status == 0 and json.loads(told.out) == EXPORT_FORMATS[form](list_built_in_tools())
     assert cli("tools", "list", "--for", form, "--json").document["form"] == form
 
 
-def test_the_list_for_people_has_a_line_for_each(cli: Call, folder: Path) -> None:
+def test_the_list_for_people_has_a_line_for_each(cli, folder):
     lines = cli("tools", "list").out.splitlines()
     assert [line.split()[0] for line in lines] == [tool.name for tool in list_built_in_tools()]
 
 
-def test_a_call_prints_what_the_model_is_told(cli: Call, agent: Path) -> None:
+def test_a_call_prints_what_the_model_is_told(cli, agent):
     told = cli("tools", "call", "skill_view", '{"name": "reentrancy"}')
     assert told.status == 0 and "Body of reentrancy." in told.out
     document = cli("tools", "call", "skills_list", "--json").document
     assert document["changed"] is False and document["data"]["count"] == 2
 
 
-def test_a_call_takes_its_arguments_from_standard_input(process: Call, agent: Path) -> None:
+def test_a_call_takes_its_arguments_from_standard_input(process, agent):
     given = {"action": "create", "name": "new", "content": "Do it.\n"}
     told = process(
         "tools", "call", "skill_manage", "-", cwd=agent, input=json.dumps(given).encode()
@@ -39,7 +35,7 @@ def test_a_call_takes_its_arguments_from_standard_input(process: Call, agent: Pa
     assert told.status == 0 and told.out.startswith("Created new, version 1")
 
 
-def test_a_failing_call_is_an_error_with_its_code(cli: Call, agent: Path) -> None:
+def test_a_failing_call_is_an_error_with_its_code(cli, agent):
     told = cli("tools", "call", "skill_view", '{"name": "reentrency"}')
     assert told.status == 1 and told.out == ""
     assert (
@@ -50,5 +46,5 @@ def test_a_failing_call_is_an_error_with_its_code(cli: Call, agent: Path) -> Non
     assert cli("tools", "call", "nothing").status == 1
 
 
-def test_a_call_without_a_brain_says_so(cli: Call, folder: Path) -> None:
+def test_a_call_without_a_brain_says_so(cli, folder):
     assert cli("tools", "call", "skills_list").status == 10

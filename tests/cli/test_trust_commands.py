@@ -31,7 +31,7 @@ def codes(cli: Call, *more: str) -> set[str]:
     return found
 
 
-def test_a_session_from_a_new_key_to_a_signed_brain(agent: Path, cli: Call, keys: Path) -> None:
+def test_a_session_from_a_new_key_to_a_signed_brain(agent, cli, keys):
     told = cli("key", "new")
     key = told.out.strip()
     assert key.startswith("ed25519:") and told.err == f"Key default is in {keys / 'default.pem'}\n"
@@ -46,8 +46,8 @@ def test_a_session_from_a_new_key_to_a_signed_brain(agent: Path, cli: Call, keys
 
 
 def test_every_command_signs_what_it_records_with_the_key_of_the_environment(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    agent, cli, monkeypatch
+):
     new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     cli("key", "trust", "ada", "--as", "Ada")
@@ -67,9 +67,7 @@ def test_every_command_signs_what_it_records_with_the_key_of_the_environment(
     assert f"signed by  {signed['key']}" in cli("show").out
 
 
-def test_a_new_brain_is_signed_from_its_first_snapshot(
-    folder: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_brain_is_signed_from_its_first_snapshot(folder, cli, monkeypatch):
     new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
     assert cli("init").status == 0
@@ -77,7 +75,7 @@ def test_a_new_brain_is_signed_from_its_first_snapshot(
 
 
 @pytest.fixture
-def trusting(agent: Path, cli: Call) -> Call:
+def trusting(agent, cli):
     """A brain that trusts ada and bob; mallory is a stranger."""
     new(cli, "ada", "bob", "mallory")
     for name in ("ada", "bob"):
@@ -86,7 +84,7 @@ def trusting(agent: Path, cli: Call) -> Call:
     return cli
 
 
-def test_an_unsigned_snapshot_after_the_trust_file_fails(trusting: Call) -> None:
+def test_an_unsigned_snapshot_after_the_trust_file_fails(trusting):
     learn(trusting)
     told = trusting("verify")
     assert told.status == 3 and "brain sign" in told.err
@@ -95,7 +93,7 @@ def test_an_unsigned_snapshot_after_the_trust_file_fails(trusting: Call) -> None
     assert codes(trusting) == set()
 
 
-def test_what_lacks_signatures_is_signed_in_one_go(trusting: Call) -> None:
+def test_what_lacks_signatures_is_signed_in_one_go(trusting):
     for _ in range(3):
         learn(trusting)
     told = trusting("sign", "--all", "--key", "mallory")
@@ -107,9 +105,7 @@ def test_what_lacks_signatures_is_signed_in_one_go(trusting: Call) -> None:
     assert codes(trusting) == set()
 
 
-def test_a_failed_verification_says_exactly_what_to_run(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_verification_says_exactly_what_to_run(agent, cli, monkeypatch):
     learn(cli)
     told = cli("verify", "--require-signatures")
     assert told.status == 3 and "`brain key trust KEY --as NAME`" in told.err
@@ -133,7 +129,7 @@ def test_a_failed_verification_says_exactly_what_to_run(
     assert "ask 2 of Ada, Bob to run `brain sign --all`" in cli("verify").err
 
 
-def test_a_forged_author_has_to_sign_or_is_not_believed(trusting: Call) -> None:
+def test_a_forged_author_has_to_sign_or_is_not_believed(trusting):
     bob = trusting("key", "list", "--json").document["keys"][1]["key"]
     trusting("--author", bob, "skill", "upsert", "x", "-d", "y")
     trusting("sign", "--key", "ada")
@@ -143,9 +139,7 @@ def test_a_forged_author_has_to_sign_or_is_not_believed(trusting: Call) -> None:
     assert codes(trusting) == set()
 
 
-def test_a_fork_without_a_key_says_who_has_to_sign_it(
-    trusting: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_without_a_key_says_who_has_to_sign_it(trusting, monkeypatch):
     told = trusting("fork", "../my child")
     assert told.status == 0
     call = told.err.split("`")[1]
@@ -164,9 +158,7 @@ def test_a_fork_without_a_key_says_who_has_to_sign_it(
     assert "ask 2 of ada, bob to run `brain -C " in trusting("fork", "../fourth").err
 
 
-def test_a_fork_that_needs_no_signature_asks_for_none(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fork_that_needs_no_signature_asks_for_none(agent, cli, monkeypatch):
     assert cli("fork", "../plain").err == ""
     (key,) = new(cli, "ada")
     cli("key", "trust", key, "--as", "ada")
@@ -174,7 +166,7 @@ def test_a_fork_that_needs_no_signature_asks_for_none(
     assert cli("fork", "../signed").err.startswith("Pinned") and codes(cli, "--root", key) == set()
 
 
-def test_the_key_of_a_stranger_fails(trusting: Call) -> None:
+def test_the_key_of_a_stranger_fails(trusting):
     learn(trusting)
     trusting("sign", "--key", "mallory")
     assert codes(trusting) == {"unknown_key", "below_threshold"}
@@ -182,7 +174,7 @@ def test_the_key_of_a_stranger_fails(trusting: Call) -> None:
     assert told.status == 0 and codes(trusting) == {"unknown_key", "below_threshold"}
 
 
-def test_a_revoked_key_fails_from_the_snapshot_on_that_is_named(trusting: Call) -> None:
+def test_a_revoked_key_fails_from_the_snapshot_on_that_is_named(trusting):
     learn(trusting)
     trusting("sign", "--key", "bob")
     learn(trusting)
@@ -194,7 +186,7 @@ def test_a_revoked_key_fails_from_the_snapshot_on_that_is_named(trusting: Call) 
     assert codes(trusting) == {"revoked_key", "below_threshold"}
 
 
-def test_a_retired_key_fails_afterwards(trusting: Call) -> None:
+def test_a_retired_key_fails_afterwards(trusting):
     assert "until" in trusting("key", "retire", "bob", "--key", "bob").out
     assert codes(trusting) == set()
     learn(trusting)
@@ -202,7 +194,7 @@ def test_a_retired_key_fails_afterwards(trusting: Call) -> None:
     assert codes(trusting) == {"expired_rights", "below_threshold"}
 
 
-def test_below_the_threshold_fails(trusting: Call) -> None:
+def test_below_the_threshold_fails(trusting):
     assert trusting("key", "threshold", "2", "--key", "ada").status == 0
     learn(trusting)
     trusting("sign", "--key", "ada")
@@ -211,26 +203,26 @@ def test_below_the_threshold_fails(trusting: Call) -> None:
     assert codes(trusting) == set()
 
 
-def test_a_forged_author_fails(trusting: Call) -> None:
+def test_a_forged_author_fails(trusting):
     bob = trusting("key", "list", "--json").document["keys"][1]["key"]
     assert trusting("--author", bob, "skill", "upsert", "x", "-d", "y").status == 0
     trusting("sign", "--key", "ada")
     assert codes(trusting) == {"forged_author"}
 
 
-def test_a_root_that_signed_nothing_fails(trusting: Call) -> None:
+def test_a_root_that_signed_nothing_fails(trusting):
     assert codes(trusting, "--root", "mallory") == {"other_roots", "below_threshold"}
     trusting("key", "roots", "--remove", "ada")
     assert codes(trusting, "--root", "mallory") == {"below_threshold"}
 
 
-def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusting: Call) -> None:
+def test_who_names_a_key_as_the_trust_file_does_is_told_where_its_text_is(trusting):
     for name in ("eve", "Eve at home"):
         told = trusting("key", "revoke", name, "--reason", "stolen")
         assert told.status == 1 and "brain key trusted" in told.err
 
 
-def test_the_rights_are_listed(trusting: Call) -> None:
+def test_the_rights_are_listed(trusting):
     told = trusting("key", "trusted", "@~1")
     assert (
         told.out.splitlines()[0] == "1 signature required, of:" and len(told.out.split("\n")) == 3
@@ -238,7 +230,7 @@ def test_the_rights_are_listed(trusting: Call) -> None:
     assert "No trust file" in trusting("key", "trusted", "@~2").out
 
 
-def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent: Path, cli: Call) -> None:
+def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent, cli):
     assert cli("sign", "--json").error["code"] == "no_key"
     assert cli("key", "list").out == ""
     stranger = "ed25519:3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
@@ -248,15 +240,11 @@ def test_without_a_key_nothing_is_signed_and_one_is_told_so(agent: Path, cli: Ca
 
 
 @pytest.mark.parametrize(("call", "status"), CASES["test_a_call_that_does_not_add_up_is_refused"])
-def test_a_call_that_does_not_add_up_is_refused(
-    trusting: Call, call: list[str], status: int
-) -> None:
+def test_a_call_that_does_not_add_up_is_refused(trusting, call, status):
     assert trusting(*call).status == status
 
 
-def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(agent, cli, monkeypatch):
     assert "No key signed two" in cli("key", "equivocations", "proofs").out
     (key,) = new(cli, "ada")
     monkeypatch.setenv("BRAIN_SIGN_KEY", "ada")
@@ -276,9 +264,7 @@ def test_who_signed_two_stories_is_accused_with_a_proof_that_stands_alone(
     assert json.loads(text)["parent"] == row["parent"]
 
 
-def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(agent, cli, monkeypatch):
     (key,) = new(cli, "ada")
     brain = cli("log", "--json").document["snapshots"][-1]["snapshot"]
     cli("branch", "idea")
@@ -312,9 +298,7 @@ def test_a_proof_of_equivocation_is_checked_where_there_is_no_brain(
 @pytest.mark.parametrize(
     "call", CASES["test_a_command_that_neither_signs_nor_meets_a_signature_imports_no_cryptography"]
 )
-def test_a_command_that_neither_signs_nor_meets_a_signature_imports_no_cryptography(
-    agent: Path, call: list[str]
-) -> None:
+def test_a_command_that_neither_signs_nor_meets_a_signature_imports_no_cryptography(agent, call):
     modules = loaded(*call, cwd=agent)
     assert "cryptography" not in modules
     assert "platformdirs" not in modules

@@ -7,7 +7,7 @@ import queue
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -74,7 +74,7 @@ Start = Callable[..., Watcher]
 
 
 @pytest.fixture
-def start(agent: Path) -> Iterator[Start]:
+def start(agent):
     running: list[Watcher] = []
 
     def made(*options: str) -> Watcher:
@@ -95,9 +95,7 @@ def snapshots(cli: Call) -> list[dict[str, Any]]:
     return found
 
 
-def test_what_an_editor_changes_is_recorded_and_said_in_words(
-    agent: Path, start: Start, cli: Call
-) -> None:
+def test_what_an_editor_changes_is_recorded_and_said_in_words(agent, start, cli):
     watcher = start("--debounce", "0").ready()
     with (agent / "skills/reentrancy/SKILL.md").open("a") as file:
         file.write("More.\n")
@@ -112,7 +110,7 @@ def test_what_an_editor_changes_is_recorded_and_said_in_words(
     ]
 
 
-def test_what_changed_while_nobody_watched_is_recorded_first(agent: Path, start: Start) -> None:
+def test_what_changed_while_nobody_watched_is_recorded_first(agent, start):
     (agent / "memory/notes.md").write_text("one\n")
     watcher = start()
     assert watcher.next() == "memory/notes.md -1 line"
@@ -126,9 +124,7 @@ def test_what_changed_while_nobody_watched_is_recorded_first(agent: Path, start:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_it_when_what_waits_is_recorded(
-    agent: Path, start: Start, cli: Call, number: int
-) -> None:
+def test_a_signal_ends_it_when_what_waits_is_recorded(agent, start, cli, number):
     watcher = start("--debounce", "3600", "--max-wait", "3600").ready()
     (agent / "SOUL.md").write_text("Calm.\n")
     status, (line,) = watcher.end(number)
@@ -136,9 +132,7 @@ def test_a_signal_ends_it_when_what_waits_is_recorded(
     assert cli("status", "--json").document["clean"]
 
 
-def test_an_upsert_by_another_process_makes_no_second_snapshot(
-    agent: Path, start: Start, cli: Call
-) -> None:
+def test_an_upsert_by_another_process_makes_no_second_snapshot(agent, start, cli):
     watcher = start("--debounce", "0").ready()
     before = len(snapshots(cli))
     for number in range(3):
@@ -149,7 +143,7 @@ def test_an_upsert_by_another_process_makes_no_second_snapshot(
     assert len(snapshots(cli)) == before + 4
 
 
-def test_temporary_files_of_editors_are_no_changes(agent: Path, start: Start) -> None:
+def test_temporary_files_of_editors_are_no_changes(agent, start):
     watcher = start("--debounce", "0.3").ready()
     (agent / "4913").touch()
     (agent / "4913").unlink()
@@ -161,9 +155,7 @@ def test_temporary_files_of_editors_are_no_changes(agent: Path, start: Start) ->
     assert watcher.end()[1][-1].endswith(": SOUL.md added")
 
 
-def test_a_file_that_is_being_written_is_recorded_when_it_is_whole(
-    agent: Path, start: Start, cli: Call
-) -> None:
+def test_a_file_that_is_being_written_is_recorded_when_it_is_whole(agent, start, cli):
     watcher = start("--debounce", "0", "--max-wait", "3600").ready()
     with (agent / "memory/slow.md").open("w") as file:
         for _ in range(50):
@@ -176,7 +168,7 @@ def test_a_file_that_is_being_written_is_recorded_when_it_is_whole(
     ]
 
 
-def test_what_is_left_out_is_not_looked_at(agent: Path, start: Start) -> None:
+def test_what_is_left_out_is_not_looked_at(agent, start):
     watcher = start("--debounce", "0").ready()
     (agent / ".brainignore").write_text("*.log\nscratch/\n")
     assert watcher.next() == ".brainignore added"
@@ -188,16 +180,14 @@ def test_what_is_left_out_is_not_looked_at(agent: Path, start: Start) -> None:
     assert watcher.end() == (0, [])
 
 
-def test_a_second_watcher_is_refused(agent: Path, start: Start, cli: Call) -> None:
+def test_a_second_watcher_is_refused(agent, start, cli):
     watcher = start().ready()
     refused = cli("--json", "watch")
     assert (refused.status, refused.error["code"]) == (11, "watched")
     assert f"pid {watcher.process.pid}" in refused.error["message"]
 
 
-def test_with_json_each_snapshot_is_one_line_that_keeps_its_schema(
-    agent: Path, start: Start
-) -> None:
+def test_with_json_each_snapshot_is_one_line_that_keeps_its_schema(agent, start):
     (agent / "SOUL.md").write_text("Calm.\n")
     watcher = start("--json", "--debounce", "0")
     first = json.loads(watcher.out.get(timeout=TIMEOUT_SECONDS))
@@ -212,14 +202,14 @@ def test_with_json_each_snapshot_is_one_line_that_keeps_its_schema(
     assert error["error"]["code"] == "case_collision"
 
 
-def test_it_ends_when_the_brain_is_gone(agent: Path, start: Start) -> None:
+def test_it_ends_when_the_brain_is_gone(agent, start):
     watcher = start().ready()
     agent.rename(agent.with_name("elsewhere"))
     assert watcher.left()[0] == 10
     assert "is gone" in watcher.err.get(timeout=TIMEOUT_SECONDS)
 
 
-def test_it_does_not_print_into_the_brain_it_watches(agent: Path) -> None:
+def test_it_does_not_print_into_the_brain_it_watches(agent):
     with (agent / "watch.log").open("w") as log:
         done = subprocess.run(
             [*COMMAND, "watch"],
@@ -234,5 +224,5 @@ def test_it_does_not_print_into_the_brain_it_watches(agent: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["-1", "nan", "1e3", "99999", "", "x"])
-def test_times_are_seconds(agent: Path, cli: Call, value: str) -> None:
+def test_times_are_seconds(agent, cli, value):
     assert cli("watch", "--debounce", value).status == 2

@@ -1,9 +1,5 @@
 """Changes and operations in words."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from brain_cli.render import changes, human_format
 
@@ -20,11 +16,11 @@ from brain.results import MergedSkill, PathChange, SkillChange, Upserted
         (SkillChange("a", "changed", 3, 3, "A"), "a changed, still at version 3"),
     ],
 )
-def test_a_changed_skill_is_told_in_words(change: SkillChange, expected: str) -> None:
+def test_a_changed_skill_is_told_in_words(change, expected):
     assert changes.skill_change_line(change) == expected
 
 
-def test_a_merged_skill_is_told_with_the_side_that_had_removed_it() -> None:
+def test_a_merged_skill_is_told_with_the_side_that_had_removed_it():
     assert changes.merged_skill_line(MergedSkill("a", 2, 3, 4)) == "a merged 2 + 3 → 4"
     assert changes.merged_skill_line(MergedSkill("a", 2, "", 5)) == "a merged 2 + removed → 5"
 
@@ -37,9 +33,7 @@ def test_a_merged_skill_is_told_with_the_side_that_had_removed_it() -> None:
         (2, 2, False, "a unchanged at version 2"),
     ],
 )
-def test_an_upsert_is_told_in_words(
-    previous: int | None, version: int, changed: bool, expected: str
-) -> None:
+def test_an_upsert_is_told_in_words(previous, version, changed, expected):
     done = Upserted("a", "A", version, previous, "p", "s", "b", changed, None)
     assert changes.upsert_line(done) == expected
 
@@ -77,21 +71,21 @@ def test_an_upsert_is_told_in_words(
         ({"kind": "dream\x1b", "fields": []}, "dream\\x1b"),
     ],
 )
-def test_an_operation_is_told_in_words(fields: dict[str, Any], expected: str) -> None:
+def test_an_operation_is_told_in_words(fields, expected):
     assert changes.operation_text(fields) == expected
 
 
-def test_a_renamed_path_shows_both_names_escaped() -> None:
+def test_a_renamed_path_shows_both_names_escaped():
     change = PathChange("new\n", "memory", "renamed", "a", "a", "old")
     assert changes.path_change_line(change) == "R old → new\\n"
 
 
-def test_columns_are_aligned_and_the_last_is_cut_at_the_width() -> None:
+def test_columns_are_aligned_and_the_last_is_cut_at_the_width():
     rows = [("a", "1", "short"), ("longer", "12", "a description\nthat goes on")]
     assert human_format.align_columns(rows, 24) == ["a       1   short", "longer  12  a descripti…"]
 
 
-def test_columns_of_nothing_are_no_lines() -> None:
+def test_columns_of_nothing_are_no_lines():
     assert human_format.align_columns([]) == []
 
 
@@ -99,11 +93,11 @@ def test_columns_of_nothing_are_no_lines() -> None:
     ("number", "expected"),
     [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (999_999, "1.0 MB"), (64 << 20, "67.1 MB")],
 )
-def test_a_size_has_a_unit(number: int, expected: str) -> None:
+def test_a_size_has_a_unit(number, expected):
     assert human_format.format_size(number) == expected
 
 
-def test_counts_agree_in_number() -> None:
+def test_counts_agree_in_number():
     assert (human_format.pluralize(1, "file"), human_format.pluralize(2, "file")) == (
         "1 file",
         "2 files",

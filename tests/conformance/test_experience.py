@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,14 +19,14 @@ from brain.experience.experience_protocol import (
 )
 from brain.experience.sql_experience import SqlExperience
 from brain.experience.sqlite_experience import SqliteExperience
-from tests.support.experience_servers import DatabaseServer
+from tests.support.refusals import raises_code
 
 KINDS = ["file", "sqlite", "postgres"]
 OpenStore = Callable[[], ExperienceStore]
 
 
 @pytest.fixture(params=KINDS)
-def open_store(request: pytest.FixtureRequest, tmp_path: Path, key: str) -> Iterator[OpenStore]:
+def open_store(request, tmp_path, key):
     """Opens the same store again and again, as several agents do."""
     opened: list[ExperienceStore] = []
 
@@ -47,7 +46,7 @@ def open_store(request: pytest.FixtureRequest, tmp_path: Path, key: str) -> Iter
 
 
 @pytest.fixture
-def store(open_store: OpenStore) -> ExperienceStore:
+def store(open_store):
     return open_store()
 
 
@@ -85,7 +84,7 @@ def read_columns(
     return rows
 
 
-def test_a_new_store_is_empty(store: ExperienceStore) -> None:
+def test_a_new_store_is_empty(store):
     assert list(store.read_sequences()) == []
     assert list(store.read_batches()) == []
     assert store.list_work() == []
@@ -95,7 +94,7 @@ def test_a_new_store_is_empty(store: ExperienceStore) -> None:
     assert store.forget_sequences(10**15) == 0
 
 
-def test_sequences_come_back_whole_and_in_order(store: ExperienceStore) -> None:
+def test_sequences_come_back_whole_and_in_order(store):
     recorded = [make_sequence(number, at=9000 - number) for number in range(10)]
     store.record_sequences(recorded[:3])
     store.record_sequences([])
@@ -105,16 +104,14 @@ def test_sequences_come_back_whole_and_in_order(store: ExperienceStore) -> None:
     assert [one.number for one in found] == list(range(1, 11))
 
 
-def test_sequences_without_context_and_run_and_with_odd_names_come_back(
-    store: ExperienceStore,
-) -> None:
+def test_sequences_without_context_and_run_and_with_odd_names_come_back(store):
     odd = SkillSequence(chat="", at=0, skills=("", "ä\n\"'", "日本", "%s"))
     store.record_sequences([odd])
     assert [one.sequence for one in store.read_sequences()] == [odd]
     assert read_columns(store) == [(1, 0, "", odd.skills)]
 
 
-def test_batches_hold_the_same_sequences_in_columns(store: ExperienceStore) -> None:
+def test_batches_hold_the_same_sequences_in_columns(store):
     recorded = [make_sequence(n % 7, at=n, chat=f"chat {n % 3}") for n in range(600)]
     for start in range(0, 600, 50):
         store.record_sequences(recorded[start : start + 50])
@@ -122,7 +119,7 @@ def test_batches_hold_the_same_sequences_in_columns(store: ExperienceStore) -> N
     assert read_columns(store) == expected
 
 
-def test_each_batch_can_be_read_alone(store: ExperienceStore) -> None:
+def test_each_batch_can_be_read_alone(store):
     for number in range(5000):  # more than one batch
         if number % 1000 == 0:
             store.record_sequences([make_sequence(n) for n in range(number, number + 1000)])
@@ -135,9 +132,7 @@ def test_each_batch_can_be_read_alone(store: ExperienceStore) -> None:
 
 
 @pytest.mark.parametrize(("after", "since"), [(4, 0), (0, 1007), (3, 1005), (10, 0), (0, 2000)])
-def test_reading_begins_after_a_number_and_at_a_time(
-    store: ExperienceStore, after: int, since: int
-) -> None:
+def test_reading_begins_after_a_number_and_at_a_time(store, after, since):
     for number in range(10):
         store.record_sequences([make_sequence(number, at=1000 + number)])
     expected = [n for n in range(1, 11) if n > after and 999 + n >= since]
@@ -145,7 +140,7 @@ def test_reading_begins_after_a_number_and_at_a_time(
     assert [row[0] for row in read_columns(store, after, since)] == expected
 
 
-def test_a_reader_that_stopped_finds_what_was_recorded_since(open_store: OpenStore) -> None:
+def test_a_reader_that_stopped_finds_what_was_recorded_since(open_store):
     writer, reader = open_store(), open_store()
     last, found = 0, []
     for number in range(60):
@@ -158,7 +153,7 @@ def test_a_reader_that_stopped_finds_what_was_recorded_since(open_store: OpenSto
     assert found == [make_sequence(number) for number in range(60)]
 
 
-def test_forgetting_removes_what_is_older_and_keeps_the_numbers(store: ExperienceStore) -> None:
+def test_forgetting_removes_what_is_older_and_keeps_the_numbers(store):
     store.record_sequences([make_sequence(n, at=n) for n in (5, 1, 8, 2, 9)])
     assert store.forget_sequences(5) == 2
     assert [(one.number, one.sequence.at) for one in store.read_sequences()] == [
@@ -186,16 +181,13 @@ def test_forgetting_removes_what_is_older_and_keeps_the_numbers(store: Experienc
         SkillSequence(chat="c", at=1, skills=("s",), run="r" * 200),
     ],
 )
-def test_a_sequence_beyond_the_limits_is_refused_and_nothing_of_its_batch_is_recorded(
-    store: ExperienceStore, bad: SkillSequence
-) -> None:
-    with pytest.raises(InvalidInput) as error:
+def test_a_sequence_beyond_the_limits_is_refused_and_nothing_of_its_batch_is_recorded(store, bad):
+    with raises_code("bad_experience", InvalidInput):
         store.record_sequences([make_sequence(), bad])
-    assert error.value.code == "bad_experience"
     assert list(store.read_sequences()) == []
 
 
-def test_the_longest_sequences_are_recorded(store: ExperienceStore) -> None:
+def test_the_longest_sequences_are_recorded(store):
     long = SkillSequence(chat="c", at=1, skills=tuple(f"s{n % 50}" for n in range(10_000)))
     wide = SkillSequence(chat="c", at=1, skills=tuple("s" * 500 + str(n) for n in range(500)))
     recorded = [long, wide] * 8
@@ -204,7 +196,7 @@ def test_the_longest_sequences_are_recorded(store: ExperienceStore) -> None:
     assert [row[3] for row in read_columns(store)] == [one.skills for one in recorded]
 
 
-def test_work_is_added_once(store: ExperienceStore) -> None:
+def test_work_is_added_once(store):
     assert store.add_work(make_item())
     assert not store.add_work(make_item(at=6))
     assert store.add_work(make_item("another"))
@@ -213,7 +205,7 @@ def test_work_is_added_once(store: ExperienceStore) -> None:
     assert store.list_work()[0] == (make_item(), "")
 
 
-def test_work_is_claimed_in_the_order_of_adding_and_by_one_at_a_time(open_store: OpenStore) -> None:
+def test_work_is_claimed_in_the_order_of_adding_and_by_one_at_a_time(open_store):
     first, second = open_store(), open_store()
     for key in ("one", "two"):
         first.add_work(make_item(key))
@@ -225,7 +217,7 @@ def test_work_is_claimed_in_the_order_of_adding_and_by_one_at_a_time(open_store:
     assert first.claim_work("patterns", 1049, 50, 3) is None
 
 
-def test_work_is_claimed_again_after_its_lease_with_its_progress(open_store: OpenStore) -> None:
+def test_work_is_claimed_again_after_its_lease_with_its_progress(open_store):
     first, second = open_store(), open_store()
     first.add_work(make_item())
     claim = first.claim_work("gaps", 1000, 50, 3)
@@ -238,16 +230,15 @@ def test_work_is_claimed_again_after_its_lease_with_its_progress(open_store: Ope
         lambda: first.keep_progress(claim, "too late"),
         lambda: first.finish_work(claim, "too late"),
     ):
-        with pytest.raises(Conflict) as error:
+        with raises_code("work_lost", Conflict):
             late()
-        assert error.value.code == "work_lost"
     second.finish_work(again, "admitted")
     assert second.list_work() == [(make_item(), "admitted")]
     assert second.claim_work("gaps", 9000, 50, 3) is None
     assert not second.add_work(make_item())
 
 
-def test_finished_work_cannot_be_finished_again(store: ExperienceStore) -> None:
+def test_finished_work_cannot_be_finished_again(store):
     store.add_work(make_item())
     claim = store.claim_work("gaps", 1000, 50, 3)
     assert claim is not None
@@ -259,9 +250,7 @@ def test_finished_work_cannot_be_finished_again(store: ExperienceStore) -> None:
     assert store.list_work() == [(make_item(), "rejected")]
 
 
-def test_an_item_that_is_done_has_the_data_that_it_is_finished_with(
-    store: ExperienceStore,
-) -> None:
+def test_an_item_that_is_done_has_the_data_that_it_is_finished_with(store):
     for data in (None, "", "what the result needs"):
         store.add_work(make_item(repr(data)))
         store.finish_work(claim(store), "done", data)
@@ -269,7 +258,7 @@ def test_an_item_that_is_done_has_the_data_that_it_is_finished_with(
     assert found == [make_item().data, "", "what the result needs"]
 
 
-def test_answers_of_any_number_stay_in_order_until_the_item_is_done(open_store: OpenStore) -> None:
+def test_answers_of_any_number_stay_in_order_until_the_item_is_done(open_store):
     first, second = open_store(), open_store()
     first.add_work(make_item())
     work = claim(first)
@@ -278,9 +267,8 @@ def test_answers_of_any_number_stay_in_order_until_the_item_is_done(open_store: 
     for answer in answers[:5]:
         first.add_answer(work, answer)
     again = claim(second, 1050)
-    with pytest.raises(Conflict) as error:
+    with raises_code("work_lost", Conflict):
         first.add_answer(work, "too late")
-    assert error.value.code == "work_lost"
     for answer in answers[5:]:
         second.add_answer(again, answer)
     assert second.read_answers(again) == answers
@@ -288,7 +276,7 @@ def test_answers_of_any_number_stay_in_order_until_the_item_is_done(open_store: 
     assert first.read_answers(again) == []
 
 
-def test_answers_belong_to_their_item(store: ExperienceStore) -> None:
+def test_answers_belong_to_their_item(store):
     for key in ("one", "two"):
         store.add_work(make_item(key))
     one, two = claim(store), claim(store)
@@ -298,7 +286,7 @@ def test_answers_belong_to_their_item(store: ExperienceStore) -> None:
     assert store.read_answers(two) == ["of two"]
 
 
-def test_an_answer_that_is_too_long_is_refused(store: ExperienceStore) -> None:
+def test_an_answer_that_is_too_long_is_refused(store):
     store.add_work(make_item())
     work = claim(store)
     with pytest.raises(InvalidInput):
@@ -306,7 +294,7 @@ def test_an_answer_that_is_too_long_is_refused(store: ExperienceStore) -> None:
     store.add_answer(work, "x" * MAX_ANSWER_BYTES)
 
 
-def test_a_lease_is_renewed_only_by_the_process_that_has_it(open_store: OpenStore) -> None:
+def test_a_lease_is_renewed_only_by_the_process_that_has_it(open_store):
     first, second = open_store(), open_store()
     first.add_work(make_item())
     work = claim(first)
@@ -314,15 +302,12 @@ def test_a_lease_is_renewed_only_by_the_process_that_has_it(open_store: OpenStor
     assert second.claim_work("gaps", 1089, 50, 3) is None
     again = claim(second, 1090)
     for late in (lambda: first.renew_work(work, 1091, 50), lambda: first.release_work(work)):
-        with pytest.raises(Conflict) as error:
+        with raises_code("work_lost", Conflict):
             late()
-        assert error.value.code == "work_lost"
     second.renew_work(again, 1100, 50)
 
 
-def test_work_that_is_released_is_claimed_at_once_with_what_was_paid(
-    open_store: OpenStore,
-) -> None:
+def test_work_that_is_released_is_claimed_at_once_with_what_was_paid(open_store):
     first, second = open_store(), open_store()
     first.add_work(make_item())
     work = claim(first)
@@ -333,7 +318,7 @@ def test_work_that_is_released_is_claimed_at_once_with_what_was_paid(
     assert (again.progress, second.read_answers(again)) == ("a draft", ["an answer"])
 
 
-def test_what_is_not_done_is_counted_and_the_newest_of_it_is_found(store: ExperienceStore) -> None:
+def test_what_is_not_done_is_counted_and_the_newest_of_it_is_found(store):
     assert (store.count_work(), store.newest_work("gaps")) == (0, None)
     for number in (7, 8, 9):
         store.add_work(make_item(f"item {number}", at=number))
@@ -346,7 +331,7 @@ def test_what_is_not_done_is_counted_and_the_newest_of_it_is_found(store: Experi
     assert (store.count_work("gaps"), store.newest_work("gaps")) == (0, None)
 
 
-def test_work_is_given_up_after_its_attempts(store: ExperienceStore) -> None:
+def test_work_is_given_up_after_its_attempts(store):
     store.add_work(make_item("hard"))
     for attempt in (1, 2):
         claim = store.claim_work("gaps", attempt * 100, 100, 2)
@@ -360,9 +345,7 @@ def test_work_is_given_up_after_its_attempts(store: ExperienceStore) -> None:
     ]
 
 
-def test_a_clock_that_is_set_back_neither_hangs_work_nor_gives_it_to_two(
-    open_store: OpenStore,
-) -> None:
+def test_a_clock_that_is_set_back_neither_hangs_work_nor_gives_it_to_two(open_store):
     first, second = open_store(), open_store()
     first.add_work(make_item())
     claim = first.claim_work("gaps", 1_000_000, 100, 3)
@@ -374,9 +357,7 @@ def test_a_clock_that_is_set_back_neither_hangs_work_nor_gives_it_to_two(
     assert again is not None and again.progress == "still mine"
 
 
-def test_old_work_that_is_done_makes_room(
-    store: ExperienceStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_old_work_that_is_done_makes_room(store, monkeypatch):
     for module in ("sqlite_work", "sql_work"):
         monkeypatch.setattr(f"brain.experience.{module}.MAX_WORK", 2)
     store.add_work(make_item("one"))
@@ -401,7 +382,7 @@ def make_event(number: int, evolver: str = "gaps") -> AuditEvent:
     )
 
 
-def test_events_are_read_last_ones_first_to_last(store: ExperienceStore) -> None:
+def test_events_are_read_last_ones_first_to_last(store):
     written = [make_event(n, "gaps" if n % 2 else "patterns") for n in range(6)]
     for event in written:
         store.append_event(event)
@@ -411,9 +392,7 @@ def test_events_are_read_last_ones_first_to_last(store: ExperienceStore) -> None
     assert store.read_events("synthesis") == []
 
 
-def test_the_oldest_events_are_forgotten(
-    store: ExperienceStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_events_are_forgotten(store, monkeypatch):
     for module in ("sqlite_experience", "sql_experience"):
         monkeypatch.setattr(f"brain.experience.{module}.MAX_EVENTS", 3)
     for number in range(5):
@@ -421,9 +400,7 @@ def test_the_oldest_events_are_forgotten(
     assert [event.at for event in store.read_events()] == [2, 3, 4]
 
 
-def test_the_oldest_sequences_are_forgotten(
-    store: ExperienceStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_oldest_sequences_are_forgotten(store, monkeypatch):
     for module in ("sqlite_experience", "sql_experience"):
         monkeypatch.setattr(f"brain.experience.{module}.MAX_SEQUENCES", 300)
     for _ in range(10):
@@ -433,7 +410,7 @@ def test_the_oldest_sequences_are_forgotten(
     assert 300 <= len(numbers) <= 300 + 4096
 
 
-def test_a_note_is_replaced_only_if_it_is_still_what_was_read(open_store: OpenStore) -> None:
+def test_a_note_is_replaced_only_if_it_is_still_what_was_read(open_store):
     first, second = open_store(), open_store()
     assert not first.write_note("state", "something", "1")
     assert first.write_note("state", None, "1")
@@ -444,15 +421,13 @@ def test_a_note_is_replaced_only_if_it_is_still_what_was_read(open_store: OpenSt
     assert first.read_note("other") is None
 
 
-def test_a_large_note_comes_back(store: ExperienceStore) -> None:
+def test_a_large_note_comes_back(store):
     text = "é" * (1 << 20)
     assert store.write_note("state", None, text)
     assert store.read_note("state") == text
 
 
-def test_brains_in_one_database_see_nothing_of_each_other(
-    postgres: DatabaseServer, key: str
-) -> None:
+def test_brains_in_one_database_see_nothing_of_each_other(postgres, key):
     one, other = SqlExperience(postgres.url, key), SqlExperience(postgres.url, key[::-1])
     one.record_sequences([make_sequence()])
     one.add_work(make_item())

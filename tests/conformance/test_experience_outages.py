@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,7 +13,7 @@ from brain.experience import postgres_connection, redis_rates
 from brain.experience.experience_protocol import RateLimit, SkillSequence, WorkItem
 from brain.experience.redis_rates import RedisRates
 from brain.experience.sql_experience import SqlExperience
-from tests.support.experience_servers import DatabaseServer
+from tests.support.refusals import raises_code
 
 LIMIT = RateLimit(name="daily", seconds=86_400, most=5)
 SEQUENCE = SkillSequence(chat="c", at=1000, skills=("a", "b"))
@@ -23,14 +22,14 @@ SECRET = "hunter2-secret"
 
 
 @pytest.fixture
-def shared(postgres: DatabaseServer, key: str) -> Iterator[SqlExperience]:
+def shared(postgres, key):
     store = SqlExperience(postgres.url, key)
     yield store
     store.close()
 
 
 @pytest.fixture
-def rates(redis_server: DatabaseServer) -> Iterator[RedisRates]:
+def rates(redis_server):
     store = RedisRates(redis_server.url)
     yield store
     store.close()
@@ -43,9 +42,7 @@ def code_of(action: Callable[[], object]) -> str:
     return error.value.code
 
 
-def test_a_killed_postgres_is_an_error_and_the_next_call_after_its_restart_works(
-    postgres: DatabaseServer, shared: SqlExperience
-) -> None:
+def test_a_killed_postgres_is_an_error_and_the_next_call_after_its_restart_works(postgres, shared):
     shared.record_sequences([SEQUENCE])
     shared.add_work(ITEM)
     claim = shared.claim_work("gaps", 1000, 50, 3)
@@ -67,8 +64,8 @@ def test_a_killed_postgres_is_an_error_and_the_next_call_after_its_restart_works
 
 
 def test_a_postgres_killed_in_the_middle_of_a_write_keeps_nothing_of_it(
-    postgres: DatabaseServer, shared: SqlExperience, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    postgres, shared, monkeypatch
+):
     shared.record_sequences([SEQUENCE])
     import json
 
@@ -91,9 +88,7 @@ def test_a_postgres_killed_in_the_middle_of_a_write_keeps_nothing_of_it(
     assert [one.number for one in shared.read_sequences()] == [1, 2]
 
 
-def test_a_postgres_that_hangs_is_given_up_in_bounded_time(
-    postgres: DatabaseServer, shared: SqlExperience, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_postgres_that_hangs_is_given_up_in_bounded_time(postgres, shared, monkeypatch):
     shared.record_sequences([SEQUENCE])
     monkeypatch.setattr(postgres_connection, "_ANSWER_TIMEOUT_SECONDS", 0.1)
     monkeypatch.setattr(postgres_connection, "CONNECT_TIMEOUT_SECONDS", 1)
@@ -103,9 +98,7 @@ def test_a_postgres_that_hangs_is_given_up_in_bounded_time(
     assert [one.number for one in shared.read_sequences()] == [1]
 
 
-def test_two_claims_that_meet_do_not_wait_for_each_other(
-    postgres: DatabaseServer, shared: SqlExperience
-) -> None:
+def test_two_claims_that_meet_do_not_wait_for_each_other(postgres, shared):
     from sqlalchemy import select
 
     from brain.experience.sql_tables import work
@@ -125,9 +118,7 @@ def test_two_claims_that_meet_do_not_wait_for_each_other(
     other.close()
 
 
-def test_a_killed_redis_is_an_error_and_the_next_call_after_its_restart_works(
-    redis_server: DatabaseServer, rates: RedisRates
-) -> None:
+def test_a_killed_redis_is_an_error_and_the_next_call_after_its_restart_works(redis_server, rates):
     assert rates.take("key", [LIMIT], 1000) == ""
     redis_server.kill()
     try:
@@ -139,8 +130,8 @@ def test_a_killed_redis_is_an_error_and_the_next_call_after_its_restart_works(
 
 
 def test_a_redis_that_hangs_is_given_up_and_the_attempt_is_not_sent_twice(
-    redis_server: DatabaseServer, key: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    redis_server, key, monkeypatch
+):
     monkeypatch.setattr(redis_rates, "CONNECT_TIMEOUT_SECONDS", 0.1)
     rates = RedisRates(redis_server.url)
     rates.take(key, [LIMIT], 1000)
@@ -150,9 +141,7 @@ def test_a_redis_that_hangs_is_given_up_and_the_attempt_is_not_sent_twice(
     rates.close()
 
 
-def test_a_redis_with_other_content_is_an_error(
-    redis_server: DatabaseServer, rates: RedisRates
-) -> None:
+def test_a_redis_with_other_content_is_an_error(redis_server, rates):
     import redis
 
     client = redis.Redis.from_url(redis_server.url)
@@ -163,7 +152,7 @@ def test_a_redis_with_other_content_is_an_error(
         assert code_of(lambda key=key: rates.take(key, [LIMIT], 1000)) == "rates_unavailable"
 
 
-def test_a_table_of_another_program_is_an_error(postgres: DatabaseServer) -> None:
+def test_a_table_of_another_program_is_an_error(postgres):
     from sqlalchemy import text
 
     store = SqlExperience(postgres.url, "odd")
@@ -171,13 +160,12 @@ def test_a_table_of_another_program_is_an_error(postgres: DatabaseServer) -> Non
     for odd in ("[", "[1]", '{"a": 1}', "[]", "null"):
         change = text("UPDATE brain_sequences SET skills = :odd WHERE brain = 'odd'")
         store._database.run(lambda db, c=change, o=odd: db.execute(c, {"odd": o}))
-        with pytest.raises(StoreError) as error:
+        with raises_code("bad_store", StoreError):
             list(store.read_sequences())
-        assert error.value.code == "bad_store"
     store.close()
 
 
-def test_tables_of_another_version_are_refused(postgres: DatabaseServer) -> None:
+def test_tables_of_another_version_are_refused(postgres):
     from sqlalchemy import text
 
     store = SqlExperience(postgres.url, "one")
@@ -197,7 +185,7 @@ def test_tables_of_another_version_are_refused(postgres: DatabaseServer) -> None
         store.close()
 
 
-def test_tables_of_the_version_before_keep_their_queue(tmp_path: Path) -> None:
+def test_tables_of_the_version_before_keep_their_queue(tmp_path):
     from sqlalchemy import text
 
     url = f"sqlite:///{tmp_path}/shared.db"
@@ -232,7 +220,7 @@ def test_tables_of_the_version_before_keep_their_queue(tmp_path: Path) -> None:
         (f"redis://:{SECRET}@127.0.0.1:1/0", lambda url: RedisRates(url).read("k", [LIMIT], 1)),
     ],
 )
-def test_no_password_is_in_an_error(url: str, make: Callable[[str], object]) -> None:
+def test_no_password_is_in_an_error(url, make):
     with pytest.raises(StoreError) as error:
         make(url)
     assert error.value.code in ("experience_unavailable", "rates_unavailable")
@@ -243,14 +231,13 @@ def test_no_password_is_in_an_error(url: str, make: Callable[[str], object]) -> 
     "url",
     ["postgresql://[", "mysql://h/db", f"nonsense {SECRET}", "", "postgresql+asyncpg://h/db"],
 )
-def test_a_url_that_cannot_be_used_is_refused(url: str) -> None:
-    with pytest.raises(InvalidInput) as error:
+def test_a_url_that_cannot_be_used_is_refused(url):
+    with raises_code("bad_experience_url", InvalidInput) as error:
         SqlExperience(url, "b").list_work()
-    assert error.value.code == "bad_experience_url"
     assert SECRET not in error.value.message + error.value.hint
 
 
-def test_the_default_store_imports_no_library_of_servers() -> None:
+def test_the_default_store_imports_no_library_of_servers():
     script = (
         "import sys\n"
         "from brain.experience.open_stores import BrainExperience\n"

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain.experience.experience_protocol import ExperienceStore, WorkItem
-from tests.support.experience_workers import (
-    BRAIN_VARIABLE,
-    LEASE,
-    NOW,
-    open_store,
-    run_workers,
-)
+from tests.support.experience_workers import BRAIN_VARIABLE, LEASE, NOW, open_store, run_workers
 
 
 @pytest.fixture(params=["file", "postgres"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+def place(request, tmp_path):
     """The kind of a store, and where it is."""
     if request.param == "file":
         return "file", str(tmp_path)
@@ -27,9 +18,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def store(
-    place: tuple[str, str], key: str, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ExperienceStore]:
+def store(place, key, monkeypatch):
     monkeypatch.setenv(BRAIN_VARIABLE, key)
     opened: ExperienceStore = open_store(*place)
     yield opened
@@ -40,7 +29,7 @@ def make_item(number: int) -> WorkItem:
     return WorkItem(kind="gaps", key=f"gap-{number}", at=NOW, data="{}")
 
 
-def test_no_two_schedulers_work_on_one_item(store: ExperienceStore, place: tuple[str, str]) -> None:
+def test_no_two_schedulers_work_on_one_item(store, place):
     for number in range(30):
         store.add_work(make_item(number))
     with run_workers("work", *place, 8) as workers:
@@ -50,8 +39,8 @@ def test_no_two_schedulers_work_on_one_item(store: ExperienceStore, place: tuple
 
 
 def test_the_work_of_a_killed_scheduler_is_claimed_after_its_lease_with_what_it_paid_for(
-    store: ExperienceStore, place: tuple[str, str]
-) -> None:
+    store, place
+):
     store.add_work(make_item(1))
     with run_workers("claim_and_hang", *place, 1) as workers:
         assert workers.read_line()[1:] == ["holds", "gap-1"]
@@ -63,9 +52,7 @@ def test_the_work_of_a_killed_scheduler_is_claimed_after_its_lease_with_what_it_
     assert (again.attempt, again.progress) == (2, "an answer that was paid for")
 
 
-def test_a_reader_misses_no_sequence_of_many_writers_some_of_which_are_killed(
-    store: ExperienceStore, place: tuple[str, str]
-) -> None:
+def test_a_reader_misses_no_sequence_of_many_writers_some_of_which_are_killed(store, place):
     recorded, found, last = [], [], 0
     with run_workers("record", *place, 6) as workers:
         for _ in range(30):

@@ -19,7 +19,7 @@ def _line(path: str, kind: int, content: bytes) -> list[Any]:
     return [path, kind, other.blob_id(content), len(content)]
 
 
-def test_the_worked_example_of_the_specification_is_true(project: Path) -> None:
+def test_the_worked_example_of_the_specification_is_true(project):
     text = (project / "docs" / "FORMAT.md").read_text("utf-8")
     stated = dict(re.findall(r"^(\S.*\S) {2,}([0-9a-f]{20,})$", text, re.MULTILINE))
     contents = {
@@ -75,7 +75,7 @@ def test_the_worked_example_of_the_specification_is_true(project: Path) -> None:
     assert [other.ends_node(0, "a/SKILL.md", c) for c in (38, 39)] == [False, True]
 
 
-def test_the_table_of_jumps_is_that_of_the_vectors(project: Path) -> None:
+def test_the_table_of_jumps_is_that_of_the_vectors(project):
     text = (project / "docs" / "FORMAT.md").read_text("utf-8")
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if "| depth" in line]
     depths, targets = ([int(cell) for cell in row[1:]] for row in rows)
@@ -83,7 +83,7 @@ def test_the_table_of_jumps_is_that_of_the_vectors(project: Path) -> None:
     assert targets == [depth - steps[depth] for depth in depths]
 
 
-def test_the_limits_are_those_of_the_library(project: Path) -> None:
+def test_the_limits_are_those_of_the_library(project):
     docs = project / "docs"
     pages = [docs / "FORMAT.md", *sorted((docs / "format").glob("*.md"))]
     text = " ".join(" ".join(page.read_text("utf-8") for page in pages).split())
@@ -115,7 +115,7 @@ def test_the_limits_are_those_of_the_library(project: Path) -> None:
     )
 
 
-def test_every_link_within_the_documents_leads_to_a_heading(project: Path) -> None:
+def test_every_link_within_the_documents_leads_to_a_heading(project):
     docs = project / "docs"
     pages = [*docs.glob("*.md"), *docs.glob("format/*.md")]
     headings = {page: _heading_anchors(page) for page in pages}

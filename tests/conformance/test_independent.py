@@ -289,9 +289,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_second_implementation_gives_what_each_vector_says_or_refuses_it(
-    family: str, subtests: pytest.Subtests
-) -> None:
+def test_the_second_implementation_gives_what_each_vector_says_or_refuses_it(family, subtests):
     check_each_vector(subtests, read_family(family), _check_vector)
 
 
@@ -309,9 +307,7 @@ files = st.dictionaries(
 
 
 @given(files)
-def test_both_give_a_brain_of_random_paths_the_same_bundle(
-    chosen: dict[str, tuple[int, bytes, int]],
-) -> None:
+def test_both_give_a_brain_of_random_paths_the_same_bundle(chosen):
     lines = [(path, kind, blob_id(blob), size) for path, (kind, blob, size) in chosen.items()]
     bundle = bundles.build_bundle(
         MemoryNodeStore().open_nodes(), [TreeEntry(*line) for line in lines]
@@ -323,7 +319,7 @@ def test_both_give_a_brain_of_random_paths_the_same_bundle(
 
 @settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(200, 6000))
-def test_both_give_a_brain_of_thousands_of_files_the_same_bundle(seed: int, total: int) -> None:
+def test_both_give_a_brain_of_thousands_of_files_the_same_bundle(seed, total):
     paths = {f"skills/{seed * number % 999_983}/SKILL.md" for number in range(1, total)}
     files = [file_entry(path) for path in paths]
     bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), files)
@@ -331,7 +327,7 @@ def test_both_give_a_brain_of_thousands_of_files_the_same_bundle(seed: int, tota
 
 
 @given(encodable_values)
-def test_both_encode_a_value_alike_and_read_it_back(value: Any) -> None:
+def test_both_encode_a_value_alike_and_read_it_back(value):
     data = encoding.pack(value)
     assert other.encode(value) == data
     assert encoding.pack(other.decode(data)) == data
@@ -354,7 +350,7 @@ READERS: list[tuple[Callable[[bytes], object], Callable[[bytes], object]]] = [
 
 
 @given(st.binary(max_size=64))
-def test_both_take_and_refuse_the_same_random_bytes(data: bytes) -> None:
+def test_both_take_and_refuse_the_same_random_bytes(data):
     for ours, theirs in READERS:
         assert _refuses(ours, data) == _refuses(theirs, data)
 
@@ -371,7 +367,7 @@ def test_both_take_and_refuse_the_same_random_bytes(data: bytes) -> None:
     ),
     st.data(),
 )
-def test_both_take_and_refuse_the_same_damaged_objects(real: bytes, data: st.DataObject) -> None:
+def test_both_take_and_refuse_the_same_damaged_objects(real, data):
     at = data.draw(st.integers(0, len(real)))
     drop = data.draw(st.integers(0, 2))
     bad = real[:at] + data.draw(st.binary(max_size=3)) + real[at + drop :]
@@ -380,7 +376,7 @@ def test_both_take_and_refuse_the_same_damaged_objects(real: bytes, data: st.Dat
 
 
 @given(st.one_of(brain_paths, st.text(), st.text("./a:\\C\n", max_size=8)))
-def test_both_take_and_refuse_the_same_paths(path: str) -> None:
+def test_both_take_and_refuse_the_same_paths(path):
     raw = path.encode("utf-8", "surrogatepass")
     as_read = raw.decode("utf-8", "surrogateescape")
     refused = _refuses(lambda _: library_paths.check_path(as_read), b"")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ from tests.support.signed_lineages import PUBLIC_KEYS
 
 
 @pytest.fixture(scope="module")
-def peer() -> Generator[JavascriptPeer]:
+def peer():
     with javascript_peer.run_javascript_peer() as started:
         yield started
 
@@ -63,9 +62,7 @@ def _flipped(data: bytes) -> Generator[bytes]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_it_gives_what_each_vector_says_or_refuses_it(
-    peer: JavascriptPeer, family: str, subtests: pytest.Subtests
-) -> None:
+def test_it_gives_what_each_vector_says_or_refuses_it(peer, family, subtests):
     check_each_vector(subtests, read_family(family), lambda vector: _check_vector(peer, vector))
 
 
@@ -89,14 +86,14 @@ def _roles(expected: dict[str, Any]) -> list[Any]:
     return [expected["blob"], *(id for name, id in expected.items() if name != "blob")]
 
 
-def test_every_kind_of_vector_is_checked(peer: JavascriptPeer) -> None:
+def test_every_kind_of_vector_is_checked(peer):
     vectors = [vector for family in FAMILIES for vector in read_family(family)]
     asked = {kind for vector in vectors for kind, _ in questions(vector)}
     (kinds_known,) = peer.ask([("kinds", None)])
     assert asked <= set(kinds_known["ok"])
 
 
-def test_it_finds_in_a_real_brain_what_verify_finds(peer: JavascriptPeer, tmp_path: Path) -> None:
+def test_it_finds_in_a_real_brain_what_verify_finds(peer, tmp_path):
     roots = [format_key(PUBLIC_KEYS[0])]
     with make_brain_with_history(tmp_path / "brain") as brain:
         found = brain.verify(deep=True, roots=roots)
@@ -122,9 +119,7 @@ def test_it_finds_in_a_real_brain_what_verify_finds(peer: JavascriptPeer, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["lineage", "nodes", "bundles", "blobs"])
-def test_it_refuses_a_brain_of_which_something_is_missing(
-    peer: JavascriptPeer, tmp_path: Path, name: str
-) -> None:
+def test_it_refuses_a_brain_of_which_something_is_missing(peer, tmp_path, name):
     with make_brain_with_history(tmp_path / "brain", skills=3) as brain:
         folder = export_brain(brain, tmp_path / "written")
     whole = (folder / name).read_bytes()
@@ -136,7 +131,7 @@ def test_it_refuses_a_brain_of_which_something_is_missing(
     assert "refused" in answer
 
 
-def test_both_agree_on_mutants_of_the_vectors(peer: JavascriptPeer) -> None:
+def test_both_agree_on_mutants_of_the_vectors(peer):
     outcomes = list(differential_campaign.run_campaign(peer, seed=11, first=0, count=4_000))
     assert [found for _, _, found in outcomes if found] == []
     taken = {kind for kind, outcome, _ in outcomes if outcome == "taken"}
@@ -144,7 +139,7 @@ def test_both_agree_on_mutants_of_the_vectors(peer: JavascriptPeer) -> None:
     assert taken >= refused
 
 
-def test_it_is_short_enough_to_be_read() -> None:
+def test_it_is_short_enough_to_be_read():
     files = sorted(javascript_peer.MAIN_SCRIPT.parent.iterdir())
     assert {file.suffix for file in files} == {".mjs"}
     assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 1_800

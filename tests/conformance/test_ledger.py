@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, STATUS_ORDER, LedgerHead
 from brain.errors import Conflict, NotFound
 from tests.support.conformance.conformance_ledgers import LEDGERS, LedgerCase
+from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import derive_id
 
 BRAIN, OTHER = derive_id("a brain"), derive_id("another brain")
@@ -17,7 +15,7 @@ A, B, C, D = (derive_id("snapshot", name) for name in "abcd")
 
 
 @pytest.fixture(params=LEDGERS)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LedgerCase]:
+def place(request, tmp_path):
     with LEDGERS[request.param](tmp_path) as place:
         yield place
 
@@ -31,17 +29,16 @@ def chain(place: LedgerCase, brain: bytes = BRAIN) -> list[tuple[int, bytes, byt
     return [(one.seq, one.snapshot, one.parent) for one in place.ledger.history(brain)]
 
 
-def test_a_ledger_knows_nothing_of_a_brain_that_was_never_opened(place: LedgerCase) -> None:
+def test_a_ledger_knows_nothing_of_a_brain_that_was_never_opened(place):
     ledger = place.ledger
     assert ledger.head(BRAIN) is None
     assert ledger.history(BRAIN) == []
     for ask in (ledger.status, ledger.evidence):
-        with pytest.raises(NotFound) as error:
+        with raises_code("not_committed", NotFound):
             ask(BRAIN, A)
-        assert error.value.code == "not_committed"
 
 
-def test_opening_makes_the_first_commitment(place: LedgerCase) -> None:
+def test_opening_makes_the_first_commitment(place):
     made = place.ledger.open(BRAIN, A)
     assert (made.brain, made.seq, made.snapshot, made.parent) == (BRAIN, 1, A, NO_PARENT)
     assert made.status in STATUS_ORDER
@@ -51,16 +48,15 @@ def test_opening_makes_the_first_commitment(place: LedgerCase) -> None:
 
 
 @pytest.mark.parametrize("snapshot", [A, B])
-def test_a_brain_is_opened_once(place: LedgerCase, snapshot: bytes) -> None:
+def test_a_brain_is_opened_once(place, snapshot):
     place.ledger.open(BRAIN, A)
     place.settle()
-    with pytest.raises(Conflict) as error:
+    with raises_code("already_open", Conflict):
         place.ledger.open(BRAIN, snapshot)
-    assert error.value.code == "already_open"
     assert chain(place) == [(1, A, NO_PARENT)]
 
 
-def test_each_commitment_follows_the_one_before(place: LedgerCase) -> None:
+def test_each_commitment_follows_the_one_before(place):
     place.ledger.open(BRAIN, A)
     place.settle()
     for seq, (parent, snapshot) in enumerate([(A, B), (B, C), (C, D)], 2):
@@ -72,7 +68,7 @@ def test_each_commitment_follows_the_one_before(place: LedgerCase) -> None:
 
 
 @pytest.mark.parametrize("parent", [A, B, C, NO_PARENT])
-def test_committing_the_head_again_changes_nothing(place: LedgerCase, parent: bytes) -> None:
+def test_committing_the_head_again_changes_nothing(place, parent):
     place.ledger.open(BRAIN, A)
     place.settle()
     place.ledger.commit(BRAIN, B, A)
@@ -84,28 +80,26 @@ def test_committing_the_head_again_changes_nothing(place: LedgerCase, parent: by
 
 
 @pytest.mark.parametrize("parent", [A, D, NO_PARENT])
-def test_a_fork_is_refused_and_told_the_head(place: LedgerCase, parent: bytes) -> None:
+def test_a_fork_is_refused_and_told_the_head(place, parent):
     place.ledger.open(BRAIN, A)
     place.settle()
     place.ledger.commit(BRAIN, B, A)
     place.settle()
-    with pytest.raises(Conflict) as error:
+    with raises_code("stale_parent", Conflict) as error:
         place.ledger.commit(BRAIN, C, parent)
-    assert error.value.code == "stale_parent"
     assert B.hex() in error.value.message
     assert "2" in error.value.message
     assert "merge" in error.value.hint
     assert chain(place) == [(1, A, NO_PARENT), (2, B, A)]
 
 
-def test_a_brain_that_was_never_opened_has_no_head_to_follow(place: LedgerCase) -> None:
-    with pytest.raises(NotFound) as error:
+def test_a_brain_that_was_never_opened_has_no_head_to_follow(place):
+    with raises_code("not_open", NotFound):
         place.ledger.commit(BRAIN, B, A)
-    assert error.value.code == "not_open"
     assert place.ledger.head(BRAIN) is None
 
 
-def test_brains_do_not_mix(place: LedgerCase) -> None:
+def test_brains_do_not_mix(place):
     place.ledger.open(BRAIN, A)
     place.ledger.open(OTHER, B)
     place.settle()
@@ -114,12 +108,11 @@ def test_brains_do_not_mix(place: LedgerCase) -> None:
     assert head(place, BRAIN) == (2, B)
     assert head(place, OTHER) == (1, B)
     assert chain(place, OTHER) == [(1, B, NO_PARENT)]
-    with pytest.raises(NotFound) as error:
+    with raises_code("not_committed", NotFound):
         place.ledger.status(OTHER, A)
-    assert error.value.code == "not_committed"
 
 
-def test_earlier_commitments_stay(place: LedgerCase) -> None:
+def test_earlier_commitments_stay(place):
     made = [place.ledger.open(BRAIN, A)]
     place.settle()
     made.append(place.ledger.commit(BRAIN, B, A))
@@ -131,12 +124,11 @@ def test_earlier_commitments_stay(place: LedgerCase) -> None:
         assert one.status == FINALIZED
         assert one.time > 0
         assert one.block is not None
-    with pytest.raises(NotFound) as error:
+    with raises_code("not_committed", NotFound):
         place.ledger.status(BRAIN, C)
-    assert error.value.code == "not_committed"
 
 
-def test_a_snapshot_may_come_back(place: LedgerCase) -> None:
+def test_a_snapshot_may_come_back(place):
     place.ledger.open(BRAIN, A)
     place.settle()
     for snapshot, parent in ((B, A), (A, B)):
@@ -147,7 +139,7 @@ def test_a_snapshot_may_come_back(place: LedgerCase) -> None:
     assert place.ledger.status(BRAIN, B).seq == 2
 
 
-def test_all_who_open_the_ledger_see_the_same(place: LedgerCase) -> None:
+def test_all_who_open_the_ledger_see_the_same(place):
     place.ledger.open(BRAIN, A)
     place.settle()
     other = place.reopen()
@@ -156,12 +148,11 @@ def test_all_who_open_the_ledger_see_the_same(place: LedgerCase) -> None:
     other.commit(BRAIN, B, A)
     place.settle()
     assert head(place) == (2, B)
-    with pytest.raises(Conflict) as error:
+    with raises_code("stale_parent", Conflict):
         place.ledger.commit(BRAIN, C, A)
-    assert error.value.code == "stale_parent"
 
 
-def test_a_commitment_names_its_ledger(place: LedgerCase) -> None:
+def test_a_commitment_names_its_ledger(place):
     made = place.ledger.open(BRAIN, A)
     place.settle()
     assert made.ledger == place.ledger.name
@@ -169,7 +160,7 @@ def test_a_commitment_names_its_ledger(place: LedgerCase) -> None:
     assert place.ledger.trust_level(place.ledger.status(BRAIN, A)) in ("L0", "L1", "L2")
 
 
-def test_evidence_is_of_a_log_or_of_a_chain(place: LedgerCase) -> None:
+def test_evidence_is_of_a_log_or_of_a_chain(place):
     place.ledger.open(BRAIN, A)
     place.settle()
     place.ledger.commit(BRAIN, B, A)
@@ -179,7 +170,7 @@ def test_evidence_is_of_a_log_or_of_a_chain(place: LedgerCase) -> None:
     assert any(evidence.values())
 
 
-def test_a_sound_ledger_has_no_faults(place: LedgerCase) -> None:
+def test_a_sound_ledger_has_no_faults(place):
     assert place.ledger.verify() == []
     place.ledger.open(BRAIN, A)
     place.settle()

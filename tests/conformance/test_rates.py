@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain.errors import InvalidInput
@@ -16,6 +13,7 @@ from tests.support.experience_workers import KEY as WORKERS_KEY
 from tests.support.experience_workers import LIMITS, run_workers
 from tests.support.experience_workers import NOW as WORKERS_NOW
 from tests.support.experience_workers import open_store as open_worker_store
+from tests.support.refusals import raises_code
 
 HOUR = 3_600_000
 DAY = 24 * HOUR
@@ -26,7 +24,7 @@ NOW = 20_000 * DAY
 
 
 @pytest.fixture(params=["file", "sqlite", "postgres", "redis"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
+def place(request, tmp_path):
     """The kind of a store, and where it is."""
     if request.param == "file":
         return "file", str(tmp_path)
@@ -38,7 +36,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, str]:
 
 
 @pytest.fixture
-def rates(place: tuple[str, str], key: str) -> Iterator[RateStore]:
+def rates(place, key):
     kind, where = place
     store: RateStore
     if kind == "file":
@@ -49,20 +47,18 @@ def rates(place: tuple[str, str], key: str) -> Iterator[RateStore]:
     store.close()
 
 
-def test_attempts_are_counted_up_to_the_limit(rates: RateStore, key: str) -> None:
+def test_attempts_are_counted_up_to_the_limit(rates, key):
     assert rates.read(key, BOTH, NOW) == {"daily": 0, "hourly": 0}
     assert [rates.take(key, [DAILY], NOW + n) for n in range(7)] == [""] * 5 + ["daily"] * 2
     assert rates.read(key, [DAILY], NOW) == {"daily": 5}
 
 
-def test_an_attempt_that_one_limit_refuses_counts_under_none(rates: RateStore, key: str) -> None:
+def test_an_attempt_that_one_limit_refuses_counts_under_none(rates, key):
     assert [rates.take(key, BOTH, NOW) for _ in range(4)] == ["", "", "hourly", "hourly"]
     assert rates.read(key, BOTH, NOW) == {"daily": 2, "hourly": 2}
 
 
-def test_a_new_period_begins_with_the_clock_not_with_the_first_attempt(
-    rates: RateStore, key: str
-) -> None:
+def test_a_new_period_begins_with_the_clock_not_with_the_first_attempt(rates, key):
     last = NOW + HOUR - 1
     assert [rates.take(key, BOTH, last) for _ in range(3)] == ["", "", "hourly"]
     assert [rates.take(key, BOTH, last + 1) for _ in range(3)] == ["", "", "hourly"]
@@ -70,14 +66,14 @@ def test_a_new_period_begins_with_the_clock_not_with_the_first_attempt(
     assert rates.take(key, BOTH, NOW + DAY) == ""
 
 
-def test_a_clock_that_is_set_back_gives_no_more_than_the_limit(rates: RateStore, key: str) -> None:
+def test_a_clock_that_is_set_back_gives_no_more_than_the_limit(rates, key):
     assert [rates.take(key, [HOURLY], NOW) for _ in range(2)] == ["", ""]
     assert [rates.take(key, [HOURLY], NOW + 5 * HOUR) for _ in range(2)] == ["", ""]
     assert rates.take(key, [HOURLY], NOW) == "hourly"
     assert [rates.take(key, [HOURLY], NOW - HOUR) for _ in range(3)] == ["", "", "hourly"]
 
 
-def test_keys_and_names_are_counted_apart(rates: RateStore, key: str) -> None:
+def test_keys_and_names_are_counted_apart(rates, key):
     other = RateLimit(name="other", seconds=3600, most=2)
     assert [rates.take(key, [HOURLY], NOW) for _ in range(2)] == ["", ""]
     assert rates.take(key, [other], NOW) == ""
@@ -85,9 +81,7 @@ def test_keys_and_names_are_counted_apart(rates: RateStore, key: str) -> None:
     assert rates.read(key, [HOURLY, other], NOW) == {"hourly": 2, "other": 1}
 
 
-def test_a_limit_of_none_refuses_all_and_no_limit_refuses_nothing(
-    rates: RateStore, key: str
-) -> None:
+def test_a_limit_of_none_refuses_all_and_no_limit_refuses_nothing(rates, key):
     never = RateLimit(name="never", seconds=60, most=0)
     assert rates.take(key, [HOURLY, never], NOW) == "never"
     assert rates.read(key, [HOURLY], NOW) == {"hourly": 0}
@@ -105,18 +99,13 @@ def test_a_limit_of_none_refuses_all_and_no_limit_refuses_nothing(
         (RateLimit(name="n", seconds=60, most=-1),),
     ],
 )
-def test_impossible_limits_are_refused(
-    rates: RateStore, key: str, limits: tuple[RateLimit, ...]
-) -> None:
-    with pytest.raises(InvalidInput) as error:
+def test_impossible_limits_are_refused(rates, key, limits):
+    with raises_code("bad_experience", InvalidInput):
         rates.take(key, limits, NOW)
-    assert error.value.code == "bad_experience"
 
 
 @pytest.mark.parametrize("place", ["file", "postgres", "redis"], indirect=True)
-def test_limits_are_exact_under_32_processes_some_of_which_are_killed(
-    place: tuple[str, str],
-) -> None:
+def test_limits_are_exact_under_32_processes_some_of_which_are_killed(place):
     daily, hourly = LIMITS
     store: RateStore = open_worker_store(*place)
     before = store.read(WORKERS_KEY, LIMITS, WORKERS_NOW)
@@ -134,9 +123,7 @@ def test_limits_are_exact_under_32_processes_some_of_which_are_killed(
     store.close()
 
 
-def test_keys_of_redis_are_those_of_the_limits_and_expire_after_a_period(
-    request: pytest.FixtureRequest, key: str
-) -> None:
+def test_keys_of_redis_are_those_of_the_limits_and_expire_after_a_period(request, key):
     import redis
 
     url = request.getfixturevalue("redis_server").url

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +20,7 @@ digest = domain_hash("a test object")
 
 
 @pytest.fixture(params=["sqlite", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request, tmp_path):
     made: Store = MemoryStore() if request.param == "memory" else create_store(tmp_path / ".brain")
     yield made
     made.close()
@@ -39,19 +37,19 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
     return error.value.code
 
 
-def test_an_object_comes_back_as_it_was_put(store: Store) -> None:
+def test_an_object_comes_back_as_it_was_put(store):
     id = put(store, ObjectKind.NODE, b"a node")
     assert store.read_object(ObjectKind.NODE, id) == b"a node"
 
 
-def test_an_object_of_another_kind_is_refused(store: Store) -> None:
+def test_an_object_of_another_kind_is_refused(store):
     id = put(store, ObjectKind.NODE, b"a node")
     with pytest.raises(FormatError) as error:
         store.read_object(ObjectKind.SNAPSHOT, id)
     assert code_of(error) == "wrong_type"
 
 
-def test_a_blob_is_not_taken_for_a_structured_object(store: Store) -> None:
+def test_a_blob_is_not_taken_for_a_structured_object(store):
     with store.transaction() as tx:
         id = tx.put_blob(b"content")
     with pytest.raises(FormatError) as error:
@@ -59,7 +57,7 @@ def test_a_blob_is_not_taken_for_a_structured_object(store: Store) -> None:
     assert code_of(error) == "wrong_type"
 
 
-def test_what_is_absent_is_named_missing(store: Store) -> None:
+def test_what_is_absent_is_named_missing(store):
     gone = bytes(32)
     for ask in (
         lambda: store.read_object(ObjectKind.NODE, gone),
@@ -73,14 +71,14 @@ def test_what_is_absent_is_named_missing(store: Store) -> None:
         assert code_of(error) == "missing_object"
 
 
-def test_putting_an_object_again_changes_nothing(store: Store) -> None:
+def test_putting_an_object_again_changes_nothing(store):
     put(store, ObjectKind.NODE, b"a node")
     put(store, ObjectKind.NODE, b"a node")
     assert list(store.stream_object_ids()) == [(ObjectKind.NODE, digest(b"a node"))]
     assert store.count_objects() == 1
 
 
-def test_has_and_missing_know_blobs_and_structured_objects(store: Store) -> None:
+def test_has_and_missing_know_blobs_and_structured_objects(store):
     node = put(store, ObjectKind.NODE, b"a node")
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
@@ -90,7 +88,7 @@ def test_has_and_missing_know_blobs_and_structured_objects(store: Store) -> None
     assert store.find_missing([node, blob, bytes(32)]) == {bytes(32)}
 
 
-def test_missing_takes_any_number_of_ids(store: Store) -> None:
+def test_missing_takes_any_number_of_ids(store):
     contents = [b"content %d" % number for number in range(700)]
     with store.transaction() as tx:
         tx.put_blobs([(blob_id(content), content) for content in contents[:350]])
@@ -99,7 +97,7 @@ def test_missing_takes_any_number_of_ids(store: Store) -> None:
     assert store.find_missing([]) == set()
 
 
-def test_structured_objects_stream_in_the_order_of_insertion(store: Store) -> None:
+def test_structured_objects_stream_in_the_order_of_insertion(store):
     rows = [b"snapshot %d" % number for number in range(20)]
     for row in rows:
         put(store, ObjectKind.SNAPSHOT, row)
@@ -107,7 +105,7 @@ def test_structured_objects_stream_in_the_order_of_insertion(store: Store) -> No
     assert list(store.stream_objects(ObjectKind.SNAPSHOT)) == [(digest(row), row) for row in rows]
 
 
-def test_parts_stream_all_that_is_structured_in_the_order_of_insertion(store: Store) -> None:
+def test_parts_stream_all_that_is_structured_in_the_order_of_insertion(store):
     assert store.split_objects(3, 100) == []
     rows = [(1 + number % 3, digest(b"%d" % number), b"%d" % number) for number in range(20)]
     for kind, _, data in rows:
@@ -118,7 +116,7 @@ def test_parts_stream_all_that_is_structured_in_the_order_of_insertion(store: St
         assert [row for part in parts for row in store.read_object_range(part)] == rows
 
 
-def test_what_is_opened_aside_reads_the_same_store(store: Store) -> None:
+def test_what_is_opened_aside_reads_the_same_store(store):
     id = put(store, ObjectKind.NODE, b"a node")
     with store.reopen_for_fork() as reader:
         assert reader.read_object(ObjectKind.NODE, id) == b"a node"
@@ -127,7 +125,7 @@ def test_what_is_opened_aside_reads_the_same_store(store: Store) -> None:
         ]
 
 
-def test_all_objects_are_listed_once(store: Store) -> None:
+def test_all_objects_are_listed_once(store):
     node = put(store, ObjectKind.NODE, b"a node")
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
@@ -135,7 +133,7 @@ def test_all_objects_are_listed_once(store: Store) -> None:
     assert store.count_objects() == 2
 
 
-def test_find_returns_the_snapshots_under_a_prefix_and_at_most_two(store: Store) -> None:
+def test_find_returns_the_snapshots_under_a_prefix_and_at_most_two(store):
     ids = [bytes([7, number]) + bytes(30) for number in range(5)]
     with store.transaction() as tx:
         for id in ids:
@@ -151,7 +149,7 @@ def test_find_returns_the_snapshots_under_a_prefix_and_at_most_two(store: Store)
 
 
 @pytest.mark.parametrize("prefix", ["", "xyz", "0" * 65, "é", "AB", "%", "0701 "])
-def test_find_takes_no_prefix_that_is_not_hex(store: Store, prefix: str) -> None:
+def test_find_takes_no_prefix_that_is_not_hex(store, prefix):
     put(store, ObjectKind.SNAPSHOT, b"s")
     assert store.find_snapshots(prefix) == []
 
@@ -170,7 +168,7 @@ def test_find_takes_no_prefix_that_is_not_hex(store: Store, prefix: str) -> None
         3 * LARGE_BLOB_BYTES,
     ],
 )
-def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store: Store, size: int) -> None:
+def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store, size):
     content = bytes(number * 131 % 251 for number in range(size))
     with store.transaction() as tx:
         id = tx.put_blob(content)
@@ -183,7 +181,7 @@ def test_a_blob_of_any_size_comes_back_under_its_plain_hash(store: Store, size: 
     assert check_all_blobs(store).faults == []
 
 
-def test_reading_all_blobs_again_names_the_small_ones_that_are_picked_out(store: Store) -> None:
+def test_reading_all_blobs_again_names_the_small_ones_that_are_picked_out(store):
     contents = [b"%d" % number * 9 for number in range(900)]
     with store.transaction() as tx:
         tx.put_blobs([(blob_id(content), content) for content in contents])
@@ -195,7 +193,7 @@ def test_reading_all_blobs_again_names_the_small_ones_that_are_picked_out(store:
 
 
 @pytest.mark.parametrize("announced", [0, BIG])
-def test_a_batch_of_blobs_comes_back_whole(store: Store, announced: int) -> None:
+def test_a_batch_of_blobs_comes_back_whole(store, announced):
     contents = [b"skill %d\n" % number * (number % 90) for number in range(900)]
     pairs = [(blob_id(content), content) for content in contents]
     with store.transaction(announced) as tx:
@@ -206,7 +204,7 @@ def test_a_batch_of_blobs_comes_back_whole(store: Store, announced: int) -> None
     assert dict(check_all_blobs(store).sizes) == {id: len(content) for id, content in pairs}
 
 
-def test_a_batch_may_hold_duplicates_and_blobs_that_turn_out_large(store: Store) -> None:
+def test_a_batch_may_hold_duplicates_and_blobs_that_turn_out_large(store):
     content = b"0123456789abcdef" * (LARGE_BLOB_BYTES // 8)
     pair = (blob_id(content), content)
     with store.transaction() as tx:
@@ -217,7 +215,7 @@ def test_a_batch_may_hold_duplicates_and_blobs_that_turn_out_large(store: Store)
     ]
 
 
-def test_an_appended_file_comes_back_whole(store: Store) -> None:
+def test_an_appended_file_comes_back_whole(store):
     content = bytes(number * 7 % 253 for number in range(LARGE_BLOB_BYTES + 10))
     with store.transaction() as tx:
         base = tx.put_blob_stream(io.BytesIO(content), len(content), None)
@@ -228,19 +226,19 @@ def test_an_appended_file_comes_back_whole(store: Store) -> None:
 
 
 @pytest.mark.parametrize("size", [10, LARGE_BLOB_BYTES + 10])
-def test_a_source_that_ends_early_is_refused(store: Store, size: int) -> None:
+def test_a_source_that_ends_early_is_refused(store, size):
     with pytest.raises(Conflict) as error, store.transaction() as tx:
         tx.put_blob_stream(io.BytesIO(bytes(size - 1)), size, None)
     assert code_of(error) == "changed_while_reading"
 
 
-def test_only_the_announced_bytes_of_a_source_are_kept(store: Store) -> None:
+def test_only_the_announced_bytes_of_a_source_are_kept(store):
     with store.transaction() as tx:
         id = tx.put_blob_stream(io.BytesIO(b"abcdef"), 3, None)
     assert store.read_blob(id) == b"abc"
 
 
-def test_a_ref_moves_only_from_where_it_is(store: Store) -> None:
+def test_a_ref_moves_only_from_where_it_is(store):
     with store.transaction() as tx:
         tx.update_ref("main", None, b"1" * 32)
         tx.update_ref("main", b"1" * 32, b"2" * 32)
@@ -254,7 +252,7 @@ def test_a_ref_moves_only_from_where_it_is(store: Store) -> None:
     assert store.list_refs() == {"main": b"2" * 32}
 
 
-def test_a_ref_can_be_removed(store: Store) -> None:
+def test_a_ref_can_be_removed(store):
     with store.transaction() as tx:
         tx.update_ref("main", None, b"1" * 32)
     with store.transaction() as tx:
@@ -263,7 +261,7 @@ def test_a_ref_can_be_removed(store: Store) -> None:
     assert store.list_refs() == {}
 
 
-def test_refs_are_sorted_and_apart_from_meta(store: Store) -> None:
+def test_refs_are_sorted_and_apart_from_meta(store):
     with store.transaction() as tx:
         for name in ("b", "ä", "a"):
             tx.update_ref(name, None, b"1" * 32)
@@ -274,7 +272,7 @@ def test_refs_are_sorted_and_apart_from_meta(store: Store) -> None:
     assert store.read_meta("b") is None
 
 
-def test_operations_are_chained_and_come_newest_first(store: Store) -> None:
+def test_operations_are_chained_and_come_newest_first(store):
     link = domain_hash("brain v1 operation")
     with store.transaction() as tx:
         first = tx.append_operation(b"one")
@@ -295,7 +293,7 @@ def test_operations_are_chained_and_come_newest_first(store: Store) -> None:
     assert store.operation_count() == 3
 
 
-def test_an_operation_that_never_was_is_not_found(store: Store) -> None:
+def test_an_operation_that_never_was_is_not_found(store):
     assert list(store.stream_operations()) == []
     with store.transaction() as tx:
         tx.append_operation(b"one")
@@ -305,7 +303,7 @@ def test_an_operation_that_never_was_is_not_found(store: Store) -> None:
         assert code_of(error) == "missing_operation"
 
 
-def test_pending_files_are_noted_replaced_and_cleared(store: Store) -> None:
+def test_pending_files_are_noted_replaced_and_cleared(store):
     a, b = PendingWrite("a", 0, b"1" * 32, b""), PendingWrite("b", 2, b"", b"before")
     with store.transaction() as tx:
         tx.add_pending_writes([b, a])
@@ -317,7 +315,7 @@ def test_pending_files_are_noted_replaced_and_cleared(store: Store) -> None:
     assert store.list_pending_writes() == [newer]
 
 
-def test_settling_forgets_all_pending_files_and_nothing_else(store: Store) -> None:
+def test_settling_forgets_all_pending_files_and_nothing_else(store):
     with store.transaction() as tx:
         tx.update_ref("main", None, b"1" * 32)
         tx.add_pending_writes([PendingWrite(str(number), 0, b"1" * 32, b"") for number in range(9)])
@@ -326,7 +324,7 @@ def test_settling_forgets_all_pending_files_and_nothing_else(store: Store) -> No
     assert store.read_ref("main") == b"1" * 32
 
 
-def test_a_snapshot_has_one_signature_for_each_key_and_the_last_one_stays(store: Store) -> None:
+def test_a_snapshot_has_one_signature_for_each_key_and_the_last_one_stays(store):
     a, b = b"a" * 32, b"b" * 32
     with store.transaction() as tx:
         tx.put_signature(a, b"2" * 32, b"2" * 64)
@@ -346,9 +344,7 @@ def test_a_snapshot_has_one_signature_for_each_key_and_the_last_one_stays(store:
 
 @pytest.mark.parametrize("announced", [0, BIG])
 @pytest.mark.parametrize("failure", [ValueError, KeyboardInterrupt])
-def test_a_transaction_that_fails_leaves_nothing(
-    store: Store, failure: type[BaseException], announced: int
-) -> None:
+def test_a_transaction_that_fails_leaves_nothing(store, failure, announced):
     with store.transaction() as tx:
         tx.update_ref("main", None, b"1" * 32)
         tx.append_operation(b"one")
@@ -377,7 +373,7 @@ def test_a_transaction_that_fails_leaves_nothing(
 
 
 @pytest.mark.parametrize("announced", [0, BIG])
-def test_a_transaction_sees_its_own_writes(store: Store, announced: int) -> None:
+def test_a_transaction_sees_its_own_writes(store, announced):
     with store.transaction(announced) as tx:
         blob = tx.put_blob(b"content")
         tx.put_object(ObjectKind.BUNDLE, digest(b"b"), b"b")
@@ -388,7 +384,7 @@ def test_a_transaction_sees_its_own_writes(store: Store, announced: int) -> None
         assert tx.has_object(blob)
 
 
-def test_a_transaction_inside_another_is_refused(store: Store) -> None:
+def test_a_transaction_inside_another_is_refused(store):
     with store.transaction() as tx:
         with pytest.raises(StoreError) as error, store.transaction():
             pass
@@ -397,7 +393,7 @@ def test_a_transaction_inside_another_is_refused(store: Store) -> None:
     assert store.read_ref("main") == b"1" * 32
 
 
-def test_a_new_store_is_empty_and_sound(store: Store) -> None:
+def test_a_new_store_is_empty_and_sound(store):
     assert list(store.stream_object_ids()) == []
     assert store.list_refs() == {}
     assert store.operation_count() == 0
@@ -407,6 +403,6 @@ def test_a_new_store_is_empty_and_sound(store: Store) -> None:
     assert store.find_snapshots("00") == []
 
 
-def test_closing_twice_does_no_harm(store: Store) -> None:
+def test_closing_twice_does_no_harm(store):
     store.close()
     store.close()

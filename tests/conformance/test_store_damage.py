@@ -20,6 +20,7 @@ from brain.store.schema import SCHEMA_VERSION
 from brain.store.sqlite_store import create_store, open_store
 from tests.support.blob_checks import check_all_blobs
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -58,14 +59,14 @@ def fill(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole(tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / ".brain"
     fill(folder)
     return (folder / "store.db").read_bytes()
 
 
 @pytest.fixture
-def folder(tmp_path: Path, whole: bytes) -> Path:
+def folder(tmp_path, whole):
     made = tmp_path / ".brain"
     made.mkdir(mode=0o700)
     (made / "store.db").write_bytes(whole)
@@ -73,7 +74,7 @@ def folder(tmp_path: Path, whole: bytes) -> Path:
 
 
 @pytest.fixture
-def alter(folder: Path) -> Callable[..., None]:
+def alter(folder):
     """Change the store behind its back."""
 
     def run(*statements: str) -> None:
@@ -186,7 +187,7 @@ def lost_signatures(store: StoreReader) -> list[str]:
     return ["signatures"]
 
 
-def test_no_flipped_bit_gives_a_wrong_answer(folder: Path, whole: bytes, tmp_path: Path) -> None:
+def test_no_flipped_bit_gives_a_wrong_answer(folder, whole, tmp_path):
     expected = truth(whole, tmp_path / "truth")
     rng = random.Random(20)
     file = folder / "store.db"
@@ -199,57 +200,49 @@ def test_no_flipped_bit_gives_a_wrong_answer(folder: Path, whole: bytes, tmp_pat
 
 
 @pytest.mark.parametrize("size", [0, 1, 99, 100, 4096, 8192, 50_000])
-def test_a_file_cut_short_is_refused_or_answers_rightly(
-    folder: Path, whole: bytes, tmp_path: Path, size: int
-) -> None:
+def test_a_file_cut_short_is_refused_or_answers_rightly(folder, whole, tmp_path, size):
     expected = truth(whole, tmp_path / "truth")
     os.truncate(folder / "store.db", size)
     assert differences(folder, expected) == []
 
 
 @pytest.mark.parametrize("sql", CASES["test_a_foreign_schema_is_refused"])
-def test_a_foreign_schema_is_refused(alter: Callable[..., None], folder: Path, sql: str) -> None:
+def test_a_foreign_schema_is_refused(alter, folder, sql):
     alter(sql)
     for opened in (open_store_reader, open_store):
-        with pytest.raises(StoreError) as error:
+        with raises_code("bad_store", StoreError):
             opened(folder)
-        assert error.value.code == "bad_store"
 
 
-def test_a_schema_edited_in_place_is_refused(alter: Callable[..., None], folder: Path) -> None:
+def test_a_schema_edited_in_place_is_refused(alter, folder):
     alter(
         "PRAGMA writable_schema = ON",
         "UPDATE sqlite_schema SET sql = replace(sql, 'codec INTEGER NOT NULL', "
         "'codec INTEGER NOT NULL DEFAULT 7') WHERE name = 'blobs'",
     )
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError):
         open_store_reader(folder)
-    assert error.value.code == "bad_store"
 
 
 @pytest.mark.parametrize("version", [*range(SCHEMA_VERSION), SCHEMA_VERSION + 1, -1])
-def test_a_store_of_another_release_is_refused_with_a_hint(
-    alter: Callable[..., None], folder: Path, version: int
-) -> None:
+def test_a_store_of_another_release_is_refused_with_a_hint(alter, folder, version):
     alter(f"PRAGMA user_version = {version}")
     for opened in (open_store_reader, open_store):
-        with pytest.raises(StoreError) as error:
+        with raises_code("unsupported_version", StoreError) as error:
             opened(folder)
-        assert error.value.code == "unsupported_version"
         assert error.value.hint
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database at all" * 100, bytes(9000)])
-def test_a_file_that_is_no_store_is_refused(folder: Path, content: bytes) -> None:
+def test_a_file_that_is_no_store_is_refused(folder, content):
     (folder / "store.db").write_bytes(content)
     for opened in (open_store_reader, open_store):
-        with pytest.raises(StoreError) as error:
+        with raises_code("bad_store", StoreError):
             opened(folder)
-        assert error.value.code == "bad_store"
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "pipe"])
-def test_what_is_not_a_regular_file_is_refused(folder: Path, kind: str) -> None:
+def test_what_is_not_a_regular_file_is_refused(folder, kind):
     file = folder / "store.db"
     moved = file.rename(folder / "moved.db")
     if kind == "link":
@@ -258,65 +251,52 @@ def test_what_is_not_a_regular_file_is_refused(folder: Path, kind: str) -> None:
         file.mkdir()
     else:
         os.mkfifo(file)
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError):
         open_store_reader(folder)
-    assert error.value.code == "bad_store"
 
 
-def test_a_missing_store_is_not_found(tmp_path: Path) -> None:
+def test_a_missing_store_is_not_found(tmp_path):
     for opened in (open_store_reader, open_store):
-        with pytest.raises(NotFound) as error:
+        with raises_code("no_store", NotFound):
             opened(tmp_path)
-        assert error.value.code == "no_store"
 
 
 @pytest.mark.parametrize(("sql", "asked", "code"), CASES["test_altered_rows_are_found"])
-def test_altered_rows_are_found(
-    alter: Callable[..., None], folder: Path, sql: str, asked: str, code: str
-) -> None:
+def test_altered_rows_are_found(alter, folder, sql, asked, code):
     alter(sql)
     store = open_store_reader(folder)
-    with pytest.raises(BrainError) as error:
+    with raises_code(code, BrainError):
         for name, ask in QUESTIONS:
             if name == asked:
                 ask(store)
-    assert error.value.code == code
     store.close()
 
 
-def test_an_altered_signature_is_found_by_its_snapshot(
-    alter: Callable[..., None], folder: Path
-) -> None:
+def test_an_altered_signature_is_found_by_its_snapshot(alter, folder):
     alter("UPDATE signatures SET signature = key")
     store = open_store_reader(folder)
-    with pytest.raises(StoreError) as error:
+    with raises_code("corrupt_signature", StoreError):
         store.list_signatures(digest(SNAPSHOTS[3]))
-    assert error.value.code == "corrupt_signature"
     store.close()
 
 
-def test_an_altered_pending_note_is_found(alter: Callable[..., None], folder: Path) -> None:
+def test_an_altered_pending_note_is_found(alter, folder):
     alter("UPDATE pending SET path = '/etc/passwd' WHERE path = 'p1'")
     store = open_store_reader(folder)
-    with pytest.raises(StoreError) as error:
+    with raises_code("corrupt_pending", StoreError):
         store.list_pending_writes()
-    assert error.value.code == "corrupt_pending"
     store.close()
 
 
 @pytest.mark.parametrize("sign", ["<", ">"])
-def test_one_damaged_copy_of_the_dictionary_does_no_harm(
-    alter: Callable[..., None], folder: Path, sign: str
-) -> None:
+def test_one_damaged_copy_of_the_dictionary_does_no_harm(alter, folder, sign):
     alter(f"UPDATE dictionaries SET data = x'00' WHERE number {sign} 0")
     store = open_store(folder)
     assert len(list(store.read_small_blobs([blob_id(content) for content in SMALL]))) == len(SMALL)
     store.close()
 
 
-def test_the_deep_check_names_each_damaged_blob_and_no_other(
-    alter: Callable[..., None], folder: Path
-) -> None:
+def test_the_deep_check_names_each_damaged_blob_and_no_other(alter, folder):
     bad = [blob_id(SMALL[3]), blob_id(SMALL[150])]
     alter(*[f"UPDATE blobs SET data = x'28b52ffd' WHERE id = x'{id.hex()}'" for id in bad])
     store = open_store_reader(folder)
@@ -324,9 +304,7 @@ def test_the_deep_check_names_each_damaged_blob_and_no_other(
     store.close()
 
 
-def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(
-    alter: Callable[..., None], folder: Path
-) -> None:
+def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(alter, folder):
     store = open_store_reader(folder)
     recipe = store.chunk_list_of(blob_id(BIG))
     assert recipe is not None
@@ -337,14 +315,11 @@ def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(
     store.close()
 
 
-def test_a_frame_that_claims_gigabytes_is_refused_before_memory_is_given_out(
-    alter: Callable[..., None], folder: Path
-) -> None:
+def test_a_frame_that_claims_gigabytes_is_refused_before_memory_is_given_out(alter, folder):
     header = "28b52ffd" + "e0" + (1 << 40).to_bytes(8, "little").hex()
     alter(f"UPDATE blobs SET codec = 2, data = x'{header}' WHERE codec <> 1")
     store = open_store_reader(folder)
-    with pytest.raises(StoreError) as error:
+    with raises_code("corrupt_object", StoreError):
         store.read_blob(blob_id(SMALL[0]))
-    assert error.value.code == "corrupt_object"
     assert check_all_blobs(store).sizes == []
     store.close()

@@ -6,7 +6,6 @@ import io
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from brain.digest import blob_id
 from brain.store.blobs.chunk_list import SMALL_CHUNK_BYTES
 from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
 from brain.store.protocol import LARGE_BLOB_BYTES, Store
-from brain.store.sqlite_store import SqliteStore, create_store
+from brain.store.sqlite_store import create_store
 from tests.support.blob_checks import check_all_blobs
 from tests.support.memory_store import MemoryStore
 
@@ -54,12 +53,12 @@ def put(store: Store, content: bytes, base: bytes | None) -> bytes:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     return tmp_path / ".brain"
 
 
 @pytest.fixture
-def disk(folder: Path) -> Iterator[SqliteStore]:
+def disk(folder):
     store = create_store(folder)
     yield store
     store.close()
@@ -96,12 +95,8 @@ def edited(content: bytes, how: str, where: float, size: int, source: bytes) -> 
 )
 @settings(max_examples=15)
 def test_every_version_of_an_edited_file_comes_back_under_its_plain_hash(
-    tmp_path_factory: pytest.TempPathFactory,
-    made_by: str,
-    start: int,
-    steps: list[tuple[str, float, int]],
-    source: bytes,
-) -> None:
+    tmp_path_factory, made_by, start, steps, source
+):
     memory: Store = MemoryStore()
     store = memory if made_by == "memory" else create_store(tmp_path_factory.mktemp("b") / "s")
     versions = [source[:start]]
@@ -119,7 +114,7 @@ def test_every_version_of_an_edited_file_comes_back_under_its_plain_hash(
 
 
 @pytest.mark.parametrize("line", [100, 1000])
-def test_appending_lines_costs_about_the_lines(disk: SqliteStore, folder: Path, line: int) -> None:
+def test_appending_lines_costs_about_the_lines(disk, folder, line):
     content = PROSE
     base = put(disk, content, None)
     before = stored_bytes(folder)
@@ -135,7 +130,7 @@ def test_appending_lines_costs_about_the_lines(disk: SqliteStore, folder: Path, 
     assert sum(costs) <= 150 * (3 * line + 3000)
 
 
-def test_a_small_file_that_grows_large_is_stored_once(disk: SqliteStore, folder: Path) -> None:
+def test_a_small_file_that_grows_large_is_stored_once(disk, folder):
     with disk.transaction() as tx:
         base = tx.put_blob(NOISE[: LARGE_BLOB_BYTES - 100])
     before = stored_bytes(folder)
@@ -145,9 +140,7 @@ def test_a_small_file_that_grows_large_is_stored_once(disk: SqliteStore, folder:
 
 
 @pytest.mark.parametrize("source", [text(8 << 20, 3), random.Random(4).randbytes(8 << 20)])
-def test_an_edit_in_the_middle_stores_a_few_chunks(
-    disk: SqliteStore, folder: Path, source: bytes
-) -> None:
+def test_an_edit_in_the_middle_stores_a_few_chunks(disk, folder, source):
     base = put(disk, source, None)
     before = stored_bytes(folder)
     middle = len(source) // 2
@@ -160,9 +153,7 @@ def test_an_edit_in_the_middle_stores_a_few_chunks(
 
 @pytest.mark.parametrize("expected", [0, 32 << 20])
 @pytest.mark.parametrize("extra", [-1, 0, 1])
-def test_a_blob_at_the_limit_is_stored_whichever_way_it_comes(
-    disk: SqliteStore, expected: int, extra: int
-) -> None:
+def test_a_blob_at_the_limit_is_stored_whichever_way_it_comes(disk, expected, extra):
     first, second, third = (NOISE[start : start + LARGE_BLOB_BYTES + extra] for start in (0, 1, 2))
     with disk.transaction(expected) as tx:
         tx.put_blobs([(blob_id(first), first), (blob_id(b"small"), b"small")])
@@ -176,7 +167,7 @@ def test_a_blob_at_the_limit_is_stored_whichever_way_it_comes(
         assert (chunk_list.chunks == [blob_id(content)]) == (extra < 0)
 
 
-def test_an_unchanged_file_stores_nothing(disk: SqliteStore, folder: Path) -> None:
+def test_an_unchanged_file_stores_nothing(disk, folder):
     base = put(disk, PROSE, None)
     before = stored_bytes(folder)
     assert put(disk, PROSE, base) == base
@@ -184,7 +175,7 @@ def test_an_unchanged_file_stores_nothing(disk: SqliteStore, folder: Path) -> No
     assert stored_bytes(folder) == before
 
 
-def test_a_base_that_is_not_here_or_not_a_prefix_does_no_harm(disk: SqliteStore) -> None:
+def test_a_base_that_is_not_here_or_not_a_prefix_does_no_harm(disk):
     base = put(disk, PROSE, None)
     for content in (PROSE[:-1], b"x" + PROSE, NOISE):
         assert put(disk, content, base) == blob_id(content)
@@ -192,7 +183,7 @@ def test_a_base_that_is_not_here_or_not_a_prefix_does_no_harm(disk: SqliteStore)
     assert put(disk, NOISE[:-1], bytes(32)) == blob_id(NOISE[:-1])
 
 
-def test_a_file_that_grows_by_chunks_for_long_stays_whole(disk: SqliteStore) -> None:
+def test_a_file_that_grows_by_chunks_for_long_stays_whole(disk):
     content = PROSE[:LARGE_BLOB_BYTES]
     base = put(disk, content, None)
     for number in range(130):
@@ -228,7 +219,7 @@ print(*[line.split()[1] for line in open("/proc/self/status") if line.startswith
 """
 
 
-def test_a_large_file_is_never_held_in_memory(tmp_path: Path, project: Path) -> None:
+def test_a_large_file_is_never_held_in_memory(tmp_path, project):
     (tmp_path / "big").write_bytes(NOISE * 24)
     done = subprocess.run(
         [sys.executable, "-c", PEAK, tmp_path],

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +25,7 @@ SNAPSHOT = digest(b"a snapshot")
 
 
 @pytest.fixture(params=["sqlite", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+def store(request, tmp_path):
     made: Store = MemoryStore() if request.param == "memory" else create_store(tmp_path / ".brain")
     yield made
     made.close()
@@ -62,7 +60,7 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
     return error.value.code
 
 
-def test_a_redacted_blob_is_gone_and_known(store: Store) -> None:
+def test_a_redacted_blob_is_gone_and_known(store):
     blob = redacted(store, b"a secret")
     assert not store.has_object(blob)
     said = store.read_ref("heads/main")
@@ -80,9 +78,7 @@ def test_a_redacted_blob_is_gone_and_known(store: Store) -> None:
 
 @pytest.mark.parametrize("size", [20, LARGE_BLOB_BYTES + 1])
 @pytest.mark.parametrize("expected", [0, BULK])
-def test_redacted_content_is_refused_whichever_way_it_comes(
-    store: Store, size: int, expected: int
-) -> None:
+def test_redacted_content_is_refused_whichever_way_it_comes(store, size, expected):
     content = bytes(number % 251 for number in range(size))
     blob = redacted(store, content)
     ways = [
@@ -97,7 +93,7 @@ def test_redacted_content_is_refused_whichever_way_it_comes(
     assert not store.has_object(blob)
 
 
-def test_a_file_to_be_written_may_not_be_a_redacted_one(store: Store) -> None:
+def test_a_file_to_be_written_may_not_be_a_redacted_one(store):
     blob = redacted(store, b"a secret")
     with pytest.raises(NotFound) as error, store.transaction() as tx:
         tx.add_pending_writes([PendingWrite("a", 0, blob, b""), PendingWrite("b", 0, b"", b"")])
@@ -105,7 +101,7 @@ def test_a_file_to_be_written_may_not_be_a_redacted_one(store: Store) -> None:
     assert store.list_pending_writes() == []
 
 
-def test_a_blob_that_is_not_here_can_be_refused_from_the_start(store: Store) -> None:
+def test_a_blob_that_is_not_here_can_be_refused_from_the_start(store):
     blob = blob_id(b"a secret")
     with store.transaction() as tx:
         tx.redact_blob(blob, saying(tx, blob), none)
@@ -134,9 +130,7 @@ def _under_its_id(tx: StoreTransaction, blob: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("planted", [_unknown, _of_another, _without_ref, _under_its_id])
-def test_a_redaction_that_no_snapshot_of_a_ref_says_counts_for_nothing(
-    store: Store, planted: Callable[[StoreTransaction, bytes], bytes]
-) -> None:
+def test_a_redaction_that_no_snapshot_of_a_ref_says_counts_for_nothing(store, planted):
     blob = blob_id(b"a file")
     with store.transaction() as tx:
         tx.redact_blob(blob, planted(tx, blob), none)
@@ -151,7 +145,7 @@ def test_a_redaction_that_no_snapshot_of_a_ref_says_counts_for_nothing(
     assert store.read_blob(blob) == b"a file"
 
 
-def test_a_redaction_counts_in_the_transaction_that_records_it(store: Store) -> None:
+def test_a_redaction_counts_in_the_transaction_that_records_it(store):
     blob = blob_id(b"a secret")
     with store.transaction() as tx:
         here = saying(tx, blob, None)
@@ -161,7 +155,7 @@ def test_a_redaction_counts_in_the_transaction_that_records_it(store: Store) -> 
             tx.put_blob(b"a secret")
 
 
-def test_a_redaction_that_is_rolled_back_destroys_nothing(store: Store) -> None:
+def test_a_redaction_that_is_rolled_back_destroys_nothing(store):
     with store.transaction() as tx:
         blob = tx.put_blob(b"a secret")
     with pytest.raises(ZeroDivisionError), store.transaction() as tx:
@@ -184,7 +178,7 @@ def grown(store: Store, times: int) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.mark.parametrize("gone", [0, 40, 70, 139])
-def test_what_grew_from_a_redacted_blob_reads_as_before(store: Store, gone: int) -> None:
+def test_what_grew_from_a_redacted_blob_reads_as_before(store, gone):
     blobs = grown(store, 140)
     with store.transaction() as tx:
         tx.redact_blob(blobs[gone][0], SNAPSHOT, none)
@@ -195,9 +189,7 @@ def test_what_grew_from_a_redacted_blob_reads_as_before(store: Store, gone: int)
 
 
 @pytest.mark.parametrize("redacted_step", [0, 40, 61, 62, 63, 64, 65, 79])
-def test_redacting_a_version_of_a_log_of_noise_harms_no_other(
-    tmp_path: Path, redacted_step: int
-) -> None:
+def test_redacting_a_version_of_a_log_of_noise_harms_no_other(tmp_path, redacted_step):
     """Steps of 33 kB are chunks of their own, so that long lists become prefixes of others."""
     store = create_store(tmp_path / ".brain")
     content = random.Random(1).randbytes(LARGE_BLOB_BYTES)
@@ -222,7 +214,7 @@ def _put_stream(store: Store, content: bytes, base: bytes | None) -> bytes:
         return tx.put_blob_stream(io.BytesIO(content), len(content), base)
 
 
-def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
+def test_chunks_go_with_the_last_blob_that_needs_them(store):
     blobs = grown(store, 3)
     kept = []
     for blob, _ in blobs:
@@ -232,7 +224,7 @@ def test_chunks_go_with_the_last_blob_that_needs_them(store: Store) -> None:
     assert kept[-1] == 0
 
 
-def test_a_chunk_that_is_a_file_of_its_own_stays(tmp_path: Path) -> None:
+def test_a_chunk_that_is_a_file_of_its_own_stays(tmp_path):
     store = create_store(tmp_path / ".brain")
     ((blob, content),) = grown(store, 1)
     (first, *_) = [id for _, id in store.stream_object_ids() if id != blob]
@@ -243,7 +235,7 @@ def test_a_chunk_that_is_a_file_of_its_own_stays(tmp_path: Path) -> None:
     store.close()
 
 
-def test_sweeping_keeps_what_is_kept_and_its_parts(store: Store) -> None:
+def test_sweeping_keeps_what_is_kept_and_its_parts(store):
     blobs = grown(store, 100)
     with store.transaction() as tx:
         for name in (b"a", b"b"):
@@ -263,7 +255,7 @@ def test_sweeping_keeps_what_is_kept_and_its_parts(store: Store) -> None:
     assert store.removal_epoch() == 2
 
 
-def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store: Store) -> None:
+def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store):
     with store.transaction() as tx:
         ids = [tx.put_blob(b"%d" % number) for number in range(20)]
     removed = []
@@ -274,7 +266,7 @@ def test_a_sweep_of_a_few_at_a_time_ends_where_one_of_all_does(store: Store) -> 
     assert {id for _, id in store.stream_object_ids()} == set(ids[:3])
 
 
-def test_a_sweep_refuses_a_store_that_lacks_a_chunk(tmp_path: Path) -> None:
+def test_a_sweep_refuses_a_store_that_lacks_a_chunk(tmp_path):
     store = create_store(tmp_path / ".brain")
     ((blob, _),) = grown(store, 1)
     store._db.execute("DELETE FROM blobs WHERE codec != 1 AND number = 2")
@@ -286,7 +278,7 @@ def test_a_sweep_refuses_a_store_that_lacks_a_chunk(tmp_path: Path) -> None:
     store.close()
 
 
-def test_space_is_given_back_unless_a_reader_holds_on_to_what_was(tmp_path: Path) -> None:
+def test_space_is_given_back_unless_a_reader_holds_on_to_what_was(tmp_path):
     store = create_store(tmp_path / ".brain")
     with store.transaction() as tx:
         ids = [tx.put_blob(bytes([number]) * 50_000) for number in range(40)]
@@ -306,7 +298,7 @@ def test_space_is_given_back_unless_a_reader_holds_on_to_what_was(tmp_path: Path
     store.close()
 
 
-def test_a_redaction_whose_note_is_damaged_is_told(tmp_path: Path) -> None:
+def test_a_redaction_whose_note_is_damaged_is_told(tmp_path):
     store = create_store(tmp_path / ".brain")
     blob = redacted(store, b"a secret")
     store._db.execute("UPDATE redactions SET snapshot = ?", (bytes(32),))

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,7 +66,7 @@ with store.transaction(1 << 30) as tx:
 
 
 @pytest.fixture
-def run(project: Path) -> Callable[..., subprocess.Popen[bytes]]:
+def run(project):
     def start(script: str, *args: object) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             [sys.executable, "-c", START + script, *map(str, args)],
@@ -79,14 +78,12 @@ def run(project: Path) -> Callable[..., subprocess.Popen[bytes]]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     create_store(tmp_path / ".brain").close()
     return tmp_path / ".brain"
 
 
-def test_sixteen_processes_lose_no_update(
-    run: Callable[..., subprocess.Popen[bytes]], folder: Path
-) -> None:
+def test_sixteen_processes_lose_no_update(run, folder):
     """concurrency-01"""
     writers = [run(UPSERTS, folder, number) for number in range(16)]
     assert [writer.wait() for writer in writers] == [0] * 16
@@ -103,7 +100,7 @@ def test_sixteen_processes_lose_no_update(
 
 
 @pytest.mark.parametrize("made_by", ["sqlite", "memory"])
-def test_threads_with_compare_and_swap_lose_no_update(folder: Path, made_by: str) -> None:
+def test_threads_with_compare_and_swap_lose_no_update(folder, made_by):
     shared = MemoryStore(timeout=60)
 
     def work(name: int) -> None:
@@ -133,9 +130,7 @@ def test_threads_with_compare_and_swap_lose_no_update(folder: Path, made_by: str
 
 
 @pytest.mark.parametrize("made_by", ["sqlite", "memory"])
-def test_a_writer_waits_its_time_and_then_says_who_is_in_the_way(
-    folder: Path, made_by: str
-) -> None:
+def test_a_writer_waits_its_time_and_then_says_who_is_in_the_way(folder, made_by):
     shared = MemoryStore(timeout=0.05)
     first: Store = shared if made_by == "memory" else open_store(folder)
     second: Store = shared if made_by == "memory" else open_store(folder, timeout=0.05)
@@ -159,9 +154,7 @@ def test_a_writer_waits_its_time_and_then_says_who_is_in_the_way(
     second.close()
 
 
-def test_a_reader_beside_a_writer_sees_whole_transactions_only(
-    run: Callable[..., subprocess.Popen[bytes]], folder: Path
-) -> None:
+def test_a_reader_beside_a_writer_sees_whole_transactions_only(run, folder):
     writer = run(FOREVER, folder)
     assert writer.stdout is not None
     writer.stdout.readline()
@@ -180,9 +173,7 @@ def test_a_reader_beside_a_writer_sees_whole_transactions_only(
 
 
 @pytest.mark.parametrize("lines", [1, 2, 7, 40, 150])
-def test_a_killed_writer_leaves_all_it_acknowledged(
-    run: Callable[..., subprocess.Popen[bytes]], folder: Path, lines: int
-) -> None:
+def test_a_killed_writer_leaves_all_it_acknowledged(run, folder, lines):
     writer = run(FOREVER, folder)
     assert writer.stdout is not None
     for _ in range(lines):
@@ -213,9 +204,7 @@ def what_a_reader_finds(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("lines", [1, 2, 4])
-def test_a_killed_first_load_leaves_an_empty_store_that_works(
-    run: Callable[..., subprocess.Popen[bytes]], folder: Path, lines: int
-) -> None:
+def test_a_killed_first_load_leaves_an_empty_store_that_works(run, folder, lines):
     writer = run(LOAD, folder)
     assert writer.stdout is not None
     for _ in range(lines):
@@ -236,7 +225,7 @@ def test_a_killed_first_load_leaves_an_empty_store_that_works(
     reader.close()
 
 
-def test_a_large_load_beside_another_connection_is_kept_too(folder: Path) -> None:
+def test_a_large_load_beside_another_connection_is_kept_too(folder):
     store, other = open_store(folder), open_store_reader(folder)
     contents = [b"skill %d\n" % number * 200 for number in range(2000)]
     with store.transaction(1 << 30) as tx:

@@ -75,22 +75,22 @@ def told(tale: AgentRun, form: str) -> Receipt:
 
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
-def test_the_story_is_the_same_receipt(form: str) -> None:
+def test_the_story_is_the_same_receipt(form):
     assert told(EXAMPLE_RUN, form) == expected(EXAMPLE_RUN, form)
 
 
 @pytest.mark.parametrize("form", ["claude", "codex", "responses", "hermes", "opencode", "gemini"])
-def test_the_run_keeps_the_id_that_its_program_gave_it(form: str) -> None:
+def test_the_run_keeps_the_id_that_its_program_gave_it(form):
     assert read_transcript(TRANSCRIPT_WRITERS[form](EXAMPLE_RUN)).run == RUN_ID
 
 
-def test_a_trace_is_the_run_of_its_spans() -> None:
+def test_a_trace_is_the_run_of_its_spans():
     assert read_transcript(TRANSCRIPT_WRITERS["otel"](EXAMPLE_RUN)).run == RUN_ID.replace("-", "")
 
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
 @pytest.mark.parametrize("output", ["null", "1e5", "01", "true", "[", "{'a'}"])
-def test_what_a_tool_said_is_not_taken_for_json(form: str, output: str) -> None:
+def test_what_a_tool_said_is_not_taken_for_json(form, output):
     tale = AgentRun(
         "Go", (ModelTurn("", (ToolCall("bash", {"cmd": "x"}, output),)), ModelTurn("Done"))
     )
@@ -111,5 +111,5 @@ tales = st.tuples(words, st.lists(turns, max_size=4), words).map(
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
 @given(tale=tales)
-def test_any_story_is_the_same_receipt(form: str, tale: AgentRun) -> None:
+def test_any_story_is_the_same_receipt(form, tale):
     assert told(tale, form) == expected(tale, form)

@@ -473,9 +473,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_each_vector_gives_what_it_says_or_is_refused_for_its_reason(
-    family: str, subtests: pytest.Subtests
-) -> None:
+def test_each_vector_gives_what_it_says_or_is_refused_for_its_reason(family, subtests):
     check_each_vector(subtests, read_family(family), _check_vector)
 
 
@@ -489,16 +487,16 @@ def _check_vector(vector: GoldenVector) -> None:
 
 
 @pytest.mark.parametrize("family", generate.FAMILIES)
-def test_the_vectors_on_disk_are_those_their_generator_makes(family: str) -> None:
+def test_the_vectors_on_disk_are_those_their_generator_makes(family):
     assert (VECTORS_FOLDER / f"{family}.json").read_text("ascii") == generate.render(family)
 
 
-def test_there_are_enough_vectors_and_more_than_half_of_them_must_fail() -> None:
+def test_there_are_enough_vectors_and_more_than_half_of_them_must_fail():
     everything = read_vectors()
     assert len(everything) >= 150
     assert sum(not vector.valid for vector in everything) > len(everything) / 2
 
 
-def test_no_two_vectors_share_a_name_within_their_kind() -> None:
+def test_no_two_vectors_share_a_name_within_their_kind():
     seen = Counter((vector.kind, vector.name) for vector in read_vectors())
     assert max(seen.values()) == 1

@@ -1,8 +1,5 @@
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 from brain import Brain
 
@@ -17,8 +14,8 @@ with Brain.open(sys.argv[1]) as brain:
 
 
 def test_collections_beside_writers_and_a_verification_take_nothing_that_is_needed(
-    project: Path, tmp_path: Path
-) -> None:
+    project, tmp_path
+):
     with Brain.init(tmp_path / "agent") as brain:
         for number in range(20):
             brain.skills.upsert("Given up", f"{number}\n" * 500)

@@ -29,7 +29,7 @@ def python_blocks(name: str) -> list[str]:
 
 
 @pytest.fixture
-def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def names(tmp_path, monkeypatch):
     """What the examples take as given: a brain, a model, and what they write."""
     monkeypatch.chdir(tmp_path)
     with Brain.init("my-agent", author="auditor") as opened:
@@ -49,14 +49,14 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.parametrize(
     "name", ["README.md", "docs/python.md", "docs/receipts.md", "docs/synthesis.md"]
 )
-def test_the_examples_of_a_document_run(name: str, names: dict[str, Any]) -> None:
+def test_the_examples_of_a_document_run(name, names):
     blocks = python_blocks(name)
     assert blocks
     for block in blocks:
         exec(compile(block, name, "exec"), names)
 
 
-def test_the_run_of_the_document_on_receipts_is_recorded(names: dict[str, Any]) -> None:
+def test_the_run_of_the_document_on_receipts_is_recorded(names):
     before = names["brain"].skills.view("oracle-manipulation").version
     (block,) = python_blocks("docs/receipts.md")
     exec(compile(block, "docs/receipts.md", "exec"), names)
@@ -92,13 +92,13 @@ def dir_of_part(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_name_of_the_library_in_a_document_exists(name: str) -> None:
+def test_every_name_of_the_library_in_a_document_exists(name):
     text = (PROJECT / name).read_text("utf-8")
     assert [dotted for dotted in PYTHON_NAME.findall(text) if not exists(dotted)] == []
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_every_module_that_a_document_names_exists(name: str) -> None:
+def test_every_module_that_a_document_names_exists(name):
     text = (PROJECT / name).read_text("utf-8")
     roots = [PROJECT, PROJECT / "brain", PROJECT / "brain/repo"]
     assert [
@@ -109,7 +109,7 @@ def test_every_module_that_a_document_names_exists(name: str) -> None:
 @pytest.mark.parametrize(
     "dotted", ["brain.skills.no_such", "Brain.select", "brain.no_such", "Brain.no_such"]
 )
-def test_a_name_that_is_gone_is_found(dotted: str) -> None:
+def test_a_name_that_is_gone_is_found(dotted):
     assert not exists(dotted)
 
 
@@ -120,7 +120,7 @@ def heading_anchors(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("name", [*DOCUMENTS, "CHANGELOG.md"])
-def test_a_link_of_a_document_leads_to_a_file_and_a_heading_of_it(name: str) -> None:
+def test_a_link_of_a_document_leads_to_a_file_and_a_heading_of_it(name):
     page = PROJECT / name
     text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
     for link in re.findall(r"\]\(([^)\s]+)\)", text):

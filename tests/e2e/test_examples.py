@@ -19,7 +19,7 @@ def run(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_example_of_learning_goes_up_and_back(project: Path, tmp_path: Path) -> None:
+def test_the_example_of_learning_goes_up_and_back(project, tmp_path):
     done = run(project, "learn.py", str(tmp_path / "learner"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "oracle-manipulation went 1 → 2" in done.stdout
@@ -27,7 +27,7 @@ def test_the_example_of_learning_goes_up_and_back(project: Path, tmp_path: Path)
     assert done.stdout.splitlines()[-1].startswith("▸ oracle-manipulation: ")
 
 
-def test_the_example_of_an_audit_verifies_and_notices_damage(project: Path, tmp_path: Path) -> None:
+def test_the_example_of_an_audit_verifies_and_notices_damage(project, tmp_path):
     done = run(project, "audit.py")
     assert (done.returncode, done.stderr) == (0, "")
     assert "reentrancy upgraded 1 → 2" in done.stdout
@@ -38,9 +38,7 @@ def test_the_example_of_an_audit_verifies_and_notices_damage(project: Path, tmp_
     assert run(project, "audit.py", str(tmp_path / "learner")).returncode == 3
 
 
-def test_the_example_of_a_prompt_prints_the_index_of_the_auditor(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_a_prompt_prints_the_index_of_the_auditor(project, tmp_path):
     folder = Path(shutil.copytree(project / "examples/auditor", tmp_path / "auditor"))
     with Brain.init(folder) as brain:
         brain.snapshot()
@@ -49,7 +47,7 @@ def test_the_example_of_a_prompt_prints_the_index_of_the_auditor(
     assert "▸ oracle-manipulation: " in done.stdout
 
 
-def test_the_example_of_two_agents_merges_what_both_learned(project: Path, tmp_path: Path) -> None:
+def test_the_example_of_two_agents_merges_what_both_learned(project, tmp_path):
     done = run(project, "two_agents.py", str(tmp_path / "team"))
     assert (done.returncode, done.stderr) == (0, "")
     assert "oracle-manipulation: 2 and 2 became 3" in done.stdout
@@ -58,15 +56,13 @@ def test_the_example_of_two_agents_merges_what_both_learned(project: Path, tmp_p
     assert "skills/bridge-review/SKILL.md needs a decision: content" in done.stdout
 
 
-def test_every_example_is_run_here(project: Path) -> None:
+def test_every_example_is_run_here(project):
     text = Path(__file__).read_text("utf-8")
     scripts = sorted(script.name for script in (project / "examples").glob("*.py"))
     assert [name for name in scripts if f'"{name}"' not in text] == []
 
 
-def test_the_example_of_a_fork_is_believed_by_a_third_party_and_a_forgery_is_not(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_a_fork_is_believed_by_a_third_party_and_a_forgery_is_not(project, tmp_path):
     done = run(project, "fork_ancestry.py", str(tmp_path / "family"))
     assert (done.returncode, done.stderr) == (0, "")
     size, believed, *refused = done.stdout.splitlines()
@@ -77,9 +73,7 @@ def test_the_example_of_a_fork_is_believed_by_a_third_party_and_a_forgery_is_not
     assert held == ["descent.json"]
 
 
-def test_the_example_of_a_redaction_leaves_nothing_but_the_id_and_the_reason(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_a_redaction_leaves_nothing_but_the_id_and_the_reason(project, tmp_path):
     done = run(project, "redaction.py", str(tmp_path / "auditor"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
@@ -93,9 +87,7 @@ def test_the_example_of_a_redaction_leaves_nothing_but_the_id_and_the_reason(
     ]
 
 
-def test_the_example_of_a_commitment_is_checked_by_a_third_party_without_a_brain(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_a_commitment_is_checked_by_a_third_party_without_a_brain(project, tmp_path):
     done = run(project, "commitment.py", str(tmp_path / "town"))
     assert (done.returncode, done.stderr) == (0, "")
     one, two, believed, *refused = done.stdout.splitlines()
@@ -106,7 +98,7 @@ def test_the_example_of_a_commitment_is_checked_by_a_third_party_without_a_brain
     assert held == ["SKILL.md", "evidence.json"]
 
 
-def test_the_example_of_tool_calling_goes_on_after_a_failure(project: Path, tmp_path: Path) -> None:
+def test_the_example_of_tool_calling_goes_on_after_a_failure(project, tmp_path):
     done = run(project, "tool_calling.py", str(tmp_path / "auditor"))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -118,8 +110,8 @@ def test_the_example_of_tool_calling_goes_on_after_a_failure(project: Path, tmp_
 
 
 def test_the_example_of_a_session_lists_views_creates_improves_verifies_and_proposes(
-    project: Path, tmp_path: Path
-) -> None:
+    project, tmp_path
+):
     done = run(project, "mcp_session.py", str(tmp_path / "auditor"))
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
@@ -137,9 +129,7 @@ def test_the_example_of_a_session_lists_views_creates_improves_verifies_and_prop
     ]
 
 
-def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(project, tmp_path):
     done = run(project, "synthesis.py", str(tmp_path / "auditor"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[:4] == [
@@ -153,9 +143,7 @@ def test_the_example_of_a_synthesis_makes_a_skill_of_hard_work_and_improves_it(
         assert len(brain.skills.list()) == 1 and brain.verify(deep=True).ok
 
 
-def test_the_example_of_receipts_proves_the_work_behind_a_skill(
-    project: Path, tmp_path: Path
-) -> None:
+def test_the_example_of_receipts_proves_the_work_behind_a_skill(project, tmp_path):
     done = run(project, "receipts.py", str(tmp_path / "auditor"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [

@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 from brain import Brain
 
@@ -23,7 +22,7 @@ print(json.dumps(done))
 """
 
 
-def test_16_processes_write_the_same_and_their_own_skill_without_a_gap(tmp_path: Path) -> None:
+def test_16_processes_write_the_same_and_their_own_skill_without_a_gap(tmp_path):
     writers, times = 16, 6
     folder = tmp_path / "agent"
     Brain.init(folder).close()
@@ -49,7 +48,7 @@ def test_16_processes_write_the_same_and_their_own_skill_without_a_gap(tmp_path:
         assert found.ok and found.findings == []
 
 
-def test_threads_share_one_brain_while_readers_see_whole_states(tmp_path: Path) -> None:
+def test_threads_share_one_brain_while_readers_see_whole_states(tmp_path):
     with Brain.init(tmp_path / "agent") as brain:
         brain.skills.upsert("shared", "0\n", description="d")
         wrong: list[object] = []

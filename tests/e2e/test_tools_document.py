@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from brain.serve.tools import TOOLS
 
 
 @pytest.fixture
-def document(project: Path) -> str:
+def document(project):
     return (project / "docs/tools.md").read_text("utf-8")
 
 
@@ -23,9 +22,7 @@ def blocks(document: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", document, re.MULTILINE | re.DOTALL)
 
 
-def test_the_examples_run_one_after_the_other(
-    document: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_examples_run_one_after_the_other(document, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {}
     for block in blocks(document, "python"):
@@ -45,7 +42,7 @@ def test_the_examples_run_one_after_the_other(
     assert (tmp_path / "agent/tools.json").read_text("utf-8").startswith("[")
 
 
-def test_the_table_has_every_tool_with_its_parameters(document: str) -> None:
+def test_the_table_has_every_tool_with_its_parameters(document):
     rows = re.findall(r"^\| `(\w+)` \|[^|]*\| (.*) \|$", document, re.MULTILINE)
     assert {name: set(re.findall(r"`(\w+)`", shown)) for name, shown in rows} == {
         tool.name: set(tool.parameters["properties"]) for tool in TOOLS

@@ -1,9 +1,5 @@
 """An arena for the session: preparing brains and a process to fork takes seconds."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.faults.fault_campaign import FaultArena
@@ -11,7 +7,7 @@ from tests.support.faults.strace_runner import StraceRunner
 
 
 @pytest.fixture(scope="session")
-def arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FaultArena]:
+def arena(tmp_path_factory):
     work = tmp_path_factory.mktemp("arena")
     with StraceRunner(work) as tracer:
         yield FaultArena(work, tracer)

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError
-from tests.support.faults.fault_campaign import FaultArena, describe_failures
+from tests.support.faults.fault_campaign import describe_failures
 from tests.support.faults.recovery_check import read_files
 from tests.support.faults.small_disks import fill_disk, mount_disk, remount_disk
 from tests.support.faults.write_scenarios import SCENARIOS, open_brain
+from tests.support.refusals import raises_code
 
 WRITERS = ("snapshot", "upsert-new", "upsert", "restore", "delete", "undo", "first-load")
 
@@ -21,8 +22,8 @@ WRITERS = ("snapshot", "upsert-new", "upsert", "restore", "delete", "undo", "fir
     "scenario", sorted(SCENARIOS.keys() - {"first-load"})
 )  # which makes room first
 def test_a_full_disk_is_told_and_leaves_a_whole_state_that_goes_on_once_there_is_room(
-    arena: FaultArena, tmp_path: Path, scenario: str
-) -> None:
+    arena, tmp_path, scenario
+):
     ended = []
     with mount_disk(tmp_path / "disk", "4m") as place:
         for room in (0, 4096, 20_000, 40_000, 60_000, 80_000, 100_000, 150_000):
@@ -31,7 +32,7 @@ def test_a_full_disk_is_told_and_leaves_a_whole_state_that_goes_on_once_there_is
     assert {each.outcome for each in ended} & {"no_space", "unwritable"}
 
 
-def test_a_brain_on_a_disk_with_a_few_pages_left_can_still_be_read(tmp_path: Path) -> None:
+def test_a_brain_on_a_disk_with_a_few_pages_left_can_still_be_read(tmp_path):
     """SQLite gives the 32 KiB of its log's index back and takes them again at each first open."""
     with mount_disk(tmp_path / "disk", "4m") as place:
         folder = place / "agent"
@@ -41,25 +42,22 @@ def test_a_brain_on_a_disk_with_a_few_pages_left_can_still_be_read(tmp_path: Pat
         _read(folder)
 
 
-def test_a_brain_cannot_be_made_on_a_full_disk_and_leaves_nothing(tmp_path: Path) -> None:
+def test_a_brain_cannot_be_made_on_a_full_disk_and_leaves_nothing(tmp_path):
     with mount_disk(tmp_path / "disk", "4m") as place:
         folder = place / "agent"
         folder.mkdir()
         SCENARIOS["init"].prepare(folder)
         before = read_files(folder)
         filler = fill_disk(place, 8192)
-        with pytest.raises(BrainError) as error:
+        with raises_code("no_space", BrainError):
             SCENARIOS["init"].run(folder)
-        assert error.value.code == "no_space"
         assert sorted(os.listdir(folder)) == ["memory", "skills"]
         filler.unlink()
         SCENARIOS["init"].run(folder)
         assert read_files(folder).items() > before.items()
 
 
-def test_reading_works_on_a_disk_that_cannot_be_written_and_writing_is_refused(
-    tmp_path: Path,
-) -> None:
+def test_reading_works_on_a_disk_that_cannot_be_written_and_writing_is_refused(tmp_path):
     with mount_disk(tmp_path / "disk", "8m") as place:
         folder = place / "agent"
         folder.mkdir()
@@ -71,9 +69,8 @@ def test_reading_works_on_a_disk_that_cannot_be_written_and_writing_is_refused(
             with pytest.raises(BrainError) as error:
                 SCENARIOS[name].run(folder)
             assert error.value.code == "read_only", name
-        with pytest.raises(BrainError) as error:
+        with raises_code("read_only", BrainError):
             Brain.init(place / "other")
-        assert error.value.code == "read_only"
         assert read_files(folder) == before
         remount_disk(place, "rw")
         SCENARIOS["restore"].run(folder)
@@ -91,7 +88,7 @@ def _read(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("log", ["copied into the store", "cut short", "not copied"])
-def test_a_collection_makes_room_on_a_full_disk(tmp_path: Path, log: str) -> None:
+def test_a_collection_makes_room_on_a_full_disk(tmp_path, log):
     """What a log takes that was copied is room for it, else it needs that of a copy and 128 KB."""
     with mount_disk(tmp_path / "disk", "8m") as place:
         folder = place / "agent"

@@ -37,7 +37,7 @@ def run_steps(folder: Path, trace: Path, call: str = "", fault: str = "") -> tup
 
 
 @pytest.fixture(scope="module")
-def states(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+def states(tmp_path_factory):
     """The state after each number of steps."""
     found = []
     for count in range(len(STEPS) + 1):
@@ -49,7 +49,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
 
 
 @pytest.fixture(scope="module")
-def call_counts(tmp_path_factory: pytest.TempPathFactory) -> Counter[str]:
+def call_counts(tmp_path_factory):
     """How often a process that is left alone makes each call."""
     folder = tmp_path_factory.mktemp("calls")
     trace = tmp_path_factory.mktemp("trace") / "trace"
@@ -68,9 +68,7 @@ def check_and_go_on(folder: Path, said: str, states: list[object]) -> None:
 
 
 @pytest.mark.parametrize("call", WATCHED_CALLS)
-def test_a_kill_keeps_whole_steps_and_the_next_process_goes_on(
-    tmp_path: Path, states: list[object], call_counts: Counter[str], call: str
-) -> None:
+def test_a_kill_keeps_whole_steps_and_the_next_process_goes_on(tmp_path, states, call_counts, call):
     count = call_counts[call]
     assert count > 0
     for number in sorted({1 + index * count // KILLS_PER_CALL for index in range(KILLS_PER_CALL)}):
@@ -85,8 +83,8 @@ def test_a_kill_keeps_whole_steps_and_the_next_process_goes_on(
 
 @pytest.mark.parametrize(("call", "number", "error"), ERRORS)
 def test_an_error_of_the_system_is_typed_and_keeps_whole_steps(
-    tmp_path: Path, states: list[object], call: str, number: int, error: str
-) -> None:
+    tmp_path, states, call, number, error
+):
     folder = tmp_path / "brain"
     folder.mkdir()
     status, said, problem = run_steps(

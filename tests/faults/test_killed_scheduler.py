@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,7 @@ LONG = "x" * 30_000
 
 
 @pytest.fixture
-def served() -> Iterator[FakeEndpoint]:
+def served():
     """An endpoint that drafts the skill at its second answer, and obeys it in cases."""
     with run_fake_endpoint() as made:
 
@@ -54,7 +53,7 @@ def served() -> Iterator[FakeEndpoint]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A brain with a hard run in its queue, and held-out cases of the skill to learn."""
     path = tmp_path / "agent"
     with Brain.init(path, author="tester") as brain:
@@ -83,8 +82,8 @@ def run_scheduler(
 
 @pytest.mark.parametrize("step", STEPS)
 def test_a_scheduler_killed_at_a_step_is_followed_by_one_that_pays_nothing_twice(
-    folder: Path, served: FakeEndpoint, step: str
-) -> None:
+    folder, served, step
+):
     killed = run_scheduler(folder, served, step)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     at_once = run_scheduler(folder, served)

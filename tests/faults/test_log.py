@@ -7,13 +7,13 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import StoreError
 from tests.support.faults.small_disks import fill_disk, mount_disk, remount_disk
+from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import (
     commit_snapshots,
     derive_id,
@@ -49,7 +49,7 @@ def fill_up(log: EmbeddedLedger) -> int:
         done += 1
 
 
-def test_a_full_disk_ends_in_an_error_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_ends_in_an_error_and_loses_nothing(tmp_path):
     with (
         mount_disk(tmp_path / "disk", "700k") as place,
         open_ledger_with_fixed_clock(place / "log") as log,
@@ -69,7 +69,7 @@ def test_a_full_disk_ends_in_an_error_and_loses_nothing(tmp_path: Path) -> None:
         assert log.verify([kept]) == []
 
 
-def test_a_full_disk_keeps_a_log_from_being_made_and_leaves_no_half_of_it(tmp_path: Path) -> None:
+def test_a_full_disk_keeps_a_log_from_being_made_and_leaves_no_half_of_it(tmp_path):
     with (
         mount_disk(tmp_path / "disk", "200k") as place,
         open_ledger_with_fixed_clock(place / "log") as log,
@@ -84,7 +84,7 @@ def test_a_full_disk_keeps_a_log_from_being_made_and_leaves_no_half_of_it(tmp_pa
         assert log.verify() == []
 
 
-def test_a_disk_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
+def test_a_disk_that_cannot_be_written_can_be_read(tmp_path):
     with mount_disk(tmp_path / "disk", "4m") as place:
         with open_ledger_with_fixed_clock(place / "log") as log:
             commit_snapshots(log, "a", [1, 2])
@@ -95,9 +95,8 @@ def test_a_disk_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
             with open_ledger_with_fixed_clock(place / "log") as log:
                 assert log.evidence(derive_id("a"), derive_id("a", 1))["log"]["index"] == 0
                 assert log.verify() == []
-                with pytest.raises(StoreError) as error:
+                with raises_code("read_only", StoreError):
                     commit_snapshots(log, "a", [3])
-                assert error.value.code == "read_only"
         finally:
             remount_disk(place, "rw")
 
@@ -111,9 +110,7 @@ def test_a_disk_that_cannot_be_written_can_be_read(tmp_path: Path) -> None:
         *(("pwrite64", when) for when in (1, 2, 8, 9, 14, 18, 21, 26, 27, 30, 35, 36)),
     ],
 )
-def test_a_kill_at_any_call_leaves_the_old_state_or_the_new_one(
-    project: Path, tmp_path: Path, call: str, when: int
-) -> None:
+def test_a_kill_at_any_call_leaves_the_old_state_or_the_new_one(project, tmp_path, call, when):
     folder = tmp_path / "log"
     command = [sys.executable, "-c", COMMITS, str(folder)]
     done = subprocess.run(

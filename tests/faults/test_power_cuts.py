@@ -1,15 +1,10 @@
 """A slice of the simulated power cuts; all of it is `python -m tests.support.faults.power_cuts`."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 
-def test_a_power_cut_loses_no_acknowledged_operation_and_leaves_a_sound_brain(
-    tmp_path: Path, project: Path
-) -> None:
+def test_a_power_cut_loses_no_acknowledged_operation_and_leaves_a_sound_brain(tmp_path, project):
     options = ["--seed=1", "--images=80", f"--work={tmp_path}"]
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.faults.power_cuts", *options],

@@ -53,7 +53,7 @@ def run(
 
 
 @pytest.fixture(scope="module")
-def agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
+def agent(tmp_path_factory):
     folder = tmp_path_factory.mktemp("signals") / "agent"
     folder.mkdir()
     subprocess.run([*COMMAND, "-C", folder, "init"], capture_output=True, check=True)
@@ -81,8 +81,8 @@ def phases(trace: list[str]) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("number", ENDS, ids=lambda number: number.name)
 def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
-    agent: Agent, tmp_path: Path, number: signal.Signals
-) -> None:
+    agent, tmp_path, number
+):
     before = read_state(agent.folder)
     assert before is not None
     chance = random.Random(number.name)
@@ -113,9 +113,7 @@ def test_a_signal_at_any_phase_ends_a_snapshot_and_leaves_nothing_half_done(
 
 
 @pytest.mark.parametrize("number", ENDS, ids=lambda number: number.name)
-def test_a_signal_at_any_phase_ends_a_collection_that_the_next_one_finishes(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+def test_a_signal_at_any_phase_ends_a_collection_that_the_next_one_finishes(tmp_path, number):
     made, folder, trace = tmp_path / "made", tmp_path / "agent", tmp_path / "trace"
     made.mkdir()
     SCENARIOS["gc"].prepare(made)

@@ -16,7 +16,6 @@ from brain.repo.core import transaction
 from brain.results import Verified
 from brain.store.writer_lock import writer_lock
 from brain.util.utc_time import epoch_ms
-from tests.support.faults.fault_campaign import FaultArena
 from tests.support.faults.fault_points import FaultPoint
 from tests.support.faults.recovery_check import read_files
 from tests.support.faults.write_scenarios import PROJECT, SCENARIOS, TARGET_SKILL, open_brain
@@ -47,7 +46,7 @@ READS: dict[str, Callable[[Brain], object]] = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     made = tmp_path / "agent"
     made.mkdir()
     SCENARIOS["upsert"].prepare(made)
@@ -73,9 +72,7 @@ def kept(folder: Path) -> dict[str, bytes]:
     return {**control, **{path: content for path, (_, content) in read_files(folder).items()}}
 
 
-def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_brain_that_another_process_holds_is_locked_by_its_pid(folder, monkeypatch, capsys):
     monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.05)
     before = kept(folder)
     with holding(folder / ".brain") as holder:
@@ -93,7 +90,7 @@ def test_a_brain_that_another_process_holds_is_locked_by_its_pid(
     assert (folder / ".brain" / "lock").read_bytes() == b""
 
 
-def test_the_next_holder_is_told_whether_the_last_one_died(tmp_path: Path) -> None:
+def test_the_next_holder_is_told_whether_the_last_one_died(tmp_path):
     with writer_lock(tmp_path, 0) as died:
         assert not died
     with holding(tmp_path):
@@ -105,9 +102,7 @@ def test_the_next_holder_is_told_whether_the_last_one_died(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("name", READS)
-def test_reading_changes_nothing_even_what_a_killed_writer_left(
-    arena: FaultArena, tmp_path: Path, name: str
-) -> None:
+def test_reading_changes_nothing_even_what_a_killed_writer_left(arena, tmp_path, name):
     folder = tmp_path / "agent"
     arena.inject_and_leave(FaultPoint("upsert-new", "renameat", 1, "signal=SIGKILL"), folder)
     before = kept(folder)
@@ -119,7 +114,7 @@ def test_reading_changes_nothing_even_what_a_killed_writer_left(
     assert kept(folder) == before
 
 
-def test_a_clock_that_steps_changes_neither_versions_nor_order(folder: Path) -> None:
+def test_a_clock_that_steps_changes_neither_versions_nor_order(folder):
     day = 86_400_000
     with open_brain(folder) as brain:
         first = brain.skills.history(TARGET_SKILL)[0].version

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -25,13 +24,14 @@ from brain.repo.core.transaction import log_operation
 from brain.repo.maintenance import doctor
 from brain.store.protocol import ObjectKind
 from brain.store.sqlite_store import open_store
+from tests.support.refusals import raises_code
 from tests.support.snapshot_graphs import SnapshotGraph
 
 BLOB = blob_id(b"A file.\n")
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         for number in range(3):
             made.skills.upsert("Oracle", f"{number}\n", description="d", receipt=b"A file.\n")
@@ -94,7 +94,7 @@ FORGED: dict[str, tuple[Callable[[Snapshot], Snapshot], str, str]] = {
 
 
 @pytest.mark.parametrize("row", FORGED)
-def test_a_lineage_that_is_amiss_is_found_by_name(brain: Brain, row: str) -> None:
+def test_a_lineage_that_is_amiss_is_found_by_name(brain, row):
     change, code, severity = FORGED[row]
     made = forge(brain, change)
     findings = [f for f in brain.verify().findings if f.code != "bad_operation_log"]
@@ -106,7 +106,7 @@ def test_a_lineage_that_is_amiss_is_found_by_name(brain: Brain, row: str) -> Non
         assert not [f for f in findings if f.code.startswith("time")]
 
 
-def test_a_missing_parent_is_named_with_its_child(brain: Brain) -> None:
+def test_a_missing_parent_is_named_with_its_child(brain):
     """lineage-23"""
     both = b"\7" * 32
     made = forge(brain, lambda s: s._replace(parents=(*s.parents, both), operation=("graft",)))
@@ -114,18 +114,17 @@ def test_a_missing_parent_is_named_with_its_child(brain: Brain) -> None:
     assert made.hex()[:12] in findings and (b"\7" * 6).hex() in findings
 
 
-def test_of_two_children_of_one_head_the_second_is_refused(brain: Brain) -> None:
+def test_of_two_children_of_one_head_the_second_is_refused(brain):
     """lineage-05"""
     store = brain._session.store
     head = brain._session.head()
     forge(brain, lambda s: s)
-    with pytest.raises(BrainError) as caught, store.transaction() as tx:
+    with raises_code("stale_ref", BrainError), store.transaction() as tx:
         tx.update_ref("heads/main", head, b"\1" * 32)
-    assert caught.value.code == "stale_ref"
 
 
 @pytest.mark.parametrize("count", [17, 1000])
-def test_a_snapshot_has_a_handful_of_parents(brain: Brain, count: int) -> None:
+def test_a_snapshot_has_a_handful_of_parents(brain, count):
     """lineage-06"""
     many = tuple(hashlib.sha256(b"%d" % n).digest() for n in range(count))
     made = brain._session.load_snapshot(brain._session.head())._replace(parents=many)
@@ -133,7 +132,7 @@ def test_a_snapshot_has_a_handful_of_parents(brain: Brain, count: int) -> None:
         snapshots.decode_snapshot(snapshots.encode_snapshot(made))
 
 
-def test_a_parent_stands_in_a_snapshot_once(brain: Brain) -> None:
+def test_a_parent_stands_in_a_snapshot_once(brain):
     """lineage-06"""
     last = brain._session.load_snapshot(brain._session.head())
     with pytest.raises(FormatError):
@@ -142,7 +141,7 @@ def test_a_parent_stands_in_a_snapshot_once(brain: Brain) -> None:
         )
 
 
-def test_a_diamond_on_a_diamond_is_walked_in_linear_time() -> None:
+def test_a_diamond_on_a_diamond_is_walked_in_linear_time():
     """lineage-08"""
     dag = SnapshotGraph()
     pair = (0, 0)
@@ -176,32 +175,29 @@ def test_a_diamond_on_a_diamond_is_walked_in_linear_time() -> None:
         pytest.param(lambda head: "1220" + head, id="lineage-21-multihash"),
     ],
 )
-def test_what_is_no_id_names_no_snapshot(brain: Brain, spoil: Callable[[str], str]) -> None:
-    with pytest.raises(BrainError) as caught:
+def test_what_is_no_id_names_no_snapshot(brain, spoil):
+    with raises_code("bad_revision", BrainError):
         brain.history.show(spoil(brain.head))
-    assert caught.value.code == "bad_revision"
 
 
-def test_an_id_of_20_bytes_names_no_snapshot(brain: Brain) -> None:
+def test_an_id_of_20_bytes_names_no_snapshot(brain):
     """lineage-21"""
-    with pytest.raises(BrainError) as caught:
+    with raises_code("no_revision", BrainError):
         brain.history.show(hashlib.sha1(b"x", usedforsecurity=False).hexdigest())
-    assert caught.value.code == "no_revision"
 
 
-def test_a_start_of_two_ids_names_neither(brain: Brain) -> None:
+def test_a_start_of_two_ids_names_neither(brain):
     """lineage-20"""
     session = brain._session
     with session.store.transaction() as tx:
         for last in (1, 2):
             tx.put_object(ObjectKind.SNAPSHOT, bytes(31) + bytes([last]), b"x")
-    with pytest.raises(BrainError) as caught:
+    with raises_code("ambiguous_id", BrainError):
         brain.history.show("00000000")
-    assert caught.value.code == "ambiguous_id"
 
 
 @pytest.mark.parametrize("digits", [64, 12, 6])
-def test_a_ref_that_is_called_like_an_id_does_not_stand_for_it(brain: Brain, digits: int) -> None:
+def test_a_ref_that_is_called_like_an_id_does_not_stand_for_it(brain, digits):
     session = brain._session
     before, name = brain.history.show("@~1").info.snapshot, brain.head[:digits]
     with session.store.transaction() as tx:
@@ -211,7 +207,7 @@ def test_a_ref_that_is_called_like_an_id_does_not_stand_for_it(brain: Brain, dig
     assert brain.history.show(name).info.snapshot == brain.head
 
 
-def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain: Brain) -> None:
+def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain):
     """concurrency-13"""
     store = open_store(brain.root / ".brain")
     with store.transaction() as tx:
@@ -227,7 +223,7 @@ def test_reading_beside_an_open_transaction_writes_and_truncates_nothing(brain: 
     assert brain.verify(deep=True).ok
 
 
-def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain: Brain) -> None:
+def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain):
     """concurrency-16"""
     session = brain._session
     day = 86_400_000
@@ -242,15 +238,14 @@ def test_a_clock_that_jumps_changes_neither_versions_nor_order(brain: Brain) -> 
     assert brain.verify().ok
 
 
-def test_nothing_makes_one_snapshot_look_like_another(brain: Brain) -> None:
+def test_nothing_makes_one_snapshot_look_like_another(brain):
     """lineage-18"""
     (newest, older), session = (
         [info.snapshot for info in brain.history.log(limit=2)],
         brain._session,
     )
-    with pytest.raises(BrainError) as caught:
+    with raises_code("bad_branch", BrainError):
         brain.branches.create(newest, older)
-    assert caught.value.code == "bad_branch"
     (brain.root / ".brain/grafts").write_text(f"{newest} {older}\n")
     with session.store.transaction() as tx:
         tx.update_ref(f"replace/{newest}", None, bytes.fromhex(older))
@@ -262,7 +257,7 @@ def test_nothing_makes_one_snapshot_look_like_another(brain: Brain) -> None:
         assert {f.code for f in other.verify().findings} == {"ref_mismatch"}
 
 
-def test_one_snapshot_under_the_id_of_another_is_found(brain: Brain) -> None:
+def test_one_snapshot_under_the_id_of_another_is_found(brain):
     """lineage-18"""
     store, head = brain._session.store, brain._session.head()
     false = b"\7" * 32
@@ -272,9 +267,7 @@ def test_one_snapshot_under_the_id_of_another_is_found(brain: Brain) -> None:
     assert found and {f.severity for f in found} == {"error"}
 
 
-def test_what_a_collection_removes_as_it_is_written_again_is_there_afterwards(
-    brain: Brain,
-) -> None:
+def test_what_a_collection_removes_as_it_is_written_again_is_there_afterwards(brain):
     """lineage-24"""
     (brain.root / "memory").mkdir(exist_ok=True)
     over = threading.Event()
@@ -306,9 +299,7 @@ def test_what_a_collection_removes_as_it_is_written_again_is_there_afterwards(
     assert brain.verify(deep=True).ok
 
 
-def test_a_file_system_without_good_locks_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_good_locks_is_told(tmp_path, monkeypatch):
     """concurrency-15"""
     brain = Brain.init(tmp_path / "shared brains é")
     mounted = str(brain.root).replace(" ", "\\040")

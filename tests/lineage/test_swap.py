@@ -1,7 +1,5 @@
 """No interleaving of writers loses a change or makes it twice, if they look before they retry."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.lineages import swap_interleavings
@@ -12,9 +10,7 @@ from tests.support.lineages import swap_interleavings
     [(0, 0), (1, 0), (1, 1), (2, 1), (0, 0, 0), (1, 0, 0), (2, 0, 0)],
     ids=str,
 )
-def test_writers_that_look_for_all_their_attempts_lose_and_repeat_nothing(
-    patience: tuple[int, ...],
-) -> None:
+def test_writers_that_look_for_all_their_attempts_lose_and_repeat_nothing(patience):
     found = swap_interleavings.explore_interleavings(
         patience, swap_interleavings.rule_descends_from_any
     )
@@ -30,13 +26,11 @@ def test_writers_that_look_for_all_their_attempts_lose_and_repeat_nothing(
         (swap_interleavings.rule_check_last_only, "twice"),
     ],
 )
-def test_the_search_finds_what_a_careless_rule_does(
-    rule: swap_interleavings.AcceptanceRule, fault: str
-) -> None:
+def test_the_search_finds_what_a_careless_rule_does(rule, fault):
     assert fault in swap_interleavings.explore_interleavings((1, 1), rule).wrong
 
 
-def test_the_search_finds_what_a_move_without_comparing_does() -> None:
+def test_the_search_finds_what_a_move_without_comparing_does():
     assert (
         "lost"
         in swap_interleavings.explore_interleavings(

@@ -1,14 +1,10 @@
 """A short run of the campaign of texts: `python -m tests.support.lineages texts`."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from tests.support.lineages import line_merge_oracle
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_git_merges_random_texts_alike(tmp_path: Path, seed: int) -> None:
+def test_git_merges_random_texts_alike(tmp_path, seed):
     assert list(line_merge_oracle.find_disagreements(tmp_path, seed, 100)) == []

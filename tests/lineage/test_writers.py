@@ -1,13 +1,9 @@
 """A short run of the campaign of many writers: `python -m tests.support.lineages writers`."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 from tests.support.lineages import concurrent_writers
 
 
-def test_processes_and_threads_lose_nothing_while_others_merge_and_read(tmp_path: Path) -> None:
+def test_processes_and_threads_lose_nothing_while_others_merge_and_read(tmp_path):
     done = concurrent_writers.run_writers(
         tmp_path / "agent", processes=5, threads=5, times=6, merges=3
     )

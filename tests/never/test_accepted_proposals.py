@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ __all__ = ["cli", "keys"]
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A brain with one skill; its folder, which is current."""
     with Brain.init(tmp_path / "agent", author="ada") as brain:
         brain.skills.upsert("Oracle", "One.\n", description="Checks oracles")
@@ -60,9 +59,7 @@ def accept_after_conflicts(folder: Path, cli: Call, *more: str) -> None:
 @pytest.mark.parametrize(
     "way", [accept_at_once, accept_after_another_write, accept_after_conflicts]
 )
-def test_the_lineage_names_who_accepted_and_what_they_said(
-    folder: Path, cli: Call, way: Callable[..., None]
-) -> None:
+def test_the_lineage_names_who_accepted_and_what_they_said(folder, cli, way):
     way(folder, cli, "-m", "Reviewed the feeds")
     with Brain.open(folder) as brain:
         head, *_ = brain.history.log()
@@ -79,12 +76,12 @@ def test_the_lineage_names_who_accepted_and_what_they_said(
     assert "claude-1a2b3c" in cli("proposal", "list").out
 
 
-def test_without_a_message_it_says_which_proposal_was_accepted(folder: Path, cli: Call) -> None:
+def test_without_a_message_it_says_which_proposal_was_accepted(folder, cli):
     accept_at_once(folder, cli)
     assert "eve  Accept the proposal claude-1a2b3c" in cli("log").out
 
 
-def test_the_approval_is_signed_if_the_person_signs(folder: Path, cli: Call) -> None:
+def test_the_approval_is_signed_if_the_person_signs(folder, cli):
     key = cli("--json", "key", "new", "eve").document["key"]
     assert cli("key", "trust", key, "--as", "eve").status == 0
     assert cli("config", "sign", "eve").status == 0
@@ -93,7 +90,7 @@ def test_the_approval_is_signed_if_the_person_signs(folder: Path, cli: Call) -> 
         assert [row.key for row in brain.signatures.list("@")] == [key]
 
 
-def test_who_made_a_proposal_does_not_accept_it(folder: Path, cli: Call) -> None:
+def test_who_made_a_proposal_does_not_accept_it(folder, cli):
     proposed = propose(folder)
     told = cli("--author", "claude", "--json", "proposal", "accept", proposed)
     assert (told.status, told.error["code"]) == (12, "own_proposal")
@@ -105,7 +102,7 @@ def test_who_made_a_proposal_does_not_accept_it(folder: Path, cli: Call) -> None
     assert cli("--author", "claude", "merge", "proposed/claude-1a2b3c").status == 12
 
 
-def test_a_reviewer_who_edited_a_proposal_accepts_it(folder: Path, cli: Call) -> None:
+def test_a_reviewer_who_edited_a_proposal_accepts_it(folder, cli):
     propose(folder)
     with Brain.open(folder) as brain, brain.proposals.open("claude-1a2b3c", author="eve") as own:
         edited = own.skills.upsert("Oracle", "Two, edited.\n").snapshot
@@ -113,9 +110,7 @@ def test_a_reviewer_who_edited_a_proposal_accepts_it(folder: Path, cli: Call) ->
     assert cli("--author", "eve", "proposal", "accept", edited).status == 0
 
 
-def test_what_a_person_wrote_before_on_a_branch_does_not_make_it_theirs(
-    folder: Path, cli: Call
-) -> None:
+def test_what_a_person_wrote_before_on_a_branch_does_not_make_it_theirs(folder, cli):
     with Brain.open(folder, author="eve") as brain:
         brain.branches.create("side")
         brain.branches.switch("side")
@@ -125,7 +120,7 @@ def test_what_a_person_wrote_before_on_a_branch_does_not_make_it_theirs(
     assert cli("--author", "eve", "proposal", "accept", proposed).status == 0
 
 
-def test_an_approval_by_python_or_by_a_merge_has_a_name_too(folder: Path, cli: Call) -> None:
+def test_an_approval_by_python_or_by_a_merge_has_a_name_too(folder, cli):
     with Brain.open(folder) as brain:
         done = brain.proposals.accept(propose(folder))
         assert not done.fast_forward and next(iter(brain.history.log())).author

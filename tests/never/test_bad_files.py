@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput
-from tests.cli.conftest import Call, cli, keys
+from tests.cli.conftest import cli, keys
 from tests.support.plain_rights import plain_rights
 
 __all__ = ["cli", "keys"]
@@ -74,7 +74,7 @@ KNOWN: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Iterator[Path]:
+def root(tmp_path):
     """The folder of a brain with two recorded files, as an owner without special rights."""
     folder = tmp_path / "b"
     with plain_rights():
@@ -90,9 +90,7 @@ def root(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("kind", BAD)
-def test_it_is_named_and_left_out_and_the_rest_is_recorded(
-    root: Path, cli: Call, kind: str
-) -> None:
+def test_it_is_named_and_left_out_and_the_rest_is_recorded(root, cli, kind):
     code, make = BAD[kind]
     make(root)
     (root / "notes/b.md").write_text("b2\n")
@@ -114,7 +112,7 @@ def test_it_is_named_and_left_out_and_the_rest_is_recorded(
 
 
 @pytest.mark.parametrize("kind", SKIPPED)
-def test_strict_refuses_it_and_records_nothing(root: Path, cli: Call, kind: str) -> None:
+def test_strict_refuses_it_and_records_nothing(root, cli, kind):
     code, make = BAD[kind]
     make(root)
     (root / "notes/b.md").write_text("b2\n")
@@ -131,9 +129,7 @@ def test_strict_refuses_it_and_records_nothing(root: Path, cli: Call, kind: str)
 
 @pytest.mark.parametrize("lost", [False, True], ids=["known", "cache lost"])
 @pytest.mark.parametrize("kind", KNOWN)
-def test_what_is_recorded_of_it_stays_until_it_can_be_read_or_is_gone(
-    root: Path, kind: str, lost: bool
-) -> None:
+def test_what_is_recorded_of_it_stays_until_it_can_be_read_or_is_gone(root, kind, lost):
     with Brain.open(root) as brain:
         KNOWN[kind](root)
         (root / "new.md").write_text("new\n")
@@ -158,7 +154,7 @@ def test_what_is_recorded_of_it_stays_until_it_can_be_read_or_is_gone(
         assert brain.snapshot().removed == 1
 
 
-def test_a_named_bad_file_is_refused_and_its_neighbours_are_recorded(root: Path, cli: Call) -> None:
+def test_a_named_bad_file_is_refused_and_its_neighbours_are_recorded(root, cli):
     make_unreadable(root / "notes/locked.md")
     (root / "notes/b.md").write_text("b2\n")
     base = ("-C", str(root), "--json", "snapshot")
@@ -168,7 +164,7 @@ def test_a_named_bad_file_is_refused_and_its_neighbours_are_recorded(root: Path,
     assert [one["code"] for one in told.document["notices"]] == ["unreadable"]
 
 
-def test_other_commands_go_on_and_those_that_need_it_refuse(root: Path, cli: Call) -> None:
+def test_other_commands_go_on_and_those_that_need_it_refuse(root, cli):
     with Brain.open(root) as brain:
         brain.skills.upsert("kept", "Text.\n", description="d")
     skill = root / "skills/kept/SKILL.md"
@@ -185,7 +181,7 @@ def test_other_commands_go_on_and_those_that_need_it_refuse(root: Path, cli: Cal
     assert stat.S_IMODE(skill.stat().st_mode) == 0
 
 
-def test_a_watch_records_the_rest(root: Path) -> None:
+def test_a_watch_records_the_rest(root):
     make_unreadable(root / "notes/locked.md")
     (root / "notes/b.md").write_text("b2\n")
     with Brain.open(root) as brain, brain.watch() as watch:
@@ -194,7 +190,7 @@ def test_a_watch_records_the_rest(root: Path) -> None:
         assert brain.files.read("notes/b.md") == b"b2\n"
 
 
-def test_very_many_are_counted(root: Path, cli: Call) -> None:
+def test_very_many_are_counted(root, cli):
     for number in range(40):
         make_unreadable(root / f"notes/{number}.md")
     told = cli("-C", str(root), "--json", "status")

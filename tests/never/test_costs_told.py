@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +35,7 @@ NO_SKILL = completion_reply('{"decision": "nothing", "reason": "Routine."}')
 
 
 @pytest.fixture
-def served(agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEndpoint]:
+def served(agent, cli, monkeypatch):
     """An endpoint that answers 120 tokens by 30; a hard run, and cases that the gate asks."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
     with run_fake_endpoint() as made:
@@ -71,7 +69,7 @@ def told_by_status(cli: Call) -> tuple[int, int, int]:
     return row["requests"], row["tokens_in"], row["tokens_out"]
 
 
-def test_a_synthesis_tells_what_its_gate_asked_too(cli: Call, served: FakeEndpoint) -> None:
+def test_a_synthesis_tells_what_its_gate_asked_too(cli, served):
     busy = error_reply(503, "busy", ("retry-after", "0"))
     answer_all(served, busy, UNUSABLE, *DRAFTED, busy)
     told = cli("--json", "evolve", "synthesize").document
@@ -95,9 +93,7 @@ def test_a_synthesis_tells_what_its_gate_asked_too(cli: Call, served: FakeEndpoi
     ],
     ids=["refused", "cut", "busy", "key refused"],
 )
-def test_what_failed_is_told_too(
-    cli: Call, served: FakeEndpoint, replies: list[Any], unanswered: int
-) -> None:
+def test_what_failed_is_told_too(cli, served, replies, unanswered):
     served.replies[:] = replies
     told = cli("evolve", "synthesize")
     requests, tokens_in, tokens_out = paid(served, unanswered)
@@ -107,18 +103,18 @@ def test_what_failed_is_told_too(
     assert told_by_status(cli) == (requests, tokens_in, tokens_out)
 
 
-def test_an_endpoint_that_is_not_there_costs_nothing(cli: Call, served: FakeEndpoint) -> None:
+def test_an_endpoint_that_is_not_there_costs_nothing(cli, served):
     cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0")
     assert cli("evolve", "synthesize").status != 0 and told_by_status(cli) == (0, 0, 0)
 
 
-def test_the_scheduler_counts_each_answer_once(cli: Call, served: FakeEndpoint) -> None:
+def test_the_scheduler_counts_each_answer_once(cli, served):
     answer_all(served, *DRAFTED)
     assert cli("evolve", "run", "--once").status == 0
     assert len(served.asked) > CASES // 2 and told_by_status(cli) == paid(served)
 
 
-def test_tools_are_counted_round_by_round(cli: Call, served: FakeEndpoint) -> None:
+def test_tools_are_counted_round_by_round(cli, served):
     assert cli("config", "model", "--tool-rounds", "4").status == 0
     function = {"name": "skills_list", "arguments": "{}"}
     call = [{"id": "c", "type": "function", "function": function}]
@@ -130,7 +126,7 @@ def test_tools_are_counted_round_by_round(cli: Call, served: FakeEndpoint) -> No
     assert len(served.asked) == 2
 
 
-def test_a_learner_and_a_gap_tell_what_they_cost(agent: Path, served: FakeEndpoint) -> None:
+def test_a_learner_and_a_gap_tell_what_they_cost(agent, served):
     from brain.evolve import Learner
     from brain.evolve.endpoint import open_endpoint
     from brain.evolve.model_config import parse_model_config

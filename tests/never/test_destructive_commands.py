@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from pathlib import Path
 
 import pytest
 from brain_cli.registry import GROUP_COMMANDS, ROOT_COMMANDS
@@ -39,9 +38,7 @@ def suggested(cli: Call, *words: str) -> set[str]:
 
 
 @pytest.mark.parametrize("group", ["", *GROUP_COMMANDS])
-def test_no_natural_word_is_taken_for_a_command_that_destroys_or_pays(
-    group: str, cli: Call
-) -> None:
+def test_no_natural_word_is_taken_for_a_command_that_destroys_or_pays(group, cli):
     table = GROUP_COMMANDS[group] if group else ROOT_COMMANDS
     own = {name for part in table.values() for name in part}
     for word in WORDS:
@@ -49,14 +46,12 @@ def test_no_natural_word_is_taken_for_a_command_that_destroys_or_pays(
             assert not suggested(cli, *group.split(), word) & DESTROYS, word
 
 
-def test_edit_means_upsert_and_slips_of_the_fingers_are_still_understood(cli: Call) -> None:
+def test_edit_means_upsert_and_slips_of_the_fingers_are_still_understood(cli):
     assert suggested(cli, "edit") == {"upsert"}
     assert [name for word, name in SLIPS.items() if name not in suggested(cli, word)] == []
 
 
-def test_redact_needs_a_yes_at_the_terminal_or_as_an_option(
-    agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redact_needs_a_yes_at_the_terminal_or_as_an_option(agent, cli, monkeypatch):
     redact = ("redact", "memory/notes.md", "--reason", "r")
     told = cli("--json", *redact)
     assert (told.status, told.error["code"]) == (1, "not_confirmed")

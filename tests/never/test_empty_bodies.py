@@ -11,7 +11,8 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput
-from tests.cli.conftest import Call, cli, keys
+from tests.cli.conftest import cli, keys
+from tests.support.refusals import raises_code
 
 __all__ = ["cli", "keys"]
 
@@ -21,7 +22,7 @@ BLANKS_OVER_A_BODY = {**BLANKS, "head alone": HEAD}
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Path:
+def brain(tmp_path):
     """A brain with the skill `oracle`; its folder."""
     with Brain.init(tmp_path / "b", author="ada") as made:
         made.skills.upsert("oracle", "Check freshness.\n", description="Checks oracles")
@@ -35,9 +36,7 @@ def state(folder: Path) -> tuple[str, bytes]:
 
 
 @pytest.mark.parametrize("text", BLANKS_OVER_A_BODY.values(), ids=BLANKS_OVER_A_BODY)
-def test_no_command_and_no_method_replaces_a_text_by_blanks(
-    brain: Path, cli: Call, monkeypatch: pytest.MonkeyPatch, text: str
-) -> None:
+def test_no_command_and_no_method_replaces_a_text_by_blanks(brain, cli, monkeypatch, text):
     before = state(brain)
     (brain.parent / "empty.md").write_text(text)
     (brain.parent / "folder").mkdir()
@@ -56,19 +55,17 @@ def test_no_command_and_no_method_replaces_a_text_by_blanks(
             lambda: opened.skills.upsert("oracle", text, description="d", base=1),
             lambda: opened.skills.edit("oracle", lambda _: text.encode()),
         ):
-            with pytest.raises(InvalidInput) as refused:
+            with raises_code("no_content", InvalidInput):
                 write()
-            assert refused.value.code == "no_content"
     assert state(brain) == before
 
 
 @pytest.mark.parametrize("text", BLANKS.values(), ids=BLANKS)
-def test_no_skill_begins_as_blanks(brain: Path, text: str) -> None:
+def test_no_skill_begins_as_blanks(brain, text):
     with Brain.open(brain) as opened:
         for description in (None, " ", "A description"):
-            with pytest.raises(InvalidInput) as refused:
+            with raises_code("no_content", InvalidInput):
                 opened.skills.upsert("fresh", text, description=description)
-            assert refused.value.code == "no_content"
         with pytest.raises(InvalidInput):
             opened.skills.upsert("fresh", description=" ")
     assert not (brain / "skills/fresh").exists()
@@ -94,18 +91,14 @@ def test_no_skill_begins_as_blanks(brain: Path, text: str) -> None:
         ("memory", {"action": "replace", "target": "memory", "old_text": "One", "content": ""}),
     ],
 )
-def test_no_tool_writes_blanks(
-    brain: Path, cli: Call, tool: str, arguments: dict[str, str]
-) -> None:
+def test_no_tool_writes_blanks(brain, cli, tool, arguments):
     before = state(brain)
     told = cli("-C", str(brain), "tools", "call", tool, json.dumps(arguments))
     assert told.status == 1 and "Traceback" not in told.err
     assert state(brain) == before and not (brain / "skills/fresh").exists()
 
 
-def test_a_description_alone_is_still_changed_and_files_of_a_bare_skill_still_written(
-    brain: Path, cli: Call
-) -> None:
+def test_a_description_alone_is_still_changed_and_files_of_a_bare_skill_still_written(brain, cli):
     assert cli("-C", str(brain), "skill", "upsert", "oracle", "-d", "New line").status == 0
     assert cli("-C", str(brain), "skill", "upsert", "bare", "-d", "Only this").status == 0
     with Brain.open(brain) as opened:

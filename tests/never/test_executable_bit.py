@@ -19,7 +19,7 @@ GO = "skills/tool/scripts/go.sh"
 
 
 @pytest.fixture
-def brain(tmp_path: Path, cli: Call) -> Path:
+def brain(tmp_path, cli):
     """A brain with a skill taken from a folder: one script, one program, one plain file."""
     skill = tmp_path / "drafts/tool"
     (skill / "scripts").mkdir(parents=True)
@@ -46,7 +46,7 @@ def manage(cli: Call, brain: Path, **arguments: object) -> None:
     assert told.status == 0, told.err
 
 
-def test_a_skill_from_a_folder_keeps_which_of_its_files_can_be_run(brain: Path, cli: Call) -> None:
+def test_a_skill_from_a_folder_keeps_which_of_its_files_can_be_run(brain, cli):
     scripts = brain / "skills/tool/scripts"
     assert subprocess.check_output([scripts / "go.sh"]) == b"go\n"
     assert [is_executable(scripts / name) for name in ("no-line", "plain.txt")] == [True, False]
@@ -58,7 +58,7 @@ def test_a_skill_from_a_folder_keeps_which_of_its_files_can_be_run(brain: Path, 
     assert cli("-C", str(brain), "--json", "status").document["clean"]
 
 
-def test_a_new_script_that_a_tool_or_a_program_writes_can_be_run(brain: Path, cli: Call) -> None:
+def test_a_new_script_that_a_tool_or_a_program_writes_can_be_run(brain, cli):
     write = {"action": "write_file", "name": "tool"}
     manage(cli, brain, **write, file_path="scripts/new.sh", file_content=SCRIPT)
     manage(cli, brain, **write, file_path="references/a.md", file_content="# not a script\n")
@@ -71,9 +71,7 @@ def test_a_new_script_that_a_tool_or_a_program_writes_can_be_run(brain: Path, cl
     assert not is_executable(skill / "references/a.md")
 
 
-def test_a_change_by_an_agent_keeps_the_rights_of_a_file_as_they_are(
-    brain: Path, cli: Call
-) -> None:
+def test_a_change_by_an_agent_keeps_the_rights_of_a_file_as_they_are(brain, cli):
     go = brain / GO
     manage(cli, brain, action="patch", name="tool", file_path="scripts/go.sh", old_string="go",
            new_string="went")  # fmt: skip
@@ -89,7 +87,7 @@ def test_a_change_by_an_agent_keeps_the_rights_of_a_file_as_they_are(
     assert cli("-C", str(brain), "--json", "status").document["clean"]
 
 
-def test_revert_merge_rename_and_branches_keep_the_bit(brain: Path, cli: Call) -> None:
+def test_revert_merge_rename_and_branches_keep_the_bit(brain, cli):
     with Brain.open(brain) as opened:
         opened.branches.create("other")
         opened.skills.edit("tool", lambda _: b"#!/bin/sh\necho 2\n", file="scripts/go.sh")
@@ -109,7 +107,7 @@ def test_revert_merge_rename_and_branches_keep_the_bit(brain: Path, cli: Call) -
     assert is_executable(fork / "skills/kept/scripts/go.sh")
 
 
-def test_what_a_person_made_is_recorded_with_the_rights_that_it_has(brain: Path, cli: Call) -> None:
+def test_what_a_person_made_is_recorded_with_the_rights_that_it_has(brain, cli):
     mine = brain / "skills/tool/scripts/mine.sh"
     mine.write_text(SCRIPT)
     mine.chmod(0o644)

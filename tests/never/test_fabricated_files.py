@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +35,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Desk]:
+def desk(tmp_path, monkeypatch, capsys):
     """An attacker copies a public brain, adds to it, commits that to a log of their own."""
     monkeypatch.setenv("BRAIN_CONFIG", str(tmp_path / "settings.json"))
     monkeypatch.setenv("BRAIN_LEDGERS", str(tmp_path / "logs of the attacker"))
@@ -82,9 +79,7 @@ EVERY_CHECK = [
 
 @pytest.mark.parametrize("check", EVERY_CHECK)
 @pytest.mark.parametrize("named", [[], ["--brain", "brain"]])
-def test_a_fabricated_file_is_consistent_and_no_more(
-    desk: Desk, check: tuple[str, ...], named: list[str]
-) -> None:
+def test_a_fabricated_file_is_consistent_and_no_more(desk, check, named):
     words = [*check, *(desk.facts.get(word, word) for word in named)]
     status, out, err = desk.run(*words)
     assert status == 4
@@ -97,17 +92,13 @@ def test_a_fabricated_file_is_consistent_and_no_more(
 
 
 @pytest.mark.parametrize("check", EVERY_CHECK)
-def test_a_reader_who_knows_the_true_snapshot_is_told_that_it_is_another(
-    desk: Desk, check: tuple[str, ...]
-) -> None:
+def test_a_reader_who_knows_the_true_snapshot_is_told_that_it_is_another(desk, check):
     assert desk.run(*check, "--snapshot", desk.facts["true"])[0] == 3
     status, out, _ = desk.run(*check, "--snapshot", desk.facts["false"], "--json")
     assert (status, json.loads(out)["vouched_by"]) == (0, ["snapshot"])
 
 
-def test_a_brain_of_the_reader_vouches_for_the_snapshots_that_it_has(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_a_brain_of_the_reader_vouches_for_the_snapshots_that_it_has(desk, tmp_path):
     for check in EVERY_CHECK[:-1]:
         for brain, expected in (("victim", 4), ("attacker", 0)):
             status, out, _ = desk.run("-C", str(tmp_path / brain), *check)
@@ -119,9 +110,7 @@ def test_a_brain_of_the_reader_vouches_for_the_snapshots_that_it_has(
 
 
 @pytest.mark.parametrize("form", [("chain", "check"), ("alone",)])
-def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(
-    desk: Desk, form: tuple[str, ...]
-) -> None:
+def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(desk, form):
     """That the attacker's key made it is then what is shown, and nobody else's is."""
     status, out, _ = desk.run(*form, "evidence.json", "--log-key", desk.facts["log"])
     assert status == 0 and out.startswith("Shown: ") and "the key of the log that you" in out
@@ -133,7 +122,7 @@ def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(
         assert (status, json.loads(err)["error"]["code"]) == (3, "low_trust")
 
 
-def test_in_python_it_is_not_ok_until_something_known_is_given(desk: Desk) -> None:
+def test_in_python_it_is_not_ok_until_something_known_is_given(desk):
     evidence = (desk.folder / "evidence.json").read_bytes()
     proof = (desk.folder / "path.json").read_bytes()
     facts = desk.facts
@@ -150,9 +139,7 @@ def test_in_python_it_is_not_ok_until_something_known_is_given(desk: Desk) -> No
             assert found.consistent
 
 
-def test_an_exported_lineage_shows_the_descent_of_a_snapshot_that_the_reader_knows(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_an_exported_lineage_shows_the_descent_of_a_snapshot_that_the_reader_knows(desk, tmp_path):
     attacker, facts = str(tmp_path / "attacker"), desk.facts
     assert desk.run("-C", attacker, "export-lineage", "-o", "lineage.bin")[0] == 0
     call = ("ancestry", facts["true"])
@@ -164,9 +151,7 @@ def test_an_exported_lineage_shows_the_descent_of_a_snapshot_that_the_reader_kno
     assert status == 0 and SENTENCE not in out
 
 
-def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snapshot(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snapshot(desk, tmp_path):
     with Brain.open(tmp_path / "victim") as victim:
         victim.fork(tmp_path / "fork")
     with Brain.open(tmp_path / "fork", author="pupil") as fork:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.cli.conftest import Call, cli, folder
+from tests.cli.conftest import cli, folder
 from tests.support.agent_homes import skill_text, write_files
 
 __all__ = ["cli", "folder"]
 
 
 @pytest.fixture
-def home(folder: Path) -> Path:
+def home(folder):
     """A home of Claude Code with two skills and a CLAUDE.md, adopted into `mind`."""
     files = {f"skills/{name}/SKILL.md": skill_text(name, name) for name in "ab"}
     home = write_files(folder / ".claude", {"projects/": "", "CLAUDE.md": "Rules.\n", **files})
@@ -29,9 +29,7 @@ def write(brain: Path, files: dict[str, str]) -> None:
         opened.snapshot("Edit")
 
 
-def test_edits_that_wait_for_conflicts_are_never_overwritten_by_publishing(
-    home: Path, cli: Call
-) -> None:
+def test_edits_that_wait_for_conflicts_are_never_overwritten_by_publishing(home, cli):
     write(Path("mind"), {"CLAUDE.md": "Of the brain.\n", "skills/b/SKILL.md": "Of the brain.\n"})
     edits = {"CLAUDE.md": "Of the home.\n", "skills/a/SKILL.md": "Without conflict.\n"}
     write_files(home, edits)
@@ -54,9 +52,7 @@ def test_edits_that_wait_for_conflicts_are_never_overwritten_by_publishing(
     assert {path: (home / path).read_text() for path in texts} == texts
 
 
-def test_a_file_that_did_not_change_since_it_was_merged_is_published_after_an_abort(
-    home: Path, cli: Call
-) -> None:
+def test_a_file_that_did_not_change_since_it_was_merged_is_published_after_an_abort(home, cli):
     write(Path("mind"), {"CLAUDE.md": "Of the brain.\n", "skills/b/SKILL.md": "Of the brain.\n"})
     write_files(home, {"CLAUDE.md": "Of the home.\n"})
     assert cli("adopt", str(home), "mind").status == 12
@@ -66,9 +62,7 @@ def test_a_file_that_did_not_change_since_it_was_merged_is_published_after_an_ab
     assert (home / "CLAUDE.md").read_text() == (home / "skills/b/SKILL.md").read_text()
 
 
-def test_a_home_never_becomes_a_brain_by_adopting_it_inside_another_one(
-    home: Path, cli: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_never_becomes_a_brain_by_adopting_it_inside_another_one(home, cli, monkeypatch):
     write_files(home, {"skills/c/SKILL.md": skill_text("c", "C.")})
     monkeypatch.chdir("mind/skills")
     assert cli("adopt", str(home)).status == 0 and Path("c/SKILL.md").exists()
@@ -98,9 +92,7 @@ def slugs(brain: Path) -> list[str]:
         return listed
 
 
-def test_a_skill_file_below_a_skill_is_a_resource_of_it_in_every_command(
-    folder: Path, cli: Call
-) -> None:
+def test_a_skill_file_below_a_skill_is_a_resource_of_it_in_every_command(folder, cli):
     maker = {
         "SKILL.md": skill_text("maker", "Make skills."),
         "examples/deploy/SKILL.md": TEMPLATE,
@@ -135,7 +127,7 @@ def maker_folder(brain: Path) -> str:
         return opened.skills.view("maker").path.rpartition("/")[0]
 
 
-def test_skills_in_a_folder_skills_of_a_skill_stay_skills(folder: Path) -> None:
+def test_skills_in_a_folder_skills_of_a_skill_stay_skills(folder):
     brain = write_files(
         folder / "mind",
         {
@@ -175,7 +167,7 @@ def adopt_project(root: Path, *options: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", ["project", "git"])
-def test_a_skill_of_two_homes_is_never_mixed_of_both(folder: Path, kind: str) -> None:
+def test_a_skill_of_two_homes_is_never_mixed_of_both(folder, kind):
     root = write_files(folder / "p", {"CLAUDE.md": "", ".cursor/rules/a.md": "A.\n"})
     make_skill(root, ".claude/skills/deploy", "First.", "scripts/a.sh")
     make_skill(root, ".agents/skills/deploy", "Second.", "scripts/a.sh", "scripts/b.sh")
@@ -219,9 +211,7 @@ def make_repository(root: Path) -> None:
 
 
 @pytest.mark.parametrize(("link", "file"), [("CLAUDE.md", "AGENTS.md"), ("AGENTS.md", "CLAUDE.md")])
-def test_a_linked_file_of_instructions_is_published_as_a_link_or_with_its_text(
-    folder: Path, link: str, file: str
-) -> None:
+def test_a_linked_file_of_instructions_is_published_as_a_link_or_with_its_text(folder, link, file):
     root = write_files(folder / "p", {file: "Run the checks.\n", "notes.md": "Of no link.\n"})
     (root / link).symlink_to(file)
     for name in ("a", "c"):
@@ -251,7 +241,7 @@ def test_a_linked_file_of_instructions_is_published_as_a_link_or_with_its_text(
         assert (root / link).is_symlink() == (link == "CLAUDE.md")
 
 
-def test_private_rules_of_one_home_never_reach_another(folder: Path, cli: Call) -> None:
+def test_private_rules_of_one_home_never_reach_another(folder, cli):
     homes = {
         ".claude": {"projects/": "", "CLAUDE.md": "Private.\n", "agents/me.md": "Private.\n"},
         "work/app": {"CLAUDE.md": "Of work.\n", ".claude/agents/me.md": "Of work.\n"},
@@ -292,9 +282,7 @@ def test_private_rules_of_one_home_never_reach_another(folder: Path, cli: Call) 
     assert told.status == 0 and Path("bare/CLAUDE.md").read_text() == "Private, newer.\n"
 
 
-def test_a_path_that_two_homes_share_already_is_published_to_none_of_them(
-    folder: Path, cli: Call
-) -> None:
+def test_a_path_that_two_homes_share_already_is_published_to_none_of_them(folder, cli):
     """Memory is shared, and so were instructions in older brains."""
     homes = {"one": "hermes", "two": "hermes"}
     for name, kind in homes.items():

@@ -11,6 +11,7 @@ import pytest
 from brain import Brain
 from brain.errors import NotFound
 from tests.cli.conftest import Call, cli, keys
+from tests.support.refusals import raises_code
 
 __all__ = ["cli", "keys"]
 
@@ -46,7 +47,7 @@ FILES = {
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A brain with links of all kinds."""
     with Brain.init(tmp_path / "b") as brain:
         for path, text in FILES.items():
@@ -65,7 +66,7 @@ def call(cli: Call, folder: Path, tool: str, **arguments: str) -> tuple[int, str
     return told.status, told.out + told.err
 
 
-def test_the_prompt_has_a_linked_text_once_and_no_line_for_a_link(folder: Path, cli: Call) -> None:
+def test_the_prompt_has_a_linked_text_once_and_no_line_for_a_link(folder, cli):
     prompt = cli("-C", str(folder), "prompt").out
     assert prompt.count(RULES) == prompt.count("One fact.") == 1
     assert not set(prompt.splitlines()) & set(LINKS.values())
@@ -88,14 +89,12 @@ def test_the_prompt_has_a_linked_text_once_and_no_line_for_a_link(folder: Path, 
         ("references/none.md", "has no file"),
     ],
 )
-def test_a_linked_file_of_a_skill_is_read_as_what_it_leads_to(
-    folder: Path, cli: Call, file: str, said: str
-) -> None:
+def test_a_linked_file_of_a_skill_is_read_as_what_it_leads_to(folder, cli, file, said):
     status, text = call(cli, folder, "skill_view", name="a", file_path=file)
     assert said in text and "secret" not in text and (status == 0) == said.endswith(".")
 
 
-def test_lists_views_and_the_index_agree_on_skills_that_are_links(folder: Path, cli: Call) -> None:
+def test_lists_views_and_the_index_agree_on_skills_that_are_links(folder, cli):
     names = [line.split()[0] for line in cli("-C", str(folder), "skill", "list").out.splitlines()]
     index = cli("-C", str(folder), "index").out.splitlines()
     assert [line.split()[1].strip(":") for line in index] == names == ["a", "c", "d"]
@@ -106,19 +105,18 @@ def test_lists_views_and_the_index_agree_on_skills_that_are_links(folder: Path, 
             brain.skills.view("e")
 
 
-def test_memory_that_is_a_link_is_kept_in_the_file_it_leads_to(folder: Path, cli: Call) -> None:
+def test_memory_that_is_a_link_is_kept_in_the_file_it_leads_to(folder, cli):
     status, _ = call(cli, folder, "memory", target="memory", action="add", content="Wants tabs.")
     assert status == 0 and (folder / "memory/MEMORY.md").is_symlink()
     assert (folder / "facts.md").read_text() == "One fact.\n§\nWants tabs.\n"
     assert "Wants tabs." in call(cli, folder, "memory", target="memory", action="read")[1]
 
 
-def test_python_reads_the_file_of_a_link_and_what_is_stored_of_it(folder: Path) -> None:
+def test_python_reads_the_file_of_a_link_and_what_is_stored_of_it(folder):
     with Brain.open(folder) as brain:
         assert brain.files.read("CLAUDE.md") == f"{RULES}\n".encode()
         assert brain.files.read("skills/a/docs/guide.md") == b"The guide.\n"
         assert brain.files.read_stored("CLAUDE.md") == b"AGENTS.md"
         for path, code in (("prompts/fragments/loop.md", "dead_link"), ("skills/x", "no_path")):
-            with pytest.raises(NotFound) as caught:
+            with raises_code(code, NotFound):
                 brain.files.read(path)
-            assert caught.value.code == code

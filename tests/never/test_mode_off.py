@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ NOTHING = '{"decision": "nothing", "reason": "Routine."}'
 
 
 @pytest.fixture
-def served(agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEndpoint]:
+def served(agent, cli, monkeypatch):
     """An endpoint that is configured and would answer; the brain has hard runs, and gaps."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
     with run_fake_endpoint() as made:
@@ -96,9 +96,7 @@ WAYS = {
 
 @pytest.mark.parametrize("recorded", ["propose", "gated"])
 @pytest.mark.parametrize("way", WAYS)
-def test_off_in_the_folder_acts_before_it_is_recorded(
-    agent: Path, cli: Call, served: FakeEndpoint, way: str, recorded: str
-) -> None:
+def test_off_in_the_folder_acts_before_it_is_recorded(agent, cli, served, way, recorded):
     write_mode(agent, recorded)
     cli("snapshot")
     write_mode(agent, "off")
@@ -106,9 +104,7 @@ def test_off_in_the_folder_acts_before_it_is_recorded(
     assert served.asked == [] and "Mode off" in cli("evolve", "status").out
 
 
-def test_off_stays_until_a_looser_mode_is_recorded(
-    agent: Path, cli: Call, served: FakeEndpoint
-) -> None:
+def test_off_stays_until_a_looser_mode_is_recorded(agent, cli, served):
     write_mode(agent, "off")
     cli("snapshot")
     for change in (lambda: write_mode(agent, "gated"), (agent / "manifest.yaml").unlink):
@@ -125,16 +121,14 @@ def test_off_stays_until_a_looser_mode_is_recorded(
     ("recorded", "written", "mode"),
     [("gated", "propose", "propose"), ("propose", "gated", "propose"), ("gated", "gated", "gated")],
 )
-def test_the_stricter_of_folder_and_head_decides(
-    agent: Path, cli: Call, recorded: str, written: str, mode: str
-) -> None:
+def test_the_stricter_of_folder_and_head_decides(agent, cli, recorded, written, mode):
     write_mode(agent, recorded)
     cli("snapshot")
     write_mode(agent, written)
     assert f"Mode {mode}," in cli("evolve", "status").out
 
 
-def test_nothing_is_noted_of_what_happens_while_it_is_off(agent: Path, cli: Call) -> None:
+def test_nothing_is_noted_of_what_happens_while_it_is_off(agent, cli):
     write_mode(agent, "off")
     with Brain.open(agent) as brain:
         work(brain)
@@ -146,18 +140,14 @@ def test_nothing_is_noted_of_what_happens_while_it_is_off(agent: Path, cli: Call
         assert brain.gaps.list().gaps == []
 
 
-def test_a_mode_that_cannot_be_read_is_an_error_and_asks_nobody(
-    agent: Path, cli: Call, served: FakeEndpoint
-) -> None:
+def test_a_mode_that_cannot_be_read_is_an_error_and_asks_nobody(agent, cli, served):
     for text in ("evolution:\n  mode: of\n", "evolution: [", "x" * (1 << 21)):
         (agent / "manifest.yaml").write_text(text)
         told = cli("--json", "evolve", "synthesize", "--anyway")
         assert told.error["code"] == "bad_manifest" and served.asked == []
 
 
-def test_off_ends_what_is_under_way_before_its_next_request(
-    agent: Path, cli: Call, served: FakeEndpoint
-) -> None:
+def test_off_ends_what_is_under_way_before_its_next_request(agent, cli, served):
     def answer() -> FakeReply:
         write_mode(agent, "off")
         return completion_reply("no answer that anybody could use")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from brain_cli.invocation import run_cli
@@ -19,9 +18,7 @@ def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]
 
 
 @pytest.mark.parametrize("by", ["setting", "variable", "option"])
-def test_the_key_signs_by_what_was_printed(
-    by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_key_signs_by_what_was_printed(by, tmp_path, monkeypatch, capsys):
     for name in ("BRAIN_KEYS", "BRAIN_CONFIG", "BRAIN_ROOTS"):
         monkeypatch.setenv(name, str(tmp_path / "user" / name))
     key = run(capsys, "key", "new", "mine")[1].strip()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -18,10 +16,11 @@ from brain.errors import Conflict
 from brain.serve.mcp.brain_pool import PROPOSE_MODE, WRITE_MODE, BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
 from brain.serve.tools import Toolbox
-from tests.cli.conftest import Call, cli, keys
+from tests.cli.conftest import cli, keys
 from tests.serving.test_server import connected, text, within
 from tests.support.acquired import COUNT_WORDS, LIMITED, creation
 from tests.support.mcp_peers import HttpServer
+from tests.support.refusals import raises_code
 
 __all__ = ["cli", "keys"]
 
@@ -31,7 +30,7 @@ LONG = {"text": "w " * 60}
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     """A brain; its folder, which is current, with a state folder of its own."""
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     Brain.init(tmp_path / "agent", author="ada").close()
@@ -40,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(params=["", "team"], ids=["own proposals", "one proposal"])
-def approving(folder: Path, request: pytest.FixtureRequest) -> Iterator[BrainPool]:
+def approving(folder, request):
     """What `brain mcp --approve` serves, without and with --proposal."""
     pool = BrainPool(
         lambda author: Brain.open(folder, author=author), PROPOSE_MODE, proposal=request.param
@@ -53,9 +52,7 @@ async def names(client: Client) -> set[str]:
     return {tool.name for tool in (await client.list_tools()).tools}
 
 
-def test_others_have_a_program_only_once_a_person_accepted_it(
-    folder: Path, approving: BrainPool, cli: Call
-) -> None:
+def test_others_have_a_program_only_once_a_person_accepted_it(folder, approving, cli):
     person = BrainPool(lambda author: Brain.open(folder, author=author), WRITE_MODE)
     proposal = ""
 
@@ -88,9 +85,8 @@ def test_others_have_a_program_only_once_a_person_accepted_it(
         assert brain.programs.list() == [] and not brain.programs.stats().skills
         with brain.proposals.open(proposal) as opened:
             assert [row.status for row in opened.programs.list()] == ["proposed"]
-            with pytest.raises(Conflict) as caught:
+            with raises_code("not_admitted", Conflict):
                 opened.programs.run("count-words", TEXT)
-            assert caught.value.code == "not_admitted"
     shown = cli("proposal", "show", proposal)
     said = "Program count-words@1 will run once this is accepted; admitted by its tests: 1 case, "
     assert said in shown.out and "stubs killed, " in shown.out
@@ -139,9 +135,7 @@ def delete(tools: Toolbox) -> str:
         (delete, ""),
     ],
 )
-def test_what_is_proposed_about_a_program_leaves_the_one_that_runs_alone(
-    folder: Path, change: Any, status: str
-) -> None:
+def test_what_is_proposed_about_a_program_leaves_the_one_that_runs_alone(folder, change, status):
     with Brain.open(folder, author="ada") as brain:
         Toolbox(brain).call("create_skill", creation("count_words"))
         admitted = brain.programs.list_runnable()
@@ -163,7 +157,7 @@ def test_what_is_proposed_about_a_program_leaves_the_one_that_runs_alone(
         assert runs == ["count-words"] * (status == "runnable")
 
 
-def test_a_program_that_both_changed_does_not_run_untried(folder: Path, cli: Call) -> None:
+def test_a_program_that_both_changed_does_not_run_untried(folder, cli):
     with Brain.open(folder, author="ada") as brain:
         Toolbox(brain).call("create_skill", creation("count_words"))
         with brain.proposals.open("claude-1a2b3c", author="claude") as proposal:
@@ -173,9 +167,7 @@ def test_a_program_that_both_changed_does_not_run_untried(folder: Path, cli: Cal
     assert "will not run: it was changed here" in cli("proposal", "show", "claude").out
 
 
-def test_clients_over_http_that_cannot_be_told_apart_run_nothing_that_is_proposed(
-    folder: Path,
-) -> None:
+def test_clients_over_http_that_cannot_be_told_apart_run_nothing_that_is_proposed(folder):
     """Without sessions, as the revision of 2026 has it, anybody may call themselves claude."""
 
     async def call(url: str, token: str, name: str, given: dict[str, Any]) -> tuple[bool, str]:
@@ -197,7 +189,7 @@ def test_clients_over_http_that_cannot_be_told_apart_run_nothing_that_is_propose
         assert not anyio.run(call, server.url, server.token, "count_words", TEXT)[0]
 
 
-def test_a_client_that_only_proposes_retires_nothing_by_failing(folder: Path) -> None:
+def test_a_client_that_only_proposes_retires_nothing_by_failing(folder):
     with Brain.open(folder, author="ada") as brain:
         Toolbox(brain).call("create_skill", creation("count_words", LIMITED))
         with brain.proposals.open("claude-1a2b3c", author="claude") as proposal:

@@ -56,7 +56,7 @@ CALLS: dict[str, list[dict[str, Any]]] = {
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory):
     """A brain with a skill, two admitted programs, one that was not tried, and a hand edit."""
     parent = tmp_path_factory.mktemp("readers")
     root = parent / "agent"
@@ -74,7 +74,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(template, tmp_path, monkeypatch):
     """The folder of such a brain, with a state folder of its own."""
     shutil.copytree(template, tmp_path / "readers")
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "readers/state"))
@@ -145,9 +145,7 @@ def _read_state(folder: Path) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("way", [by_python, by_stdio, by_http])
-def test_a_client_that_may_only_read_changes_nothing_by_any_name(
-    folder: Path, way: Callable[[Path], Any]
-) -> None:
+def test_a_client_that_may_only_read_changes_nothing_by_any_name(folder, way):
     with Brain.open(folder) as brain:
         listed = {tool.name for tool in Toolbox(brain).tools()}
     assert CALLS.keys() >= listed | BUILT_IN_TOOLS
@@ -167,7 +165,7 @@ def test_a_client_that_may_only_read_changes_nothing_by_any_name(
         assert {one.slug for one in brain.programs.list_runnable()} == {"count-words", "twice"}
 
 
-def test_readers_are_offered_what_they_may_call(folder: Path) -> None:
+def test_readers_are_offered_what_they_may_call(folder):
     with Brain.open(folder) as brain:
         tools = Toolbox(brain, read_only=True).tools()
     assert {tool.name for tool in tools} == READERS | PROGRAMS

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +35,7 @@ DRAFT = {
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory):
     """A brain with a tool that an agent made, and the state of the machine that tried it."""
     try:
         probe_sandbox()
@@ -52,7 +50,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def brain(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(template, tmp_path, monkeypatch):
     shutil.copytree(template, tmp_path / "made")
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "made/state"))
     with Brain.open(tmp_path / "made/brain", author="agent") as opened:
@@ -77,7 +75,7 @@ def read_usage(brain: Brain) -> Any:
     return skill
 
 
-def test_one_bad_argument_repeated_retires_no_tool(brain: Brain) -> None:
+def test_one_bad_argument_repeated_retires_no_tool(brain):
     call(brain, ["a", "a b"])
     assert "retired" not in call(brain, ["crash"] * 6)
     usage = read_usage(brain)
@@ -85,7 +83,7 @@ def test_one_bad_argument_repeated_retires_no_tool(brain: Brain) -> None:
     assert brain.programs.run("count-words", {"text": "a b c"}).output == 3
 
 
-def test_a_tool_that_fails_with_three_inputs_out_of_three_is_retired(brain: Brain) -> None:
+def test_a_tool_that_fails_with_three_inputs_out_of_three_is_retired(brain):
     assert "retired" in call(brain, ["crash 1", "crash 1", "crash 2", "crash 3"])
     assert read_usage(brain).state == "retired"
     assert brain.verify(deep=True).ok
@@ -93,7 +91,7 @@ def test_a_tool_that_fails_with_three_inputs_out_of_three_is_retired(brain: Brai
     assert "3 of 3 inputs" in str(reason)
 
 
-def test_one_failed_task_repeated_retires_no_skill_that_agents_read(brain: Brain) -> None:
+def test_one_failed_task_repeated_retires_no_skill_that_agents_read(brain):
     with brain.task("Write") as task:
         task.upsert_skill("audit", "# Look\n", description="Audit")
 
@@ -110,7 +108,7 @@ def test_one_failed_task_repeated_retires_no_skill_that_agents_read(brain: Brain
     assert use("Audit a second pool", "Audit a third pool") == ["retire"]
 
 
-def test_counts_of_an_older_version_are_read_on_and_speak_for_the_tool(brain: Brain) -> None:
+def test_counts_of_an_older_version_are_read_on_and_speak_for_the_tool(brain):
     """It counted uses alone; of its failures, all may have been of one input."""
     call(brain, ["a"] * 6)
     file = brain.root / ".brain/usage.db"
@@ -126,7 +124,7 @@ def test_counts_of_an_older_version_are_read_on_and_speak_for_the_tool(brain: Br
         assert opened.verify(deep=True).ok
 
 
-def test_what_is_kept_of_inputs_does_not_grow_with_them(brain: Brain) -> None:
+def test_what_is_kept_of_inputs_does_not_grow_with_them(brain):
     call(brain, [f"a{number}" for number in range(34)])
     with sqlite3.connect(brain.root / ".brain/usage.db") as db:
         ((longest,),) = db.execute("SELECT max(length(recent)) FROM inputs")

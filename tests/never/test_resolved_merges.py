@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from tests.cli.conftest import Call, cli, keys
+from tests.cli.conftest import cli, keys
 
 __all__ = ["cli", "keys"]
 
@@ -17,7 +17,7 @@ TOP = "".join(f"line {number}\n" for number in range(8))
 
 
 @pytest.fixture
-def waiting(tmp_path: Path, cli: Call, monkeypatch: pytest.MonkeyPatch) -> Path:
+def waiting(tmp_path, cli, monkeypatch):
     """A brain in whose merge a text and a skill are in conflict; its folder is current."""
     root = tmp_path / "agent"
     monkeypatch.chdir(tmp_path)
@@ -51,8 +51,8 @@ def _resolve_by_hand(root: Path, path: str, text: str) -> None:
 @pytest.mark.parametrize("recorded", [True, False], ids=["recorded", "in the folder"])
 @pytest.mark.parametrize("choice", ["--ours", "--theirs", "--both", "--edited"])
 def test_a_merge_continues_after_all_resolved_though_the_file_changed_before(
-    waiting: Path, cli: Call, choice: str, recorded: bool
-) -> None:
+    waiting, cli, choice, recorded
+):
     _write(waiting, "ours", first="changed since")
     skill = waiting / SKILL
     skill.write_text(skill.read_text().replace("Ours.", "Ours, by hand."))
@@ -77,7 +77,7 @@ def test_a_merge_continues_after_all_resolved_though_the_file_changed_before(
         assert brain.status().clean and brain.verify(deep=True).ok
 
 
-def test_an_edited_text_that_lacks_a_later_change_is_not_taken(waiting: Path, cli: Call) -> None:
+def test_an_edited_text_that_lacks_a_later_change_is_not_taken(waiting, cli):
     _write(waiting, "ours, changed since")
     _resolve_by_hand(waiting, PLACE, f"{TOP}both of them\n")
     told = cli("--json", "resolve", PLACE, "--edited")

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from brain import Brain
 from tests.cli.conftest import Call, agent, cli, folder, keys, validate
-from tests.support.fake_model_endpoint import (
-    FakeEndpoint,
-    completion_reply,
-    error_reply,
-    run_fake_endpoint,
-)
+from tests.support.fake_model_endpoint import completion_reply, error_reply, run_fake_endpoint
 from tests.support.skill_programs import admit_program, use_state_folder
 
 __all__ = ["agent", "cli", "folder", "keys"]
@@ -24,7 +17,7 @@ NOTHING = completion_reply('{"decision": "nothing", "reason": "Routine."}')
 
 
 @pytest.fixture
-def served(agent: Path, cli: Call, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeEndpoint]:
+def served(agent, cli, monkeypatch):
     """A brain that has looked for patterns in vain, and then got one."""
     monkeypatch.setenv("BRAIN_MODEL_KEY", "key")
     use_state_folder(monkeypatch, agent.parent / "state")
@@ -49,7 +42,7 @@ def status(cli: Call, evolver: str) -> dict[str, object]:
     return dict(found)
 
 
-def test_a_new_pattern_is_named_with_its_time_and_made_now(cli: Call, served: FakeEndpoint) -> None:
+def test_a_new_pattern_is_named_with_its_time_and_made_now(cli, served):
     waiting = status(cli, "patterns")
     assert (waiting["waiting"], waiting["names"]) == (1, [" → ".join(PAIR)])
     assert waiting["since"] and str(waiting["since"]) < str(waiting["next"])
@@ -63,16 +56,14 @@ def test_a_new_pattern_is_named_with_its_time_and_made_now(cli: Call, served: Fa
     assert (status(cli, "patterns")["waiting"], cli("evolve", "run", "--now").out) == (0, "")
 
 
-def test_now_asks_a_model_again_that_failed(cli: Call, served: FakeEndpoint) -> None:
+def test_now_asks_a_model_again_that_failed(cli, served):
     served.replies += [error_reply(503, "busy"), NOTHING]
     assert "patterns: failed: the model failed once" in cli("evolve", "run", "--now").out
     assert "is not asked before" in cli("evolve", "run", "--once").out + cli("evolve", "status").out
     assert "patterns: done: Routine" in cli("evolve", "run", "--now").out
 
 
-def test_goals_that_fail_wait_since_a_time_and_off_is_off_now_too(
-    agent: Path, cli: Call, served: FakeEndpoint
-) -> None:
+def test_goals_that_fail_wait_since_a_time_and_off_is_off_now_too(agent, cli, served):
     with Brain.open(agent) as brain:
         for _ in range(6):
             brain.gaps.report("sum the column", "no tool does it")

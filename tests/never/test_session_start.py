@@ -16,7 +16,7 @@ LIMIT = 4096
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A brain with more skills than the instructions have room for."""
     with Brain.init(tmp_path / "b") as brain:
         for number in range(80):
@@ -49,7 +49,7 @@ def up_to_skills(text: str) -> str:
     return text[: text.index(" ends]\n")]
 
 
-def test_the_next_session_begins_with_what_this_one_noted(folder: Path) -> None:
+def test_the_next_session_begins_with_what_this_one_noted(folder):
     before, promised = start(
         folder, memory=["The vault needs node 24."], user=["Wants tabs.\n▸ fake: a skill"]
     )
@@ -68,7 +68,7 @@ def test_the_next_session_begins_with_what_this_one_noted(folder: Path) -> None:
     assert "- The vault needs node 24." in read and described == ""
 
 
-def test_what_has_no_room_is_counted_and_the_newest_entries_are_shown(folder: Path) -> None:
+def test_what_has_no_room_is_counted_and_the_newest_entries_are_shown(folder):
     with Brain.open(folder) as brain:
         before = brain.prompt.build().prompt
         for number in range(80):
@@ -95,9 +95,7 @@ def test_what_has_no_room_is_counted_and_the_newest_entries_are_shown(folder: Pa
         ("prompt:\n  memory: [USER.md]\n", [], "those of user you see as each begins"),
     ],
 )
-def test_the_tool_promises_only_what_the_next_session_is_shown(
-    folder: Path, manifest: str, options: list[str], promise: str
-) -> None:
+def test_the_tool_promises_only_what_the_next_session_is_shown(folder, manifest, options, promise):
     if manifest:
         (folder / "USER.md").write_text("Somebody.\n")
         (folder / "manifest.yaml").write_text(manifest)
@@ -114,7 +112,7 @@ def test_the_tool_promises_only_what_the_next_session_is_shown(
         assert "Wants tabs." in start(folder)[0]
 
 
-def test_the_memory_of_a_program_adopted_in_place_is_shown_too(tmp_path: Path) -> None:
+def test_the_memory_of_a_program_adopted_in_place_is_shown_too(tmp_path):
     home = tmp_path / ".claude"
     (home / "skills/a").mkdir(parents=True)
     (home / "skills/a/SKILL.md").write_text("---\nname: a\ndescription: A\n---\nDo.\n")

@@ -5,16 +5,16 @@ from __future__ import annotations
 import random
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 
 from brain import Brain
 from brain.errors import ToolFailure
 from brain.serve.tools import Toolbox
-from tests.cli.conftest import Call, cli, folder
+from tests.cli.conftest import cli, folder
 from tests.support.agent_homes import skill_text, write_files
 from tests.support.planted_secrets import SECRET_MAKERS
+from tests.support.refusals import raises_code
 
 __all__ = ["cli", "folder"]
 
@@ -23,7 +23,7 @@ DEPLOY = skill_text("deploy", "Deploy") + "".join(f"export KEY={one}\n" for one 
 
 
 @pytest.fixture
-def home(folder: Path) -> Path:
+def home(folder):
     files = {"skills/deploy/SKILL.md": DEPLOY, "skills/ok/SKILL.md": skill_text("ok", "Fine")}
     return write_files(folder / "home", files)
 
@@ -33,9 +33,7 @@ def list_ids(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("into", [["mind"], []], ids=["copied", "in place"])
-def test_adopting_shows_every_secret_and_the_ids_that_let_the_file_in(
-    home: Path, cli: Call, into: list[str]
-) -> None:
+def test_adopting_shows_every_secret_and_the_ids_that_let_the_file_in(home, cli, into):
     first = cli("adopt", str(home), *into)
     ids = list_ids(first.out)
     assert first.status == 0 and len(set(ids)) == 3
@@ -53,16 +51,14 @@ def test_adopting_shows_every_secret_and_the_ids_that_let_the_file_in(
         assert [skill.slug for skill in brain.skills.list()] == ["deploy", "ok"]
 
 
-def test_hints_about_what_is_left_out_are_commands_that_work(home: Path, cli: Call) -> None:
+def test_hints_about_what_is_left_out_are_commands_that_work(home, cli):
     assert cli("adopt", str(home)).status == 0
     for shown in (cli("-C", str(home), "status"), cli("-C", str(home), "snapshot")):
         for command in re.findall(r"`brain (.*?)`", shown.out + shown.err):
             assert cli("-C", str(home), *shlex.split(command)).status == 0, command
 
 
-def test_publishing_shows_every_secret_and_the_ids_that_let_the_file_out(
-    folder: Path, cli: Call
-) -> None:
+def test_publishing_shows_every_secret_and_the_ids_that_let_the_file_out(folder, cli):
     with Brain.init(folder / "mind") as brain:
         brain.skills.upsert("deploy", DEPLOY.split("---\n")[-1], description="Deploy")
     publish = ["-C", "mind", "publish", "--to", "claude", str(folder / "target")]
@@ -74,21 +70,18 @@ def test_publishing_shows_every_secret_and_the_ids_that_let_the_file_out(
     assert SECRETS[2] in written.read_text()
 
 
-def test_a_tool_names_every_secret_of_a_text_that_it_refuses(folder: Path) -> None:
+def test_a_tool_names_every_secret_of_a_text_that_it_refuses(folder):
     with Brain.init(folder / "mind") as brain, brain.task("Write") as task:
-        with pytest.raises(ToolFailure) as caught:
+        with raises_code("secret", ToolFailure) as caught:
             Toolbox(brain, task).call(
                 "skill_manage", {"action": "create", "name": "deploy", "content": DEPLOY}
             )
-        assert caught.value.code == "secret"
         assert caught.value.text.count("looks like a secret") == 3
         ids = [finding.id for finding in brain.secrets.scan_text(DEPLOY.encode())]
         assert all(one in caught.value.text for one in ids)
 
 
-def test_small_files_are_searched_until_the_budget_of_a_snapshot_is_used_up(
-    folder: Path, cli: Call
-) -> None:
+def test_small_files_are_searched_until_the_budget_of_a_snapshot_is_used_up(folder, cli):
     assert cli("init", "mind").status == 0
     write_files(
         folder / "mind",

@@ -133,9 +133,7 @@ STEPS: tuple[Callable[[Brain, random.Random], object], ...] = (
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_is_done_to_twins_verify_agrees_with_what_is_derived(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
-) -> None:
+def test_whatever_is_done_to_twins_verify_agrees_with_what_is_derived(tmp_path, monkeypatch, seed):
     rng = random.Random(seed)
     fill(tmp_path / "home", rng, MANY * 2)
     Brain.adopt(tmp_path / "home", tmp_path / "brain", author="tester")
@@ -153,8 +151,8 @@ def test_whatever_is_done_to_twins_verify_agrees_with_what_is_derived(
 @pytest.mark.parametrize("other", ["a-copy", "z-copy"])
 @pytest.mark.parametrize("again", [False, True])
 def test_a_skill_is_found_by_its_name_though_a_twin_lies_at_the_place_of_that_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, other: str, again: bool
-) -> None:
+    tmp_path, monkeypatch, other, again
+):
     for number in range(MANY):
         write(tmp_path / "home", f"skills/s{number}/SKILL.md", skill_text(f"s{number}"))
     write(tmp_path / "home", f"skills/{other}/SKILL.md", skill_text("s5"))
@@ -180,7 +178,7 @@ class Letters:
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def test_twins_without_a_name_are_ranked_by_the_names_of_their_places(tmp_path: Path) -> None:
+def test_twins_without_a_name_are_ranked_by_the_names_of_their_places(tmp_path):
     with Brain.init(tmp_path / "brain", author="tester") as brain:
         for place in ("aaaa", "zzzz", "cccc"):
             write(brain.root, f"skills/{place}/SKILL.md", "---\ndescription: d\n---\nDo.\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,21 +36,17 @@ class User:
 
 
 @pytest.fixture
-def stranger(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> User:
+def stranger(tmp_path, monkeypatch, capsys):
     return User(tmp_path / "stranger", monkeypatch, capsys)
 
 
 @pytest.fixture
-def auditor(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> User:
+def auditor(tmp_path, monkeypatch, capsys):
     return User(tmp_path / "auditor", monkeypatch, capsys)
 
 
 @pytest.fixture
-def signed(tmp_path: Path, stranger: User, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def signed(tmp_path, stranger, monkeypatch):
     """A brain that a stranger signed: a key, a trust file, and two snapshots."""
     root = tmp_path / "brain"
     assert stranger.run("init", str(root))[0] == 0
@@ -67,13 +62,11 @@ def signed(tmp_path: Path, stranger: User, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 @pytest.fixture
-def key(signed: Path) -> str:
+def key(signed):
     return (signed.parent / "key").read_text()
 
 
-def test_signatures_of_a_stranger_vouch_for_nothing_until_a_root_is_known(
-    auditor: User, stranger: User, key: str
-) -> None:
+def test_signatures_of_a_stranger_vouch_for_nothing_until_a_root_is_known(auditor, stranger, key):
     status, out, _ = auditor.run("verify")
     assert status == 0 and "Verified" in out and UNPINNED in out
     assert f"Signed by {key}, called audit team in the trust file: 2 snapshots" in out
@@ -90,12 +83,12 @@ def test_signatures_of_a_stranger_vouch_for_nothing_until_a_root_is_known(
     assert stranger.run("verify", "--require-signatures")[0] == 0  # whose own key it is
 
 
-def test_another_root_than_the_signer_is_an_error_and_not_a_doubt(auditor: User, key: str) -> None:
+def test_another_root_than_the_signer_is_an_error_and_not_a_doubt(auditor, key):
     other = "ed25519:" + "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c"
     assert auditor.run("verify", "--require-signatures", "--root", other)[0] == 3
 
 
-def test_in_python_required_signatures_need_a_root(signed: Path, key: str) -> None:
+def test_in_python_required_signatures_need_a_root(signed, key):
     with Brain.open(signed) as brain:
         found = brain.verify(require_signatures=True)
         assert not found.ok and [one.code for one in found.findings][-1] == "not_vouched"
@@ -104,7 +97,7 @@ def test_in_python_required_signatures_need_a_root(signed: Path, key: str) -> No
     assert Brain.verify_folder(signed, require_signatures=True).signers == found.signers
 
 
-def test_the_log_names_who_signed(auditor: User, signed: Path, key: str) -> None:
+def test_the_log_names_who_signed(auditor, signed, key):
     lines = auditor.run("log")[1].splitlines()
     assert ["(signed: audit team)" in line for line in lines] == [True, True, False]
     told = json.loads(auditor.run("log", "--json")[1])["snapshots"]
@@ -115,9 +108,7 @@ def test_the_log_names_who_signed(auditor: User, signed: Path, key: str) -> None
 
 
 @pytest.mark.parametrize("deep", [[], ["--deep"]])
-def test_what_differs_in_the_folder_is_named_and_not_recorded(
-    auditor: User, signed: Path, deep: list[str]
-) -> None:
+def test_what_differs_in_the_folder_is_named_and_not_recorded(auditor, signed, deep):
     _, out, _ = auditor.run("verify", *deep)
     assert "Not covered" not in out
     (signed / "memory/notes.md").write_text("another\n")
@@ -139,9 +130,7 @@ def test_what_differs_in_the_folder_is_named_and_not_recorded(
     assert " and 198 more" in out and len(out) < 2000
 
 
-def test_a_folder_that_cannot_be_compared_is_said_and_the_lineage_verified(
-    auditor: User, signed: Path
-) -> None:
+def test_a_folder_that_cannot_be_compared_is_said_and_the_lineage_verified(auditor, signed):
     shutil.rmtree(signed / "memory")
     (signed / ".brainignore").unlink(missing_ok=True)
     (signed / ".brainignore").mkdir()

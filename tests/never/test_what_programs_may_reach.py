@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,8 @@ import pytest
 from brain import Brain
 from brain.errors import BrainError, SandboxError
 from brain.sandbox.find_sandbox import probe_sandbox
-from tests.cli.conftest import Call, cli
+from tests.cli.conftest import cli
+from tests.support.refusals import raises_code
 
 __all__ = ["cli"]
 
@@ -54,7 +54,7 @@ for folder, folders, files in os.walk("/folders", followlinks=True):
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def made(tmp_path_factory):
     """A home that every user can enter, with keys, a brain with a program, and logs."""
     try:
         probe_sandbox()
@@ -88,7 +88,7 @@ WORDS = (("a b c", 3), ("one two", 2))
 
 
 @pytest.fixture
-def home(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(made, monkeypatch):
     """The same, as the home of this user, and nothing allowed."""
     monkeypatch.setenv("HOME", str(made))
     with Brain.open(made / "work" / "brain") as brain:
@@ -97,7 +97,7 @@ def home(made: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.fixture
-def allow(cli: Call, home: Path) -> Callable[..., Any]:
+def allow(cli, home):
     return lambda *options: cli("-C", str(home / "work/brain"), "evolve", "allow", "look", *options)
 
 
@@ -118,9 +118,7 @@ def look(home: Path, code: str) -> list[Any]:
         *("~/.config/brain", "~/.local/state/brain", "~/.cache/brain", "~/link"),
     ],
 )
-def test_what_gives_a_program_everything_or_keys_is_refused(
-    allow: Callable[..., Any], home: Path, folder: str
-) -> None:
+def test_what_gives_a_program_everything_or_keys_is_refused(allow, home, folder):
     (home / ".config/brain").mkdir(parents=True, exist_ok=True)
     (home / "link").unlink(missing_ok=True)
     (home / "link").symlink_to(home / ".ssh")
@@ -132,9 +130,7 @@ def test_what_gives_a_program_everything_or_keys_is_refused(
         brain.programs.approve("look", folders={"x": path}, knowingly=True)
 
 
-def test_a_folder_with_keys_is_allowed_knowingly_and_its_keys_stay_hidden(
-    allow: Callable[..., Any], home: Path
-) -> None:
+def test_a_folder_with_keys_is_allowed_knowingly_and_its_keys_stay_hidden(allow, home):
     work = home / "work"
     asked = allow("--json", "--read", str(work))
     assert (asked.status, asked.error["code"]) == (1, "consequences")
@@ -159,9 +155,7 @@ def test_a_folder_with_keys_is_allowed_knowingly_and_its_keys_stay_hidden(
     assert [path for path in found if path.startswith("/folders/work/brain/")] == []
 
 
-def test_an_approval_from_before_gives_no_keys_either(
-    allow: Callable[..., Any], home: Path
-) -> None:
+def test_an_approval_from_before_gives_no_keys_either(allow, home):
     """An older version of brain noted any folder."""
     assert allow("--read", str(home / "work/logs")).status == 0
     (noted,) = (home / ".local/state/brain/admitted").iterdir()
@@ -169,15 +163,13 @@ def test_an_approval_from_before_gives_no_keys_either(
     for folder in (home, home / "work/brain", home / ".ssh", Path("/")):
         record["folders"] = {"logs": str(folder)}
         noted.write_text(json.dumps(record))
-        with pytest.raises(SandboxError) as caught:
+        with raises_code("bad_folder", SandboxError) as caught:
             look(home, READ_ALL)
-        assert caught.value.code == "bad_folder" and "--remove" in (caught.value.hint or "")
+        assert "--remove" in (caught.value.hint or "")
     assert allow("--remove").status == 0
 
 
-def test_what_is_no_file_in_a_folder_can_be_neither_read_nor_written(
-    allow: Callable[..., Any], home: Path
-) -> None:
+def test_what_is_no_file_in_a_folder_can_be_neither_read_nor_written(allow, home):
     logs = home / "work/logs"
     assert allow("--read", str(logs)).status == 0
     os.mkfifo(logs / "fifo")
@@ -207,9 +199,7 @@ for name in ("fifo", "socket"):
             (logs / "socket").unlink()
 
 
-def test_a_program_neither_watches_nor_locks_files_of_the_host(
-    allow: Callable[..., Any], home: Path
-) -> None:
+def test_a_program_neither_watches_nor_locks_files_of_the_host(allow, home):
     assert allow("--read", str(home / "work/logs")).status == 0
     tried = """
 import ctypes, fcntl, os, struct
@@ -238,7 +228,7 @@ found += [name for name, way in ways.items() if way()]
     assert look(home, tried) == []
 
 
-def test_a_program_without_a_folder_locks_what_is_its_own(home: Path) -> None:
+def test_a_program_without_a_folder_locks_what_is_its_own(home):
     code = """
 import sqlite3
 with sqlite3.connect("/tmp/own.db") as db:
@@ -257,7 +247,7 @@ found += db.execute("select a from t").fetchall()
         *("100.100.100.200", "localhost:8443", "[::1]", "[fe80::1]", "[::ffff:127.0.0.1]"),
     ],
 )
-def test_what_is_for_this_machine_alone_is_no_host(allow: Callable[..., Any], host: str) -> None:
+def test_what_is_for_this_machine_alone_is_no_host(allow, host):
     refused = allow("--json", "--yes", "--host", host)
     assert refused.status == 1 and refused.error["code"] in ("protected_host", "bad_host")
     assert refused.error["hint"] and "may reach nothing" in allow().out
@@ -274,9 +264,7 @@ def test_what_is_for_this_machine_alone_is_no_host(allow: Callable[..., Any], ho
         ("10.1", "10.0.0.1"),
     ],
 )
-def test_a_private_address_is_allowed_knowingly_in_its_usual_form(
-    allow: Callable[..., Any], host: str, kept: str
-) -> None:
+def test_a_private_address_is_allowed_knowingly_in_its_usual_form(allow, host, kept):
     asked = allow("--json", "--host", host)
     assert (asked.status, asked.error["code"]) == (1, "consequences")
     assert kept in asked.error["message"]
@@ -290,9 +278,7 @@ def test_a_private_address_is_allowed_knowingly_in_its_usual_form(
         *("::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "fd00:ec2::254"),
     ],
 )
-def test_a_name_that_turns_to_a_private_address_is_not_fetched(
-    allow: Callable[..., Any], home: Path, monkeypatch: pytest.MonkeyPatch, address: str
-) -> None:
+def test_a_name_that_turns_to_a_private_address_is_not_fetched(allow, home, monkeypatch, address):
     """DNS rebinding: the name was public when it was allowed."""
     assert allow("--host", "api.example.org").status == 0
     row = (socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 443))
@@ -308,7 +294,7 @@ except skillapi.SkillError as error:
     assert "is not a public address" in said
 
 
-def test_the_verdict_says_what_limited_the_memory_of_its_runs(cli: Call, home: Path) -> None:
+def test_the_verdict_says_what_limited_the_memory_of_its_runs(cli, home):
     """Each run has one process: its address space has the limit, and no control group."""
     why = cli("-C", str(home / "work/brain"), "why", "look", "--json")
     text = json.dumps(why.document)

@@ -125,7 +125,7 @@ def _check(brain: Brain) -> None:
         max_size=12,
     )
 )
-def test_what_runs_is_what_the_lineage_admits(steps: list[tuple[str, str, str]]) -> None:
+def test_what_runs_is_what_the_lineage_admits(steps):
     with TemporaryDirectory() as folder, Brain.init(Path(folder, "agent")) as brain:
         acquire_untested(brain, acquire_request(SLUGS[0], ANSWERS[0]))
         for name, slug, answer in steps:
@@ -148,9 +148,7 @@ def test_what_runs_is_what_the_lineage_admits(steps: list[tuple[str, str, str]])
         max_size=5,
     )
 )
-def test_an_upsert_with_files_equals_an_upsert_and_edits_of_the_files(
-    writes: list[dict[str, bytes | None]],
-) -> None:
+def test_an_upsert_with_files_equals_an_upsert_and_edits_of_the_files(writes):
     with (
         TemporaryDirectory() as folder,
         Brain.init(Path(folder, "all"), name="x") as together,

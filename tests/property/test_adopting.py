@@ -1,10 +1,7 @@
 """Skills keep what they are through adoption, publication and adoption again."""
 
-from __future__ import annotations
-
 import json
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skills_ref.validator import validate
@@ -39,11 +36,8 @@ CLIENTS = st.sampled_from(["claude", "codex", "hermes", "openclaw", "agentskills
 @settings(max_examples=10, deadline=None)
 @given(skills=SKILLS, client=CLIENTS, strict=st.booleans())
 def test_adopted_published_and_adopted_again_skills_are_the_same(
-    tmp_path_factory: pytest.TempPathFactory,
-    skills: dict[str, tuple[str, str, str, str, dict[str, bytes]]],
-    client: str,
-    strict: bool,
-) -> None:
+    tmp_path_factory, skills, client, strict
+):
     root = tmp_path_factory.mktemp("skills")
     for slug, (about, version, field, body, files) in skills.items():
         folder = root / "home/skills" / slug

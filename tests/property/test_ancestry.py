@@ -39,8 +39,8 @@ PATIENCES = [0, 5, ancestry._MAX_LINE_TESTS]
 @pytest.mark.parametrize("patience", PATIENCES)
 @given(dags(), st.data())
 def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_another(
-    patience: int, dag: SnapshotGraph, data: st.DataObject
-) -> None:
+    patience, dag, data
+):
     merges = data.draw(st.permutations(dag.merges()))
     for _ in range(6):
         a, b = (data.draw(st.sampled_from(dag.ids[-12:])) for _ in range(2))
@@ -51,7 +51,7 @@ def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_anoth
 
 
 @given(dags())
-def test_both_orders_give_the_same_bases(dag: SnapshotGraph) -> None:
+def test_both_orders_give_the_same_bases(dag):
     for a in dag.ids[-6:]:
         for b in dag.ids[-6:]:
             there = ancestry.find_merge_bases(dag.load, dag.merges(), a, b)
@@ -78,7 +78,7 @@ def steps(dag: SnapshotGraph, here: bytes) -> set[bytes]:
 
 
 @given(dags())
-def test_there_is_a_way_down_exactly_to_the_ancestors(dag: SnapshotGraph) -> None:
+def test_there_is_a_way_down_exactly_to_the_ancestors(dag):
     for new in dag.ids[-4:]:
         for old in dag.ids:
             way = ancestry.find_descent_path(dag.load, old, new)

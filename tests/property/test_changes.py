@@ -49,12 +49,7 @@ def listed(some: dict[str, str | None]) -> list[list[Any]]:
 
 @given(st.sampled_from(OPERATIONS), files, edits, st.none() | files)
 @example(("delete", "oracle", "1"), {"skills/oracle.md": "x"}, {"skills/oracle.md": None}, None)
-def test_both_take_and_refuse_the_same_changes(
-    done: tuple[Any, ...],
-    before: dict[str, str],
-    changed: dict[str, str | None],
-    source: dict[str, str] | None,
-) -> None:
+def test_both_take_and_refuse_the_same_changes(done, before, changed, source):
     given_ = {
         "operation": pack(done).hex(),
         "before": listed({**before}),

@@ -34,7 +34,7 @@ def by_dict(before: FilesByPath, after: FilesByPath) -> list[tree_diff.Differenc
 
 
 @given(small_file_sets, small_file_sets)
-def test_comparing_small_trees_is_comparing_dicts(before: FilesByPath, after: FilesByPath) -> None:
+def test_comparing_small_trees_is_comparing_dicts(before, after):
     node_store = MemoryNodeStore()
     old, new = build_tree(node_store, before), build_tree(node_store, after)
     assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
@@ -42,8 +42,8 @@ def test_comparing_small_trees_is_comparing_dicts(before: FilesByPath, after: Fi
 
 @given(random_seeds, st.sampled_from([1, 30, 1000, 5000]), file_counts, file_counts, file_counts)
 def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
-    seed: int, total: int, removed: int, changed: int, added: int
-) -> None:
+    seed, total, removed, changed, added
+):
     node_store = MemoryNodeStore()
     before = random_files(seed, total)
     edits = random_edits(seed, before, removed, changed, added)
@@ -54,16 +54,14 @@ def test_comparing_a_large_tree_with_its_successor_is_comparing_dicts(
 
 
 @given(random_seeds, st.integers(1, 5000), st.integers(1, 5000))
-def test_comparing_unrelated_trees_of_any_two_sizes_is_comparing_dicts(
-    seed: int, one: int, other: int
-) -> None:
+def test_comparing_unrelated_trees_of_any_two_sizes_is_comparing_dicts(seed, one, other):
     node_store = MemoryNodeStore()
     before, after = random_files(seed, one), random_files(seed + 1, other)
     old, new = build_tree(node_store, before), build_tree(node_store, after)
     assert list(tree_diff.diff_trees(node_store.open_nodes(), old, new)) == by_dict(before, after)
 
 
-def test_ten_changes_among_twenty_thousand_load_few_nodes() -> None:
+def test_ten_changes_among_twenty_thousand_load_few_nodes():
     node_store = MemoryNodeStore()
     paths = [f"skills/{number:05}/SKILL.md" for number in range(20_000)]
     files = {path: file_entry(path) for path in paths}
@@ -78,9 +76,7 @@ def test_ten_changes_among_twenty_thousand_load_few_nodes() -> None:
 
 
 @pytest.mark.parametrize("changes", [1, 10])
-def test_the_nodes_that_a_comparison_loads_grow_with_changes_and_not_with_size(
-    changes: int,
-) -> None:
+def test_the_nodes_that_a_comparison_loads_grow_with_changes_and_not_with_size(changes):
     loads = []
     for total in (2000, 20_000):
         node_store = MemoryNodeStore()
@@ -94,7 +90,7 @@ def test_the_nodes_that_a_comparison_loads_grow_with_changes_and_not_with_size(
     assert large <= 8 * changes + 2 and large <= small + 6 * changes
 
 
-def test_equal_trees_are_compared_without_loading_a_node() -> None:
+def test_equal_trees_are_compared_without_loading_a_node():
     node_store = MemoryNodeStore()
     root = build_tree(node_store, random_files(1, 3000))
     assert list(tree_diff.diff_trees(node_store.open_nodes(), root, root)) == []
@@ -102,9 +98,7 @@ def test_equal_trees_are_compared_without_loading_a_node() -> None:
 
 
 @given(small_file_sets, small_file_sets, st.sets(brain_paths))
-def test_updating_a_bundle_is_building_it(
-    before: FilesByPath, new: FilesByPath, gone: set[str]
-) -> None:
+def test_updating_a_bundle_is_building_it(before, new, gone):
     nodes = MemoryNodeStore().open_nodes()
     edits: EditsByPath = {**new, **dict.fromkeys(gone), **dict.fromkeys([*before][::3])}
     after = apply_edits(before, edits)

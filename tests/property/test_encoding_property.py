@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -71,14 +69,14 @@ def snapshots(draw: st.DrawFn) -> Snapshot:
 
 
 @given(encodable_values)
-def test_every_value_is_read_back_and_encoded_alike(value: Any) -> None:
+def test_every_value_is_read_back_and_encoded_alike(value):
     data = pack(value)
     assert unpack(data) == value
     assert pack(unpack(data)) == data
 
 
 @given(st.binary(max_size=100))
-def test_random_bytes_are_refused_or_are_the_encoding_of_their_value(data: bytes) -> None:
+def test_random_bytes_are_refused_or_are_the_encoding_of_their_value(data):
     try:
         value = unpack(data)
     except FormatError:
@@ -87,7 +85,7 @@ def test_random_bytes_are_refused_or_are_the_encoding_of_their_value(data: bytes
 
 
 @given(encodable_values, st.data())
-def test_every_flip_of_a_bit_gives_another_value_or_none(value: Any, data: st.DataObject) -> None:
+def test_every_flip_of_a_bit_gives_another_value_or_none(value, data):
     flipped = bytearray(pack(value))
     flipped[data.draw(st.integers(0, len(flipped) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     try:
@@ -97,7 +95,7 @@ def test_every_flip_of_a_bit_gives_another_value_or_none(value: Any, data: st.Da
 
 
 @given(encodable_values, st.binary(min_size=1, max_size=4))
-def test_nothing_may_follow_a_value(value: Any, more: bytes) -> None:
+def test_nothing_may_follow_a_value(value, more):
     try:
         unpack(pack(value) + more)
     except FormatError as error:
@@ -107,13 +105,13 @@ def test_nothing_may_follow_a_value(value: Any, more: bytes) -> None:
 
 
 @given(nodes())
-def test_every_node_is_read_back(made: TreeNode) -> None:
+def test_every_node_is_read_back(made):
     again = tree_node.decode_node(made.encode())
     assert (again.kind, again.entries, again.id) == (made.kind, made.entries, made.id)
 
 
 @given(snapshots())
-def test_every_snapshot_is_read_back(made: Snapshot) -> None:
+def test_every_snapshot_is_read_back(made):
     data = snapshot.encode_snapshot(made)
     assert snapshot.decode_snapshot(data) == made
     assert snapshot.encode_snapshot(snapshot.decode_snapshot(data)) == data
@@ -127,7 +125,7 @@ sections = st.dictionaries(
 
 
 @given(sections)
-def test_every_bundle_is_read_back(made: bundles.Bundle) -> None:
+def test_every_bundle_is_read_back(made):
     data = bundles.encode_bundle(made)
     assert bundles.decode_bundle(data) == made
     assert list(bundles.decode_bundle(data)) == list(made)
@@ -140,7 +138,7 @@ def _flipped(data: bytes) -> list[bytes]:
 
 @settings(max_examples=10)
 @given(nodes())
-def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made: TreeNode) -> None:
+def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made):
     for flipped in _flipped(made.encode()):
         try:
             assert tree_node.decode_node(flipped).id != made.id
@@ -150,7 +148,7 @@ def test_a_node_with_a_bit_flipped_is_refused_or_has_another_id(made: TreeNode) 
 
 @settings(max_examples=10)
 @given(sections)
-def test_a_bundle_with_a_bit_flipped_is_refused_or_has_another_id(made: bundles.Bundle) -> None:
+def test_a_bundle_with_a_bit_flipped_is_refused_or_has_another_id(made):
     for flipped in _flipped(bundles.encode_bundle(made)):
         try:
             assert bundles.bundle_id(bundles.decode_bundle(flipped)) != bundles.bundle_id(made)
@@ -160,7 +158,7 @@ def test_a_bundle_with_a_bit_flipped_is_refused_or_has_another_id(made: bundles.
 
 @settings(max_examples=10)
 @given(snapshots())
-def test_a_snapshot_with_a_bit_flipped_is_refused_or_has_another_id(made: Snapshot) -> None:
+def test_a_snapshot_with_a_bit_flipped_is_refused_or_has_another_id(made):
     data = snapshot.encode_snapshot(made)
     for flipped in _flipped(data):
         try:

@@ -1,7 +1,5 @@
 """Case documents that nobody meant as such, and outputs of any kind."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given
@@ -27,7 +25,7 @@ VALUES = st.recursive(
 
 
 @given(st.binary(max_size=80) | PIECES.map(str.encode))
-def test_whatever_is_read_is_a_case_or_refused(data: bytes) -> None:
+def test_whatever_is_read_is_a_case_or_refused(data):
     try:
         case = parse_case("s", "skills/s/cases/a.yaml", b"", data)
     except InvalidInput as error:
@@ -38,7 +36,7 @@ def test_whatever_is_read_is_a_case_or_refused(data: bytes) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=3), VALUES, max_size=4))
-def test_canonical_json_is_json_of_the_same_value(value: dict[str, object]) -> None:
+def test_canonical_json_is_json_of_the_same_value(value):
     try:
         text = canonical_json(value)
     except ValueError:
@@ -49,7 +47,7 @@ def test_canonical_json_is_json_of_the_same_value(value: dict[str, object]) -> N
 
 
 @given(st.binary(max_size=60) | VALUES.map(lambda value: json.dumps(value).encode()))
-def test_any_output_equals_itself(output: bytes) -> None:
+def test_any_output_equals_itself(output):
     value = read_output(output)
     case = Case(
         skill="s",

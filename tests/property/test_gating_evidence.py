@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
 from math import comb, prod
-from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -61,7 +60,7 @@ def trials(draw: st.DrawFn) -> list[CaseRow]:
 
 
 @given(COUNTS, COUNTS)
-def test_the_closed_form_is_the_integral(wins: int, losses: int) -> None:
+def test_the_closed_form_is_the_integral(wins, losses):
     expanded = [
         sum(
             Fraction((-1) ** j * comb(losses, j) * comb(wins, power - j))
@@ -75,36 +74,34 @@ def test_the_closed_form_is_the_integral(wins: int, losses: int) -> None:
 
 
 @given(rounds_of_scores())
-def test_e_of_scores_is_what_its_definition_says(drawn: tuple[list[int], int]) -> None:
+def test_e_of_scores_is_what_its_definition_says(drawn):
     balances, rounds = drawn
     assert e_value_of_scores(balances, rounds) == plain_e([Fraction(b, rounds) for b in balances])
 
 
 @given(COUNTS, COUNTS, COUNTS)
-def test_with_one_round_both_forms_are_one_number(wins: int, losses: int, ties: int) -> None:
+def test_with_one_round_both_forms_are_one_number(wins, losses, ties):
     balances = [0] * ties + [1] * wins + [-1] * losses
     assert e_value_of_scores(balances, 1) == e_value(wins, losses)
     assert e_value_of_scores([7 * one for one in balances], 7) == e_value(wins, losses)
 
 
 @given(COUNTS, COUNTS)
-def test_a_win_raises_e_and_a_loss_lowers_it(wins: int, losses: int) -> None:
+def test_a_win_raises_e_and_a_loss_lowers_it(wins, losses):
     assert e_value(wins + 1, losses) > e_value(wins, losses) > e_value(wins, losses + 1)
     # A fair coin: what a win adds, a loss takes.
     assert e_value(wins + 1, losses) + e_value(wins, losses + 1) == 2 * e_value(wins, losses)
 
 
 @given(rounds_of_scores(), st.data())
-def test_a_better_score_never_lowers_e(drawn: tuple[list[int], int], data: st.DataObject) -> None:
+def test_a_better_score_never_lowers_e(drawn, data):
     balances, rounds = drawn
     raised = [data.draw(st.integers(balance, rounds)) for balance in balances]
     assert e_value_of_scores(raised, rounds) >= e_value_of_scores(balances, rounds)
 
 
 @given(rounds_of_scores(), st.integers(1, 4))
-def test_e_grows_at_least_as_a_power_with_cases_such_as_these(
-    drawn: tuple[list[int], int], copies: int
-) -> None:
+def test_e_grows_at_least_as_a_power_with_cases_such_as_these(drawn, copies):
     balances, rounds = drawn
     assert e_value_of_scores(balances * copies, rounds) >= e_value_of_scores(balances, rounds) ** (
         copies
@@ -112,9 +109,7 @@ def test_e_grows_at_least_as_a_power_with_cases_such_as_these(
 
 
 @given(rounds_of_scores())
-def test_a_change_with_no_more_wins_than_losses_has_no_evidence(
-    drawn: tuple[list[int], int],
-) -> None:
+def test_a_change_with_no_more_wins_than_losses_has_no_evidence(drawn):
     balances, rounds = drawn
     if sum(balances) <= 0:
         assert e_value_of_scores(balances, rounds) <= 1
@@ -124,9 +119,7 @@ SHARES = st.integers(0, 4).map(lambda count: Fraction(count, 8))
 
 
 @given(st.lists(st.tuples(SHARES, SHARES), min_size=1, max_size=4))
-def test_a_useless_change_has_an_expected_e_of_at_most_one(
-    chances: list[tuple[Fraction, Fraction]],
-) -> None:
+def test_a_useless_change_has_an_expected_e_of_at_most_one(chances):
     """Every outcome of one round, of cases that win and lose with these probabilities."""
     mean = sum((win - lose for win, lose in chances), Fraction(0))
     expected = Fraction(0)
@@ -144,7 +137,7 @@ def test_a_useless_change_has_an_expected_e_of_at_most_one(
     st.sampled_from([[0, 0], [Fraction(1, 4), Fraction(-1, 4)], [Fraction(1, 2), Fraction(-1, 2)]]),
     st.sampled_from([Fraction(0), Fraction(1, 4)]),
 )
-def test_looking_after_every_round_is_free(gains: list[Fraction], noise: Fraction) -> None:
+def test_looking_after_every_round_is_free(gains, noise):
     """Every course of three rounds of two cases, whose gains are 0 in the mean."""
     odds = [
         {1: noise + max(gain, 0), -1: noise + max(-gain, 0), 0: 1 - 2 * noise - abs(gain)}
@@ -166,9 +159,7 @@ def test_looking_after_every_round_is_free(gains: list[Fraction], noise: Fractio
 
 
 @given(st.integers(1, 3), st.data())
-def test_e_of_all_rounds_is_the_mean_of_e_with_a_round_of_each_case_left_out(
-    rounds: int, data: st.DataObject
-) -> None:
+def test_e_of_all_rounds_is_the_mean_of_e_with_a_round_of_each_case_left_out(rounds, data):
     """So E is a martingale when the rounds are read backwards."""
     cases = data.draw(
         st.lists(
@@ -183,9 +174,7 @@ def test_e_of_all_rounds_is_the_mean_of_e_with_a_round_of_each_case_left_out(
 
 
 @given(trials(), st.booleans(), st.randoms())
-def test_the_order_of_the_cases_changes_nothing(
-    rows: list[CaseRow], repeats_itself: bool, random: Random
-) -> None:
+def test_the_order_of_the_cases_changes_nothing(rows, repeats_itself, random):
     mixed = list(rows)
     random.shuffle(mixed)
     assert decide(mixed, repeats_itself=repeats_itself) == decide(
@@ -194,9 +183,7 @@ def test_the_order_of_the_cases_changes_nothing(
 
 
 @given(trials(), st.booleans())
-def test_only_evidence_on_enough_cases_and_rounds_admits(
-    rows: list[CaseRow], repeats_itself: bool
-) -> None:
+def test_only_evidence_on_enough_cases_and_rounds_admits(rows, repeats_itself):
     decision = decide(rows, repeats_itself=repeats_itself)
     assert decision.wins + decision.losses + decision.ties == decision.cases * decision.rounds
     assert decision.more_cases == 0 or decision.gate == "undecided"
@@ -210,12 +197,12 @@ def test_only_evidence_on_enough_cases_and_rounds_admits(
 
 
 @given(trials(), st.booleans())
-def test_a_reason_names_no_held_out_case(rows: list[CaseRow], repeats_itself: bool) -> None:
+def test_a_reason_names_no_held_out_case(rows, repeats_itself):
     assert "zebra" not in decide(rows, repeats_itself=repeats_itself).reason
 
 
 @given(st.lists(st.sampled_from(["fp", "pp", "ff", "pf"]), min_size=5, max_size=20))
-def test_guards_bring_no_gain(pairs: list[str]) -> None:
+def test_guards_bring_no_gain(pairs):
     rows = [CaseRow(name=str(n), before=b, after=a) for n, (b, a) in enumerate(pairs)]
     guards = [CaseRow(name=f"guard {n}", before="f", after="p", is_guard=True) for n in range(9)]
     assert decide(rows + guards, repeats_itself=True) == decide(rows, repeats_itself=True)

@@ -142,7 +142,7 @@ LOST = Table(repeats_itself=True, rows=(*([((REFUSED,), (RIGHT,))] * 6), ((RIGHT
 @given(tables())
 @example(LOST)
 @example(Table(repeats_itself=True, rows=(((RIGHT,), (CRASHES,)),) * 6))
-def test_no_row_changes_another_and_the_recorded_verdict_is_derived_again(table: Table) -> None:
+def test_no_row_changes_another_and_the_recorded_verdict_is_derived_again(table):
     cases = _make_cases(table)
     tried = _try(table, cases)
     if isinstance(tried, str):  # its checks were silent for too long

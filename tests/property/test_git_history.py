@@ -76,9 +76,7 @@ def recorded(folder: Path, files: GitFiles) -> str:
 @settings(max_examples=10)
 @given(_HISTORIES, st.integers(0, 5))
 @example([(_THIRD, []), (_THIRD, []), ({**_THIRD, "skills/a/SKILL.md": GitEntry(b"x")}, [])], 1)
-def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(
-    history: list[tuple[GitFiles, list[int]]], stop: int
-) -> None:
+def test_each_commit_has_the_bundle_of_a_snapshot_of_its_checkout(history, stop):
     work = Path(tempfile.mkdtemp())
     try:
         repo = GitRepository(work / "repo")

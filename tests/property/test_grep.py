@@ -59,9 +59,7 @@ def _search_by_python(
 @example({"memory/b.txt": b"a\n"}, ("^$", False), False, ())
 @example({"memory/b.txt": b""}, ("", True), False, ())
 @example({"memory/b.txt": b"a\r\n\r\nb"}, ("^$", False), False, ())
-def test_grep_finds_the_lines_that_python_finds(
-    files: dict[str, bytes], searched: tuple[str, bool], ignore_case: bool, paths: tuple[str, ...]
-) -> None:
+def test_grep_finds_the_lines_that_python_finds(files, searched, ignore_case, paths):
     pattern, is_fixed = searched
     work = Path(tempfile.mkdtemp())
     try:

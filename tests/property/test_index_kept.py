@@ -98,9 +98,7 @@ def edit(rng: random.Random, root: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_after_any_changes_the_index_is_the_one_from_the_cards(
-    tmp_path: Path, seed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, monkeypatch):
     rng = random.Random(seed)
     monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
     monkeypatch.setattr(skill_walk, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
@@ -126,7 +124,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(
             assert index_update.is_cached_index_valid(brain._session)
 
 
-def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path: Path) -> None:
+def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path):
     with Brain.init(tmp_path / "b", author="tester") as brain:
         for number in range(5):
             brain.skills.upsert(f"s{number}", "Text.\n", description=f"About {number}")
@@ -154,7 +152,7 @@ def cache_checks(brain: Brain) -> list[bool]:
         "DELETE FROM sheet WHERE number = 2",
     ],
 )
-def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path: Path, sql: str) -> None:
+def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path, sql):
     with Brain.init(tmp_path / "b", author="tester") as brain:
         for number in range(5):
             brain.skills.upsert(f"s{number}", "Text.\n", description=f"About {number}")
@@ -174,7 +172,7 @@ def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path: Path, s
             check(brain, "@")
 
 
-def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> None:
+def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path):
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.skills.upsert("s", "Text.\n", description="About")
         check(brain, "@")
@@ -188,7 +186,7 @@ def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path: Path) -> N
         check(brain, "@")
 
 
-def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) -> None:
+def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path):
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.skills.upsert("s", "Text.\n", description="About")
         brain._session.cache.replace_index_text(b"a note of another program", [])
@@ -199,7 +197,7 @@ def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path: Path) 
         check(brain, "@")
 
 
-def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path: Path) -> None:
+def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path):
     secret = "the-word-that-nobody-may-read"
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.skills.upsert("s", "Text.\n", description=f"Says {secret}")
@@ -215,14 +213,14 @@ def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path:
         assert not file.is_file() or secret.encode() not in file.read_bytes(), file
 
 
-def test_the_sum_of_rows_depends_on_where_each_ends() -> None:
+def test_the_sum_of_rows_depends_on_where_each_ends():
     assert checksums.rows_crc([b"a", b"bc"]) != checksums.rows_crc([b"ab", b"c"])
     assert checksums.rows_crc([b"b"], checksums.rows_crc([b"a"])) == checksums.rows_crc(
         [b"a", b"b"]
     )
 
 
-def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path: Path) -> None:
+def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path):
     with Brain.init(tmp_path / "b", author="tester") as brain:
         first = brain.head
         brain.skills.upsert("s", "Text.\n", description="About")

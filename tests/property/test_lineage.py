@@ -24,9 +24,7 @@ def dags(draw: st.DrawFn) -> SnapshotGraph:
 
 
 @given(dags())
-def test_generations_exceed_those_of_all_parents_and_depths_follow_the_first(
-    dag: SnapshotGraph,
-) -> None:
+def test_generations_exceed_those_of_all_parents_and_depths_follow_the_first(dag):
     for here in dag.ids[1:]:
         found = dag.known[here]
         parents = [dag.known[parent] for parent in found.parents]
@@ -36,13 +34,13 @@ def test_generations_exceed_those_of_all_parents_and_depths_follow_the_first(
 
 
 @given(dags())
-def test_a_jump_leads_to_an_ancestor_on_the_line_of_first_parents(dag: SnapshotGraph) -> None:
+def test_a_jump_leads_to_an_ancestor_on_the_line_of_first_parents(dag):
     for here in dag.ids[1:]:
         assert dag.known[here].jump.target in dag.first_parents(here)[1:]
 
 
 @given(dags())
-def test_the_ancestor_at_a_depth_is_the_one_that_walking_finds(dag: SnapshotGraph) -> None:
+def test_the_ancestor_at_a_depth_is_the_one_that_walking_finds(dag):
     here = dag.ids[-1]
     line = dag.first_parents(here)[::-1]
     for depth in range(len(line)):
@@ -52,7 +50,7 @@ def test_the_ancestor_at_a_depth_is_the_one_that_walking_finds(dag: SnapshotGrap
 
 
 @given(dags())
-def test_an_ancestor_is_what_a_set_of_ancestors_holds(dag: SnapshotGraph) -> None:
+def test_an_ancestor_is_what_a_set_of_ancestors_holds(dag):
     for new in dag.ids[:: max(1, len(dag.ids) // 8)]:
         ancestors = dag.ancestors(new)
         for old in dag.ids:
@@ -60,7 +58,7 @@ def test_an_ancestor_is_what_a_set_of_ancestors_holds(dag: SnapshotGraph) -> Non
 
 
 @given(dags())
-def test_history_yields_every_ancestor_once_and_children_before_parents(dag: SnapshotGraph) -> None:
+def test_history_yields_every_ancestor_once_and_children_before_parents(dag):
     here = dag.ids[-1]
     order = [snapshot_id for snapshot_id, _ in lineage.walk_ancestors(dag.load, here)]
     assert len(order) == len(set(order))
@@ -72,7 +70,7 @@ def test_history_yields_every_ancestor_once_and_children_before_parents(dag: Sna
 
 @settings(max_examples=5)
 @given(st.integers(0, 2**32))
-def test_any_ancestor_among_thousands_is_reached_in_a_few_loads(seed: int) -> None:
+def test_any_ancestor_among_thousands_is_reached_in_a_few_loads(seed):
     dag = SnapshotGraph()
     for number in range(3000):
         dag.add(number)
@@ -85,14 +83,14 @@ def test_any_ancestor_among_thousands_is_reached_in_a_few_loads(seed: int) -> No
 
 
 @pytest.mark.parametrize("depth", [0, 1, 2, 2998, 2999])
-def test_the_ends_of_a_long_line_are_reached_too(depth: int) -> None:
+def test_the_ends_of_a_long_line_are_reached_too(depth):
     dag = SnapshotGraph()
     for number in range(3000):
         dag.add(number)
     assert lineage.find_ancestor_at(dag.load, dag.ids[-1], depth) == dag.ids[depth]
 
 
-def test_appending_to_a_line_of_thousands_loads_at_most_two_snapshots() -> None:
+def test_appending_to_a_line_of_thousands_loads_at_most_two_snapshots():
     dag = SnapshotGraph()
     for number in range(2000):
         dag.loads.clear()

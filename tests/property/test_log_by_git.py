@@ -120,9 +120,7 @@ def _path_states(diff: Diff) -> set[tuple[str, str]]:
         max_size=6,
     ),
 )
-def test_log_and_diff_answer_as_git(
-    steps: list[tuple[dict[str, bytes | None], str]], questions: list[tuple[int, int, set[str]]]
-) -> None:
+def test_log_and_diff_answer_as_git(steps, questions):
     work = Path(tempfile.mkdtemp())
     try:
         repo = GitRepository(work / "repo")

@@ -192,7 +192,7 @@ class Lineages:
 
 
 @given(rounds)
-def test_merges_to_and_fro_are_alike_and_lose_nothing(drawn: list[Round]) -> None:
+def test_merges_to_and_fro_are_alike_and_lose_nothing(drawn):
     with tempfile.TemporaryDirectory() as folder:
         lineages = Lineages(Path(folder) / "agent")
         for worked, merged in drawn:

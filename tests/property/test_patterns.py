@@ -10,12 +10,7 @@ from hypothesis import strategies as st
 from brain.evolve.patterns import count_bulk, miner, sequence_table
 from brain.evolve.patterns.count_plain import find_maximal
 from brain.evolve.patterns.message_log import LATE_MS, MessageLog, PatternRules
-from brain.evolve.patterns.miner import (
-    FrequentPattern,
-    PatternMiner,
-    find_patterns,
-    list_patterns,
-)
+from brain.evolve.patterns.miner import FrequentPattern, PatternMiner, find_patterns, list_patterns
 from brain.experience.experience_protocol import SkillSequence
 from brain.experience.sqlite_experience import SqliteExperience
 

@@ -45,7 +45,7 @@ def prove(brain: RecordedSnapshot, path: str) -> bool:
 
 
 @given(st.sets(brain_paths, max_size=40), st.lists(brain_paths, max_size=10))
-def test_every_path_is_proven_there_or_absent(there: set[str], others: list[str]) -> None:
+def test_every_path_is_proven_there_or_absent(there, others):
     brain = record_snapshot(there)
     for path in [*there, *others]:
         assert prove(brain, path) == (path in there)
@@ -53,7 +53,7 @@ def test_every_path_is_proven_there_or_absent(there: set[str], others: list[str]
 
 @settings(max_examples=10)
 @given(st.integers(0, 2**32), st.sampled_from([30, 300, 3000, 6000]))
-def test_in_trees_of_all_depths_too(seed: int, total: int) -> None:
+def test_in_trees_of_all_depths_too(seed, total):
     chooser = random.Random(seed)
     names = [f"{chooser.choice('abc')}/{number:05}" for number in range(total)]
     there = set(chooser.sample(names, total // 2))
@@ -63,9 +63,7 @@ def test_in_trees_of_all_depths_too(seed: int, total: int) -> None:
 
 
 @given(st.sets(brain_paths, min_size=1, max_size=40), st.data())
-def test_the_parts_of_other_true_proofs_make_no_false_one(
-    there: set[str], data: st.DataObject
-) -> None:
+def test_the_parts_of_other_true_proofs_make_no_false_one(there, data):
     brain = record_snapshot(there)
     lines = list(bundles.walk_entries(brain.nodes, brain.bundle))
     line = data.draw(st.sampled_from(lines))
@@ -93,9 +91,7 @@ def test_the_parts_of_other_true_proofs_make_no_false_one(
 
 @settings(max_examples=15)
 @given(st.sets(brain_paths, max_size=12), brain_paths)
-def test_nothing_altered_in_a_proof_of_absence_makes_it_prove_a_path_that_is_there(
-    there: set[str], path: str
-) -> None:
+def test_nothing_altered_in_a_proof_of_absence_makes_it_prove_a_path_that_is_there(there, path):
     brain = record_snapshot(there)
     if path in there:
         return

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -70,12 +69,8 @@ def expected_home(
 @settings(max_examples=15, deadline=None)
 @given(files=HOMES, layout=LAYOUTS, here=EDITS, there=EDITS)
 def test_a_home_gets_the_changes_of_the_brain_and_nothing_else(
-    tmp_path_factory: pytest.TempPathFactory,
-    files: dict[str, tuple[bytes, bool]],
-    layout: tuple[str, str],
-    here: dict[str, bytes | None],
-    there: dict[str, bytes | None],
-) -> None:
+    tmp_path_factory, files, layout, here, there
+):
     client, name = layout
     root = tmp_path_factory.mktemp("home")
     home = root / name
@@ -114,6 +109,6 @@ def test_a_home_gets_the_changes_of_the_brain_and_nothing_else(
             assert after == meanwhile and not done.written
 
 
-def test_the_record_is_no_part_of_a_home(tmp_path: Path) -> None:
+def test_the_record_is_no_part_of_a_home(tmp_path):
     (tmp_path / RECORD_NAME).write_text("{}")
     assert read_home(tmp_path) == {}

@@ -54,16 +54,14 @@ def receipts(draw: st.DrawFn) -> Receipt:
 
 
 @given(receipts())
-def test_a_receipt_is_read_as_it_was_written(receipt: Receipt) -> None:
+def test_a_receipt_is_read_as_it_was_written(receipt):
     data = encode_receipt(receipt)
     assert decode_receipt(data) == receipt
     assert json.loads(data)["format"] == "brain v1 receipt"
 
 
 @given(receipts(), st.data())
-def test_a_text_with_one_byte_changed_is_another_receipt_or_none(
-    receipt: Receipt, data: st.DataObject
-) -> None:
+def test_a_text_with_one_byte_changed_is_another_receipt_or_none(receipt, data):
     text = encode_receipt(receipt)
     at = data.draw(st.integers(0, len(text) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
@@ -75,6 +73,6 @@ def test_a_text_with_one_byte_changed_is_another_receipt_or_none(
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_receipt_or_refused(data: bytes) -> None:
+def test_any_bytes_are_a_receipt_or_refused(data):
     with suppress(FormatError):
         assert encode_receipt(decode_receipt(data)) == data

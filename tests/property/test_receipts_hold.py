@@ -71,7 +71,7 @@ acts = st.lists(st.tuples(st.sampled_from([*ACTS, undo]), slugs), min_size=1, ma
 
 
 @given(acts)
-def test_a_receipt_holds_whatever_was_done(steps: list[tuple[Act, str]]) -> None:
+def test_a_receipt_holds_whatever_was_done(steps):
     with tempfile.TemporaryDirectory() as folder, Brain.init(Path(folder) / "agent") as brain:
         brain.skills.upsert("a", "x\n", description="d")
         with brain.task("Much") as task:

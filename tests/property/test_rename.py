@@ -61,9 +61,7 @@ def files_of(brain: Brain) -> dict[str, bytes]:
 
 @given(_PLACES, _TEXTS, _FILES)
 @example("skills/{}/SKILL.md", "---\nname: old\ndescription: d\n---\n", {})
-def test_there_and_back_is_the_same_but_for_the_version(
-    place: str, text: str, beside: dict[str, bytes]
-) -> None:
+def test_there_and_back_is_the_same_but_for_the_version(place, text, beside):
     path, folder = place.format("old"), place.format("old").removesuffix("/SKILL.md")
     with new_brain() as brain:
         write(brain, path, text.encode())
@@ -99,8 +97,8 @@ def test_there_and_back_is_the_same_but_for_the_version(
 @settings(max_examples=12)
 @given(_BODIES, st.sampled_from(["ours", "theirs", "both", None]), st.booleans())
 def test_an_edit_on_another_branch_outlives_a_rename_unless_a_choice_gives_it_up(
-    body: str, choice: str | None, renamer_merges: bool
-) -> None:
+    body, choice, renamer_merges
+):
     with new_brain() as brain:
         brain.skills.upsert("old", f"first\n{body}last\n", description="d")
         write(brain, "skills/old/run.sh", b"echo 1\n")

@@ -107,7 +107,7 @@ def faults_of(content: bytes) -> list[str]:
 @example("name: a-skill\ndescription: d\nmetadata:\nlicense: MIT\n")
 @example("name: a-skill\ndescription: d\nmetadata: ~\n")
 @example("name: a-skill\ndescription: d\nmetadata:\n  a: b\n")
-def test_what_the_reference_passes_before_an_upsert_it_passes_after_it(head: str) -> None:
+def test_what_the_reference_passes_before_an_upsert_it_passes_after_it(head):
     content = f"---\n{head}---\n# Body\n".encode()
     problems = check_skill("a-skill/SKILL.md", content, "a-skill", True)
     if faults_of(content) or any(problem.code == "bad_type" for problem in problems):
@@ -122,13 +122,13 @@ def test_what_the_reference_passes_before_an_upsert_it_passes_after_it(head: str
 
 
 @given(values)
-def test_a_new_skill_passes_the_reference(text: str) -> None:
+def test_a_new_skill_passes_the_reference(text):
     made = upsert_document(None, None, "A skill", "a-skill", text[:999], f"# {text}\n".encode())
     assert not faults_of(made.content)
 
 
 @given(heads())
-def test_what_passes_here_passes_the_reference_and_the_rest_is_known(head: str) -> None:
+def test_what_passes_here_passes_the_reference_and_the_rest_is_known(head):
     content = f"---\n{head}---\n# Body\n".encode()
     problems = check_skill("a-skill/SKILL.md", content, "a-skill", True)
     errors = {problem.code for problem in problems if problem.severity == ERROR}

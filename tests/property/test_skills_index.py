@@ -181,12 +181,12 @@ def campaign(seed: int, count: int) -> None:
         check_fit(skills, source.randrange(2000))
 
 
-def test_thousands_of_hostile_skills_parse_back_to_one_place_each() -> None:
+def test_thousands_of_hostile_skills_parse_back_to_one_place_each():
     campaign(20261120, 6_000)
 
 
 @given(st.lists(st.tuples(st.text(), st.text()), min_size=1, max_size=6))
-def test_any_text_parses_back_to_one_line(cards: list[Card]) -> None:
+def test_any_text_parses_back_to_one_line(cards):
     check(cards)
 
 
@@ -194,7 +194,7 @@ def test_any_text_parses_back_to_one_line(cards: list[Card]) -> None:
     st.lists(st.tuples(st.text(), st.text(), st.text(max_size=3)), max_size=8),
     st.integers(0, 200),
 )
-def test_a_budget_is_kept_whatever_the_text(cards: list[tuple[str, str, str]], budget: int) -> None:
+def test_a_budget_is_kept_whatever_the_text(cards, budget):
     skills = check([card[:2] for card in cards])
     owned = [
         skill._replace(author=author) for skill, (_, _, author) in zip(skills, cards, strict=True)

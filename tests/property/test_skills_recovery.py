@@ -72,7 +72,7 @@ def recovered(text: str) -> FrontMatter | None:
 
 @given(heads())
 @example("name: a\ndescription: |\n  x: y\n\n  z\nmetadata:\n  version: '3'\n")
-def test_the_recovery_reads_what_yaml_accepts_as_yaml_does(head: str) -> None:
+def test_the_recovery_reads_what_yaml_accepts_as_yaml_does(head):
     try:
         full = parse_with_yaml(head)
     except InvalidInput:
@@ -90,7 +90,7 @@ def test_the_recovery_reads_what_yaml_accepts_as_yaml_does(head: str) -> None:
 
 
 @given(st.one_of(heads(), st.text(max_size=60), st.text("-:|>'\"[]{}# \t\r\nab", max_size=40)))
-def test_any_text_is_read_or_refused_by_a_code(text: str) -> None:
+def test_any_text_is_read_or_refused_by_a_code(text):
     content = f"---\n{text}\n---\nbody\n".encode("utf-8", "surrogatepass")
     card = read_skill_metadata(content, "fallback")
     assert card.name and "\n" not in card.name + card.description
@@ -107,7 +107,7 @@ def test_any_text_is_read_or_refused_by_a_code(text: str) -> None:
 
 
 @given(heads(), st.sampled_from(["new", "a: b", "2024", "'", "- x"]))
-def test_a_save_keeps_every_other_line(head: str, description: str) -> None:
+def test_a_save_keeps_every_other_line(head, description):
     prior = f"---\n{head}---\nbody\n".encode()
     try:
         before = parse_front_matter(head)
@@ -125,7 +125,7 @@ def test_a_save_keeps_every_other_line(head: str, description: str) -> None:
 
 
 @given(st.lists(st.tuples(keys, values), min_size=1, unique_by=lambda pair: pair[0]))
-def test_what_is_written_anew_is_yaml(fields: list[tuple[str, str]]) -> None:
+def test_what_is_written_anew_is_yaml(fields):
     head = "".join(f"{key}: {value}\n" for key, value in fields)
     try:
         made = upsert_document(None, None, "x", "x", None, f"---\n{head}---\nbody\n".encode())

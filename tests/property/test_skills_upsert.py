@@ -111,7 +111,7 @@ def stated_versions(values: dict[str, Any]) -> list[str]:
 
 
 @given(documents())
-def test_a_save_of_nothing_new_changes_only_the_version(prior: bytes) -> None:
+def test_a_save_of_nothing_new_changes_only_the_version(prior):
     before = readable(prior)
     made = upsert_document(prior, None, "a-skill", "a-skill", None, None)
     after = load_front_matter(made.content)
@@ -137,7 +137,7 @@ def test_a_save_of_nothing_new_changes_only_the_version(prior: bytes) -> None:
 
 
 @given(documents(), st.sampled_from(["new", "a: b", "- x", "é — ü", "1.10"]), bodies)
-def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str) -> None:
+def test_a_save_changes_what_was_asked(prior, description, body):
     before = readable(prior)
     assume(body.strip() and not body.startswith("---"))
     made = upsert_document(prior, None, "a-skill", "a-skill", description, body.encode())
@@ -154,7 +154,7 @@ def test_a_save_changes_what_was_asked(prior: bytes, description: str, body: str
 
 
 @given(documents(), documents())
-def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) -> None:
+def test_a_whole_document_is_merged_key_by_key(prior, incoming):
     before, given_ = readable(prior), readable(incoming)
     assume(document_parts.split_document(incoming).body.strip())
     made = upsert_document(prior, "1.2.3", "a-skill", "a-skill", None, incoming)
@@ -176,7 +176,7 @@ def test_a_whole_document_is_merged_key_by_key(prior: bytes, incoming: bytes) ->
 
 
 @given(documents())
-def test_a_new_skill_keeps_the_document_it_is_made_of(incoming: bytes) -> None:
+def test_a_new_skill_keeps_the_document_it_is_made_of(incoming):
     before = readable(incoming)
     made = upsert_document(None, "8", "My Skill", "my-skill", None, incoming)
     after = load_front_matter(made.content)

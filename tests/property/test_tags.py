@@ -46,9 +46,7 @@ def _do(brain: Brain, work: str, number: int) -> Brain:
 
 @settings(max_examples=12)
 @given(_STEPS, st.integers(0, 3), st.booleans())
-def test_a_tag_names_its_snapshot_through_all_that_follows(
-    steps: list[str], tag_at: int, only_the_tag_has_it: bool
-) -> None:
+def test_a_tag_names_its_snapshot_through_all_that_follows(steps, tag_at, only_the_tag_has_it):
     folder = Path(tempfile.mkdtemp())
     try:
         brain = Brain.init(folder / "agent", author="tester")

@@ -57,7 +57,7 @@ def pairs(draw: st.DrawFn) -> tuple[int, int]:
 
 
 @given(places())
-def test_roots_and_inclusion_are_those_of_another_implementation(place: tuple[int, int]) -> None:
+def test_roots_and_inclusion_are_those_of_another_implementation(place):
     index, size = place
     theirs = other().prove_inclusion(index + 1, size)
     mine = [hash_over(span) for span in compact_ranges.inclusion_ranges(index, size)]
@@ -67,7 +67,7 @@ def test_roots_and_inclusion_are_those_of_another_implementation(place: tuple[in
 
 
 @given(pairs())
-def test_every_state_is_proven_to_extend_every_one_before(pair: tuple[int, int]) -> None:
+def test_every_state_is_proven_to_extend_every_one_before(pair):
     old, new = pair
     way = [hash_over(span) for span in compact_ranges.consistency_ranges(old, new)]
     assert len(way) <= 2 * new.bit_length()
@@ -75,9 +75,7 @@ def test_every_state_is_proven_to_extend_every_one_before(pair: tuple[int, int])
 
 
 @given(places(), st.data())
-def test_a_changed_proof_of_inclusion_is_refused(
-    place: tuple[int, int], data: st.DataObject
-) -> None:
+def test_a_changed_proof_of_inclusion_is_refused(place, data):
     index, size = place
     way = [hash_over(span) for span in compact_ranges.inclusion_ranges(index, size)]
     given = [root(size), leaf_hash(LEAVES[index]), *way]
@@ -87,9 +85,7 @@ def test_a_changed_proof_of_inclusion_is_refused(
 
 
 @given(pairs(), st.data())
-def test_a_changed_proof_of_consistency_is_refused(
-    pair: tuple[int, int], data: st.DataObject
-) -> None:
+def test_a_changed_proof_of_consistency_is_refused(pair, data):
     old, new = pair
     way = [hash_over(span) for span in compact_ranges.consistency_ranges(old, new)]
     given = [root(old), root(new), *way]
@@ -99,9 +95,7 @@ def test_a_changed_proof_of_consistency_is_refused(
 
 
 @given(pairs(), st.integers(0, MOST), st.integers(0, MOST))
-def test_a_way_between_sizes_proves_nothing_of_others(
-    pair: tuple[int, int], old: int, new: int
-) -> None:
+def test_a_way_between_sizes_proves_nothing_of_others(pair, old, new):
     way = [hash_over(span) for span in compact_ranges.consistency_ranges(*pair)]
     states = [root(size) if size else EMPTY_ROOT for size in (old, new)]
     same = pair == (old, new) or (0 < old == new and not way)
@@ -109,7 +103,7 @@ def test_a_way_between_sizes_proves_nothing_of_others(
 
 
 @given(st.lists(sizes, max_size=5))
-def test_a_log_that_grows_in_steps_stores_the_same(steps: list[int]) -> None:
+def test_a_log_that_grows_in_steps_stores_the_same(steps):
     edge, completed = CompactRange(0, []), []
     for size in sorted(steps):
         completed += edge.append_leaves(map(leaf_hash, LEAVES[edge.size : size]))

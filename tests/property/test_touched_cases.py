@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import count, islice
 from random import Random
 
@@ -16,7 +15,7 @@ from brain.evolve.gate.guard_cases import find_guards
 from brain.evolve.gate.skills_under_test import PlannedRanks, PlannedSkills
 from brain.gating.case_document import encode_case
 from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Case, Expectation, case_text
+from brain.gating.case_types import Expectation, case_text
 from brain.repo.gate.plan_change import ChangeRequest
 from brain.search.bm25 import FIELD_WEIGHTS, index_fields
 from brain.search.change_ranking import MAX_RANKED, ChangeIndex, DocumentChange
@@ -43,7 +42,7 @@ def draw_text(rng: Random, most: int) -> str:
 
 
 @pytest.fixture(scope="module")
-def brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Brain, list[Case]]]:
+def brain(tmp_path_factory):
     """Return a brain with its held-out cases."""
     rng = Random(1)
     folder = tmp_path_factory.mktemp("touched")
@@ -65,9 +64,7 @@ def brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Brain, lis
 
 
 @given(wanted=changes)
-def test_a_change_touches_the_cases_whose_prompts_differ(
-    brain: tuple[Brain, list[Case]], wanted: ChangeRequest
-) -> None:
+def test_a_change_touches_the_cases_whose_prompts_differ(brain, wanted):
     opened, cases = brain
     assert len(cases) == CASES
     planned = opened.gate.plan(wanted)
@@ -87,9 +84,7 @@ def document(number: int, line: str) -> SearchDocument:
 
 
 @given(st.lists(texts, min_size=1, max_size=30), texts, texts, st.integers(0, 31))
-def test_both_sides_of_a_change_are_ranked_by_the_words_of_all(
-    lines: list[str], line: str, task: str, number: int
-) -> None:
+def test_both_sides_of_a_change_are_ranked_by_the_words_of_all(lines, line, task, number):
     cut = open_memory_full_text(FIELD_WEIGHTS).stem_words
     index = ChangeIndex(cut)
     documents = {one.path: one for one in (document(n, each) for n, each in enumerate(lines))}
@@ -123,7 +118,7 @@ def test_both_sides_of_a_change_are_ranked_by_the_words_of_all(
         assert all(side[one.path][:4] == one[:4] for one in ranked)
 
 
-def test_words_of_a_name_and_few_words_weigh_more() -> None:
+def test_words_of_a_name_and_few_words_weigh_more():
     index = ChangeIndex(open_memory_full_text(FIELD_WEIGHTS).stem_words)
     documents = [
         SearchDocument("skills/a/SKILL.md", "a", "tickets", "sorts them", b""),

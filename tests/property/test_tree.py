@@ -12,7 +12,6 @@ from brain.objects.tree import TreeRoot
 from brain.verify.tree_check import check_bundles
 from tests.support.hypothesis_strategies import (
     EditsByPath,
-    FilesByPath,
     apply_edits,
     brain_paths,
     build_tree,
@@ -27,9 +26,7 @@ from tests.support.node_store import MemoryNodeStore, file_entries, file_entry, 
 
 
 @given(small_file_sets, small_file_sets, st.sets(brain_paths))
-def test_updating_a_small_tree_is_building_it(
-    before: FilesByPath, new: FilesByPath, gone: set[str]
-) -> None:
+def test_updating_a_small_tree_is_building_it(before, new, gone):
     node_store = MemoryNodeStore()
     edits: EditsByPath = {**new, **dict.fromkeys(gone), **dict.fromkeys([*before][::3])}
     root = edit_tree(node_store, build_tree(node_store, before), edits)
@@ -43,9 +40,7 @@ def test_updating_a_small_tree_is_building_it(
     file_counts,
     file_counts,
 )
-def test_updating_a_large_tree_is_building_it(
-    seed: int, total: int, removed: int, changed: int, added: int
-) -> None:
+def test_updating_a_large_tree_is_building_it(seed, total, removed, changed, added):
     node_store = MemoryNodeStore()
     before = random_files(seed, total)
     edits = random_edits(seed, before, removed, changed, added)
@@ -58,9 +53,7 @@ def test_updating_a_large_tree_is_building_it(
 
 
 @given(random_seeds, st.integers(100, 5000), st.integers(0, 30))
-def test_removing_all_but_a_few_shrinks_the_tree_to_theirs(
-    seed: int, total: int, left: int
-) -> None:
+def test_removing_all_but_a_few_shrinks_the_tree_to_theirs(seed, total, left):
     node_store = MemoryNodeStore()
     before = random_files(seed, total)
     kept = set(random.Random(seed).sample(sorted(before), min(left, len(before))))
@@ -72,7 +65,7 @@ def test_removing_all_but_a_few_shrinks_the_tree_to_theirs(
     assert root == build_tree(node_store, {path: before[path] for path in kept})
 
 
-def test_removing_everything_leaves_no_tree() -> None:
+def test_removing_everything_leaves_no_tree():
     node_store = MemoryNodeStore()
     files = random_files(1, 4000)
     root = build_tree(node_store, files)
@@ -81,7 +74,7 @@ def test_removing_everything_leaves_no_tree() -> None:
 
 
 @given(random_seeds, st.integers(1, 400), st.integers(1, 20))
-def test_the_order_of_edits_does_not_matter(seed: int, total: int, turns: int) -> None:
+def test_the_order_of_edits_does_not_matter(seed, total, turns):
     node_store = MemoryNodeStore()
     files = random_files(seed, total)
     passing = {f"passing/{number}": file_entry(f"passing/{number}") for number in range(turns * 3)}
@@ -98,7 +91,7 @@ def test_the_order_of_edits_does_not_matter(seed: int, total: int, turns: int) -
 
 
 @given(random_seeds, st.integers(2, 20_000))
-def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> None:
+def test_every_tree_is_one_that_the_verifier_takes(seed, total):
     node_store = MemoryNodeStore()
     files = random_files(seed, total)
     before = build_tree(node_store, files)
@@ -114,7 +107,7 @@ def test_every_tree_is_one_that_the_verifier_takes(seed: int, total: int) -> Non
 
 
 @given(random_seeds, st.integers(1, 3000))
-def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed: int, total: int) -> None:
+def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed, total):
     node_store = MemoryNodeStore()
     files = random_files(seed, total)
     root = build_tree(node_store, files)
@@ -127,7 +120,7 @@ def test_nodes_hold_24_to_162_entries_but_for_the_last_of_a_level(seed: int, tot
 
 
 @given(small_file_sets, brain_paths)
-def test_an_entry_is_found_if_and_only_if_it_is_there(files: FilesByPath, path: str) -> None:
+def test_an_entry_is_found_if_and_only_if_it_is_there(files, path):
     node_store = MemoryNodeStore()
     root = build_tree(node_store, files)
     assert tree.get_tree_entry(node_store.open_nodes(), root, path) == files.get(path)
@@ -136,9 +129,7 @@ def test_an_entry_is_found_if_and_only_if_it_is_there(files: FilesByPath, path: 
 
 
 @given(small_file_sets, st.lists(brain_paths, max_size=6))
-def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(
-    files: FilesByPath, others: list[str]
-) -> None:
+def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(files, others):
     node_store = MemoryNodeStore()
     root = build_tree(node_store, files)
     assert tree.has_any_path(node_store.open_nodes(), root, sorted(others)) == any(
@@ -149,7 +140,7 @@ def test_one_of_some_paths_is_found_if_and_only_if_one_is_there(
 
 
 @given(random_seeds, st.sampled_from([0, 1, 100, 4000]))
-def test_walking_yields_every_entry_in_order_from_any_start(seed: int, total: int) -> None:
+def test_walking_yields_every_entry_in_order_from_any_start(seed, total):
     node_store = MemoryNodeStore()
     files = random_files(seed, total)
     root = build_tree(node_store, files)
@@ -164,7 +155,7 @@ def test_walking_yields_every_entry_in_order_from_any_start(seed: int, total: in
         assert tree.get_tree_entry(node_store.open_nodes(), root, line.path + "x") is None
 
 
-def test_one_edit_in_twenty_thousand_loads_and_makes_a_node_per_level() -> None:
+def test_one_edit_in_twenty_thousand_loads_and_makes_a_node_per_level():
     node_store = MemoryNodeStore()
     files = {f"{number:05}": file_entry(f"{number:05}") for number in range(20_000)}
     root = build_tree(node_store, files)
@@ -178,7 +169,7 @@ def test_one_edit_in_twenty_thousand_loads_and_makes_a_node_per_level() -> None:
     assert len(nodes.unstored) <= 2 * height + 1
 
 
-def test_entries_of_a_tree_of_any_size_are_those_it_was_built_of() -> None:
+def test_entries_of_a_tree_of_any_size_are_those_it_was_built_of():
     for total in (1, 24, 162, 163, 10_000):
         node_store = MemoryNodeStore()
         lines = file_entries(f"{number:05}" for number in range(total))

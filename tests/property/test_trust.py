@@ -135,7 +135,7 @@ class Model:
 
 
 @given(lineages())
-def test_every_snapshot_stands_as_the_specification_says(line: SignedLineage) -> None:
+def test_every_snapshot_stands_as_the_specification_says(line):
     model = Model(line)
     reached = [here for here in line.ids if here in model.above[line.head]]
     found = {one.snapshot: one for one in line.verdicts()}
@@ -153,9 +153,7 @@ def test_every_snapshot_stands_as_the_specification_says(line: SignedLineage) ->
 
 
 @given(lineages())
-def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_there(
-    line: SignedLineage,
-) -> None:
+def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_there(line):
     model = Model(line)
     severity = "error" if model.text(line.head) == BROKEN else "warning"
     found = {
@@ -173,9 +171,7 @@ def test_a_broken_trust_file_is_told_where_it_comes_and_as_an_error_while_it_is_
 
 
 @given(lineages(), numbers)
-def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(
-    line: SignedLineage, key: int
-) -> None:
+def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(line, key):
     """However trust files, merges and repairs go on: nothing brings a revoked key back."""
     model = Model(line)
     if not model.is_revoked(line.head, PUBLIC_KEYS[key]):
@@ -186,9 +182,7 @@ def test_whoever_is_revoked_somewhere_never_counts_at_the_head_or_after(
 
 
 @given(lineages(), st.sets(numbers, min_size=1, max_size=2))
-def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_say(
-    line: SignedLineage, roots: set[int]
-) -> None:
+def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_say(line, roots):
     model = Model(line)
     outline = RightsGraph(line.source(), line.head).read_ancestors()
     with verify_in_background(line.brain, line.rows) as finish:
@@ -208,18 +202,14 @@ def test_a_head_is_signed_by_who_may_as_the_verdicts_on_all_changes_of_rights_sa
 
 
 @given(lineages(), st.sets(numbers, max_size=2))
-def test_the_second_implementation_stands_and_finds_the_same(
-    line: SignedLineage, roots: set[int]
-) -> None:
+def test_the_second_implementation_stands_and_finds_the_same(line, roots):
     tips = {parent for one in line.known.values() for parent in one.parents}
     line.add(*(number for number, here in enumerate(line.ids) if here not in tips), by=[0])
     assert trust_policies.judge_lineage(rights.given_of(line, roots)) == rights.judged(line, roots)
 
 
 @given(lineages(), st.integers(0, 3))
-def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
-    line: SignedLineage, number: int
-) -> None:
+def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(line, number):
     model, key = Model(line), PUBLIC_KEYS[number]
     reached = [here for here in line.ids if here in model.above[line.head]]
     with verify_in_background(line.brain, line.rows) as finish:
@@ -237,9 +227,7 @@ def test_a_signature_is_missed_where_it_would_count_and_too_few_have_signed(
 
 
 @given(lineages(), st.integers(0, 3))
-def test_a_signature_more_never_makes_a_trusted_snapshot_refused(
-    line: SignedLineage, key: int
-) -> None:
+def test_a_signature_more_never_makes_a_trusted_snapshot_refused(line, key):
     before = line.standings()
     for number in list(before):
         line.sign(number, key)
@@ -250,9 +238,7 @@ def test_a_signature_more_never_makes_a_trusted_snapshot_refused(
 
 
 @given(lineages(), st.booleans())
-def test_equivocation_is_found_wherever_two_signed_children_are_strangers(
-    line: SignedLineage, merged: bool
-) -> None:
+def test_equivocation_is_found_wherever_two_signed_children_are_strangers(line, merged):
     model = Model(line)
     read = {line.head, *model.above[line.head]} if merged else set()
     signers = {

@@ -127,7 +127,7 @@ def _run(brain: Brain, step: Step, number: int) -> bool:
         ("branch", "alpha", "alpha"),
     ]
 )
-def test_undo_and_redo_of_each_command_are_inverse(steps: list[Step]) -> None:
+def test_undo_and_redo_of_each_command_are_inverse(steps):
     work = Path(tempfile.mkdtemp())
     try:
         with Brain.init(work / "agent", author="tester") as brain:

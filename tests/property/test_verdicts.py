@@ -101,16 +101,14 @@ def _tables(values: st.SearchStrategy[object]) -> st.SearchStrategy[list[tuple[s
 
 
 @given(verdicts())
-def test_a_verdict_is_read_as_it_was_written(verdict: Verdict) -> None:
+def test_a_verdict_is_read_as_it_was_written(verdict):
     data = encode_verdict(verdict)
     assert decode_verdict(data) == verdict
     assert json.loads(data)["format"] == "brain v1 verdict"
 
 
 @given(verdicts(), st.data())
-def test_a_text_with_one_byte_changed_is_another_verdict_or_none(
-    verdict: Verdict, data: st.DataObject
-) -> None:
+def test_a_text_with_one_byte_changed_is_another_verdict_or_none(verdict, data):
     text = encode_verdict(verdict)
     at = data.draw(st.integers(0, len(text) - 1))
     byte = data.draw(st.integers(0, 255).filter(lambda value: value != text[at]))
@@ -122,13 +120,13 @@ def test_a_text_with_one_byte_changed_is_another_verdict_or_none(
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_verdict_or_refused(data: bytes) -> None:
+def test_any_bytes_are_a_verdict_or_refused(data):
     with suppress(FormatError):
         assert encode_verdict(decode_verdict(data)) == data
 
 
 @given(verdicts())
-def test_any_verdict_is_judged_and_told_in_one_line(verdict: Verdict) -> None:
+def test_any_verdict_is_judged_and_told_in_one_line(verdict):
     line = summarize_verdict(verdict, "1")
     assert line.isprintable() and line
     has_failed = any(case.outcome == "fail" for case in verdict.cases)

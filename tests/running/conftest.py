@@ -1,16 +1,14 @@
 """The sandbox of this machine, for tests that run programs in it."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import SandboxError
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob
+from brain.sandbox.sandbox_protocol import SandboxJob
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
+def sandbox():
     try:
         found = find_sandbox()
         found.run(SandboxJob(arguments=("/job/skill.py",), files={"/job/skill.py": b""}))

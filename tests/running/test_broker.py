@@ -33,7 +33,7 @@ def echo(name: str, payload: dict[str, Any], broker: Broker) -> RunOutcome:
     return RunOutcome(ok=True, output=[name, payload])
 
 
-def test_a_call_of_another_skill_is_answered_and_noted() -> None:
+def test_a_call_of_another_skill_is_answered_and_noted():
     broker = Broker("first", run_skill=echo)
     assert ask(broker, call="other", payload={"a": 1}) == {"output": ["other", {"a": 1}]}
     assert ask(broker, call="bad") == {"error": "bad failed: ValueError: x"}
@@ -72,7 +72,7 @@ def test_a_call_of_another_skill_is_answered_and_noted() -> None:
         b'{"call": "a", "payload": {"x": [' + b"0," * 200_000 + b"0]}}",
     ],
 )
-def test_a_malformed_request_is_answered_with_an_error(line: bytes) -> None:
+def test_a_malformed_request_is_answered_with_an_error(line):
     def refuse(*_: object) -> RunOutcome:
         raise AssertionError("nothing is run")
 
@@ -81,12 +81,12 @@ def test_a_malformed_request_is_answered_with_an_error(line: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_line_has_an_answer_of_one_line(line: bytes) -> None:
+def test_any_line_has_an_answer_of_one_line(line):
     answer = Broker("first").answer(line)
     assert b"\n" not in answer and isinstance(json.loads(answer), dict)
 
 
-def test_progress_is_passed_on_within_its_bounds() -> None:
+def test_progress_is_passed_on_within_its_bounds():
     said: list[tuple[float, str]] = []
     broker = Broker("first", on_progress=lambda fraction, message: said.append((fraction, message)))
     assert ask(broker, progress=0.5, message="a\x1bb") == {"output": None}
@@ -97,13 +97,13 @@ def test_progress_is_passed_on_within_its_bounds() -> None:
     assert ask(Broker("first"), progress=1) == {"output": None}
 
 
-def test_a_skill_without_hosts_fetches_nothing() -> None:
+def test_a_skill_without_hosts_fetches_nothing():
     assert ask(Broker("first"), fetch="https://a.org/") == {
         "error": "no host is approved for this skill"
     }
 
 
-def test_hosts_are_those_of_the_skill_that_asks() -> None:
+def test_hosts_are_those_of_the_skill_that_asks():
     asked: list[tuple[str, frozenset[str]]] = []
 
     def fetch(url: str, hosts: Collection[str]) -> str:
@@ -133,7 +133,7 @@ def test_hosts_are_those_of_the_skill_that_asks() -> None:
     ]
 
 
-def test_depth_is_bounded_and_recursion_refused() -> None:
+def test_depth_is_bounded_and_recursion_refused():
     def run_next(name: str, payload: dict[str, Any], inner: Broker) -> RunOutcome:
         again = payload["names"].pop(0) if payload["names"] else "none"
         return RunOutcome(ok=True, output=ask(inner, call=again, payload=payload))
@@ -148,7 +148,7 @@ def test_depth_is_bounded_and_recursion_refused() -> None:
     assert "runs already" in ask(Broker("first", run_skill=run_next), call="first")["error"]
 
 
-def test_calls_are_counted_over_all_skills() -> None:
+def test_calls_are_counted_over_all_skills():
     def run_many(name: str, payload: dict[str, Any], inner: Broker) -> RunOutcome:
         answers = [ask(inner, call="leaf") for _ in range(30)] if name != "leaf" else []
         return RunOutcome(ok=True, output=[len(answers), str(answers[-1:])])
@@ -159,7 +159,7 @@ def test_calls_are_counted_over_all_skills() -> None:
     assert len(broker.calls) <= MAX_CALLS + 1
 
 
-def test_bytes_are_counted_over_all_answers() -> None:
+def test_bytes_are_counted_over_all_answers():
     def run_large(name: str, payload: dict[str, Any], inner: Broker) -> RunOutcome:
         return RunOutcome(ok=True, output="x" * (MAX_BROKER_BYTES // 4))
 
@@ -169,7 +169,7 @@ def test_bytes_are_counted_over_all_answers() -> None:
     assert "bytes were asked and answered" in answers[-1]["error"]
 
 
-def test_a_sandbox_that_fails_is_not_the_fault_of_the_skill() -> None:
+def test_a_sandbox_that_fails_is_not_the_fault_of_the_skill():
     def fail(*_: object) -> RunOutcome:
         raise SandboxError("it could not be started", code="sandbox_failed")
 
@@ -194,7 +194,7 @@ def run_with_broker(sandbox: Sandbox, code: str, **options: Any) -> tuple[RunOut
     return outcome, broker
 
 
-def test_skills_in_sandboxes_call_one_another(sandbox: Sandbox) -> None:
+def test_skills_in_sandboxes_call_one_another(sandbox):
     code = "from skillapi import call\nprint(call('twice', text='a b c'))\n"
     outcome, broker = run_with_broker(sandbox, code)
     assert outcome.output == 6, outcome.error
@@ -207,14 +207,12 @@ def test_skills_in_sandboxes_call_one_another(sandbox: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("code", "error"), CASES["test_what_is_not_answered_is_said_in_the_sandbox"]
 )
-def test_what_is_not_answered_is_said_in_the_sandbox(
-    sandbox: Sandbox, code: str, error: str
-) -> None:
+def test_what_is_not_answered_is_said_in_the_sandbox(sandbox, code, error):
     outcome, _ = run_with_broker(sandbox, f"from skillapi import call, fetch\n{code}\nprint(1)\n")
     assert not outcome.ok and outcome.error.startswith(error)
 
 
-def test_progress_reaches_the_caller_from_the_sandbox(sandbox: Sandbox) -> None:
+def test_progress_reaches_the_caller_from_the_sandbox(sandbox):
     said: list[tuple[float, str]] = []
     code = (
         "from skillapi import progress\nfor n in range(2000): progress(n / 2000, 'step')\nprint(1)"
@@ -223,7 +221,7 @@ def test_progress_reaches_the_caller_from_the_sandbox(sandbox: Sandbox) -> None:
     assert outcome.ok and said[:2] == [(0.0, "step"), (0.0005, "step")] and len(said) == 1000
 
 
-def test_an_approved_host_is_fetched_for_the_sandbox(sandbox: Sandbox) -> None:
+def test_an_approved_host_is_fetched_for_the_sandbox(sandbox):
     code = "from skillapi import fetch\nprint(fetch('https://a.org/x').upper())"
     fetched: list[str] = []
 

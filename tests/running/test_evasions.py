@@ -73,13 +73,13 @@ def find_harm(sandbox: Sandbox, code: bytes, *host_words: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", EVASIONS)
-def test_an_evasion_is_refused_and_harmless_in_the_sandbox(sandbox: Sandbox, name: str) -> None:
+def test_an_evasion_is_refused_and_harmless_in_the_sandbox(sandbox, name):
     assert check_code(EVASIONS[name], "generated")
     host = Path("/etc/hostname")
     words = [host.read_text().strip()] if host.exists() else []
     assert not find_harm(sandbox, EVASIONS[name], *(word for word in words if len(word) > 5))
 
 
-def test_harm_is_seen(sandbox: Sandbox) -> None:
+def test_harm_is_seen(sandbox):
     code = b"RESULT = 'a word of the host'\n"
     assert find_harm(sandbox, code, "a word of the host")

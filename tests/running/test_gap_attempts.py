@@ -1,10 +1,5 @@
 """Attempts at gaps that end without a skill: kept with their reason, and shown to later ones."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -12,7 +7,6 @@ from brain.errors import ModelError
 from brain.evolve import FakeModel
 from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.experience.sqlite_experience import SqliteExperience
-from brain.sandbox.sandbox_protocol import Sandbox
 from tests.support.gap_answers import NO_SKILL, gap_answer, words_code
 from tests.support.gap_brains import (
     DAY,
@@ -28,7 +22,7 @@ from tests.support.process_death import dies_before_call
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
@@ -50,9 +44,7 @@ WITHOUT_DEFINITION = gap_answer(words_code().replace("return SkillDefinition(", 
     ],
     ids=["blocklist", "definition", "payloads", "class"],
 )
-def test_a_refused_program_is_kept_as_a_rejected_attempt_with_its_reason(
-    brain: Brain, answer: dict[str, object], reason: str
-) -> None:
+def test_a_refused_program_is_kept_as_a_rejected_attempt_with_its_reason(brain, answer, reason):
     fail(brain)
     (result,) = run_gaps(brain, FakeModel(*[answer] * 3), now=NOW, gate=RecordingGate())
     assert (result.phase, result.result) == ("validation", "rejected")
@@ -75,8 +67,8 @@ def test_a_refused_program_is_kept_as_a_rejected_attempt_with_its_reason(
     ids=["checks", "definition", "no program"],
 )
 def test_a_later_attempt_at_the_same_gap_is_shown_why_the_one_before_was_refused(
-    brain: Brain, answer: object, shown: list[str]
-) -> None:
+    brain, answer, shown
+):
     fail(brain)
     run_gaps(brain, FakeModel(*[answer] * 3), now=NOW)
     fail(brain, times=1)
@@ -87,7 +79,7 @@ def test_a_later_attempt_at_the_same_gap_is_shown_why_the_one_before_was_refused
         assert text in message
 
 
-def test_a_later_attempt_is_shown_the_numbers_of_the_gate_without_its_cases(brain: Brain) -> None:
+def test_a_later_attempt_is_shown_the_numbers_of_the_gate_without_its_cases(brain):
     set_evolution(brain, "{mode: gated}")
     add_cases(brain)
     fail(brain)
@@ -103,7 +95,7 @@ def test_a_later_attempt_is_shown_the_numbers_of_the_gate_without_its_cases(brai
     ]
 
 
-def test_an_attempt_at_another_goal_is_not_shown(brain: Brain) -> None:
+def test_an_attempt_at_another_goal_is_not_shown(brain):
     fail(brain)
     run_gaps(brain, FakeModel(*[BLOCKED] * 3), now=NOW)
     fail(brain, "Send the report")
@@ -112,7 +104,7 @@ def test_an_attempt_at_another_goal_is_not_shown(brain: Brain) -> None:
     assert "blocklist" not in model.requests[0].messages[0].text
 
 
-def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain: Brain) -> None:
+def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain):
     fail(brain)
     with dies_before_call(SqliteExperience, "append_event"):
         run_gaps(brain, FakeModel(*[BLOCKED] * 3), now=NOW)
@@ -121,7 +113,7 @@ def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain: 
     assert phases(brain) == [("validation", "rejected")]
 
 
-def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain: Brain) -> None:
+def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain):
     fail(brain)
     model = FakeModel(ModelError("the endpoint is down"), NO_SKILL)
     (step,) = brain.evolution.run_due(model)
@@ -134,7 +126,7 @@ def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain: Brain) -> N
 
 
 class TestAProposalThatWaits:
-    def test_its_gap_is_not_asked_for_again(self, brain: Brain) -> None:
+    def test_its_gap_is_not_asked_for_again(self, brain):
         fail(brain)
         run_gaps(brain, FakeModel(gap_answer()), now=NOW)
         (proposal,) = brain.proposals.list()
@@ -148,7 +140,7 @@ class TestAProposalThatWaits:
         assert gap.next == f"wait for a person: proposal {proposal.name}"
         assert {rate.used for rate in brain.gaps.list(now=NOW + DAY).rates} == {0}
 
-    def test_its_gap_is_asked_for_again_once_it_was_rejected(self, brain: Brain) -> None:
+    def test_its_gap_is_asked_for_again_once_it_was_rejected(self, brain):
         fail(brain)
         run_gaps(brain, FakeModel(gap_answer()), now=NOW)
         (proposal,) = brain.proposals.list()
@@ -159,7 +151,7 @@ class TestAProposalThatWaits:
         (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW + DAY)
         assert result.phase == "model"
 
-    def test_a_gap_in_other_words_is_shown_it_and_cannot_have_its_name(self, brain: Brain) -> None:
+    def test_a_gap_in_other_words_is_shown_it_and_cannot_have_its_name(self, brain):
         fail(brain)
         run_gaps(brain, FakeModel(gap_answer()), now=NOW)
         fail(brain, "How many words has the report?\nIgnore the rest")
@@ -170,9 +162,7 @@ class TestAProposalThatWaits:
         assert "a proposal of count-words waits for a person" in refused
         assert result.phase == "model" and len(brain.proposals.list()) == 1
 
-    def test_a_process_that_is_killed_after_it_proposed_ends_with_its_own_proposal(
-        self, brain: Brain
-    ) -> None:
+    def test_a_process_that_is_killed_after_it_proposed_ends_with_its_own_proposal(self, brain):
         fail(brain)
         model = FakeModel(gap_answer())
         with dies_before_call(SqliteExperience, "append_event"):

@@ -19,7 +19,6 @@ from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.gate.gate import Gate
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.experience.sqlite_experience import SqliteExperience
-from brain.sandbox.sandbox_protocol import Sandbox
 from tests.support.gap_answers import gap_answer
 from tests.support.gap_brains import NOW, add_cases, fail, phases, run_gaps, set_evolution
 from tests.support.killed_steps import run_killed
@@ -53,7 +52,7 @@ STEPS = [
 
 
 @pytest.fixture
-def template(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Path:
+def template(tmp_path, sandbox, monkeypatch):
     """A brain with cases, whose goal failed three times."""
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     folder = tmp_path / "template"
@@ -63,9 +62,7 @@ def template(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) 
     return folder
 
 
-def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(
-    template: Path, tmp_path: Path
-) -> None:
+def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(template, tmp_path):
     with Brain.open(template, author="tester") as brain:
         set_evolution(brain, "{mode: gated}")
     killed_at = []
@@ -100,8 +97,8 @@ def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(
 
 
 def test_what_a_person_accepted_is_remembered_and_logged_once_whatever_step_a_process_dies_at(
-    template: Path, tmp_path: Path
-) -> None:
+    template, tmp_path
+):
     with Brain.open(template, author="tester") as brain:
         run_gaps(brain, PaidModel(tmp_path / "log"), now=NOW)
         (proposal,) = brain.proposals.list()
@@ -129,8 +126,8 @@ def test_what_a_person_accepted_is_remembered_and_logged_once_whatever_step_a_pr
 
 
 def test_a_brain_without_a_place_for_it_goes_on_without_a_record_of_what_was_accepted(
-    template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    template, tmp_path, monkeypatch
+):
     def refuse(*_: object, **__: object) -> None:
         raise NotFound("there is no memory", code="no_memory")
 

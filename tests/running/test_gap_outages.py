@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -16,7 +15,6 @@ from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.schedule.job_types import Clocks
 from brain.results import ScheduledStep
-from brain.sandbox.sandbox_protocol import Sandbox
 from tests.support.experience_servers import run_redis
 from tests.support.gap_answers import NO_SKILL
 from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps, set_evolution
@@ -25,7 +23,7 @@ YEAR = 365 * DAY
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
@@ -55,9 +53,7 @@ class Acting(FakeModel):
 
 
 class TestAClockThatJumps:
-    def test_back_a_day_frees_no_day_that_is_used_up_and_leaves_nothing_stuck(
-        self, brain: Brain
-    ) -> None:
+    def test_back_a_day_frees_no_day_that_is_used_up_and_leaves_nothing_stuck(self, brain):
         fail_at(brain, 16)
         hours = (0, 1, 2, 3)
         assert [attempt(brain, NOW + hour * HOUR) for hour in hours] == [2, 2, 1, 0]
@@ -66,13 +62,13 @@ class TestAClockThatJumps:
             assert attempt(brain, back) == 0
         assert attempt(brain, NOW + 2 * DAY) == 2
 
-    def test_ahead_a_year_and_back_delays_a_gap_by_a_lease_at_most(self, brain: Brain) -> None:
+    def test_ahead_a_year_and_back_delays_a_gap_by_a_lease_at_most(self, brain):
         fail_at(brain, 5)
         assert attempt(brain, NOW + YEAR) == 2
         assert attempt(brain, NOW) == 0
         assert attempt(brain, NOW + LEASE_MS) == 2
 
-    def test_back_while_an_attempt_goes_on_gives_it_to_nobody_else(self, brain: Brain) -> None:
+    def test_back_while_an_attempt_goes_on_gives_it_to_nobody_else(self, brain):
         fail(brain)
         others: list[int] = []
         model = Acting(lambda: others.append(attempt(brain, NOW - DAY)))
@@ -81,15 +77,13 @@ class TestAClockThatJumps:
 
 
 class TestAGapThatWaits:
-    def test_for_a_limit_is_attempted_when_its_hour_is_over(self, brain: Brain) -> None:
+    def test_for_a_limit_is_attempted_when_its_hour_is_over(self, brain):
         fail_at(brain, 3)
         assert attempt(brain, NOW + HOUR - 60_000) == 2
         assert attempt(brain, NOW + HOUR - 1) == 0
         assert attempt(brain, NOW + HOUR) == 1
 
-    def test_for_the_model_is_attempted_at_once_when_the_model_may_be_asked(
-        self, brain: Brain
-    ) -> None:
+    def test_for_the_model_is_attempted_at_once_when_the_model_may_be_asked(self, brain):
         fail(brain)
         with pytest.raises(ModelError):
             run_gaps(brain, FakeModel(ModelError("the endpoint is down")), now=NOW)
@@ -105,8 +99,8 @@ class TestCountsThatFail:
         ],
     )
     def test_a_redis_that_is_gone_in_mid_flight_stops_what_is_not_counted_unless_allowed(
-        self, brain: Brain, monkeypatch: pytest.MonkeyPatch, setting: str, ended: object
-    ) -> None:
+        self, brain, monkeypatch, setting, ended
+    ):
         set_evolution(brain, f"{{gaps: {{when_rates_fail: {setting}}}}}")
         fail_at(brain, 2)
         with run_redis() as server:
@@ -128,9 +122,7 @@ class TestCountsThatFail:
                 run_gaps(opened, Acting(kill), now=NOW + 3 * HOUR)
                 assert phases(opened).count(("model", "skipped")) == 2
 
-    def test_a_count_whose_answer_was_lost_is_not_taken_again(
-        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_count_whose_answer_was_lost_is_not_taken_again(self, brain, monkeypatch):
         fail(brain)
         rates = brain.gaps.open_stores().rates
         take = rates.take
@@ -146,7 +138,7 @@ class TestCountsThatFail:
         assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
 
 
-def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain: Brain) -> None:
+def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain):
     fail(brain)
     clocks = Clocks(now=lambda: NOW)
     seen: list[ScheduledStep] = []
@@ -161,9 +153,7 @@ def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain: Brain) -> None:
     assert phases(brain) == [("model", "skipped")]
 
 
-def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(brain, monkeypatch):
     for goal in ("Count the words", "Count the lines"):
         fail(brain, goal)
     seconds = [0.0]
@@ -182,7 +172,7 @@ def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(
     assert others == [None, None]
 
 
-def test_a_stop_before_a_request_goes_on_with_it_at_once(brain: Brain) -> None:
+def test_a_stop_before_a_request_goes_on_with_it_at_once(brain):
     fail(brain)
     model = FakeModel("nonsense", NO_SKILL)
     clocks = Clocks(now=lambda: NOW)
@@ -197,14 +187,14 @@ def test_a_stop_before_a_request_goes_on_with_it_at_once(brain: Brain) -> None:
     assert second[: len(first)] == first and len(second) > len(first)
 
 
-def test_the_longest_answers_fit_into_what_is_kept(brain: Brain) -> None:
+def test_the_longest_answers_fit_into_what_is_kept(brain):
     fail(brain)
     model = FakeModel(*["\U0001f600" * MAX_STORED_ANSWER_CHARS] * 3)
     (result,) = run_gaps(brain, model, now=NOW)
     assert (result.phase, result.result, len(model.requests)) == ("validation", "rejected", 3)
 
 
-def test_a_model_that_answers_nonsense_for_ever_costs_what_the_limits_say(brain: Brain) -> None:
+def test_a_model_that_answers_nonsense_for_ever_costs_what_the_limits_say(brain):
     fail(brain, times=2)
     model = FakeModel(*["nonsense"] * 1_000)
     for hour in range(16):

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,14 +25,8 @@ from brain.experience.sqlite_experience import SqliteExperience
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Expectation
 from brain.results import GapResult
-from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
-from tests.support.gap_answers import (
-    NO_SKILL,
-    SEED_SKILL,
-    gap_answer,
-    seed_answer,
-    words_code,
-)
+from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS
+from tests.support.gap_answers import NO_SKILL, SEED_SKILL, gap_answer, seed_answer, words_code
 from tests.support.gap_brains import (
     DAY,
     GOAL,
@@ -48,19 +41,20 @@ from tests.support.gap_brains import (
 )
 from tests.support.process_death import dies_before_call
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.refusals import raises_code
 
 PROCESSES = 32
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
 
 
 class TestASkillForAGap:
-    def test_it_becomes_callable_where_a_person_wrote_cases_beforehand(self, brain: Brain) -> None:
+    def test_it_becomes_callable_where_a_person_wrote_cases_beforehand(self, brain):
         set_evolution(brain, "{mode: gated}")
         add_cases(brain)
         for _ in range(3):
@@ -78,7 +72,7 @@ class TestASkillForAGap:
         assert phases(brain) == [("complete", "success")]
         assert brain.verify().ok
 
-    def test_the_model_sees_practice_cases_alone(self, brain: Brain) -> None:
+    def test_the_model_sees_practice_cases_alone(self, brain):
         add_cases(brain)
         fail(brain)
         model = FakeModel(NO_SKILL)
@@ -89,7 +83,7 @@ class TestASkillForAGap:
             given = json.dumps(dict(case.input))  # type: ignore[arg-type]
             assert (given in shown) <= (not case.is_held_out)
 
-    def test_a_goal_that_is_a_held_out_case_is_left_alone(self, brain: Brain) -> None:
+    def test_a_goal_that_is_a_held_out_case_is_left_alone(self, brain):
         texts = (f"Count the words of report {number}" for number in range(100))
         held_out = next(text for text in texts if is_held_out(text))
         brain.gate.add_case("count-words", held_out, Expectation(contains=("words",)))
@@ -101,7 +95,7 @@ class TestASkillForAGap:
         stores = brain.gaps.open_stores()
         assert stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"daily": 0, "hourly": 0}
 
-    def test_what_repeats_a_held_out_case_is_left_out_of_the_prompt(self, brain: Brain) -> None:
+    def test_what_repeats_a_held_out_case_is_left_out_of_the_prompt(self, brain):
         texts = ({"text": f"the report of agency {number}"} for number in range(100))
         held_out = next(payload for payload in texts if is_held_out(payload))
         brain.gate.add_case("count-words", held_out, Expectation(contains=("words",)))
@@ -114,7 +108,7 @@ class TestASkillForAGap:
         assert hidden not in str(model.requests)
         assert GOAL in shown and "> The agent said: no tool" in shown and "Last error" not in shown
 
-    def test_it_is_proposed_only_where_there_are_no_cases(self, brain: Brain) -> None:
+    def test_it_is_proposed_only_where_there_are_no_cases(self, brain):
         set_evolution(brain, "{mode: gated}")
         fail(brain)
         (result,) = run_gaps(brain, FakeModel(gap_answer()), now=NOW)
@@ -124,7 +118,7 @@ class TestASkillForAGap:
         assert brain.gaps.list().gaps[0].next == f"wait for a person: proposal {proposal.name}"
         assert run_gaps(brain, FakeModel(), now=NOW + DAY) == []
 
-    def test_what_a_person_accepts_later_is_remembered_then(self, brain: Brain) -> None:
+    def test_what_a_person_accepts_later_is_remembered_then(self, brain):
         fail(brain)
         run_gaps(brain, FakeModel(gap_answer()), now=NOW)
         assert brain.memory.read("meta.jsonl").entries == []
@@ -137,7 +131,7 @@ class TestASkillForAGap:
         assert json.loads(entry)["capability_name"] == "count_words"
         assert phases(brain) == [("proposed", "skipped"), ("complete", "success")]
 
-    def test_the_example_of_the_seed_passes_as_written(self, brain: Brain) -> None:
+    def test_the_example_of_the_seed_passes_as_written(self, brain):
         fail(brain)
         (result,) = run_gaps(brain, FakeModel(seed_answer()), now=NOW)
         assert (result.phase, result.capability_name) == ("proposed", "my_capability")
@@ -147,9 +141,7 @@ class TestASkillForAGap:
         brain.programs.admit("my-capability")
         assert brain.programs.run("my-capability", {}).output == "computed output"
 
-    def test_one_that_is_worse_than_its_cases_say_is_rejected_with_its_numbers(
-        self, brain: Brain
-    ) -> None:
+    def test_one_that_is_worse_than_its_cases_say_is_rejected_with_its_numbers(self, brain):
         set_evolution(brain, "{mode: gated}")
         add_cases(brain)
         fail(brain)
@@ -161,7 +153,7 @@ class TestASkillForAGap:
 
 
 class TestMemory:
-    def test_a_success_is_remembered_and_shown_in_the_next_prompt(self, brain: Brain) -> None:
+    def test_a_success_is_remembered_and_shown_in_the_next_prompt(self, brain):
         secret = "ghp_" + "a1B2c3D4e5" * 4
         fail(brain, f"{GOAL} with {secret}\n" + "x" * 900)
         run_gaps(brain, FakeModel(gap_answer()), now=NOW, gate=RecordingGate("admitted"))
@@ -178,7 +170,7 @@ class TestMemory:
         assert context.startswith(GOAL) and secret not in context and len(context) <= 300
         assert '"capability_name": "count_words"' in brain.prompt.build().prompt
 
-    def test_the_newest_records_are_shown_within_the_limit(self, brain: Brain) -> None:
+    def test_the_newest_records_are_shown_within_the_limit(self, brain):
         for number in range(90):
             brain.memory.add("meta.jsonl", json.dumps({"capability_name": f"skill_{number:02}"}))
         prompt = brain.prompt.build()
@@ -203,9 +195,7 @@ class TestChecks:
             ),
         ],
     )
-    def test_a_model_is_asked_again_with_the_fault(
-        self, brain: Brain, code: str, fault: str
-    ) -> None:
+    def test_a_model_is_asked_again_with_the_fault(self, brain, code, fault):
         fail(brain)
         gate = RecordingGate()
         model = FakeModel(gap_answer(code), gap_answer())
@@ -213,9 +203,7 @@ class TestChecks:
         assert fault in model.requests[1].messages[-1].text
         assert (result.requests, len(gate.changes)) == (2, 1)
 
-    def test_a_model_that_writes_nonsense_for_ever_ends_and_leaves_a_rejected_attempt(
-        self, brain: Brain
-    ) -> None:
+    def test_a_model_that_writes_nonsense_for_ever_ends_and_leaves_a_rejected_attempt(self, brain):
         fail(brain)
         bad = gap_answer("import socket\n" + words_code())
         model = FakeModel(*[bad] * 9)
@@ -233,12 +221,12 @@ class TestChecks:
         "answer",
         ["", "nonsense", "[]", "{" * 10_000, '{"decision": 1}', "x" * 2_000_000, "\ud800"],
     )
-    def test_what_is_no_answer_is_refused(self, brain: Brain, answer: str) -> None:
+    def test_what_is_no_answer_is_refused(self, brain, answer):
         fail(brain)
         (result,) = run_gaps(brain, FakeModel(*[answer] * 3), now=NOW, gate=RecordingGate())
         assert (result.phase, result.result, result.requests) == ("validation", "rejected", 3)
 
-    def test_a_model_may_say_that_no_skill_would_help(self, brain: Brain) -> None:
+    def test_a_model_may_say_that_no_skill_would_help(self, brain):
         fail(brain)
         (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
         assert (result.phase, result.result, result.reason) == (
@@ -248,7 +236,7 @@ class TestChecks:
         )
         assert run_gaps(brain, FakeModel(), now=NOW + DAY) == []
 
-    def test_what_it_did_not_make_is_never_overwritten(self, brain: Brain) -> None:
+    def test_what_it_did_not_make_is_never_overwritten(self, brain):
         brain.skills.upsert("count-words", "# Mine\n", description="By a person")
         fail(brain)
         model = FakeModel(*[gap_answer()] * 3)
@@ -256,7 +244,7 @@ class TestChecks:
         assert "there is a skill count-words already" in result.reason
         assert brain.skills.view("count-words").body.strip() == "# Mine"
 
-    def test_what_it_made_may_be_improved_until_a_person_writes_it(self, brain: Brain) -> None:
+    def test_what_it_made_may_be_improved_until_a_person_writes_it(self, brain):
         set_evolution(brain, "{mode: gated}")
         add_cases(brain)
         fail(brain)
@@ -270,7 +258,7 @@ class TestChecks:
         brain.skills.upsert("count-words", "# Better\n")
         assert find_base(brain, "count-words") is None
 
-    def test_a_generated_skill_has_ten_seconds(self, brain: Brain) -> None:
+    def test_a_generated_skill_has_ten_seconds(self, brain):
         set_evolution(brain, "{mode: gated}")
         add_cases(brain)
         fail(brain)
@@ -283,7 +271,7 @@ class TestChecks:
 
 
 class TestLimits:
-    def test_attempts_count_whatever_becomes_of_them(self, brain: Brain) -> None:
+    def test_attempts_count_whatever_becomes_of_them(self, brain):
         for number in range(9):
             fail(brain, f"{GOAL} {number}")
         made = [self.attempt(brain, NOW + hour * HOUR) for hour in (0, 0, 1, 2, 3)]
@@ -295,16 +283,14 @@ class TestLimits:
         results = run_gaps(brain, FakeModel(*[NO_SKILL] * 9), now=now)
         return sum(one.phase == "model" for one in results)
 
-    def test_a_clock_that_is_set_back_gives_no_hour_more_than_its_limit(self, brain: Brain) -> None:
+    def test_a_clock_that_is_set_back_gives_no_hour_more_than_its_limit(self, brain):
         for number in range(9):
             fail(brain, f"{GOAL} {number}")
         times = (0, HOUR, 0, HOUR, -HOUR, LEASE_MS - HOUR, 0, -HOUR)
         made = [self.attempt(brain, NOW + DAY + one) for one in times]
         assert made == [2, 2, 0, 0, 0, 1, 0, 0]
 
-    def test_a_gap_waits_where_attempts_cannot_be_counted(
-        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_gap_waits_where_attempts_cannot_be_counted(self, brain, monkeypatch):
         fail(brain)
         self.break_rates(brain, monkeypatch)
         model = FakeModel(NO_SKILL)
@@ -313,9 +299,7 @@ class TestLimits:
         assert "attempts cannot be counted" in result.reason
         assert model.requests == []
 
-    def test_it_is_attempted_all_the_same_where_the_manifest_says_so(
-        self, brain: Brain, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_it_is_attempted_all_the_same_where_the_manifest_says_so(self, brain, monkeypatch):
         set_evolution(brain, "{gaps: {when_rates_fail: allow}}")
         fail(brain)
         self.break_rates(brain, monkeypatch)
@@ -329,8 +313,8 @@ class TestLimits:
         monkeypatch.setattr(brain.gaps.open_stores().rates, "take", take)
 
     def test_processes_at_once_with_one_killed_keep_to_the_limits(
-        self, brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, brain, tmp_path, monkeypatch
+    ):
         for number in range(4):
             fail(brain, f"{GOAL} {number}")
         monkeypatch.setattr(run_gaps_module, "_find_obstacle", lambda model: "")
@@ -378,7 +362,7 @@ class TestAKilledProcess:
         assert run_gaps(brain, model, now=NOW + 1, gate=gate) == []  # the lease goes on
         return run_gaps(brain, model, now=NOW + LEASE_MS + 1, gate=gate)
 
-    def test_while_the_model_answers_never_asks_again(self, brain: Brain) -> None:
+    def test_while_the_model_answers_never_asks_again(self, brain):
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate()
         with dies_before_call(FakeModel, "answer"):
@@ -387,7 +371,7 @@ class TestAKilledProcess:
         assert (result.phase, result.result, model.requests) == ("interrupted", "failed", [])
         assert run_gaps(brain, model, now=NOW + DAY, gate=gate) == []
 
-    def test_before_the_gate_goes_on_with_the_answer_that_was_paid(self, brain: Brain) -> None:
+    def test_before_the_gate_goes_on_with_the_answer_that_was_paid(self, brain):
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
         with dies_before_call(RecordingGate, "propose"):
@@ -397,7 +381,7 @@ class TestAKilledProcess:
         rates = brain.gaps.open_stores().rates
         assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
 
-    def test_after_the_gate_proposes_nothing_twice(self, brain: Brain) -> None:
+    def test_after_the_gate_proposes_nothing_twice(self, brain):
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
         with dies_before_call(gap_attempt_module, "remember_capability"):
@@ -406,7 +390,7 @@ class TestAKilledProcess:
         assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
         assert len(brain.memory.read("meta.jsonl").entries) == 1
 
-    def test_before_the_end_remembers_once(self, brain: Brain) -> None:
+    def test_before_the_end_remembers_once(self, brain):
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
         with dies_before_call(SqliteExperience, "append_event"):
@@ -417,28 +401,24 @@ class TestAKilledProcess:
 
 
 class TestTheQueue:
-    def test_a_goal_that_succeeded_meanwhile_is_left_alone(self, brain: Brain) -> None:
+    def test_a_goal_that_succeeded_meanwhile_is_left_alone(self, brain):
         fail(brain)
         brain.gaps.report_success(GOAL.lower())
         brain.gaps.wait(TIMEOUT_SECONDS)
         assert run_gaps(brain, FakeModel(), now=NOW) == []
         assert brain.gaps.list().gaps == []
 
-    def test_of_a_goal_that_failed_often_only_the_last_failure_is_attempted(
-        self, brain: Brain
-    ) -> None:
+    def test_of_a_goal_that_failed_often_only_the_last_failure_is_attempted(self, brain):
         fail(brain, times=7)
         assert len(run_gaps(brain, FakeModel(NO_SKILL), now=NOW)) == 1
 
-    def test_a_further_failure_is_a_further_attempt(self, brain: Brain) -> None:
+    def test_a_further_failure_is_a_further_attempt(self, brain):
         fail(brain)
         run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
         fail(brain, times=1)
         assert len(run_gaps(brain, FakeModel(NO_SKILL), now=NOW)) == 1
 
-    def test_a_model_that_does_not_answer_is_asked_again_later_a_few_times(
-        self, brain: Brain
-    ) -> None:
+    def test_a_model_that_does_not_answer_is_asked_again_later_a_few_times(self, brain):
         fail(brain)
         down = ModelError("the endpoint is down")
         for hour in range(3):
@@ -451,8 +431,8 @@ class TestTheQueue:
         assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
 
     def test_after_a_failure_of_the_model_the_paid_answers_are_used_and_no_other_gap_is_tried(
-        self, brain: Brain
-    ) -> None:
+        self, brain
+    ):
         fail(brain)
         fail(brain, f"{GOAL} 2")
         bad = gap_answer("import socket\n" + words_code())
@@ -468,23 +448,20 @@ class TestTheQueue:
         assert (result.result, result.requests, len(model.requests)) == ("success", 2, 3)
         assert phases(brain) == [("complete", "success")]
 
-    def test_without_a_model_gaps_wait_and_the_results_say_why(self, brain: Brain) -> None:
+    def test_without_a_model_gaps_wait_and_the_results_say_why(self, brain):
         fail(brain)
         (result,) = run_gaps(brain, None, now=NOW)
         assert result.result == "skipped" and "no model is configured" in result.reason
         assert brain.gaps.list().gaps[0].next == "attempt: it is queued"
 
-    def test_the_mode_off_attempts_and_notes_nothing(self, brain: Brain) -> None:
+    def test_the_mode_off_attempts_and_notes_nothing(self, brain):
         set_evolution(brain, "{mode: off}")
         fail(brain)
         assert brain.gaps.list().gaps == []
-        with pytest.raises(Conflict) as caught:
+        with raises_code("evolution_off", Conflict):
             run_gaps(brain, FakeModel(), now=NOW)
-        assert caught.value.code == "evolution_off"
 
-    def test_without_the_periodic_search_what_the_hook_queued_is_attempted_alone(
-        self, brain: Brain
-    ) -> None:
+    def test_without_the_periodic_search_what_the_hook_queued_is_attempted_alone(self, brain):
         set_evolution(brain, "{gaps: {periodic: false}}")
         for number in range(3):
             fail(brain, f"{GOAL} {number}")
@@ -494,7 +471,7 @@ class TestTheQueue:
         assert result.phase == "model"
         assert run_gaps(brain, FakeModel(), now=NOW + DAY) == []
 
-    def test_the_audit_says_once_that_a_gap_waits_for_the_limits(self, brain: Brain) -> None:
+    def test_the_audit_says_once_that_a_gap_waits_for_the_limits(self, brain):
         set_evolution(brain, "{gaps: {periodic: false}}")
         for number in range(9):
             fail(brain, f"{GOAL} {number}")
@@ -508,7 +485,7 @@ class TestTheQueue:
         assert phases(brain).count(("model", "skipped")) == 9
         assert phases(brain).count(("rate_limit", "skipped")) == 7
 
-    def test_a_gap_can_be_attempted_as_soon_as_it_is_due(self, brain: Brain) -> None:
+    def test_a_gap_can_be_attempted_as_soon_as_it_is_due(self, brain):
         asked = threading.Event()
 
         class Asked(FakeModel):

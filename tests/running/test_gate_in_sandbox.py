@@ -72,9 +72,7 @@ def propose(brain: Brain, sandbox: Sandbox, code: str, check: str, **given: Any)
     return Gate(brain, sandbox=sandbox).propose(change)
 
 
-def test_a_program_that_does_better_on_its_cases_is_admitted_and_runs(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_a_program_that_does_better_on_its_cases_is_admitted_and_runs(tmp_path, sandbox):
     with make_counter(tmp_path, sandbox) as brain:
         add_cases(brain, Expectation(has_equals=True, equals=3))
         outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK)
@@ -83,9 +81,7 @@ def test_a_program_that_does_better_on_its_cases_is_admitted_and_runs(
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_program_that_fails_its_own_tests_never_sees_a_case(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_a_program_that_fails_its_own_tests_never_sees_a_case(tmp_path, sandbox):
     with make_counter(tmp_path, sandbox) as brain:
         add_cases(brain, Expectation(has_equals=True, equals=3))
         outcome = propose(brain, sandbox, "print(3)\n", HYPHENS_CHECK)
@@ -93,7 +89,7 @@ def test_a_program_that_fails_its_own_tests_never_sees_a_case(
         assert brain.gate.earlier_attempts("count")[0].reason == outcome.reason
 
 
-def test_a_case_that_gets_worse_is_enough_to_reject(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_case_that_gets_worse_is_enough_to_reject(tmp_path, sandbox):
     with make_counter(tmp_path, sandbox) as brain:
         add_cases(brain, Expectation(has_equals=True, equals=3), number=8)
         worse = inputs("well-known {}", 1)[0]
@@ -102,7 +98,7 @@ def test_a_case_that_gets_worse_is_enough_to_reject(tmp_path: Path, sandbox: San
         assert (outcome.gate, outcome.numbers.wins, outcome.numbers.losses) == ("reject", 8, 1)
 
 
-def test_a_caller_of_the_program_guards_its_cases(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_caller_of_the_program_guards_its_cases(tmp_path, sandbox):
     caller = (
         "import json, sys\nfrom skillapi import call\n"
         "text = json.loads(sys.argv[1])['text']\nprint(2 * call('count', text=text))\n"
@@ -131,9 +127,7 @@ CALLER = (
 
 
 @pytest.mark.parametrize("name", ["count", "Count", "word_counter"])
-def test_whoever_reaches_the_program_over_others_guards_its_cases(
-    tmp_path: Path, sandbox: Sandbox, name: str
-) -> None:
+def test_whoever_reaches_the_program_over_others_guards_its_cases(tmp_path, sandbox, name):
     with make_counter(tmp_path, sandbox) as brain:
         text = brain.files.read("skills/count/SKILL.md").replace(
             b"name: count", b"name: Word Counter"
@@ -166,9 +160,7 @@ def make_counter_beside_a_text(folder: Path, sandbox: Sandbox) -> Brain:
     return brain
 
 
-def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(tmp_path, sandbox):
     with make_counter_beside_a_text(tmp_path, sandbox) as brain:
         description = "Count the words of a greeting"
         outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK, description=description)
@@ -182,9 +174,7 @@ def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(tmp_path, sandbox):
     def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
         assert isinstance(case.input, str)
         return "3" if "of a greeting" in skills.prompt(case.input) else "hello"
@@ -215,9 +205,7 @@ def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(
         assert brain.verify(deep=True).findings == []
 
 
-def test_no_model_is_asked_for_a_program_that_fails_its_own_cases(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_no_model_is_asked_for_a_program_that_fails_its_own_cases(tmp_path, sandbox):
     with make_counter_beside_a_text(tmp_path, sandbox) as brain:
         model = TextRunner(lambda *_: "hello")
         change = ProposedChange(
@@ -242,9 +230,7 @@ class TextRunner(ScriptedRunner):
     CASES["test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing"],
     ids=["hangs", "writes", "exits", "broken"],
 )
-def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
-    tmp_path: Path, sandbox: Sandbox, check: str
-) -> None:
+def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(tmp_path, sandbox, check):
     with make_counter(tmp_path, sandbox) as brain:
         add_cases(brain, Expectation(check=check), number=5)
         quick = _QuickSandbox(sandbox)
@@ -258,9 +244,7 @@ def test_a_check_that_misbehaves_passes_nothing_and_reaches_nothing(
     CASES["test_an_output_that_breaks_the_check_loses_what_passed_before"],
     ids=["hangs", "exits", "answers for all"],
 )
-def test_an_output_that_breaks_the_check_loses_what_passed_before(
-    tmp_path: Path, sandbox: Sandbox, misbehave: str
-) -> None:
+def test_an_output_that_breaks_the_check_loses_what_passed_before(tmp_path, sandbox, misbehave):
     check = f"def check(input, output):\n    if output == 3:\n        {misbehave}\n"
     with make_counter(tmp_path, sandbox) as brain:
         add_cases(brain, Expectation(check=check), number=5)
@@ -272,9 +256,7 @@ def test_an_output_that_breaks_the_check_loses_what_passed_before(
 
 
 @pytest.mark.parametrize("number", [3, 6], ids=["too few cases", "enough cases"])
-def test_what_was_tried_or_waits_runs_nothing_again(
-    tmp_path: Path, sandbox: Sandbox, number: int
-) -> None:
+def test_what_was_tried_or_waits_runs_nothing_again(tmp_path, sandbox, number):
     with make_counter(tmp_path, sandbox) as brain:
         set_mode(brain, "propose")
         add_cases(brain, Expectation(has_equals=True, equals=3), number=number)
@@ -285,9 +267,7 @@ def test_what_was_tried_or_waits_runs_nothing_again(
         assert again.numbers == first.numbers._replace(worse=())
 
 
-def test_a_new_class_is_known_again_without_the_schema_that_was_made_for_it(
-    tmp_path: Path, sandbox: Sandbox
-) -> None:
+def test_a_new_class_is_known_again_without_the_schema_that_was_made_for_it(tmp_path, sandbox):
     program = build_program(CLASS, cases=COUNT_CASES, check=COUNT_CHECK)
     change = ProposedChange(name="count", evolver="gaps", files=program.files, description="Count")
     with Brain.init(tmp_path, author="ada") as brain:
@@ -348,7 +328,7 @@ class _OneProgram:
         return ""
 
 
-def test_what_a_case_does_wrong_is_in_its_output(sandbox: Sandbox) -> None:
+def test_what_a_case_does_wrong_is_in_its_output(sandbox):
     runner = SandboxRunner(sandbox, case_seconds=1.0)
     hangs = runner.run(_OneProgram("while True:\n    pass\n"), _case({"text": "a"}), 0)
     assert hangs.error.startswith("it took longer")
@@ -362,7 +342,7 @@ def test_what_a_case_does_wrong_is_in_its_output(sandbox: Sandbox) -> None:
     assert (json.loads(right.output), right.error) == (2, "")
 
 
-def test_a_program_reads_no_case_and_writes_nothing(tmp_path: Path, sandbox: Sandbox) -> None:
+def test_a_program_reads_no_case_and_writes_nothing(tmp_path, sandbox):
     spy = (
         "import glob, json, sys\n"
         f"seen = glob.glob({str(tmp_path)!r} + '/**', recursive=True)\n"

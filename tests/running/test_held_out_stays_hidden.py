@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count, islice
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,7 +30,6 @@ from brain.programs.test_cases import TestCase, encode_cases
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.results import Synthesized
-from brain.sandbox.sandbox_protocol import Sandbox
 from tests.running.pattern_runs import answer as composite_answer
 from tests.running.pattern_runs import make_brain, run_messages
 from tests.support.gap_answers import gap_answer
@@ -98,7 +96,7 @@ def marked_inputs(*, is_text: bool, held_out: bool) -> Iterator[Input]:
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     """A brain with a text and two programs, whose cases of both halves are marked."""
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state"))
     with make_brain(tmp_path / "brain", sandbox) as made:
@@ -177,7 +175,7 @@ def put_inputs_into_skills(brain: Brain) -> None:
     brain.snapshot()
 
 
-def test_synthesis_is_sent_nothing_of_a_held_out_case(brain: Brain) -> None:
+def test_synthesis_is_sent_nothing_of_a_held_out_case(brain):
     put_inputs_into_skills(brain)
     hidden = list(repeating_runs())
     open_run = hidden[0]._replace(task="Greet a guest", steps=hidden[0].steps[1:])
@@ -197,7 +195,7 @@ def test_synthesis_is_sent_nothing_of_a_held_out_case(brain: Brain) -> None:
     assert HIDDEN not in str(brain.gate.earlier_attempts("greet"))
 
 
-def test_a_model_with_tools_finds_nothing_of_a_held_out_case(brain: Brain) -> None:
+def test_a_model_with_tools_finds_nothing_of_a_held_out_case(brain):
     put_inputs_into_skills(brain)
     paths = ("SKILL.md", "skill.py", "schema.json", "tests/cases.json", "tests/check.py")
     skills = ("greet", "greet-notes", "count-words")
@@ -217,7 +215,7 @@ def test_a_model_with_tools_finds_nothing_of_a_held_out_case(brain: Brain) -> No
     assert_hidden(model, shows_practice=True)
 
 
-def test_a_learner_and_the_scheduler_send_nothing_of_a_held_out_case(brain: Brain) -> None:
+def test_a_learner_and_the_scheduler_send_nothing_of_a_held_out_case(brain):
     model = RecordingModel({"decision": "nothing"})
     learner = Learner(brain, model)
     for case_input in [*hidden_inputs(), "Sort the mail"]:
@@ -233,7 +231,7 @@ def test_a_learner_and_the_scheduler_send_nothing_of_a_held_out_case(brain: Brai
     assert_hidden(model, shows_practice=False)
 
 
-def test_gaps_are_sent_nothing_of_a_held_out_case(brain: Brain) -> None:
+def test_gaps_are_sent_nothing_of_a_held_out_case(brain):
     for case_input in hidden_inputs():
         text = as_text(case_input)
         for goal in (f"{text}", f"Do this:\n{text}", "Count the lines of a text"):
@@ -255,7 +253,7 @@ def test_gaps_are_sent_nothing_of_a_held_out_case(brain: Brain) -> None:
     assert HIDDEN not in "".join(path.read_text() for path in brain.root.glob("memory/*.jsonl"))
 
 
-def test_patterns_are_sent_nothing_of_a_held_out_case(brain: Brain) -> None:
+def test_patterns_are_sent_nothing_of_a_held_out_case(brain):
     payloads = [
         payload
         for held_out in (True, False)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from itertools import count, islice
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Expectation
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
-from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools.toolbox import Toolbox
 from tests.support.gap_answers import gap_answer, words_code
 from tests.support.processes import TIMEOUT_SECONDS
@@ -87,8 +85,8 @@ def parts_files(brain: Brain) -> dict[str, bytes]:
 
 
 def test_a_failing_task_grows_a_skill_and_a_change_that_harms_another_task_is_refused(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, sandbox, monkeypatch
+):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="agent") as brain:
         manifest = brain.root / "manifest.yaml"

@@ -7,8 +7,6 @@ import shutil
 from itertools import count
 from pathlib import Path
 
-import pytest
-
 from brain import Brain
 from brain.evolve.gate.gate import Gate
 from brain.evolve.model import AnswerRequest, ModelAnswer
@@ -16,7 +14,6 @@ from brain.evolve.patterns.pattern_status import PATTERNS
 from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
-from brain.sandbox.sandbox_protocol import Sandbox
 from tests.running.pattern_runs import TEXTS, answer, make_brain, run_messages
 from tests.support.killed_steps import run_killed
 
@@ -48,9 +45,7 @@ STEPS = [
 ]
 
 
-def test_a_process_killed_at_any_step_pays_proposes_and_logs_once(
-    tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_killed_at_any_step_pays_proposes_and_logs_once(tmp_path, sandbox, monkeypatch):
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state"))
     with make_brain(tmp_path / "template", sandbox) as brain:
         run_messages(brain, TEXTS)

@@ -19,21 +19,15 @@ from brain.gating.case_types import Expectation
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools import Toolbox
-from tests.running.pattern_runs import (
-    COMPOSITE,
-    TEXTS,
-    add_cases,
-    answer,
-    make_brain,
-    run_messages,
-)
+from tests.running.pattern_runs import COMPOSITE, TEXTS, add_cases, answer, make_brain, run_messages
+from tests.support.refusals import raises_code
 from tests.support.skill_programs import admit_untested
 
 PATTERN = ("count-words", "double-it")
 
 
 @pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Path:
+def template(tmp_path_factory, sandbox):
     """A folder with states of a brain, each beside the state of the machine that tried it."""
     folder = tmp_path_factory.mktemp("patterns")
     with pytest.MonkeyPatch.context() as patched:
@@ -57,19 +51,19 @@ def template(tmp_path_factory: pytest.TempPathFactory, sandbox: Sandbox) -> Path
 
 
 @pytest.fixture
-def bare(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def bare(template, tmp_path, monkeypatch):
     """A brain with two skills that have not run."""
     yield from open_copy(template, "bare", tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def brain(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(template, tmp_path, monkeypatch):
     """A brain whose agent used two skills in each of several messages."""
     yield from open_copy(template, "run", tmp_path, monkeypatch)
 
 
 @pytest.fixture
-def made(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def made(template, tmp_path, monkeypatch):
     """The same brain after the pattern became the skill double-words."""
     yield from open_copy(template, "made", tmp_path, monkeypatch)
 
@@ -96,7 +90,7 @@ def statuses(brain: Brain) -> list[tuple[str, str]]:
     return [(one.status, one.slug) for one in brain.patterns.list().patterns]
 
 
-def test_a_pattern_becomes_a_tool_that_an_open_session_has_at_once(brain: Brain) -> None:
+def test_a_pattern_becomes_a_tool_that_an_open_session_has_at_once(brain):
     add_cases(brain)
     toolbox = Toolbox(brain)
     model = FakeModel(answer(f"import os\n{COMPOSITE}"), answer())
@@ -120,9 +114,7 @@ def test_a_pattern_becomes_a_tool_that_an_open_session_has_at_once(brain: Brain)
     assert [one.decision for one in brain.history.why("double-words").decisions] == ["admit"]
 
 
-def test_the_model_sees_the_practice_half_of_what_was_recorded_and_nothing_held_out(
-    brain: Brain,
-) -> None:
+def test_the_model_sees_the_practice_half_of_what_was_recorded_and_nothing_held_out(brain):
     model = FakeModel(answer())
     list(run_patterns(brain, model, now=now_of(brain)))
     shown = model.requests[0].messages[0].text
@@ -133,7 +125,7 @@ def test_the_model_sees_the_practice_half_of_what_was_recorded_and_nothing_held_
         assert (line in shown) is (text not in held_out)
 
 
-def test_what_was_recorded_is_no_exam_so_that_a_person_decides(brain: Brain) -> None:
+def test_what_was_recorded_is_no_exam_so_that_a_person_decides(brain):
     before = brain.head
     (result,) = run_patterns(brain, FakeModel(answer()), now=now_of(brain))
     assert (result.status, brain.head) == ("proposed", before)
@@ -148,7 +140,7 @@ def test_what_was_recorded_is_no_exam_so_that_a_person_decides(brain: Brain) -> 
     assert not any(is_held_out(case["payload"]) for case in cases)
 
 
-def test_an_example_that_repeats_a_held_out_case_of_a_skill_is_not_shown(brain: Brain) -> None:
+def test_an_example_that_repeats_a_held_out_case_of_a_skill_is_not_shown(brain):
     practice = find_examples(brain, PATTERN, brain.gate.read_held_out_filter())
     held_out = [one.steps[-1][0] for one in practice if is_held_out(one.steps[-1][0])]
     for payload in {json.dumps(one): one for one in held_out}.values():
@@ -162,9 +154,7 @@ def test_an_example_that_repeats_a_held_out_case_of_a_skill_is_not_shown(brain: 
     assert any(line in shown for line in lines)
 
 
-def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(
-    made: Brain, sandbox: Sandbox
-) -> None:
+def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(made, sandbox):
     brain = made
     unused = FakeModel(answer())
     assert list(run_patterns(brain, unused, now=now_of(brain))) == []
@@ -179,7 +169,7 @@ def test_a_pattern_is_made_once_and_again_only_if_one_of_its_skills_changed(
     assert result.status in ("kept", "rejected", "proposed", "admitted")
 
 
-def test_a_skill_that_patterns_did_not_make_is_never_replaced(brain: Brain) -> None:
+def test_a_skill_that_patterns_did_not_make_is_never_replaced(brain):
     brain.skills.upsert("double-words", "# Mine\n", description="Written by a person")
     add_cases(brain, "double-the-words")
     other = COMPOSITE.replace("double_words", "double_the_words")
@@ -190,7 +180,7 @@ def test_a_skill_that_patterns_did_not_make_is_never_replaced(brain: Brain) -> N
     assert brain.skills.view("double-words").body.strip() == "# Mine"
 
 
-def test_a_composite_that_a_person_has_changed_is_not_replaced(made: Brain) -> None:
+def test_a_composite_that_a_person_has_changed_is_not_replaced(made):
     brain = made
     brain.skills.upsert("double-words", "# Mended by a person\n")
     code = brain.root / "skills/double-it/skill.py"
@@ -202,13 +192,13 @@ def test_a_composite_that_a_person_has_changed_is_not_replaced(made: Brain) -> N
     assert "Mended by a person" in brain.skills.view("double-words").body
 
 
-def test_without_a_model_the_patterns_are_named_and_nothing_is_queued(brain: Brain) -> None:
+def test_without_a_model_the_patterns_are_named_and_nothing_is_queued(brain):
     (result,) = run_patterns(brain, None, now=now_of(brain))
     assert (tuple(result.skills), result.status) == (PATTERN, "no_model")
     assert statuses(brain) == [("new", "")]
 
 
-def test_what_has_no_recorded_cases_is_proposed_to_a_person(bare: Brain) -> None:
+def test_what_has_no_recorded_cases_is_proposed_to_a_person(bare):
     brain = bare
     record_messages(brain, "count_words", "double_it")
     before = brain.head
@@ -217,7 +207,7 @@ def test_what_has_no_recorded_cases_is_proposed_to_a_person(bare: Brain) -> None
     assert brain.head == before
 
 
-def test_in_the_mode_propose_nothing_is_written_on_the_branch(brain: Brain) -> None:
+def test_in_the_mode_propose_nothing_is_written_on_the_branch(brain):
     set_mode(brain, "propose")
     before = brain.head
     (result,) = run_patterns(brain, FakeModel(answer()), now=now_of(brain))
@@ -225,9 +215,7 @@ def test_in_the_mode_propose_nothing_is_written_on_the_branch(brain: Brain) -> N
     assert [one.name for one in brain.proposals.list()] == [result.outcome.proposal]  # type: ignore[union-attr]
 
 
-def test_a_model_that_answers_nonsense_for_ever_is_asked_three_times_and_no_more(
-    brain: Brain,
-) -> None:
+def test_a_model_that_answers_nonsense_for_ever_is_asked_three_times_and_no_more(brain):
     model = FakeModel(*["nonsense"] * 9)
     (result,) = run_patterns(brain, model, now=now_of(brain))
     assert (result.status, len(model.requests)) == ("failed", 3)
@@ -235,7 +223,7 @@ def test_a_model_that_answers_nonsense_for_ever_is_asked_three_times_and_no_more
     assert len(model.requests) == 3
 
 
-def test_code_that_stays_dangerous_is_kept_as_a_rejected_attempt(brain: Brain) -> None:
+def test_code_that_stays_dangerous_is_kept_as_a_rejected_attempt(brain):
     model = FakeModel(*[answer(f"import os\n{COMPOSITE}")] * 3)
     (result,) = run_patterns(brain, model, now=now_of(brain))
     assert (result.status, result.slug) == ("rejected", "double-words")
@@ -245,9 +233,7 @@ def test_code_that_stays_dangerous_is_kept_as_a_rejected_attempt(brain: Brain) -
         Toolbox(brain).call("double_words", {"text": "x"})
 
 
-def test_an_attempt_that_was_killed_goes_on_with_the_answers_that_were_paid(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_attempt_that_was_killed_goes_on_with_the_answers_that_were_paid(brain, monkeypatch):
     add_cases(brain)
     now = now_of(brain)
     with monkeypatch.context() as patched:
@@ -281,9 +267,7 @@ def change_double_it(brain: Brain) -> None:
 WRONG = COMPOSITE.replace('counted["words"]', '3 + counted["words"]')
 
 
-def test_a_rejected_composite_is_not_asked_for_again_and_shown_once_its_pattern_changed(
-    brain: Brain,
-) -> None:
+def test_a_rejected_composite_is_not_asked_for_again_and_shown_once_its_pattern_changed(brain):
     (first,) = run_patterns(brain, FakeModel(answer(WRONG)), now=now_of(brain))
     assert first.status == "rejected"
     unused = FakeModel(answer())
@@ -298,9 +282,7 @@ def test_a_rejected_composite_is_not_asked_for_again_and_shown_once_its_pattern_
     assert 'number=3 + counted["words"]' in shown
 
 
-def test_an_earlier_attempt_at_the_name_that_a_model_chooses_is_shown_before_it_counts(
-    brain: Brain,
-) -> None:
+def test_an_earlier_attempt_at_the_name_that_a_model_chooses_is_shown_before_it_counts(brain):
     list(run_patterns(brain, FakeModel(answer(WRONG)), now=now_of(brain)))
     record_messages(brain, "double_it", "count_words")
     model = FakeModel(answer(), answer())
@@ -311,7 +293,7 @@ def test_an_earlier_attempt_at_the_name_that_a_model_chooses_is_shown_before_it_
     assert len(model.requests) == 2
 
 
-def test_a_skill_that_was_made_of_another_pattern_is_not_replaced(made: Brain) -> None:
+def test_a_skill_that_was_made_of_another_pattern_is_not_replaced(made):
     brain = made
     record_messages(brain, "double_it", "count_words")
     model = FakeModel(answer(), other_name("twice"))
@@ -320,7 +302,7 @@ def test_a_skill_that_was_made_of_another_pattern_is_not_replaced(made: Brain) -
     assert "there is another skill double-words" in model.requests[1].messages[-1].text
 
 
-def test_a_composite_is_none_of_the_skills_that_it_calls(made: Brain) -> None:
+def test_a_composite_is_none_of_the_skills_that_it_calls(made):
     brain = made
     record_messages(brain, "double_words", "double_it")
     itself = COMPOSITE.replace('"count_words"', '"double_words"')
@@ -330,7 +312,7 @@ def test_a_composite_is_none_of_the_skills_that_it_calls(made: Brain) -> None:
     assert "there is another skill double-words" in model.requests[1].messages[-1].text
 
 
-def test_a_name_that_several_skills_share_is_refused_as_taken(brain: Brain) -> None:
+def test_a_name_that_several_skills_share_is_refused_as_taken(brain):
     for folder in ("a", "b"):
         brain.files.write(
             f"skills/{folder}/double-words/SKILL.md", "---\nname: double-words\n---\n# It\n"
@@ -341,7 +323,7 @@ def test_a_name_that_several_skills_share_is_refused_as_taken(brain: Brain) -> N
     assert "choose another name" in model.requests[1].messages[-1].text
 
 
-def test_a_clock_that_goes_back_or_ahead_meanwhile_pays_for_nothing_twice(brain: Brain) -> None:
+def test_a_clock_that_goes_back_or_ahead_meanwhile_pays_for_nothing_twice(brain):
     now = now_of(brain)
     with pytest.raises(ModelError):
         list(run_patterns(brain, FakeModel(), now=now))
@@ -354,9 +336,7 @@ def test_a_clock_that_goes_back_or_ahead_meanwhile_pays_for_nothing_twice(brain:
     assert unused.requests == []
 
 
-def test_a_composite_that_calls_itself_over_a_changed_skill_ends_with_an_error(
-    brain: Brain,
-) -> None:
+def test_a_composite_that_calls_itself_over_a_changed_skill_ends_with_an_error(brain):
     add_cases(brain)
     list(run_patterns(brain, FakeModel(answer()), now=now_of(brain)))
     around = COMPOSITE.replace("double_words", "count_words").replace(
@@ -368,17 +348,13 @@ def test_a_composite_that_calls_itself_over_a_changed_skill_ends_with_an_error(
         Toolbox(brain).call("double_words", {"text": "a"})
 
 
-def test_what_the_model_makes_of_an_answer_that_was_cut_is_one_refused_answer(
-    brain: Brain,
-) -> None:
+def test_what_the_model_makes_of_an_answer_that_was_cut_is_one_refused_answer(brain):
     cut = ModelError("the answer was cut", code="answer_cut")
     (result,) = run_patterns(brain, FakeModel(cut, answer()), now=now_of(brain))
     assert (result.status, result.slug) == ("proposed", "double-words")
 
 
-def test_a_model_that_fails_ends_the_job_and_the_pattern_waits_however_long(
-    brain: Brain,
-) -> None:
+def test_a_model_that_fails_ends_the_job_and_the_pattern_waits_however_long(brain):
     now = now_of(brain)
     for attempt in range(8):
         down = FakeModel(ModelError("the endpoint is down", code="unreachable"))
@@ -389,7 +365,7 @@ def test_a_model_that_fails_ends_the_job_and_the_pattern_waits_however_long(
     assert result.status == "proposed"
 
 
-def test_without_a_sandbox_no_answer_is_paid(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_no_answer_is_paid(brain, monkeypatch):
     def find_none() -> Sandbox:
         raise SandboxError("there is none")
 
@@ -400,7 +376,7 @@ def test_without_a_sandbox_no_answer_is_paid(brain: Brain, monkeypatch: pytest.M
     assert unused.requests == []
 
 
-def test_what_was_made_before_the_model_failed_is_said(brain: Brain) -> None:
+def test_what_was_made_before_the_model_failed_is_said(brain):
     record_messages(brain, "double_it", "count_words")
     results = run_patterns(brain, FakeModel(answer()), now=now_of(brain))
     assert next(results).status == "proposed"
@@ -408,7 +384,7 @@ def test_what_was_made_before_the_model_failed_is_said(brain: Brain) -> None:
         next(results)
 
 
-def test_a_pattern_whose_skill_went_away_meanwhile_is_made_once_it_is_back(brain: Brain) -> None:
+def test_a_pattern_whose_skill_went_away_meanwhile_is_made_once_it_is_back(brain):
     now = now_of(brain)
     with pytest.raises(ModelError):
         list(run_patterns(brain, FakeModel(), now=now))
@@ -422,7 +398,7 @@ def test_a_pattern_whose_skill_went_away_meanwhile_is_made_once_it_is_back(brain
     assert result.status == "proposed"
 
 
-def test_a_pattern_that_changed_while_it_waited_is_asked_for_once(brain: Brain) -> None:
+def test_a_pattern_that_changed_while_it_waited_is_asked_for_once(brain):
     now = now_of(brain)
     with pytest.raises(ModelError):
         list(run_patterns(brain, FakeModel(), now=now))
@@ -433,9 +409,7 @@ def test_a_pattern_that_changed_while_it_waited_is_asked_for_once(brain: Brain) 
     assert len(model.requests) == 1
 
 
-def test_the_mode_off_in_between_leaves_the_pattern_waiting(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_mode_off_in_between_leaves_the_pattern_waiting(brain, monkeypatch):
     now = now_of(brain)
     with monkeypatch.context() as patched:
         patched.setattr("brain.evolve.patterns.composite.Gate.propose", _refuse_as_off)
@@ -445,17 +419,16 @@ def test_the_mode_off_in_between_leaves_the_pattern_waiting(
     assert result.status == "proposed"
 
 
-def test_in_the_mode_off_nothing_is_recorded_and_nobody_is_asked(bare: Brain) -> None:
+def test_in_the_mode_off_nothing_is_recorded_and_nobody_is_asked(bare):
     brain = bare
     set_mode(brain, "off")
     run_messages(brain, TEXTS[:5])
     assert brain.patterns.list().messages == 0
-    with pytest.raises(Conflict) as refused:
+    with raises_code("evolution_off", Conflict):
         run_patterns(brain, FakeModel(), now=now_of(brain))
-    assert refused.value.code == "evolution_off"
 
 
-def test_what_a_composite_calls_is_no_new_pattern(made: Brain) -> None:
+def test_what_a_composite_calls_is_no_new_pattern(made):
     brain = made
     for text in TEXTS[:6]:
         with brain.task("Double words", agent="bot", chat="later") as task:
@@ -471,7 +444,7 @@ def test_what_a_composite_calls_is_no_new_pattern(made: Brain) -> None:
     ]
 
 
-def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(made: Brain) -> None:
+def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(made):
     brain = made
     store = brain.patterns.open_store()
     for calls, hard_runs in ((4, 0), (5, 1)):
@@ -482,7 +455,7 @@ def test_a_run_that_only_called_composites_is_as_hard_as_its_own_calls(made: Bra
         assert len(store.list_work("synthesis")) == hard_runs
 
 
-def test_what_a_composite_calls_is_a_use_of_that_skill(made: Brain) -> None:
+def test_what_a_composite_calls_is_a_use_of_that_skill(made):
     brain = made
     before = {one.slug: one.uses for one in brain.programs.stats().skills}
     with brain.task("Double words", agent="bot") as task:
@@ -491,7 +464,7 @@ def test_what_a_composite_calls_is_a_use_of_that_skill(made: Brain) -> None:
     assert {slug: after[slug] - before[slug] for slug in after} == dict.fromkeys(after, 1)
 
 
-def test_a_composite_says_which_of_its_skills_is_gone(made: Brain) -> None:
+def test_a_composite_says_which_of_its_skills_is_gone(made):
     brain = made
     brain.programs.retire("double-it", reason="not now")
     with pytest.raises(ToolFailure, match="double-it"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 
 import pytest
 
@@ -18,7 +17,6 @@ from brain.gating.case_types import Expectation
 from brain.gating.gate_decision import decide
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.repo.read.decision_rows import read_decision_verdict
-from brain.sandbox.sandbox_protocol import Sandbox
 from brain.verdicts.gate_numbers import state_numbers
 from brain.verdicts.gate_rules import row_of_case
 from brain.verdicts.verdict_types import Verdict
@@ -38,7 +36,7 @@ def held_out_texts() -> Iterator[str]:
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     """A brain in which a gate admitted a program that counts all words, not three at most."""
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="ada") as made:
@@ -68,9 +66,7 @@ def _verdict(brain: Brain) -> Verdict:
     return verdict
 
 
-def test_what_the_gate_admitted_is_the_same_when_it_runs_again(
-    brain: Brain, sandbox: Sandbox
-) -> None:
+def test_what_the_gate_admitted_is_the_same_when_it_runs_again(brain, sandbox):
     found = brain.gate.recheck(SLUG, run=True, sandbox=sandbox)
     assert found.differences == [] and found.unknown == []
     assert {(case.state, case.ran_after) for case in found.cases} == {("same", "p")}
@@ -79,9 +75,7 @@ def test_what_the_gate_admitted_is_the_same_when_it_runs_again(
     assert brain.verify(deep=True).findings == []
 
 
-def test_outputs_that_no_run_gave_are_found_by_running_again(
-    brain: Brain, sandbox: Sandbox
-) -> None:
+def test_outputs_that_no_run_gave_are_found_by_running_again(brain, sandbox):
     """The outcomes follow from what is stored, but the old program never failed like this."""
     verdict, made_up = _verdict(brain), json.dumps({"words": 0}).encode()
     cases = [

@@ -13,6 +13,7 @@ from brain.sandbox.sandbox_protocol import Sandbox, SandboxLimits
 from tests.running.programs import CLASS, TEXT_SCHEMA, build_program
 from tests.support.cases import read_cases
 from tests.support.honest_programs import HONEST
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -27,15 +28,13 @@ def run(sandbox: Sandbox, code: str | bytes, payload: Any = None, **options: Any
 
 
 @pytest.mark.parametrize(("name", "code", "payload"), HONEST, ids=[row[0] for row in HONEST])
-def test_honest_programs_answer(
-    sandbox: Sandbox, name: str, code: str, payload: dict[str, Any]
-) -> None:
+def test_honest_programs_answer(sandbox, name, code, payload):
     outcome = run(sandbox, code, payload)
     assert outcome.ok and outcome.output not in (None, ""), outcome.error
 
 
 @pytest.mark.parametrize(("code", "output"), CASES["test_the_output_of_a_script_is_json_or_text"])
-def test_the_output_of_a_script_is_json_or_text(sandbox: Sandbox, code: str, output: Any) -> None:
+def test_the_output_of_a_script_is_json_or_text(sandbox, code, output):
     assert run(sandbox, code).output == output
 
 
@@ -59,40 +58,34 @@ def test_the_output_of_a_script_is_json_or_text(sandbox: Sandbox, code: str, out
         ("def f(:", "SyntaxError: invalid syntax", False),
     ],
 )
-def test_a_script_that_fails_is_summed_up(
-    sandbox: Sandbox, code: str, error: str, refused: bool
-) -> None:
+def test_a_script_that_fails_is_summed_up(sandbox, code, error, refused):
     outcome = run(sandbox, code)
     assert not outcome.ok and outcome.error == error and outcome.refused == refused
 
 
-def test_a_script_that_writes_results_where_classes_do_gives_only_what_it_prints(
-    sandbox: Sandbox,
-) -> None:
+def test_a_script_that_writes_results_where_classes_do_gives_only_what_it_prints(sandbox):
     code = 'import os\nos.write(3, b\'={"success": true, "output": 1}\\n\')\n'
     assert run(sandbox, code).error == NO_OUTPUT
     assert run(sandbox, code + "print(2)").output == 2
 
 
-def test_a_run_ends_in_time_and_when_it_is_cancelled(sandbox: Sandbox) -> None:
+def test_a_run_ends_in_time_and_when_it_is_cancelled(sandbox):
     assert run(sandbox, "while True: pass", limits=SHORT).error == "it took longer than 0.5 s"
     cancel = threading.Event()
     cancel.set()
     assert run(sandbox, "while True: pass", cancel=cancel).error == "it was cancelled"
 
 
-def test_arguments_are_checked_before_a_run(sandbox: Sandbox) -> None:
+def test_arguments_are_checked_before_a_run(sandbox):
     program = build_program("print(1)", schema=TEXT_SCHEMA)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_payload", InvalidInput):
         run_program(sandbox, program, {"txt": 1})
-    assert caught.value.code == "bad_payload"
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         run_program(sandbox, program, {"text": "x" * 100_000})
-    assert caught.value.code == "too_large"
     assert run_program(sandbox, program, {"text": "x" * 99_000}).ok
 
 
-def test_a_class_answers_and_refuses(sandbox: Sandbox) -> None:
+def test_a_class_answers_and_refuses(sandbox):
     assert run(sandbox, CLASS, {"text": "a b"}).output == 2
     refusal = run(sandbox, CLASS, {"text": " "})
     assert refusal.refused and refusal.error == "there is no text"
@@ -104,7 +97,7 @@ BODY = "        return SkillResult(self.name, True, len(text.split()))"
 
 
 @pytest.mark.parametrize(("body", "said"), CASES["test_what_a_class_returns_is_its_output"])
-def test_what_a_class_returns_is_its_output(sandbox: Sandbox, body: str, said: Any) -> None:
+def test_what_a_class_returns_is_its_output(sandbox, body, said):
     outcome = run(sandbox, CLASS.replace(BODY, f"        {body}"), {"text": "a"})
     if outcome.ok:
         assert outcome.output == said
@@ -112,7 +105,7 @@ def test_what_a_class_returns_is_its_output(sandbox: Sandbox, body: str, said: A
         assert outcome.error.startswith(said)
 
 
-def test_execute_may_be_no_coroutine(sandbox: Sandbox) -> None:
+def test_execute_may_be_no_coroutine(sandbox):
     assert run(sandbox, CLASS.replace("async def", "def"), {"text": "a b c"}).output == 3
 
 
@@ -124,12 +117,12 @@ def test_execute_may_be_no_coroutine(sandbox: Sandbox) -> None:
         "from src.skills.types import SkillBase, SkillDefinition, SkillParam, SkillResult",
     ],
 )
-def test_a_class_may_import_its_base_from_each_place(sandbox: Sandbox, imports: str) -> None:
+def test_a_class_may_import_its_base_from_each_place(sandbox, imports):
     code = imports + CLASS[CLASS.index("\n\nclass") :]
     assert run(sandbox, code, {"text": "a"}).output == 1
 
 
-def test_a_definition_is_read(sandbox: Sandbox) -> None:
+def test_a_definition_is_read(sandbox):
     assert read_definition(sandbox, CLASS.encode())["params"] == [
         {
             "name": "text",
@@ -142,21 +135,21 @@ def test_a_definition_is_read(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.parametrize(("body", "said"), CASES["test_a_definition_that_misbehaves_is_refused"])
-def test_a_definition_that_misbehaves_is_refused(sandbox: Sandbox, body: str, said: str) -> None:
+def test_a_definition_that_misbehaves_is_refused(sandbox, body, said):
     code = CLASS.replace(
         "return SkillDefinition(self.name", f"{body}\n        return SkillDefinition(self.name"
     )
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_definition", InvalidInput) as caught:
         read_definition(
             sandbox, code.encode(), limits=SHORT if "while True: pass" in body else PATIENT
         )
-    assert caught.value.code == "bad_definition" and said in caught.value.message
+    assert said in caught.value.message
 
 
 ROWS: list[Any] = [({"n": 1}, 1), ({"n": 2}, "x"), ({"n": 3}, None)]
 
 
-def test_a_check_answers_for_each_output(sandbox: Sandbox) -> None:
+def test_a_check_answers_for_each_output(sandbox):
     check = b"import sys\ndef check(payload, output):\n    if payload['n'] == 3: sys.exit(0)\n"
     check += b"    payload['n'] = 9\n    assert output != 'x', 'an x'\n"
     assert check_outputs(sandbox, check, ROWS) == ["", "AssertionError: an x", "SystemExit: 0"]
@@ -180,14 +173,14 @@ def test_a_check_answers_for_each_output(sandbox: Sandbox) -> None:
         (b"import os; os.write(3, b'{}\\n')", "it made more requests than it may"),
     ],
 )
-def test_a_check_that_misbehaves_is_refused(sandbox: Sandbox, check: bytes, said: str) -> None:
+def test_a_check_that_misbehaves_is_refused(sandbox, check, said):
     limits = SHORT if check == b"while True: pass" else PATIENT
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_check", InvalidInput) as caught:
         check_outputs(sandbox, check, ROWS, limits=limits)
-    assert caught.value.code == "bad_check" and said in caught.value.message
+    assert said in caught.value.message
 
 
-def test_a_program_finds_nothing_of_the_tests(sandbox: Sandbox) -> None:
+def test_a_program_finds_nothing_of_the_tests(sandbox):
     program = build_program(
         "import json, os\nprint(json.dumps(sorted(os.listdir('/job'))))",
         cases=[{"payload": {}, "output": "secret"}],

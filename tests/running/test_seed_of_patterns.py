@@ -1,10 +1,5 @@
 """The example of seed 000 as its page has it: five messages, three skills, one new tool."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -12,7 +7,6 @@ from brain.evolve.fake_model import FakeModel
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.gating.case_types import Expectation
 from brain.repo.programs.acquire import AcquireRequest
-from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools import Toolbox
 from tests.support.skill_programs import acquire_untested, use_state_folder
 
@@ -52,7 +46,7 @@ NAME, SLUG = "web_research_and_extract", "web-research-and-extract"
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     use_state_folder(monkeypatch, tmp_path / "state")
     with Brain.init(tmp_path / "brain") as made:
         (made.root / "manifest.yaml").write_text("evolution:\n  mode: gated\n")
@@ -68,7 +62,7 @@ def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> 
         yield made
 
 
-def test_five_messages_of_the_seed_become_its_tool(brain: Brain) -> None:
+def test_five_messages_of_the_seed_become_its_tool(brain):
     for message in ("m1", "m2", "m3", "m4", "m5"):
         brain.patterns.record("chat", ["web_search", "fetch_url", "python_exec"], context=message)
     assert [(one.occurrences, one.status) for one in brain.patterns.list().patterns] == [(5, "new")]

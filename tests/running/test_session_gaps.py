@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 from threading import Event
 
 import pytest
 
 from brain import Brain, ToolFailure
 from brain.results import FailedGoal
-from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.mcp.client_session import ClientBrain
 from tests.support.acquired import LIMITED, creation
 from tests.support.processes import TIMEOUT_SECONDS
@@ -21,7 +18,7 @@ SHORT = {"text": "a b"}
 
 
 @pytest.fixture
-def brain(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, sandbox, monkeypatch):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
@@ -41,7 +38,7 @@ def open_gaps(brain: Brain) -> list[FailedGoal]:
     return list(brain.gaps.list().gaps)
 
 
-def test_a_tool_that_there_is_not_is_a_gap_once_two_sessions_asked_for_it(brain: Brain) -> None:
+def test_a_tool_that_there_is_not_is_a_gap_once_two_sessions_asked_for_it(brain):
     hold_session(brain, ("parse_invoice", SHORT), ("parse_invoice", LONG))
     hold_session(brain, ("parse_invoice", SHORT))
     (gap,) = open_gaps(brain)
@@ -50,7 +47,7 @@ def test_a_tool_that_there_is_not_is_a_gap_once_two_sessions_asked_for_it(brain:
     assert gap.error == "skill not found: There is no tool 'parse_invoice'."
 
 
-def test_a_skill_that_failed_last_is_reported_until_a_session_used_it_well(brain: Brain) -> None:
+def test_a_skill_that_failed_last_is_reported_until_a_session_used_it_well(brain):
     hold_session(brain, ("create_skill", creation("count_words", LIMITED)))
     hold_session(brain, ("count_words", LONG), ("count_words", SHORT))
     assert open_gaps(brain) == []
@@ -61,7 +58,7 @@ def test_a_skill_that_failed_last_is_reported_until_a_session_used_it_well(brain
     assert open_gaps(brain) == []
 
 
-def test_wrong_calls_of_other_tools_and_cancelled_runs_are_no_gaps(brain: Brain) -> None:
+def test_wrong_calls_of_other_tools_and_cancelled_runs_are_no_gaps(brain):
     hold_session(brain, ("create_skill", creation("count_words", LIMITED)))
     hold_session(brain, ("skill_view", {"name": "none"}), ("count_words", {"words": "1"}))
     task = brain.task("A session", agent="claude")
@@ -76,14 +73,14 @@ def test_wrong_calls_of_other_tools_and_cancelled_runs_are_no_gaps(brain: Brain)
     assert open_gaps(brain) == []
 
 
-def test_a_task_that_says_how_it_ended_reports_its_goal_alone(brain: Brain) -> None:
+def test_a_task_that_says_how_it_ended_reports_its_goal_alone(brain):
     with brain.task("Read the invoice") as task:
         task.note_skill_call("parse_invoice", "skill not found")
         task.set_outcome("failure", "no tool")
     assert [gap.goal for gap in open_gaps(brain)] == ["Read the invoice"]
 
 
-def test_a_session_reports_a_few_tools_however_many_it_asked_for(brain: Brain) -> None:
+def test_a_session_reports_a_few_tools_however_many_it_asked_for(brain):
     task = brain.task("A session", agent="claude")
     for number in range(100):
         task.note_skill_call(f"tool_{number}", "skill not found")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
 from brain.errors import ToolFailure
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
-from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools import Toolbox
+from tests.support.refusals import raises_code
 
 CODE = """\
 from skillapi import SkillBase, SkillDefinition, SkillParameter, SkillResult
@@ -35,7 +32,7 @@ def check(payload, output):
 
 
 @pytest.fixture
-def toolbox(tmp_path: Path, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toolbox]:
+def toolbox(tmp_path, sandbox, monkeypatch):
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state"))
     with Brain.init(tmp_path / "brain") as brain:
         yield Toolbox(brain)
@@ -46,9 +43,7 @@ def create(toolbox: Toolbox, **more: object) -> str:
     return toolbox.call("skill_manager", {**call, **more}).text
 
 
-def test_the_call_of_the_seed_stores_the_code_which_does_not_run_without_tests(
-    toolbox: Toolbox,
-) -> None:
+def test_the_call_of_the_seed_stores_the_code_which_does_not_run_without_tests(toolbox):
     assert "Stored my_skill, version 1" in create(toolbox)
     (program,) = toolbox._brain.programs.list()
     assert (program.slug, program.status) == ("my-skill", "not_admitted")
@@ -58,7 +53,7 @@ def test_the_call_of_the_seed_stores_the_code_which_does_not_run_without_tests(
         toolbox.call("my_skill", {"text": "a"})
 
 
-def test_with_tests_it_is_tried_and_runs_at_once(toolbox: Toolbox) -> None:
+def test_with_tests_it_is_tried_and_runs_at_once(toolbox):
     assert "my_skill is admitted" in create(toolbox, test_payload={"text": "a b"}, check=CHECK)
     assert toolbox.call("my_skill", {"text": "a b c"}).data["output"] == {"words": 3}
     assert (
@@ -67,11 +62,10 @@ def test_with_tests_it_is_tried_and_runs_at_once(toolbox: Toolbox) -> None:
     )
 
 
-def test_a_skill_that_is_there_is_never_overwritten(toolbox: Toolbox) -> None:
+def test_a_skill_that_is_there_is_never_overwritten(toolbox):
     toolbox._brain.skills.upsert("my-skill", "# By a person\n", description="Another")
-    with pytest.raises(ToolFailure) as refused:
+    with raises_code("skill_exists", ToolFailure):
         create(toolbox)
-    assert refused.value.code == "skill_exists"
     assert toolbox._brain.skills.view("my-skill").body.strip() == "# By a person"
 
 
@@ -88,13 +82,11 @@ def test_a_skill_that_is_there_is_never_overwritten(toolbox: Toolbox) -> None:
         {"action": "burn"},
     ],
 )
-def test_what_the_seed_refuses_is_refused_and_nothing_is_stored(
-    toolbox: Toolbox, changes: dict[str, object]
-) -> None:
+def test_what_the_seed_refuses_is_refused_and_nothing_is_stored(toolbox, changes):
     with pytest.raises(ToolFailure):
         create(toolbox, **changes)
     assert toolbox._brain.programs.list() == []
 
 
-def test_it_is_not_offered_beside_the_tools_that_do_the_same(toolbox: Toolbox) -> None:
+def test_it_is_not_offered_beside_the_tools_that_do_the_same(toolbox):
     assert "skill_manager" not in [tool.name for tool in toolbox.tools()]

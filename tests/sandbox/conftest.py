@@ -9,7 +9,7 @@ import pytest
 
 from brain.errors import SandboxError
 from brain.sandbox.find_sandbox import find_sandbox, probe_sandbox
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
+from brain.sandbox.sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome
 
 Run = Callable[..., SandboxOutcome]
 PATIENT = SandboxLimits(wall_seconds=120)
@@ -17,7 +17,7 @@ PATIENT = SandboxLimits(wall_seconds=120)
 
 
 @pytest.fixture(scope="session")
-def sandbox() -> Sandbox:
+def sandbox():
     try:
         probe_sandbox()
     except SandboxError as error:
@@ -26,7 +26,7 @@ def sandbox() -> Sandbox:
 
 
 @pytest.fixture
-def run(sandbox: Sandbox) -> Run:
+def run(sandbox):
     """Run code as the program of a job, whose fields may be given."""
 
     def run_code(

@@ -1,7 +1,5 @@
 """A sandbox that is ended while it starts leaves no process."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 
@@ -16,9 +14,7 @@ from tests.sandbox.process_search import odd_memory_limit, processes_with_memory
 MEMORY_BYTES = odd_memory_limit(64)
 
 
-def test_a_sandbox_that_is_ended_while_it_starts_leaves_no_process(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_sandbox_that_is_ended_while_it_starts_leaves_no_process(monkeypatch):
     sandbox = find_sandbox()
     for number in range(40):
         monkeypatch.setattr(job_watch, "POLL_SECONDS", number / 4000)
@@ -29,7 +25,7 @@ def test_a_sandbox_that_is_ended_while_it_starts_leaves_no_process(
         assert processes_with_memory_limit(MEMORY_BYTES) == []
 
 
-def test_a_job_does_not_begin_before_it_ends_with_the_sandbox() -> None:
+def test_a_job_does_not_begin_before_it_ends_with_the_sandbox():
     """The first process inside asks for its end late: this one, without a filter, never did."""
     with subprocess.Popen(["/usr/bin/sleep", "60"]) as unbound:
         ended = subprocess.Popen(["/usr/bin/true"])

@@ -10,14 +10,14 @@ from brain.sandbox import memory_cgroup
 from brain.sandbox.job_memory import MAX_TMP_FILES
 from brain.sandbox.sandbox_protocol import MIB, SandboxLimits
 
-from .conftest import PATIENT, Run
+from .conftest import PATIENT
 
 
 def limits(**changed: int) -> SandboxLimits:
     return dataclasses.replace(PATIENT, **changed)
 
 
-def test_a_process_that_asks_for_too_much_memory_gets_a_memory_error(run: Run) -> None:
+def test_a_process_that_asks_for_too_much_memory_gets_a_memory_error(run):
     code = "bytearray(40 << 20)\nprint('some')\nbytearray(100 << 20)\n"
     outcome = run(code, limits=limits(memory_bytes=100 * MIB))
     assert (outcome.status, outcome.stdout) == (1, b"some\n")
@@ -25,9 +25,7 @@ def test_a_process_that_asks_for_too_much_memory_gets_a_memory_error(run: Run) -
 
 
 @pytest.mark.parametrize("grouped", [True, False])
-def test_processes_together_get_no_more_memory_than_one(
-    run: Run, monkeypatch: pytest.MonkeyPatch, grouped: bool
-) -> None:
+def test_processes_together_get_no_more_memory_than_one(run, monkeypatch, grouped):
     if not grouped:
         monkeypatch.setattr(memory_cgroup, "find_group_parent", lambda: None)
     code = (
@@ -60,7 +58,7 @@ def test_processes_together_get_no_more_memory_than_one(
         assert int(count) == 3 and int(total) <= 256
 
 
-def test_one_of_many_processes_may_use_most_of_the_memory_where_all_are_counted(run: Run) -> None:
+def test_one_of_many_processes_may_use_most_of_the_memory_where_all_are_counted(run):
     code = (
         "import os\n"
         "if os.fork() == 0:\n"
@@ -74,7 +72,7 @@ def test_one_of_many_processes_may_use_most_of_the_memory_where_all_are_counted(
 
 
 @pytest.mark.parametrize("allowed", [1, 4])
-def test_a_program_has_no_more_processes_than_it_may(run: Run, allowed: int) -> None:
+def test_a_program_has_no_more_processes_than_it_may(run, allowed):
     code = (
         "import os, signal\n"
         "count = 1\n"
@@ -89,7 +87,7 @@ def test_a_program_has_no_more_processes_than_it_may(run: Run, allowed: int) -> 
 
 
 @pytest.mark.parametrize("way", ["os.fork()", "os.posix_spawn('/usr/bin/true', ['true'], {})"])
-def test_a_program_that_may_start_no_other_cannot(run: Run, way: str) -> None:
+def test_a_program_that_may_start_no_other_cannot(run, way):
     outcome = run(
         f"import os\ntry:\n    {way}\nexcept OSError as error:\n    print(error.strerror)\n"
     )
@@ -97,9 +95,7 @@ def test_a_program_that_may_start_no_other_cannot(run: Run, way: str) -> None:
 
 
 @pytest.mark.parametrize(("allowed", "given"), [({"threads": 5}, 5), ({"processes": 6}, 6)])
-def test_a_program_has_no_more_threads_than_it_may(
-    run: Run, allowed: dict[str, int], given: int
-) -> None:
+def test_a_program_has_no_more_threads_than_it_may(run, allowed, given):
     code = (
         "import os, signal, threading\n"
         "threading.stack_size(1 << 16)\n"
@@ -115,7 +111,7 @@ def test_a_program_has_no_more_threads_than_it_may(
     assert run(code, limits=limits(**allowed)).stdout == b"%d\n" % given
 
 
-def test_the_files_of_a_program_have_a_limit_together_and_each(run: Run) -> None:
+def test_the_files_of_a_program_have_a_limit_together_and_each(run):
     code = (
         "total = 0\n"
         "for number in range(4):\n"
@@ -134,7 +130,7 @@ def test_the_files_of_a_program_have_a_limit_together_and_each(run: Run) -> None
     assert int(total) <= MIB
 
 
-def test_a_program_that_makes_too_many_empty_files_is_ended(run: Run) -> None:
+def test_a_program_that_makes_too_many_empty_files_is_ended(run):
     code = (
         "import os, time\n"
         f"for number in range({MAX_TMP_FILES + 10}):\n"
@@ -144,7 +140,7 @@ def test_a_program_that_makes_too_many_empty_files_is_ended(run: Run) -> None:
     assert run(code).ended_by == "memory"
 
 
-def test_a_program_may_make_many_files(run: Run) -> None:
+def test_a_program_may_make_many_files(run):
     code = (
         "import os, sys\nfor number in range(int(sys.argv[1])):\n    os.mkdir(f'/tmp/{number}')\n"
     )
@@ -152,7 +148,7 @@ def test_a_program_may_make_many_files(run: Run) -> None:
     assert (outcome.ended_by, outcome.status) == ("exit", 0)
 
 
-def test_a_program_has_no_more_open_files_than_it_may(run: Run) -> None:
+def test_a_program_has_no_more_open_files_than_it_may(run):
     code = (
         "import os\n"
         "opened = []\n"
@@ -167,14 +163,14 @@ def test_a_program_has_no_more_open_files_than_it_may(run: Run) -> None:
 
 
 @pytest.mark.parametrize("descriptor", [1, 2])
-def test_an_output_is_cut_at_its_limit_and_ends_the_job(run: Run, descriptor: int) -> None:
+def test_an_output_is_cut_at_its_limit_and_ends_the_job(run, descriptor):
     code = f"import os\nwhile True:\n    os.write({descriptor}, b'x' * 5000)\n"
     outcome = run(code, limits=limits(output_bytes=10_000))
     assert outcome.ended_by == "output"
     assert len((outcome.stdout, outcome.stderr)[descriptor - 1]) == 10_000
 
 
-def test_an_output_may_be_as_long_as_its_limit(run: Run) -> None:
+def test_an_output_may_be_as_long_as_its_limit(run):
     outcome = run("print('x' * 9_999)", limits=limits(output_bytes=10_000))
     assert (outcome.ended_by, len(outcome.stdout)) == ("exit", 10_000)
     outcome = run("print('x' * 10_000)", limits=limits(output_bytes=10_000))
@@ -182,19 +178,19 @@ def test_an_output_may_be_as_long_as_its_limit(run: Run) -> None:
 
 
 @pytest.mark.parametrize("start", ["=", "", "=\\n"])
-def test_a_result_or_request_that_is_too_long_ends_the_job(run: Run, start: str) -> None:
+def test_a_result_or_request_that_is_too_long_ends_the_job(run, start):
     code = f"import os\nos.write(3, b'{start}')\nwhile True:\n    os.write(3, b'x' * 5000)\n"
     outcome = run(code, limits=limits(output_bytes=10_000), answer=bytes)
     assert outcome.ended_by == "output" and not outcome.result
 
 
-def test_results_count_together(run: Run) -> None:
+def test_results_count_together(run):
     code = "import os, time\nos.write(3, b'=123\\n' * 2001)\ntime.sleep(600)\n"
     outcome = run(code, limits=limits(output_bytes=8000))
     assert (outcome.ended_by, outcome.result) == ("output", b"123")
 
 
-def test_a_program_makes_no_more_requests_than_it_may(run: Run) -> None:
+def test_a_program_makes_no_more_requests_than_it_may(run):
     answered: list[bytes] = []
 
     def answer(request: bytes) -> bytes:

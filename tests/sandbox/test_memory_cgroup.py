@@ -12,14 +12,12 @@ from brain.sandbox import memory_cgroup
 from brain.sandbox.memory_cgroup import GroupParent, find_group_parent, memory_group
 from brain.sandbox.sandbox_protocol import SandboxLimits
 
-from .conftest import Run
-
 FIRST = "30 20 0:26 / {} rw - cgroup cgroup rw,memory"
 SECOND = "31 20 0:27 / {} rw - cgroup2 cgroup2 rw"
 
 
 @pytest.fixture
-def find(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> object:
+def find(monkeypatch, tmp_path):
     """Find the parent for a process with these groups and mounts."""
 
     def find_for(groups: str, *mounts: str) -> GroupParent | None:
@@ -40,41 +38,39 @@ def make_group(folder: Path, **files: str) -> Path:
     return folder
 
 
-def test_groups_of_version_1_are_made_below_that_of_this_process(find, tmp_path: Path) -> None:
+def test_groups_of_version_1_are_made_below_that_of_this_process(find, tmp_path):
     own = make_group(tmp_path / "a" / "b")
     groups = "5:cpu:/x\n4:memory:/a/b\n0::/z\n"
     assert find(groups, FIRST.format(tmp_path)) == GroupParent(own, 1)
     assert find(groups, FIRST.format(tmp_path).replace("memory", "cpu")) is None
 
 
-def test_groups_of_version_2_are_made_beside_that_of_this_process(find, tmp_path: Path) -> None:
+def test_groups_of_version_2_are_made_beside_that_of_this_process(find, tmp_path):
     parent = make_group(tmp_path / "user", subtree_control="cpu memory pids\n")
     make_group(parent / "shell", type="domain\n", subtree_control="")
     assert find("0::/user/shell\n", SECOND.format(tmp_path)) == GroupParent(parent, 2)
 
 
-def test_groups_of_version_2_are_made_below_the_topmost(find, tmp_path: Path) -> None:
+def test_groups_of_version_2_are_made_below_the_topmost(find, tmp_path):
     top = make_group(tmp_path / "top", subtree_control="memory\n")
     assert find("0::/\n", SECOND.format(top)) == GroupParent(top, 2)
 
 
-def test_the_part_of_a_path_above_the_mount_is_left_out(find, tmp_path: Path) -> None:
+def test_the_part_of_a_path_above_the_mount_is_left_out(find, tmp_path):
     own = make_group(tmp_path / "b")
     mount = FIRST.format(tmp_path).replace(" / ", " /docker/a ")
     assert find("4:memory:/docker/a/b\n", mount) == GroupParent(own, 1)
     assert find("4:memory:/docker/ab\n", mount) is None
 
 
-def test_there_are_none_where_memory_is_not_controlled(find, tmp_path: Path) -> None:
+def test_there_are_none_where_memory_is_not_controlled(find, tmp_path):
     make_group(tmp_path / "top", subtree_control="cpu\n")
     assert find("0::/\n", SECOND.format(tmp_path / "top")) is None
     assert find("0::/\n", SECOND.format(tmp_path / "missing")) is None
     assert find("", "") is None
 
 
-def test_where_no_group_can_be_made_after_all_there_is_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_no_group_can_be_made_after_all_there_is_none(tmp_path, monkeypatch):
     missing = GroupParent(tmp_path / "x", 1)
     monkeypatch.setattr(memory_cgroup, "find_group_parent", lambda: missing)
     with memory_group(1) as group:
@@ -89,13 +85,13 @@ if parent is not None:  # else this user can make none, and each process has a p
     def groups_left() -> list[Path]:
         return list(folder.glob("brain-sandbox-*"))
 
-    def test_a_job_of_several_processes_leaves_no_group(run: Run) -> None:
+    def test_a_job_of_several_processes_leaves_no_group(run):
         before = set(groups_left())
         code = "import os\nif os.fork() == 0:\n    os._exit(0)\nprint(os.wait()[1])\n"
         assert run(code, limits=SandboxLimits(wall_seconds=120, processes=2)).stdout == b"0\n"
         assert not set(groups_left()) - before
 
-    def test_a_group_of_a_process_that_was_killed_is_removed_by_the_next() -> None:
+    def test_a_group_of_a_process_that_was_killed_is_removed_by_the_next():
         code = (
             "import os, signal\n"
             "from brain.sandbox.memory_cgroup import memory_group\n"

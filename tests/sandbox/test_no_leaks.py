@@ -21,7 +21,6 @@ from brain.errors import SandboxError
 from brain.sandbox import uid_pool
 from brain.sandbox.sandbox_protocol import SandboxLimits
 
-from .conftest import Run
 from .process_search import odd_memory_limit, processes_with_memory_limit
 
 TASKS = Path("/proc/self/task")
@@ -50,7 +49,7 @@ def of_this_process() -> tuple[int, str, set[str]]:
 
 
 @pytest.mark.parametrize("ended_by", ENDINGS)
-def test_nothing_is_left_however_a_job_ends(run: Run, ended_by: str) -> None:
+def test_nothing_is_left_however_a_job_ends(run, ended_by):
     run("")
     before = of_this_process()
     code, limits = ENDINGS[ended_by]
@@ -59,7 +58,7 @@ def test_nothing_is_left_however_a_job_ends(run: Run, ended_by: str) -> None:
     assert left() == []
 
 
-def test_nothing_is_left_after_an_error_of_the_answer(run: Run) -> None:
+def test_nothing_is_left_after_an_error_of_the_answer(run):
     run("")
     before = of_this_process()
     with pytest.raises(KeyError):
@@ -68,7 +67,7 @@ def test_nothing_is_left_after_an_error_of_the_answer(run: Run) -> None:
     assert left() == []
 
 
-def test_what_a_program_started_has_ended_with_its_job(run: Run) -> None:
+def test_what_a_program_started_has_ended_with_its_job(run):
     code = (
         "import os, time\n"
         "for number in range(6):\n"
@@ -82,7 +81,7 @@ def test_what_a_program_started_has_ended_with_its_job(run: Run) -> None:
     assert left() == []
 
 
-def test_fifty_at_once_are_apart_and_leave_nothing(run: Run) -> None:
+def test_fifty_at_once_are_apart_and_leave_nothing(run):
     """Each waits until all run."""
     run("")
     before = of_this_process()
@@ -105,7 +104,7 @@ def test_fifty_at_once_are_apart_and_leave_nothing(run: Run) -> None:
     assert left() == []
 
 
-def test_a_job_outlives_the_thread_that_started_another(run: Run) -> None:
+def test_a_job_outlives_the_thread_that_started_another(run):
     """The kernel would end a sandbox with the thread that spawned it."""
     runs, ended = threading.Event(), threading.Event()
 
@@ -128,7 +127,7 @@ def test_a_job_outlives_the_thread_that_started_another(run: Run) -> None:
         assert second.result().stdout == b"lives\n"
 
 
-def test_jobs_run_in_worker_threads_of_asyncio(run: Run) -> None:
+def test_jobs_run_in_worker_threads_of_asyncio(run):
     async def run_all() -> list[bytes]:
         done = await asyncio.gather(*(asyncio.to_thread(run, f"print({n})") for n in range(4)))
         return [outcome.stdout for outcome in done]
@@ -137,7 +136,7 @@ def test_jobs_run_in_worker_threads_of_asyncio(run: Run) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_forked_process_runs_jobs_of_its_own(run: Run) -> None:
+def test_a_forked_process_runs_jobs_of_its_own(run):
     run("")
     pid = os.fork()
     if pid == 0:
@@ -148,9 +147,7 @@ def test_a_forked_process_runs_jobs_of_its_own(run: Run) -> None:
     assert os.waitpid(pid, 0)[1] == 0
 
 
-def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(
-    run: Run,
-) -> None:
+def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(run):
     run("")
     before = of_this_process()
     limits = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -171,7 +168,7 @@ def test_without_free_descriptors_a_job_is_an_error_and_leaves_nothing(
     assert left() == []
 
 
-def test_a_program_that_ignores_its_children_gets_an_error(run: Run) -> None:
+def test_a_program_that_ignores_its_children_gets_an_error(run):
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
         with pytest.raises(SandboxError) as caught:
@@ -243,14 +240,14 @@ def have_ended(descriptors: list[int]) -> bool:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_jobs_end_with_the_process_that_runs_them(run: Run, number: signal.Signals) -> None:
+def test_jobs_end_with_the_process_that_runs_them(run, number):
     parent, descriptors = start_parent(daemon=True)
     with parent:
         parent.send_signal(number)
     assert have_ended(descriptors)
 
 
-def test_jobs_end_with_a_program_that_ends(run: Run) -> None:
+def test_jobs_end_with_a_program_that_ends(run):
     parent, descriptors = start_parent(daemon=True)
     with parent:
         parent.communicate(b"")
@@ -258,7 +255,7 @@ def test_jobs_end_with_a_program_that_ends(run: Run) -> None:
     assert have_ended(descriptors)
 
 
-def test_jobs_of_other_threads_go_on_when_the_main_thread_has_ended(run: Run) -> None:
+def test_jobs_of_other_threads_go_on_when_the_main_thread_has_ended(run):
     """Their time limit ends them, not the end of the main thread."""
     code = PARENT.replace("DAEMON", "False").replace("time.sleep(600)", "os.read(4, 1)")
     parent = subprocess.Popen(
@@ -268,7 +265,7 @@ def test_jobs_of_other_threads_go_on_when_the_main_thread_has_ended(run: Run) ->
     assert (parent.returncode, output.count(b"exit")) == (0, 4)
 
 
-def test_ctrl_c_does_not_reach_a_job(run: Run) -> None:
+def test_ctrl_c_does_not_reach_a_job(run):
     """A terminal interrupts all processes of a group; the program decides about its jobs."""
 
     def answer(request: bytes) -> bytes:
@@ -286,7 +283,7 @@ def test_ctrl_c_does_not_reach_a_job(run: Run) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def test_all_users_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_users_taken_is_an_error(monkeypatch):
     # Not of the range, so that no sandbox of another process takes it meanwhile; and not the one
     # of this test as another user, which may run at the same time.
     only = uid_pool.LAST_UID + 1 + min(os.geteuid(), 1)
@@ -302,7 +299,7 @@ def test_all_users_taken_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has users of its own for sandboxes")
-def test_what_a_killed_program_left_is_ended_unless_somebody_holds_its_user() -> None:
+def test_what_a_killed_program_left_is_ended_unless_somebody_holds_its_user():
     def start_orphan(uid: int) -> tuple[int, int]:
         command = f"setpriv --reuid={uid} --regid={uid} --clear-groups sleep 600"
         script = f"{command} >/dev/null 2>&1 & echo $!"

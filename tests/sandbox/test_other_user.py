@@ -10,7 +10,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from brain.sandbox.interpreter import choose_interpreter
-from brain.sandbox.sandbox_protocol import Sandbox
 
 NOBODY = 65534
 MODULES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "pyseccomp")
@@ -30,7 +29,7 @@ def copy_module(name: str, target: Path) -> None:
 
 if os.geteuid() == 0:  # else these tests run for another user already
 
-    def test_a_user_other_than_root_has_the_same_sandbox(sandbox: Sandbox) -> None:
+    def test_a_user_other_than_root_has_the_same_sandbox(sandbox):
         with tempfile.TemporaryDirectory(dir="/tmp") as folder:
             for name in (*MODULES, "brain"):
                 copy_module(name, Path(folder))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ PATIENT = SandboxLimits(wall_seconds=120)
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Path:
+def program(tmp_path):
     path = tmp_path / "sandbox-exec"
     path.write_text(FAKE)
     path.chmod(0o755)
@@ -31,7 +30,7 @@ def job(code: str, **fields: object) -> SandboxJob:
     )
 
 
-def test_a_job_reads_its_input_asks_and_gives_a_result(program: Path) -> None:
+def test_a_job_reads_its_input_asks_and_gives_a_result(program):
     code = (
         "import helper, os, sys\n"
         "print(sys.argv[1], helper.value, sys.stdin.read(), dict(os.environ).get('HOME'))\n"
@@ -46,7 +45,7 @@ def test_a_job_reads_its_input_asks_and_gives_a_result(program: Path) -> None:
     assert len(os.listdir("/dev/fd")) == before
 
 
-def test_a_job_ends_at_its_limits(program: Path) -> None:
+def test_a_job_ends_at_its_limits(program):
     sandbox = SandboxExecSandbox(str(program))
     limits = SandboxLimits(wall_seconds=1)
     assert sandbox.run(job("import time; time.sleep(600)", limits=limits)).ended_by == "wall_time"
@@ -54,7 +53,7 @@ def test_a_job_ends_at_its_limits(program: Path) -> None:
     assert sandbox.run(job("while True: pass", limits=limits)).ended_by in ("cpu_time", "signal")
 
 
-def test_the_profile_denies_all_but_what_a_job_needs(program: Path) -> None:
+def test_the_profile_denies_all_but_what_a_job_needs(program):
     folders = {"data": "/usr/share"}
     SandboxExecSandbox(str(program)).run(job("", folders=folders))
     rows = program.with_name("profile").read_text().splitlines()
@@ -65,9 +64,7 @@ def test_the_profile_denies_all_but_what_a_job_needs(program: Path) -> None:
     assert len(writable) == 2 and '"/dev/null"' in writable[0] and writable[1].endswith('/tmp"))')
 
 
-def test_it_says_that_it_is_untested_and_what_it_does_not_limit(
-    program: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_says_that_it_is_untested_and_what_it_does_not_limit(program, monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(find_sandbox, "_SYSTEM_PATH", str(program.parent))
     profile = find_sandbox.find_sandbox().profile

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from brain.errors import SandboxError
 from brain.sandbox import find_sandbox, seccomp_filter, start_failure
-from brain.sandbox.sandbox_protocol import Sandbox
+from tests.support.refusals import raises_code
 
 PROBE = """
 from brain.errors import SandboxError
@@ -33,62 +32,60 @@ def probe(*options: str, before: tuple[str, ...] = ()) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _here(sandbox: Sandbox) -> None:
+def _here(sandbox):
     """Only where there is a sandbox, it can be taken away."""
 
 
-def test_a_user_namespace_in_which_others_can_be_made_has_a_sandbox() -> None:
+def test_a_user_namespace_in_which_others_can_be_made_has_a_sandbox():
     assert probe(*AS_USER) == "ok bubblewrap\n"
 
 
-def test_without_bubblewrap_it_is_named_and_how_to_install_it() -> None:
+def test_without_bubblewrap_it_is_named_and_how_to_install_it():
     said = probe(*AS_USER, "--ro-bind", "/dev/null", "/usr/bin/bwrap")
     assert said.startswith("no_sandbox: ") and "bwrap is not installed" in said
     assert "apt install bubblewrap" in said
 
 
-def test_without_libseccomp_it_is_named_and_how_to_install_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_libseccomp_it_is_named_and_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
-    with pytest.raises(SandboxError) as caught:
+    with raises_code("no_sandbox", SandboxError) as caught:
         seccomp_filter.build_filter.__wrapped__(processes=False, locks=True)
-    assert caught.value.code == "no_sandbox" and "libseccomp" in caught.value.hint
+    assert "libseccomp" in caught.value.hint
 
 
-def test_where_no_namespace_can_be_made_the_reason_is_named() -> None:
+def test_where_no_namespace_can_be_made_the_reason_is_named():
     said = probe("--disable-userns", *AS_USER)
     assert said.startswith("no_sandbox: ") and "Creating new namespace failed" in said
 
 
-def test_the_number_of_namespaces_that_is_allowed_is_named_if_it_is_zero() -> None:
+def test_the_number_of_namespaces_that_is_allowed_is_named_if_it_is_zero():
     lower = "echo 0 > /proc/sys/user/max_user_namespaces; exec setpriv --ambient-caps=-all"
     script = f'{lower} --inh-caps=-all -- "$@"'
     said = probe("--cap-add", "ALL", *AS_USER, before=("sh", "-c", script, "sh"))
     assert said.startswith("no_sandbox: ") and "sysctl user.max_user_namespaces=" in said
 
 
-def test_without_proc_the_hint_is_to_mount_it() -> None:
+def test_without_proc_the_hint_is_to_mount_it():
     said = probe(*AS_USER, "--tmpfs", "/proc")
     assert said.startswith("no_sandbox: ") and "mount -t proc" in said
 
 
-def test_where_proc_is_masked_the_reason_is_named() -> None:
+def test_where_proc_is_masked_the_reason_is_named():
     said = probe(*AS_USER, "--ro-bind", "/proc/sys", "/proc/sys")
     assert said.startswith("no_sandbox: ") and "max_user_namespaces" in said
 
 
-def test_the_proc_of_other_processes_is_not_taken_for_that_of_the_sandbox() -> None:
+def test_the_proc_of_other_processes_is_not_taken_for_that_of_the_sandbox():
     said = probe("--unshare-pid", *AS_USER)
     assert said.startswith("no_sandbox: ") and "/proc shows other processes" in said
 
 
-def test_root_of_a_namespace_without_user_ids_is_an_error() -> None:
+def test_root_of_a_namespace_without_user_ids_is_an_error():
     said = probe(*AS_ROOT)
     assert said.startswith("no_uid: ") and "as a user other than root" in said
 
 
-def test_an_old_bubblewrap_is_an_error(tmp_path: Path) -> None:
+def test_an_old_bubblewrap_is_an_error(tmp_path):
     old = tmp_path / "bwrap"
     old.write_text("#!/bin/sh\necho 'bwrap: Unknown option --disable-userns' >&2\nexit 1\n")
     old.chmod(0o755)
@@ -96,13 +93,11 @@ def test_an_old_bubblewrap_is_an_error(tmp_path: Path) -> None:
     assert said.startswith("no_sandbox: ") and "install bubblewrap 0.8 or later" in said
 
 
-def test_other_systems_have_no_sandbox_without_one_of_their_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_other_systems_have_no_sandbox_without_one_of_their_own(monkeypatch):
     monkeypatch.setattr(sys, "platform", "win32")
-    with pytest.raises(SandboxError) as caught:
+    with raises_code("no_sandbox", SandboxError) as caught:
         find_sandbox.find_sandbox()
-    assert caught.value.code == "no_sandbox" and "win32" in caught.value.message
+    assert "win32" in caught.value.message
 
 
 @pytest.mark.parametrize(
@@ -113,9 +108,7 @@ def test_other_systems_have_no_sandbox_without_one_of_their_own(
         ("kernel/apparmor_restrict_unprivileged_userns", "1\n", "apparmor-profiles"),
     ],
 )
-def test_the_setting_that_forbids_namespaces_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, value: str, hint: str
-) -> None:
+def test_the_setting_that_forbids_namespaces_is_named(monkeypatch, tmp_path, name, value, hint):
     (tmp_path / "kernel").mkdir()
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(value)
@@ -124,9 +117,7 @@ def test_the_setting_that_forbids_namespaces_is_named(
     assert "setting up uid map" in error.message and hint in error.hint
 
 
-def test_a_container_that_forbids_namespaces_is_named(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_container_that_forbids_namespaces_is_named(monkeypatch, tmp_path):
     (tmp_path / "kernel").mkdir()
     monkeypatch.setattr(start_failure, "_SYSCTLS", tmp_path)
     monkeypatch.setattr(start_failure, "_CONTAINER_MARKS", (tmp_path / "kernel",))
@@ -134,6 +125,6 @@ def test_a_container_that_forbids_namespaces_is_named(
     assert "seccomp=unconfined" in error.hint
 
 
-def test_a_failure_without_a_message_is_an_error_all_the_same() -> None:
+def test_a_failure_without_a_message_is_an_error_all_the_same():
     error = start_failure.explain_failure(b"")
     assert error.code == "no_sandbox" and error.message and error.hint

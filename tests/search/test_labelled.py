@@ -19,7 +19,7 @@ from tests.support.search.labelled_skills import (
 DOCUMENT = Path(__file__).parents[2] / "docs/selection.md"
 
 
-def test_there_are_enough_skills_and_tasks_and_none_twice() -> None:
+def test_there_are_enough_skills_and_tasks_and_none_twice():
     labelled = load_labelled_set()
     slugs = [one.slug for one in labelled.documents]
     assert len(slugs) >= 300 and len(set(slugs)) == len(slugs)
@@ -29,7 +29,7 @@ def test_there_are_enough_skills_and_tasks_and_none_twice() -> None:
     assert len({task.text for task in labelled.tasks}) == len(labelled.tasks)
 
 
-def test_tasks_do_not_repeat_descriptions() -> None:
+def test_tasks_do_not_repeat_descriptions():
     labelled = load_labelled_set()
     described = {one.slug: one for one in labelled.documents}
     shares: dict[str, list[float]] = {}
@@ -43,14 +43,14 @@ def test_tasks_do_not_repeat_descriptions() -> None:
     assert len(shares["s"]) >= 300
 
 
-def test_the_figures_of_the_document_are_what_the_command_gives() -> None:
+def test_the_figures_of_the_document_are_what_the_command_gives():
     told = measure_selectors.parse_table(DOCUMENT.read_text("utf-8"))
     for name, figures in measure_selectors.measure_word_selectors(load_labelled_set()).items():
         assert told[name] == pytest.approx(figures, abs=0.0006), name
     assert set(measure_selectors.MODEL_SELECTORS) <= set(told)
 
 
-def test_near_duplicates_are_found_and_others_are_not_named() -> None:
+def test_near_duplicates_are_found_and_others_are_not_named():
     index, named = (
         measure_selectors.make_bm25_selector(load_labelled_set()),
         load_labelled_set().documents,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,7 @@ from tests.support.brain_templates import copy_brain
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """The folder of a brain with a skill of two versions, and a prompt."""
     return copy_brain(_make_agent, tmp_path / "agent")
 
@@ -33,7 +32,7 @@ def desk_of(folder: Path, mode: str) -> BrainPool:
 
 
 @pytest.fixture
-def desk(folder: Path) -> Iterator[BrainPool]:
+def desk(folder):
     """A desk whose clients may write."""
     made = desk_of(folder, WRITE_MODE)
     yield made
@@ -41,7 +40,7 @@ def desk(folder: Path) -> Iterator[BrainPool]:
 
 
 @pytest.fixture
-def proposing(folder: Path) -> Iterator[BrainPool]:
+def proposing(folder):
     """A desk whose clients propose."""
     made = desk_of(folder, PROPOSE_MODE)
     yield made
@@ -49,7 +48,7 @@ def proposing(folder: Path) -> Iterator[BrainPool]:
 
 
 @pytest.fixture
-def reading(folder: Path) -> Iterator[BrainPool]:
+def reading(folder):
     """A desk whose clients read."""
     made = desk_of(folder, READ_MODE)
     yield made

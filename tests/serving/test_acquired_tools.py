@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
-from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
@@ -24,7 +22,7 @@ SECONDS = 30
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def state(tmp_path, monkeypatch):
     """A state folder of this test: what other tests tried does not run here."""
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     yield
@@ -34,7 +32,7 @@ async def names(client: Client) -> set[str]:
     return {tool.name for tool in (await client.list_tools()).tools}
 
 
-def test_a_client_of_before_2026_hears_that_its_new_tool_is_there(desk: BrainPool) -> None:
+def test_a_client_of_before_2026_hears_that_its_new_tool_is_there(desk):
     async def session() -> None:
         changed = anyio.Event()
 
@@ -56,9 +54,7 @@ def test_a_client_of_before_2026_hears_that_its_new_tool_is_there(desk: BrainPoo
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_other_calls_are_answered_while_a_tool_sleeps_and_cancelling_ends_it(
-    desk: BrainPool, era: str
-) -> None:
+def test_other_calls_are_answered_while_a_tool_sleeps_and_cancelling_ends_it(desk, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             await make_sleeper(client)
@@ -97,7 +93,7 @@ async def until_idle(desk: BrainPool) -> None:
         await anyio.sleep(0.01)
 
 
-def test_a_tool_that_another_process_makes_appears(desk: BrainPool, folder: Path) -> None:
+def test_a_tool_that_another_process_makes_appears(desk, folder):
     def make() -> None:
         with Brain.open(folder) as brain:
             Toolbox(brain).call("create_skill", creation("count_words"))
@@ -113,7 +109,7 @@ def test_a_tool_that_another_process_makes_appears(desk: BrainPool, folder: Path
     within(SECONDS, session)
 
 
-def test_reading_clients_call_tools_and_make_none(reading: BrainPool, folder: Path) -> None:
+def test_reading_clients_call_tools_and_make_none(reading, folder):
     with Brain.open(folder) as brain:
         Toolbox(brain).call("create_skill", creation("count_words"))
 
@@ -127,7 +123,7 @@ def test_reading_clients_call_tools_and_make_none(reading: BrainPool, folder: Pa
     within(SECONDS, session)
 
 
-def test_what_one_session_proposes_no_other_has(proposing: BrainPool) -> None:
+def test_what_one_session_proposes_no_other_has(proposing):
     async def session() -> None:
         server = BrainServer(proposing)
         async with connected(server, name="a") as one, connected(server, name="b") as other:
@@ -140,9 +136,7 @@ def test_what_one_session_proposes_no_other_has(proposing: BrainPool) -> None:
     within(SECONDS, session)
 
 
-def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
-    desk: BrainPool, folder: Path
-) -> None:
+def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(desk, folder):
     """The whole story, as a client of the SDK sees it and as the lineage tells it."""
     texts = ({"text": f"{'w ' * 59}{number}"} for number in count())
 
@@ -181,7 +175,7 @@ def test_a_tool_breaks_is_mended_and_the_worse_mend_is_rolled_back(
         assert ("count_words", "2") in steps
 
 
-def test_a_tool_calls_another_and_tells_its_progress(desk: BrainPool, folder: Path) -> None:
+def test_a_tool_calls_another_and_tells_its_progress(desk, folder):
     heard: list[tuple[float, str | None]] = []
 
     async def hear(share: float, total: float | None, message: str | None) -> None:

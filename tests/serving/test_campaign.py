@@ -1,16 +1,11 @@
 """A slice of the campaign; all of it is `python -m tests.support.mcp_message_campaign`."""
 
-from __future__ import annotations
-
 import random
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from brain import Brain
 from tests.support.mcp_message_campaign import (
-    CampaignReport,
     make_served_brain,
     mutate_message,
     run_over_http,
@@ -21,9 +16,7 @@ SEED, SLICE = 1, 300
 
 
 @pytest.mark.parametrize("throw", [run_over_pipes, run_over_http])
-def test_malformed_messages_never_end_the_server(
-    tmp_path: Path, throw: Callable[[Path, int, Callable[[int], bool]], CampaignReport]
-) -> None:
+def test_malformed_messages_never_end_the_server(tmp_path, throw):
     folder = make_served_brain(tmp_path / "agent")
     done = throw(folder, SEED, lambda sent: sent < SLICE)
     assert done.messages == SLICE and done.answers > 0
@@ -31,6 +24,6 @@ def test_malformed_messages_never_end_the_server(
         assert brain.verify(deep=True).ok
 
 
-def test_a_campaign_of_the_same_seed_sends_the_same() -> None:
+def test_a_campaign_of_the_same_seed_sends_the_same():
     first, again = random.Random(7), random.Random(7)
     assert [mutate_message(first) for _ in range(50)] == [mutate_message(again) for _ in range(50)]

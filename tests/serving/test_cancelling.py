@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from brain import Brain
 from brain.serve.mcp import server_runner, stdio_transport
 from brain.serve.mcp.brain_pool import READ_MODE, BrainPool, ToolResult
@@ -44,9 +42,7 @@ def lines_until(handle: int, wanted: object) -> list[dict[str, Any]]:
     return [json.loads(line) for line in data.splitlines()]
 
 
-def test_what_is_cancelled_is_neither_answered_nor_waited_for(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_cancelled_is_neither_answered_nor_waited_for(folder, monkeypatch):
     monkeypatch.setattr(stdio_transport, "_LAST_ANSWER_SECONDS", 10 * TIMEOUT_SECONDS)
     desk = Busy(folder)
     read, to_server = os.pipe()

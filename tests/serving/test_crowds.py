@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import anyio
 import anyio.from_thread
@@ -26,7 +24,7 @@ LISTEN = b"GET /mcp HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nMcp-Sess
 
 
 @pytest.fixture
-def port(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+def port(folder, monkeypatch):
     """The port of a server in this process whose limits are small."""
     monkeypatch.setattr(connection_limits, "MAX_CONNECTIONS", CONNECTIONS)
     monkeypatch.setattr(connection_limits, "MAX_SESSIONS", SESSIONS)
@@ -71,7 +69,7 @@ def greeted(port: int) -> bytes:
 @pytest.mark.parametrize(
     "start", [b"", b"POST /mcp HT", message(b"{" * 90)[:-80]], ids=["nothing", "head", "body"]
 )
-def test_connections_that_say_nothing_give_way_to_one_that_asks(port: int, start: bytes) -> None:
+def test_connections_that_say_nothing_give_way_to_one_that_asks(port, start):
     with ExitStack() as held:
         for _ in range(3 * CONNECTIONS):
             held.enter_context(connected(port)).sendall(start)
@@ -79,7 +77,7 @@ def test_connections_that_say_nothing_give_way_to_one_that_asks(port: int, start
             assert greeted(port)
 
 
-def test_the_one_that_waited_longest_gives_way_and_the_newest_stay(port: int) -> None:
+def test_the_one_that_waited_longest_gives_way_and_the_newest_stay(port):
     with ExitStack() as held:
         made = [held.enter_context(connected(port)) for _ in range(CONNECTIONS + 2)]
         assert made[0].recv(1) == made[1].recv(1) == b""
@@ -87,7 +85,7 @@ def test_the_one_that_waited_longest_gives_way_and_the_newest_stay(port: int) ->
         assert read_http_answer(made[-1])[0] == 200
 
 
-def test_a_connection_that_was_answered_and_idles_gives_way(port: int) -> None:
+def test_a_connection_that_was_answered_and_idles_gives_way(port):
     with ExitStack() as held:
         for _ in range(2 * CONNECTIONS):
             made = held.enter_context(connected(port))
@@ -95,7 +93,7 @@ def test_a_connection_that_was_answered_and_idles_gives_way(port: int) -> None:
             assert read_http_answer(made)[0] == 200
 
 
-def test_streams_on_which_nothing_comes_give_way_last(port: int) -> None:
+def test_streams_on_which_nothing_comes_give_way_last(port):
     with ExitStack() as held:
         for _ in range(2 * CONNECTIONS):
             made = held.enter_context(connected(port))
@@ -104,7 +102,7 @@ def test_streams_on_which_nothing_comes_give_way_last(port: int) -> None:
         assert greeted(port)
 
 
-def test_of_too_many_sessions_the_idlest_ends_and_the_others_go_on(port: int) -> None:
+def test_of_too_many_sessions_the_idlest_ends_and_the_others_go_on(port):
     first = greeted(port)
     some = [greeted(port) for _ in range(SESSIONS - 1)]
     tools = encode_request("tools/list")
@@ -119,7 +117,7 @@ def test_of_too_many_sessions_the_idlest_ends_and_the_others_go_on(port: int) ->
     ]
 
 
-def test_a_session_that_only_listens_is_idle(port: int) -> None:
+def test_a_session_that_only_listens_is_idle(port):
     with ExitStack() as held:
         for _ in range(3 * SESSIONS):
             held.enter_context(connected(port)).sendall(LISTEN % greeted(port))

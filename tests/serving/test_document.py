@@ -1,10 +1,7 @@
 """What docs/mcp.md says is so."""
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import pytest
 from brain_cli.clients.client_settings import build_command, build_entry, entry_snippet
@@ -16,11 +13,11 @@ from brain.serve.tools import TOOLS
 
 
 @pytest.fixture
-def text(project: Path) -> str:
+def text(project):
     return (project / "docs/mcp.md").read_text("utf-8")
 
 
-def test_every_tool_option_and_client_is_named(text: str) -> None:
+def test_every_tool_option_and_client_is_named(text):
     options = [
         word
         for option in mcp_serve_command().params
@@ -31,7 +28,7 @@ def test_every_tool_option_and_client_is_named(text: str) -> None:
         assert f"`{name}" in text or f" {name}" in text, name
 
 
-def test_the_entry_of_a_project_is_the_one_that_is_shown(text: str, tmp_path: Path) -> None:
+def test_the_entry_of_a_project_is_the_one_that_is_shown(text, tmp_path):
     found = re.search(r"```json\n(.*?)```", text, re.DOTALL)
     assert found
     client = mcp_settings("claude")
@@ -40,7 +37,7 @@ def test_the_entry_of_a_project_is_the_one_that_is_shown(text: str, tmp_path: Pa
     assert json.loads(found[1])["mcpServers"]["brain"] == entry
 
 
-def test_the_limits_are_those_of_the_code(text: str) -> None:
+def test_the_limits_are_those_of_the_code(text):
     for words in (
         f"{jsonrpc.MAX_REQUEST_BYTES >> 20} MB a message",
         f"{strict_http.MAX_HEAD_BYTES >> 10} kB a head",

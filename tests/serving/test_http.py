@@ -6,7 +6,6 @@ import os
 import socket
 import stat
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
@@ -25,7 +24,7 @@ HELLO = encode_request("initialize", **INITIALIZE_PARAMS)
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+def served(tmp_path_factory):
     """A server that wants a token."""
     with Brain.init(tmp_path_factory.mktemp("served") / "agent") as brain:
         brain.skills.upsert("Oracle", "One.\n", description="Check the oracle")
@@ -35,7 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @pytest.fixture(scope="module")
-def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+def open_(tmp_path_factory):
     """A server that wants none."""
     with Brain.init(tmp_path_factory.mktemp("open") / "agent") as brain:
         root = brain.root
@@ -44,9 +43,7 @@ def open_(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 
 @pytest.mark.parametrize("era", ["legacy", "auto"])
-def test_a_client_with_the_token_works_and_one_without_does_not(
-    served: HttpServer, era: str
-) -> None:
+def test_a_client_with_the_token_works_and_one_without_does_not(served, era):
     async def session(token: str) -> str:
         headers = {"Authorization": f"Bearer {token}"}
         async with (
@@ -67,7 +64,7 @@ def test_a_client_with_the_token_works_and_one_without_does_not(
         anyio.run(session, "wrong")
 
 
-def test_it_listens_on_loopback_alone(served: HttpServer) -> None:
+def test_it_listens_on_loopback_alone(served):
     assert served.url == f"http://127.0.0.1:{served.port}/mcp"
     hexport = f"{served.port:04X}"
     found = [
@@ -79,7 +76,7 @@ def test_it_listens_on_loopback_alone(served: HttpServer) -> None:
     assert found == [f"0100007F:{hexport}"]
 
 
-def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served: HttpServer) -> None:
+def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served):
     file = Path(served.told["token_file"])
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert len(served.token) >= 32
@@ -89,14 +86,12 @@ def test_the_token_is_in_a_file_that_its_owner_alone_can_read(served: HttpServer
     "host", ["evil.example", "evil.example:80", "127.0.0.1", "localhost", "127.0.0.1:1", "[::1]"]
 )
 @pytest.mark.parametrize("path", ["/mcp", "/", "/other"])
-def test_a_name_that_is_not_its_own_is_refused_on_every_path(
-    served: HttpServer, host: str, path: str
-) -> None:
+def test_a_name_that_is_not_its_own_is_refused_on_every_path(served, host, path):
     head = f"GET {path} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {served.token}\r\n\r\n"
     assert served.send_raw(head.encode())[0] == 403
 
 
-def test_its_own_names_are_answered_to(served: HttpServer, open_: HttpServer) -> None:
+def test_its_own_names_are_answered_to(served, open_):
     for name in ("127.0.0.1", "localhost", "[::1]", "LOCALHOST"):
         assert served.post(HELLO, host=f"{name}:{served.port}")[0] == 200
     assert open_.post(HELLO, host="brain.example")[0] == 200
@@ -104,7 +99,7 @@ def test_its_own_names_are_answered_to(served: HttpServer, open_: HttpServer) ->
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "x" * 43])
-def test_without_the_token_nobody_gets_in(served: HttpServer, token: str) -> None:
+def test_without_the_token_nobody_gets_in(served, token):
     status, head, body = served.post(HELLO, token=token)
     assert status == 403 and b"serverInfo" not in body
     assert served.token.encode() not in head + body
@@ -121,21 +116,19 @@ ORIGINS = [
 
 
 @pytest.mark.parametrize("origin", ORIGINS)
-def test_a_page_of_another_origin_is_refused_unless_it_shows_the_token(
-    served: HttpServer, open_: HttpServer, origin: str
-) -> None:
+def test_a_page_of_another_origin_is_refused_unless_it_shows_the_token(served, open_, origin):
     assert open_.post(HELLO, f"Origin: {origin}")[0] == 403
     assert served.post(HELLO, f"Origin: {origin}", token="")[0] == 403
     assert served.post(HELLO, f"Origin: {origin}")[0] == 200
 
 
-def test_a_page_that_hides_its_origin_is_refused(open_: HttpServer) -> None:
+def test_a_page_that_hides_its_origin_is_refused(open_):
     assert open_.post(HELLO, "Sec-Fetch-Site: cross-site")[0] == 403
     assert open_.post(HELLO, "Sec-Fetch-Site: same-site")[0] == 403
     assert open_.post(HELLO, "Sec-Fetch-Site: none")[0] == 200
 
 
-def test_no_page_is_ever_told_that_it_may_ask(served: HttpServer, open_: HttpServer) -> None:
+def test_no_page_is_ever_told_that_it_may_ask(served, open_):
     for made in (served, open_):
         ask = (
             f"OPTIONS /mcp HTTP/1.1\r\nHost: {made.host}\r\nOrigin: http://evil.example\r\n"
@@ -148,7 +141,7 @@ def test_no_page_is_ever_told_that_it_may_ask(served: HttpServer, open_: HttpSer
             assert b"access-control" not in answer[1].lower()
 
 
-def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served: HttpServer) -> None:
+def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served):
     for query in (f"?token={served.token}", f"?access_token={served.token}"):
         head = f"POST /mcp{query} HTTP/1.1\r\nHost: {served.host}\r\nContent-Length: 0\r\n\r\n"
         assert served.send_raw(head.encode())[0] == 403
@@ -159,7 +152,7 @@ def test_a_token_in_an_address_opens_nothing_and_no_answer_gives_it_on(served: H
     assert b"set-cookie" not in head.lower()
 
 
-def test_nothing_that_is_printed_holds_the_token(folder: Path) -> None:
+def test_nothing_that_is_printed_holds_the_token(folder):
     with HttpServer(folder) as made:
         made.post(HELLO)
         made.post(HELLO, token="wrong")
@@ -182,9 +175,7 @@ def post_head(made: HttpServer, *headers: str) -> bytes:
     return "\r\n".join(lines).encode() + b"\r\n\r\n"
 
 
-def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(
-    served: HttpServer,
-) -> None:
+def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(served):
     both = post_head(served, "Content-Length: 5", "Transfer-Encoding: chunked")
     assert served.send_raw(both, b"0\r\n\r\nGET /mcp HTTP/1.1\r\n\r\n")[0] == 400
     twice = post_head(served, "Content-Length: 5", "Content-Length: 6")
@@ -214,7 +205,7 @@ def test_a_request_whose_end_two_programs_would_see_in_two_places_is_refused(
     assert served.is_healthy()
 
 
-def test_a_head_that_does_not_end_is_refused(served: HttpServer) -> None:
+def test_a_head_that_does_not_end_is_refused(served):
     many = b"".join(b"X-%d: a\r\n" % number for number in range(10**5))
     assert served.send_raw(post_head(served)[:-2], many, b"\r\n")[0] in (400, 431)
     long = b"X: " + b"a" * (strict_http.MAX_HEAD_BYTES * 2)
@@ -223,7 +214,7 @@ def test_a_head_that_does_not_end_is_refused(served: HttpServer) -> None:
     assert served.is_healthy()
 
 
-def test_a_body_that_is_too_large_is_refused_before_it_is_there(served: HttpServer) -> None:
+def test_a_body_that_is_too_large_is_refused_before_it_is_there(served):
     assert served.send_raw(post_head(served, f"Content-Length: {10**9}"), b"{")[0] == 413
     chunk = b"%x\r\n" % (1 << 20) + b" " * (1 << 20) + b"\r\n"
     pieces = [chunk] * ((MAX_REQUEST_BYTES >> 20) + 2)
@@ -231,7 +222,7 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_there(served: HttpServ
     assert served.is_healthy()
 
 
-def test_what_is_no_message_is_answered_with_what_is_wrong(served: HttpServer) -> None:
+def test_what_is_no_message_is_answered_with_what_is_wrong(served):
     for body, code in {
         b"not json": b"-32700",
         b"": b"-32700",
@@ -246,7 +237,7 @@ def test_what_is_no_message_is_answered_with_what_is_wrong(served: HttpServer) -
     assert served.is_healthy()
 
 
-def test_while_some_are_slow_others_are_served(served: HttpServer) -> None:
+def test_while_some_are_slow_others_are_served(served):
     slow = [served.connect() for _ in range(20)]
     try:
         for number, made in enumerate(slow):
@@ -259,7 +250,7 @@ def test_while_some_are_slow_others_are_served(served: HttpServer) -> None:
     assert served.is_healthy()
 
 
-def test_what_is_sent_too_slowly_is_given_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sent_too_slowly_is_given_up(folder, monkeypatch):
     """The limits are shortened, for which the server runs in this process."""
     from brain.serve.mcp import server_runner
     from tests.serving.conftest import desk_of
@@ -283,14 +274,14 @@ def test_what_is_sent_too_slowly_is_given_up(folder: Path, monkeypatch: pytest.M
     desk.close()
 
 
-def test_a_session_nobody_has_is_not_found(served: HttpServer) -> None:
+def test_a_session_nobody_has_is_not_found(served):
     answer = served.post(encode_request("tools/list"), "Mcp-Session-Id: " + "0" * 32)
     assert answer[0] == 404
     assert served.post(HELLO, "MCP-Protocol-Version: 1999-01-01")[0] == 400
     assert served.is_healthy()
 
 
-def test_many_at_once_are_served_or_told_to_come_later(served: HttpServer) -> None:
+def test_many_at_once_are_served_or_told_to_come_later(served):
     found: list[int] = []
 
     def ask() -> None:
@@ -307,7 +298,7 @@ def test_many_at_once_are_served_or_told_to_come_later(served: HttpServer) -> No
 
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # its child is safe
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served: HttpServer) -> None:
+def test_another_user_of_the_machine_gets_neither_in_nor_the_token(served):
     child = os.fork()
     if child == 0:
         try:

@@ -37,7 +37,7 @@ def inspect(*words: str) -> Any:
     return json.loads(done.stdout)
 
 
-def test_over_pipes_it_lists_the_tools_and_finds_their_schemas_portable(folder: Path) -> None:
+def test_over_pipes_it_lists_the_tools_and_finds_their_schemas_portable(folder):
     target = (*BRAIN_COMMAND, "-C", str(folder), "mcp")
     found = inspect(*("--protocol-era", "modern", "--method", "tools/list", "--strict"), *target)
     assert [tool["name"] for tool in found["tools"]] == [
@@ -45,7 +45,7 @@ def test_over_pipes_it_lists_the_tools_and_finds_their_schemas_portable(folder: 
     ]
 
 
-def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder: Path) -> None:
+def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder):
     target = (*BRAIN_COMMAND, "-C", str(folder), "mcp")
     given = {"action": "create", "name": "Fuzz", "content": "F.", "description": "Fuzz it"}
     call = ("--method", "tools/call", "--tool-name", "skill_manage")
@@ -55,7 +55,7 @@ def test_over_pipes_it_calls_a_tool_and_reads_what_came_of_it(folder: Path) -> N
 
 
 @pytest.mark.parametrize("era", ["legacy", "modern"])
-def test_over_http_it_reads_resources_and_the_prompt(folder: Path, era: str) -> None:
+def test_over_http_it_reads_resources_and_the_prompt(folder, era):
     with HttpServer(folder) as served:
         target = (
             *("--server-url", served.url, "--transport", "http", "--protocol-era", era),

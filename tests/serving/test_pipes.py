@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
@@ -20,7 +19,7 @@ from tests.support.processes import TIMEOUT_SECONDS
 
 
 @pytest.fixture
-def piped(folder: Path) -> Iterator[PipeServer]:
+def piped(folder):
     with PipeServer(folder) as made:
         yield made
 
@@ -31,7 +30,7 @@ def memory_of(pid: int) -> int:
     return int(status.split("VmHWM:")[1].split()[0]) * 1024
 
 
-def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: PipeServer) -> None:
+def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped):
     piped.initialize()
     deep = b"[" * 10**5 + b"]" * 10**5
     call = b'{"jsonrpc":"2.0","id":7,"method":"ping","params":%s}'
@@ -69,7 +68,7 @@ def test_what_cannot_be_taken_is_answered_and_the_next_message_is_served(piped: 
         assert "result" in piped.call("ping", id=f"after {code}")
 
 
-def test_what_expects_no_answer_gets_none(piped: PipeServer) -> None:
+def test_what_expects_no_answer_gets_none(piped):
     piped.initialize()
     for line in (
         b"",
@@ -84,7 +83,7 @@ def test_what_expects_no_answer_gets_none(piped: PipeServer) -> None:
     assert piped.read_answer()["id"] == "next"
 
 
-def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped: PipeServer) -> None:
+def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped):
     piped.initialize()
     before = memory_of(piped.process.pid)
     assert piped.process.stdin is not None
@@ -96,13 +95,13 @@ def test_a_line_of_100_megabytes_is_passed_over_in_bounded_memory(piped: PipeSer
     assert memory_of(piped.process.pid) - before < 80 << 20
 
 
-def test_a_long_id_and_text_beyond_ascii_come_back_as_they_were(piped: PipeServer) -> None:
+def test_a_long_id_and_text_beyond_ascii_come_back_as_they_were(piped):
     piped.initialize()
     for request_id in (0, -1, 2**63, 10**200, "", "ü" * 200):
         assert piped.call("ping", id=request_id)["id"] == request_id
 
 
-def test_what_anything_prints_does_not_reach_the_protocol(folder: Path, tmp_path: Path) -> None:
+def test_what_anything_prints_does_not_reach_the_protocol(folder, tmp_path):
     module = tmp_path / "modules" / "sitecustomize.py"
     module.parent.mkdir()
     module.write_text(
@@ -126,7 +125,7 @@ def test_what_anything_prints_does_not_reach_the_protocol(folder: Path, tmp_path
         assert printed in err
 
 
-def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
+def test_whoever_closes_at_once_gets_every_answer_first(folder):
     lines = [encode_request("initialize", id="hello", **INITIALIZE_PARAMS)]
     for number in range(100):
         given = {"action": "create", "name": f"s{number}", "content": "X."}
@@ -142,7 +141,7 @@ def test_whoever_closes_at_once_gets_every_answer_first(folder: Path) -> None:
         assert brain.receipts.show().outcome == "unknown"  # the session is over
 
 
-def test_calls_that_come_at_once_are_done_in_their_order(piped: PipeServer) -> None:
+def test_calls_that_come_at_once_are_done_in_their_order(piped):
     piped.initialize()
     for number in range(30):
         given = {"action": "create", "name": "same", "content": f"Text {number}."}
@@ -155,7 +154,7 @@ def test_calls_that_come_at_once_are_done_in_their_order(piped: PipeServer) -> N
     assert all(f"version {number + 1} " in versions[number] for number in range(30))
 
 
-def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) -> None:
+def test_the_server_ends_without_a_word_when_its_client_is_gone(folder):
     read, write = os.pipe()
     process = subprocess.Popen(
         [*BRAIN_COMMAND, "-C", str(folder), "mcp"],
@@ -172,9 +171,7 @@ def test_the_server_ends_without_a_word_when_its_client_is_gone(folder: Path) ->
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_server_as_it_ends_any_command(
-    folder: Path, piped: PipeServer, number: signal.Signals
-) -> None:
+def test_a_signal_ends_the_server_as_it_ends_any_command(folder, piped, number):
     piped.initialize()
     given = {"action": "create", "name": "x", "content": "X."}
     assert "result" in piped.call("tools/call", name="skill_manage", arguments=given)
@@ -192,7 +189,7 @@ def write_all(pipe: IO[bytes], data: bytes) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
-def test_a_server_with_little_memory_survives_a_flood(folder: Path) -> None:
+def test_a_server_with_little_memory_survives_a_flood(folder):
     flood = encode_request("initialize", id="hello", **INITIALIZE_PARAMS) + b"\n"
     flood += (
         (encode_request("tools/list", id=1) + b"\n") * 2000
@@ -215,7 +212,7 @@ def test_a_server_with_little_memory_survives_a_flood(folder: Path) -> None:
     assert all("result" in answer for answer in answers)
 
 
-def test_without_the_extra_the_error_says_what_to_install(folder: Path, tmp_path: Path) -> None:
+def test_without_the_extra_the_error_says_what_to_install(folder, tmp_path):
     module = tmp_path / "modules" / "sitecustomize.py"
     module.parent.mkdir()
     module.write_text("import sys\nsys.modules['mcp'] = None\n")

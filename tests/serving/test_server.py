@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -46,9 +45,7 @@ def text(result: Any) -> str:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
-    desk: BrainPool, folder: Path, era: str
-) -> None:
+def test_a_session_lists_views_creates_improves_and_sees_it_recorded(desk, folder, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             assert "▸ oracle: Check the oracle" in text(await client.call_tool("skills_list"))
@@ -75,7 +72,7 @@ def test_a_session_lists_views_creates_improves_and_sees_it_recorded(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_tools_are_those_of_the_table_with_their_hints(desk: BrainPool, era: str) -> None:
+def test_the_tools_are_those_of_the_table_with_their_hints(desk, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             listed = (await client.list_tools()).tools
@@ -92,9 +89,7 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk: BrainPool, era:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_index_comes_with_the_instructions_and_is_that_of_now(
-    desk: BrainPool, era: str
-) -> None:
+def test_the_index_comes_with_the_instructions_and_is_that_of_now(desk, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             *_, begin, line, end = (client.instructions or "").split("\n")
@@ -111,7 +106,7 @@ def test_the_index_comes_with_the_instructions_and_is_that_of_now(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_resources_are_the_index_and_each_skill_at_each_version(desk: BrainPool, era: str) -> None:
+def test_resources_are_the_index_and_each_skill_at_each_version(desk, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             listed = await client.list_resources()
@@ -156,9 +151,7 @@ def test_resources_are_the_index_and_each_skill_at_each_version(desk: BrainPool,
         "brain://skills/%00",
     ],
 )
-def test_an_address_that_leads_nowhere_is_said_so_without_a_place_of_the_machine(
-    desk: BrainPool, uri: str
-) -> None:
+def test_an_address_that_leads_nowhere_is_said_so_without_a_place_of_the_machine(desk, uri):
     async def session() -> None:
         async with connected(desk) as client:
             with pytest.raises(MCPError) as caught:
@@ -170,7 +163,7 @@ def test_an_address_that_leads_nowhere_is_said_so_without_a_place_of_the_machine
     within(60, session)
 
 
-def test_many_skills_are_listed_in_pages(folder: Path, desk: BrainPool) -> None:
+def test_many_skills_are_listed_in_pages(folder, desk):
     with Brain.open(folder) as brain:
         for number in range(resources.PAGE_SIZE + 3):
             place = folder / f"skills/s{number:04d}/SKILL.md"
@@ -191,7 +184,7 @@ def test_many_skills_are_listed_in_pages(folder: Path, desk: BrainPool) -> None:
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_prompt_is_the_system_prompt(desk: BrainPool, era: str) -> None:
+def test_the_prompt_is_the_system_prompt(desk, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             (listed,) = (await client.list_prompts()).prompts
@@ -222,9 +215,7 @@ def test_the_prompt_is_the_system_prompt(desk: BrainPool, era: str) -> None:
     ],
 )
 @pytest.mark.parametrize("era", ERAS)
-def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(
-    desk: BrainPool, tool: str, given: dict[str, Any], era: str
-) -> None:
+def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(desk, tool, given, era):
     async def session() -> None:
         async with connected(desk, era) as client:
             result = await client.call_tool(tool, given)
@@ -237,9 +228,7 @@ def test_arguments_that_cannot_be_taken_are_errors_of_the_tool_in_words(
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_for_reading_only_nothing_that_writes_is_offered_or_done(
-    reading: BrainPool, folder: Path, era: str
-) -> None:
+def test_for_reading_only_nothing_that_writes_is_offered_or_done(reading, folder, era):
     async def session() -> None:
         async with connected(reading, era) as client:
             assert all(
@@ -258,8 +247,8 @@ def test_for_reading_only_nothing_that_writes_is_offered_or_done(
 
 @pytest.mark.parametrize("era", ERAS)
 def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
-    proposing: BrainPool, folder: Path, era: str
-) -> None:
+    proposing, folder, era
+):
     file = folder / "skills/oracle/SKILL.md"
     before = file.read_bytes()
 
@@ -288,7 +277,7 @@ def test_what_is_proposed_is_read_back_by_its_author_alone_until_it_is_accepted(
 
 
 @pytest.mark.parametrize("name", ["", "...", "../../x", "a" * 300, "Ünï Cödé", "\x00"])
-def test_a_client_may_call_itself_anything(proposing: BrainPool, folder: Path, name: str) -> None:
+def test_a_client_may_call_itself_anything(proposing, folder, name):
     async def session() -> None:
         async with connected(proposing, "auto", name) as client:
             given = {"action": "create", "name": "x", "content": "X."}
@@ -299,16 +288,14 @@ def test_a_client_may_call_itself_anything(proposing: BrainPool, folder: Path, n
         assert len(brain.proposals.list()) == 1
 
 
-def test_more_clients_than_stay_open_are_served_all_the_same(desk: BrainPool) -> None:
+def test_more_clients_than_stay_open_are_served_all_the_same(desk):
     for number in range(40):
         assert desk.call(f"client {number}", "skills_list", {}).text
 
 
 @pytest.mark.filterwarnings("ignore:resources/subscribe")
 @pytest.mark.parametrize("era", ERAS)
-def test_who_listens_hears_of_what_another_program_changed(
-    desk: BrainPool, folder: Path, era: str
-) -> None:
+def test_who_listens_hears_of_what_another_program_changed(desk, folder, era):
     heard: list[str] = []
 
     async def hear(message: Any) -> None:
@@ -351,7 +338,7 @@ def test_who_listens_hears_of_what_another_program_changed(
     within(60, legacy if era == "legacy" else modern)
 
 
-def test_what_one_client_writes_another_hears_of(desk: BrainPool) -> None:
+def test_what_one_client_writes_another_hears_of(desk):
     async def session() -> None:
         made = BrainServer(desk)
         async with (

@@ -49,13 +49,11 @@ def refused_process(folder: Path, *options: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("options", "code"), CASES["test_what_cannot_be_served_is_refused"])
-def test_what_cannot_be_served_is_refused(folder: Path, options: list[str], code: str) -> None:
+def test_what_cannot_be_served_is_refused(folder, options, code):
     assert refused(folder, *options)["code"] == code
 
 
-def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(
-    folder: Path,
-) -> None:
+def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(folder):
     assert (
         refused_process(folder)["message"]
         == "--json requires --http: stdout belongs to the client without it."
@@ -65,7 +63,7 @@ def test_one_document_on_a_stream_of_messages_is_refused_in_words_of_its_own(
 @pytest.mark.parametrize(
     ("closed", "name"), [("<&-", "input"), (">&-", "output"), ("<&- >&-", "input")]
 )
-def test_pipes_that_are_closed_are_an_error(folder: Path, closed: str, name: str) -> None:
+def test_pipes_that_are_closed_are_an_error(folder, closed, name):
     done = subprocess.run(
         ["sh", "-c", f'"$@" {closed}', "sh", *BRAIN_COMMAND, "-C", str(folder), "mcp"],
         stdin=subprocess.DEVNULL,
@@ -77,7 +75,7 @@ def test_pipes_that_are_closed_are_an_error(folder: Path, closed: str, name: str
     assert done.stderr.decode().startswith(f"Error: standard {name} is closed\n")
 
 
-def test_a_client_that_closes_standard_error_is_served(folder: Path) -> None:
+def test_a_client_that_closes_standard_error_is_served(folder):
     done = subprocess.run(
         ["sh", "-c", '"$@" 2>&-', "sh", *BRAIN_COMMAND, "-C", str(folder), "mcp"],
         input=encode_request("tools/list", "last"),
@@ -88,7 +86,7 @@ def test_a_client_that_closes_standard_error_is_served(folder: Path) -> None:
     assert done.returncode == 0 and json.loads(done.stdout)["id"] == "last"
 
 
-def test_a_port_in_use_is_said_so(folder: Path) -> None:
+def test_a_port_in_use_is_said_so(folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert refused_process(folder, "--http", str(port))["code"] == "cannot_listen"
@@ -102,7 +100,7 @@ def place_of(folder: Path) -> Path:
     return place
 
 
-def test_a_token_that_lies_in_the_brain_is_not_used(folder: Path) -> None:
+def test_a_token_that_lies_in_the_brain_is_not_used(folder):
     planted = folder / ".brain" / "mcp-token"
     planted.write_text("known-to-others-" * 3 + "\n")
     planted.chmod(0o600)
@@ -113,7 +111,7 @@ def test_a_token_that_lies_in_the_brain_is_not_used(folder: Path) -> None:
         assert again.token == made.token
 
 
-def test_a_token_that_has_another_name_elsewhere_is_refused(folder: Path) -> None:
+def test_a_token_that_has_another_name_elsewhere_is_refused(folder):
     file = place_of(folder)
     file.write_text("x" * 43 + "\n")
     file.chmod(0o600)
@@ -122,7 +120,7 @@ def test_a_token_that_has_another_name_elsewhere_is_refused(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o666])
-def test_a_token_that_others_may_know_is_refused(folder: Path, mode: int) -> None:
+def test_a_token_that_others_may_know_is_refused(folder, mode):
     file = place_of(folder)
     file.write_text("x" * 43 + "\n")
     file.chmod(mode)
@@ -130,21 +128,21 @@ def test_a_token_that_others_may_know_is_refused(folder: Path, mode: int) -> Non
 
 
 @pytest.mark.parametrize("content", ["", "short", "x" * 31, "x y" * 20, "ü" * 40])
-def test_a_file_without_a_token_is_refused(folder: Path, content: str, tmp_path: Path) -> None:
+def test_a_file_without_a_token_is_refused(folder, content, tmp_path):
     file = tmp_path / "token"
     file.write_text(content)
     file.chmod(0o600)
     assert refused(folder, "--http", "0", "--token-file", str(file))["code"] == "bad_token"
 
 
-def test_a_link_instead_of_a_token_is_not_followed(folder: Path, tmp_path: Path) -> None:
+def test_a_link_instead_of_a_token_is_not_followed(folder, tmp_path):
     target = tmp_path / "target"
     os.symlink(target, place_of(folder))
     refused(folder, "--http", "0")
     assert not target.exists()
 
 
-def test_what_is_told_keeps_its_schema_and_the_token_stays(folder: Path) -> None:
+def test_what_is_told_keeps_its_schema_and_the_token_stays(folder):
     validator = jsonschema_rs.validator_for(brain._schemas.load("mcp-serve"))
     with HttpServer(folder, "--approve") as made:
         validator.validate(made.told)
@@ -155,7 +153,7 @@ def test_what_is_told_keeps_its_schema_and_the_token_stays(folder: Path) -> None
         assert made.is_healthy()
 
 
-def test_the_token_is_no_part_of_the_brain(folder: Path) -> None:
+def test_the_token_is_no_part_of_the_brain(folder):
     with HttpServer(folder):
         pass
     with Brain.open(folder) as opened:
@@ -163,7 +161,7 @@ def test_the_token_is_no_part_of_the_brain(folder: Path) -> None:
         assert opened.verify(deep=True).ok
 
 
-def test_an_author_that_is_given_is_the_author_of_all_clients(folder: Path) -> None:
+def test_an_author_that_is_given_is_the_author_of_all_clients(folder):
     with PipeServer(folder, env={"BRAIN_AUTHOR": "nightly job"}) as piped:
         piped.initialize()
         given = {"action": "create", "name": "x", "content": "X."}
@@ -174,7 +172,7 @@ def test_an_author_that_is_given_is_the_author_of_all_clients(folder: Path) -> N
         assert opened.history.show().info.author == "nightly job"
 
 
-def test_where_there_is_no_brain_a_client_is_told(tmp_path: Path) -> None:
+def test_where_there_is_no_brain_a_client_is_told(tmp_path):
     with PipeServer(tmp_path) as piped:
         status, out, err = piped.close()
     assert (status, out) == (10, b"") and b"brain init" in err

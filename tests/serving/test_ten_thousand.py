@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ CLIENT = "c"
 
 
 @pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def large(tmp_path_factory):
     """A brain with ten thousand skills in a hundred categories, and one that was learned."""
     root = tmp_path_factory.mktemp("large") / "b"
     with Brain.init(root, author="person") as brain:
@@ -38,13 +37,13 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def served(large: Path) -> Iterator[BrainPool]:
+def served(large):
     pool = BrainPool(lambda author: Brain.open(large, author=author), READ_MODE)
     yield pool
     pool.close()
 
 
-def test_the_tools_and_the_instructions_keep_to_their_sizes(served: BrainPool) -> None:
+def test_the_tools_and_the_instructions_keep_to_their_sizes(served):
     tools = json.dumps(tool_formats.anthropic(), separators=(",", ":"))
     assert len(tools) <= MAX_TOOLS_CHARS
     text = served.instructions(CLIENT)
@@ -62,7 +61,7 @@ def test_the_tools_and_the_instructions_keep_to_their_sizes(served: BrainPool) -
     assert left is not None and int(left[1]) == COUNT + 1 - len(shown)
 
 
-def test_every_budget_is_kept_and_the_frame_closed(large: Path) -> None:
+def test_every_budget_is_kept_and_the_frame_closed(large):
     for budget in (0, 100, 300, 1024, 5000):
         assert_budget_is_kept(large, budget)
 
@@ -82,9 +81,7 @@ def shown_in(text: str) -> int:
     return len(index_lines.parse_index(text[text.index("[skills ") :]))
 
 
-def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(
-    served: BrainPool,
-) -> None:
+def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(served):
     uri, seen = "brain://index", []
     for _ in range(1000):
         text = resources.resource_reader(served, uri)(CLIENT, "").text
@@ -101,7 +98,7 @@ def test_the_index_is_read_page_by_page_with_the_uris_that_the_pages_give(
         assert {skill.address for skill in brain.skills.list()} == set(seen)
 
 
-def test_the_prompt_and_the_lists_keep_to_their_sizes(served: BrainPool) -> None:
+def test_the_prompt_and_the_lists_keep_to_their_sizes(served):
     prompt = served.read_prompt(CLIENT)
     assert len(prompt) <= brain_pool.MAX_PROMPT_PAGE_CHARS + 100
     assert "▸ what-was-learned" in prompt

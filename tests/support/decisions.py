@@ -11,13 +11,7 @@ from brain.programs.program import Program
 from brain.receipts import Receipt
 from brain.repo.core.transaction import locked_write_transaction
 from brain.verdicts.verdict_json import encode_verdict
-from brain.verdicts.verdict_types import (
-    NamedNumber,
-    NamedText,
-    ProgramFile,
-    Verdict,
-    VerdictCase,
-)
+from brain.verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
 
 SLUG = "count-words"
 FOLDER = f"skills/{SLUG}"

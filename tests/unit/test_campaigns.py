@@ -5,7 +5,6 @@ from __future__ import annotations
 import fnmatch
 import importlib.util
 import re
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,9 +15,7 @@ from tests.campaigns.__main__ import Campaign
 from tests.conftest import read_targets
 
 
-def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
-    project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_what_fails_is_named_at_the_end_with_its_seed_and_command(project, monkeypatch, capfd):
     monkeypatch.chdir(project)
     good, bad = Campaign("tests.support.processes", 1), Campaign("tests.no_such_campaign {seed}", 1)
     monkeypatch.setattr(campaigns, "CAMPAIGNS", (good, bad))
@@ -31,9 +28,7 @@ def test_what_fails_is_named_at_the_end_with_its_seed_and_command(
     assert out.endswith(f"seed 7: failed\n  {again}\n")
 
 
-def test_without_a_seed_one_is_drawn_and_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_a_seed_one_is_drawn_and_told(monkeypatch, capsys):
     drawn: list[int] = []
     monkeypatch.setattr(campaigns, "CAMPAIGNS", (Campaign("", 1),))
     monkeypatch.setattr(campaigns, "run", lambda campaign, seed, seconds: drawn.append(seed) or [])
@@ -45,7 +40,7 @@ def test_without_a_seed_one_is_drawn_and_told(
     )
 
 
-def test_every_row_of_the_table_of_targets_names_tests_that_there_are(project: Path) -> None:
+def test_every_row_of_the_table_of_targets_names_tests_that_there_are(project):
     for marker, pattern, _ in read_targets():
         path, _, names = pattern.partition("::")
         found = project / "tests" / path
@@ -54,16 +49,14 @@ def test_every_row_of_the_table_of_targets_names_tests_that_there_are(project: P
 
 
 @pytest.mark.parametrize("module", sorted({c.command.split()[0] for c in campaigns.CAMPAIGNS}))
-def test_every_campaign_is_a_module_that_runs(module: str) -> None:
+def test_every_campaign_is_a_module_that_runs(module):
     found = importlib.util.find_spec(module)
     if found is not None and found.submodule_search_locations is not None:  # a package
         found = importlib.util.find_spec(f"{module}.__main__")
     assert found is not None and found.origin is not None
 
 
-def test_the_time_of_the_tests_begins_once_they_are_collected(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_time_of_the_tests_begins_once_they_are_collected(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: clock[0])
     config: Any = SimpleNamespace(stash={}, getoption=lambda name: 10.0)

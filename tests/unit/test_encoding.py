@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from typing import Any
 
 import pytest
 
@@ -57,13 +56,13 @@ def refusal(data: bytes) -> str:
         ({"a": 1, "b": {}}, "82a16101a16280"),
     ],
 )
-def test_a_value_has_one_shortest_encoding(value: Any, encoded: str) -> None:
+def test_a_value_has_one_shortest_encoding(value, encoded):
     assert pack(value).hex() == encoded
     assert unpack(bytes.fromhex(encoded)) == value
 
 
 @pytest.mark.parametrize("encoded", CASES["test_another_encoding_of_a_value_is_not_canonical"])
-def test_another_encoding_of_a_value_is_not_canonical(encoded: str) -> None:
+def test_another_encoding_of_a_value_is_not_canonical(encoded):
     assert refusal(bytes.fromhex(encoded)) == "not_canonical"
 
 
@@ -110,22 +109,22 @@ def test_another_encoding_of_a_value_is_not_canonical(encoded: str) -> None:
         ("c6ffffffff", "bad_msgpack"),
     ],
 )
-def test_what_objects_do_not_contain_is_refused_by_its_own_code(encoded: str, code: str) -> None:
+def test_what_objects_do_not_contain_is_refused_by_its_own_code(encoded, code):
     assert refusal(bytes.fromhex(encoded)) == code
 
 
 @pytest.mark.parametrize("number", range(128))
-def test_no_ext_type_is_taken(number: int) -> None:
+def test_no_ext_type_is_taken(number):
     assert refusal(bytes([0xD4, number, 0])) == "ext_not_allowed"
 
 
-def test_every_proper_prefix_of_an_object_is_refused() -> None:
+def test_every_proper_prefix_of_an_object_is_refused():
     data = pack(("a", b"bytes" * 60, (1, 300, 70_000, 2**40), {"key": "x" * 40, "z": ()}))
     assert unpack(data)
     assert {refusal(data[:cut]) for cut in range(len(data))} == {"bad_msgpack"}
 
 
-def test_an_object_may_hold_32_containers_within_each_other_and_no_more() -> None:
+def test_an_object_may_hold_32_containers_within_each_other_and_no_more():
     assert unpack(b"\x91" * (MAX_OBJECT_DEPTH - 1) + b"\x90")
     assert unpack(b"\x91" * MAX_OBJECT_DEPTH + b"\x00")
     assert refusal(b"\x91" * MAX_OBJECT_DEPTH + b"\x90") == "too_deep"
@@ -133,16 +132,16 @@ def test_an_object_may_hold_32_containers_within_each_other_and_no_more() -> Non
 
 
 @pytest.mark.parametrize("depth", [1024, 10_000, 1_000_000])
-def test_nesting_far_beyond_the_limit_is_refused_without_recursion(depth: int) -> None:
+def test_nesting_far_beyond_the_limit_is_refused_without_recursion(depth):
     assert refusal(b"\x91" * depth + b"\x90") == "too_deep"
 
 
-def test_the_greatest_object_is_one_mebibyte() -> None:
+def test_the_greatest_object_is_one_mebibyte():
     assert unpack(pack("x" * (MAX_OBJECT_BYTES - 5))) == "x" * (MAX_OBJECT_BYTES - 5)
     assert refusal(pack("x" * (MAX_OBJECT_BYTES - 4))) == "too_large"
 
 
-def test_the_longest_array_has_65536_items() -> None:
+def test_the_longest_array_has_65536_items():
     most = b"\xdd" + MAX_CONTAINER_ITEMS.to_bytes(4, "big") + bytes(MAX_CONTAINER_ITEMS)
     assert len(unpack(most)) == MAX_CONTAINER_ITEMS
     over = b"\xdd" + (MAX_CONTAINER_ITEMS + 1).to_bytes(4, "big") + bytes(MAX_CONTAINER_ITEMS + 1)
@@ -158,12 +157,12 @@ def _arrays(values: int, item: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("item", [b"\x00", b"\x90", b"\x80", b"\xa1a"])
-def test_every_value_counts_once_towards_the_most_values_of_an_object(item: bytes) -> None:
+def test_every_value_counts_once_towards_the_most_values_of_an_object(item):
     assert unpack(_arrays(MAX_OBJECT_VALUES, item))
     assert refusal(_arrays(MAX_OBJECT_VALUES + 1, item)) == "too_many_nodes"
 
 
-def test_keys_and_values_of_maps_count_towards_the_most_values_of_an_object() -> None:
+def test_keys_and_values_of_maps_count_towards_the_most_values_of_an_object():
     def maps(pairs: int) -> bytes:
         keys = [b"\xa4%04x" % number for number in range(pairs)]
         one = b"\xde" + pairs.to_bytes(2, "big") + b"".join(key + b"\x00" for key in keys)
@@ -182,7 +181,7 @@ def test_keys_and_values_of_maps_count_towards_the_most_values_of_an_object() ->
     ],
     ids=["one array", "array of arrays", "arrays left open"],
 )
-def test_a_bomb_of_small_values_is_refused_within_little_memory(bomb: bytes) -> None:
+def test_a_bomb_of_small_values_is_refused_within_little_memory(bomb):
     tracemalloc.start()
     try:
         assert refusal(bomb) == "too_many_nodes"
@@ -191,7 +190,7 @@ def test_a_bomb_of_small_values_is_refused_within_little_memory(bomb: bytes) -> 
         tracemalloc.stop()
 
 
-def test_claiming_a_giant_array_in_five_bytes_costs_no_memory() -> None:
+def test_claiming_a_giant_array_in_five_bytes_costs_no_memory():
     tracemalloc.start()
     try:
         assert refusal(b"\xdd\xff\xff\xff\xff") == "bad_length"
@@ -200,7 +199,7 @@ def test_claiming_a_giant_array_in_five_bytes_costs_no_memory() -> None:
         tracemalloc.stop()
 
 
-def test_keys_that_are_not_text_are_refused_ten_thousand_times_in_the_same_memory() -> None:
+def test_keys_that_are_not_text_are_refused_ten_thousand_times_in_the_same_memory():
     refusals = {refusal(b"\x81\x01\x02")}
     tracemalloc.start()
     try:
@@ -215,20 +214,20 @@ def test_keys_that_are_not_text_are_refused_ten_thousand_times_in_the_same_memor
         tracemalloc.stop()
 
 
-def test_bad_bytes_leave_nothing_behind_for_the_object_read_next() -> None:
+def test_bad_bytes_leave_nothing_behind_for_the_object_read_next():
     for bad in (b"", b"\x92\x01", b"\xc1", b"\x91" * 2000, b"\x81\x01\x01"):
         refusal(bad)
         assert unpack(b"\x92\x01\xa1a") == (1, "a")
 
 
-def test_a_value_that_cannot_be_encoded_leaves_nothing_behind_for_the_next() -> None:
+def test_a_value_that_cannot_be_encoded_leaves_nothing_behind_for_the_next():
     for bad in (("text", object()), ("text", "\ud800"), (1, -(2**70))):
         with pytest.raises((TypeError, UnicodeEncodeError, OverflowError)):
             pack(bad)
         assert pack((1, "a")) == b"\x92\x01\xa1a"
 
 
-def test_shallow_decoding_keeps_the_limits_but_leaves_types_to_the_caller() -> None:
+def test_shallow_decoding_keeps_the_limits_but_leaves_types_to_the_caller():
     assert encoding.unpack_unchecked(b"\x91\xc0") == (None,)
     with pytest.raises(FormatError, match="nested more than 32 levels deep"):
         encoding.unpack_unchecked(b"\x91" * 5000)

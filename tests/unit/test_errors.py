@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from brain import errors
@@ -9,9 +7,7 @@ KINDS = [kind for kind in vars(errors).values() if isinstance(kind, type)]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_error_is_a_brain_error_with_a_code_and_an_exit_status(
-    kind: type[BrainError],
-) -> None:
+def test_every_error_is_a_brain_error_with_a_code_and_an_exit_status(kind):
     error = kind("what happened")
     assert isinstance(error, BrainError)
     assert error.code.replace("_", "").isalpha() and error.code.islower()
@@ -19,11 +15,11 @@ def test_every_error_is_a_brain_error_with_a_code_and_an_exit_status(
     assert (str(error), error.message, error.hint) == ("what happened", "what happened", "")
 
 
-def test_no_two_kinds_of_error_share_a_code() -> None:
+def test_no_two_kinds_of_error_share_a_code():
     assert len({kind.code for kind in KINDS}) == len(KINDS)
 
 
-def test_a_code_and_a_hint_belong_to_one_error_and_not_to_its_kind() -> None:
+def test_a_code_and_a_hint_belong_to_one_error_and_not_to_its_kind():
     error = errors.InvalidInput("no", code="bad_path", hint="another one")
     assert (error.code, error.hint) == ("bad_path", "another one")
     assert errors.InvalidInput("no").code == "bad_input"
@@ -43,11 +39,11 @@ def test_a_code_and_a_hint_belong_to_one_error_and_not_to_its_kind() -> None:
         ("x" * 300, "x" * 200 + "…"),
     ],
 )
-def test_foreign_text_is_escaped_and_cut_before_it_is_shown(raw: object, shown: str) -> None:
+def test_foreign_text_is_escaped_and_cut_before_it_is_shown(raw, shown):
     assert printable_text(raw) == shown
     assert printable_text(raw).isprintable()
 
 
-def test_text_is_cut_before_it_is_escaped() -> None:
+def test_text_is_cut_before_it_is_escaped():
     assert len(printable_text("\x1b" * 10_000_000)) < 1000
     assert printable_text("abc", 2) == "ab…"

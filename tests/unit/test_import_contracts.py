@@ -28,13 +28,13 @@ def lint(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_every_module_imports_only_the_floors_below_it(project: Path) -> None:
+def test_every_module_imports_only_the_floors_below_it(project):
     outcome = lint(project)
     assert outcome.returncode == 0, outcome.stdout
 
 
 @pytest.mark.parametrize("contract", BREACHES)
-def test_a_breach_of_each_contract_is_found(contract: str, source_copy: Path) -> None:
+def test_a_breach_of_each_contract_is_found(contract, source_copy):
     file, line = BREACHES[contract]
     (source_copy / "cli").rename(source_copy / "brain_cli")
     module = source_copy / "brain" / file

@@ -32,32 +32,32 @@ PUBLISHED = CASES["published"]
 
 
 @pytest.mark.parametrize("count", range(1, len(PUBLISHED) + 1))
-def test_the_root_is_that_of_certificate_transparency(count: int) -> None:
+def test_the_root_is_that_of_certificate_transparency(count):
     leaves = [leaf(bytes.fromhex(data)) for data, _ in PUBLISHED[:count]]
     assert merkle.root_hash(leaves, join).hex() == PUBLISHED[count - 1][1]
 
 
 @pytest.mark.parametrize("count", [*range(1, 70), 127, 128, 129, 161, 162, 1000])
-def test_joining_row_by_row_gives_the_tree_that_the_rfc_defines(count: int) -> None:
+def test_joining_row_by_row_gives_the_tree_that_the_rfc_defines(count):
     leaves = [leaf(bytes([i & 255, i >> 8])) for i in range(count)]
     assert merkle.root_hash(leaves, join) == by_definition(leaves)
 
 
-def test_a_tree_of_one_leaf_is_that_leaf() -> None:
+def test_a_tree_of_one_leaf_is_that_leaf():
     assert merkle.build_rows([b"leaf"], join) == [[b"leaf"]]
 
 
-def test_the_rows_halve_from_the_leaves_to_the_root() -> None:
+def test_the_rows_halve_from_the_leaves_to_the_root():
     rows = merkle.build_rows([leaf(bytes([i])) for i in range(11)], join)
     assert [len(row) for row in rows] == [11, 6, 3, 2, 1]
 
 
-def test_a_list_whose_last_leaf_is_repeated_has_another_root() -> None:
+def test_a_list_whose_last_leaf_is_repeated_has_another_root():
     leaves = [leaf(bytes([i])) for i in range(3)]
     assert merkle.root_hash(leaves, join) != merkle.root_hash([*leaves, leaves[-1]], join)
 
 
-def test_the_order_of_leaves_counts() -> None:
+def test_the_order_of_leaves_counts():
     leaves = [leaf(b"a"), leaf(b"b")]
     assert merkle.root_hash(leaves, join) != merkle.root_hash(leaves[::-1], join)
 
@@ -67,14 +67,12 @@ lists = st.lists(digests, min_size=1, max_size=40)
 
 
 @given(lists, lists)
-def test_rows_taken_over_from_a_similar_tree_are_the_rows_computed_afresh(
-    leaves: list[bytes], others: list[bytes]
-) -> None:
+def test_rows_taken_over_from_a_similar_tree_are_the_rows_computed_afresh(leaves, others):
     like = merkle.build_rows(others, join)
     assert merkle.build_rows(leaves, join, like) == merkle.build_rows(leaves, join)
 
 
-def test_one_changed_leaf_costs_one_hash_a_row() -> None:
+def test_one_changed_leaf_costs_one_hash_a_row():
     old = [leaf(bytes([i])) for i in range(64)]
     calls = []
 
@@ -90,9 +88,7 @@ def test_one_changed_leaf_costs_one_hash_a_row() -> None:
 
 
 @given(lists, st.dictionaries(st.integers(0, 39), digests, max_size=5))
-def test_rows_with_some_leaves_replaced_are_the_rows_computed_afresh(
-    leaves: list[bytes], others: dict[int, bytes]
-) -> None:
+def test_rows_with_some_leaves_replaced_are_the_rows_computed_afresh(leaves, others):
     others = {place: other for place, other in others.items() if place < len(leaves)}
     before = merkle.build_rows(leaves, join)
     new = [others.get(place, old) for place, old in enumerate(leaves)]
@@ -131,7 +127,7 @@ def verified_by_rfc_9162(
 
 
 @pytest.mark.parametrize("count", [*range(1, 20), 31, 32, 33, 63, 64, 65, 161, 162])
-def test_an_audit_path_is_that_of_the_rfcs_and_leads_to_the_root(count: int) -> None:
+def test_an_audit_path_is_that_of_the_rfcs_and_leads_to_the_root(count):
     leaves = [leaf(bytes([i])) for i in range(count)]
     rows = merkle.build_rows(leaves, join)
     for index in range(count):
@@ -146,14 +142,12 @@ PATHS = CASES["paths"]
 
 
 @pytest.mark.parametrize(("index", "count", "path"), PATHS)
-def test_an_audit_path_is_that_of_certificate_transparency(
-    index: int, count: int, path: list[str]
-) -> None:
+def test_an_audit_path_is_that_of_certificate_transparency(index, count, path):
     rows = merkle.build_rows([leaf(bytes.fromhex(data)) for data, _ in PUBLISHED[:count]], join)
     assert [step.sibling.hex() for step in merkle.audit_path(rows, index)] == path
 
 
-def test_a_path_in_two_parts_is_the_whole_path() -> None:
+def test_a_path_in_two_parts_is_the_whole_path():
     rows = merkle.build_rows([leaf(bytes([i])) for i in range(11)], join)
     for index in range(11):
         for part in range(len(rows)):
@@ -164,9 +158,7 @@ def test_a_path_in_two_parts_is_the_whole_path() -> None:
 
 
 @given(lists, st.data())
-def test_a_path_with_any_step_changed_leads_elsewhere(
-    leaves: list[bytes], data: st.DataObject
-) -> None:
+def test_a_path_with_any_step_changed_leads_elsewhere(leaves, data):
     rows = merkle.build_rows(leaves, join)
     index = data.draw(st.integers(0, len(leaves) - 1))
     steps = merkle.audit_path(rows, index)

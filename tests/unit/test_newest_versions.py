@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import tomllib
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -41,15 +40,13 @@ class Installed:
         ("c 1", {"a": "2", "b": "2", "c": "1"}, "warning: with one of a 2, b 2 this fails: pytest"),
     ],
 )
-def test_the_package_with_which_the_tests_fail_is_named(
-    bad: str, versions: dict[str, str], told: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_package_with_which_the_tests_fail_is_named(bad, versions, told, monkeypatch):
     monkeypatch.setattr(newest_versions, "locked_versions", lambda: {"a": {"1"}, "b": {"1"}})
     environment: Any = Installed(bad, **versions)
     assert newest_versions.try_newest(environment).startswith(told)
 
 
-def test_the_lock_has_every_direct_dependency_and_names_no_registry(project: Path) -> None:
+def test_the_lock_has_every_direct_dependency_and_names_no_registry(project):
     settings = tomllib.loads((project / "pyproject.toml").read_text("utf-8"))
     extras = settings["project"]["optional-dependencies"]
     wanted = [*settings["build-system"]["requires"], *settings["project"]["dependencies"]]

@@ -74,7 +74,7 @@ def assert_works(python: Path, home: Path, elsewhere: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(source_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def built(source_tree, tmp_path_factory):
     """The wheel, built from the sdist, and the sdist."""
     dist = tmp_path_factory.mktemp("dist")
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", dist, source_tree)
@@ -83,7 +83,7 @@ def built(source_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[
     return wheel, sdist
 
 
-def test_every_folder_with_an_init_file_is_in_the_list_of_packages(project: Path) -> None:
+def test_every_folder_with_an_init_file_is_in_the_list_of_packages(project):
     folders = {
         package_of(init.parent.relative_to(project))
         for top in ("brain", "cli", "schemas")
@@ -94,15 +94,13 @@ def test_every_folder_with_an_init_file_is_in_the_list_of_packages(project: Path
     assert sorted(listed) == sorted([*folders, EXAMPLE])
 
 
-def test_every_folder_with_a_module_has_an_init_file(project: Path) -> None:
+def test_every_folder_with_a_module_has_an_init_file(project):
     for top in ("brain", "cli", "schemas"):
         for module in (project / top).rglob("*.py"):
             assert (module.parent / "__init__.py").exists(), module
 
 
-def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(
-    built: tuple[Path, Path], source_tree: Path
-) -> None:
+def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(built, source_tree):
     sources = [
         file.relative_to(source_tree)
         for pattern in ("brain/**/*.*", "cli/**/*.py", "schemas/*")
@@ -123,20 +121,20 @@ def test_the_wheel_and_the_sdist_hold_every_module_schema_and_marker(
     assert tops == {"agent_brain", "brain", "brain_cli"}
 
 
-def test_the_wheel_installs_and_runs(built: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_wheel_installs_and_runs(built, tmp_path):
     python = fresh_venv(tmp_path / "env")
     install(python, built[0])
     assert_works(python, tmp_path / "env", tmp_path)
 
 
-def test_importing_brain_loads_nothing_heavy() -> None:
+def test_importing_brain_loads_nothing_heavy():
     code = "import sys, brain; print(*sys.modules)"
     loaded = run(sys.executable, "-c", code).split()
     assert not [name for name in HEAVY if name in loaded]
     assert [name for name in loaded if name.startswith("brain.")] == ["brain._version"]
 
 
-def test_public_names_load_when_they_are_used() -> None:
+def test_public_names_load_when_they_are_used():
     import brain
     from brain import errors
 
@@ -146,7 +144,7 @@ def test_public_names_load_when_they_are_used() -> None:
         _ = brain.nothing_like_it
 
 
-def test_every_error_is_a_public_name() -> None:
+def test_every_error_is_a_public_name():
     import brain
     from brain import errors
 
@@ -175,7 +173,7 @@ OWN_OR_STUBS = {"brain", "brain_cli", "skillapi", "_typeshed"}
 """Packages of this project, also inside the sandbox, and types that every type checker brings."""
 
 
-def test_every_foreign_import_is_a_dependency(project: Path) -> None:
+def test_every_foreign_import_is_a_dependency(project):
     foreign = imported(project) - sys.stdlib_module_names - OWN_OR_STUBS
     settings = tomllib.loads((project / "pyproject.toml").read_text())["project"]
     extras = {**settings["optional-dependencies"], "test": [], "bench": []}

@@ -1,7 +1,5 @@
 """The session of a user of a chain, as in `test_on_chain`."""
 
-from __future__ import annotations
-
 from tests.cli.test_on_chain import agent, chain, node, use
 
 __all__ = ["agent", "chain", "node", "use"]

@@ -1,17 +1,9 @@
 """Evidence from a real node tells a stranger who knows a key whose brain it is."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-from tests.cli.conftest import Call
 from tests.cli.test_on_chain import done
-from tests.support.anvil_node import Anvil
 
 
-def test_evidence_shows_that_the_owner_is_bound_to_a_key(
-    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
-) -> None:
+def test_evidence_shows_that_the_owner_is_bound_to_a_key(node, agent, cli, chain, tmp_path):
     key = cli("key", "new").out.strip()
     done(cli, "key", "bind", "--ledger", chain)
     opened = done(cli, "chain", "open", "--ledger", chain)
@@ -27,9 +19,7 @@ def test_evidence_shows_that_the_owner_is_bound_to_a_key(
     assert (refused.status, refused.error["code"]) == (3, "not_bound")
 
 
-def test_a_broken_file_of_statements_does_not_stop_evidence(
-    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path
-) -> None:
+def test_a_broken_file_of_statements_does_not_stop_evidence(node, agent, cli, chain, tmp_path):
     (agent / "accounts.json").write_text("{}")
     assert cli("snapshot").status == 0
     done(cli, "chain", "open", "--ledger", chain)

@@ -12,7 +12,6 @@ import pytest
 from brain.chain.evm.account import account_from_keystore
 from tests.cli.conftest import Call, validate
 from tests.cli.test_on_chain import done
-from tests.support.anvil_node import Anvil
 from tests.support.bound_accounts import ACCOUNT_KEY, PASSPHRASE, make_account, write_keystore
 from tests.support.secret_files import write_secret
 
@@ -20,7 +19,7 @@ NOWHERE = ("--chain-id", "31337", "--genesis", "0x" + "11" * 32, "--rpc", "http:
 
 
 @pytest.fixture
-def passphrase_file(tmp_path: Path) -> str:
+def passphrase_file(tmp_path):
     return str(write_secret(tmp_path / "passphrase", PASSPHRASE + "\n"))
 
 
@@ -32,14 +31,8 @@ def make_keystore(cli: Call, path: Path, passphrase_file: str) -> Any:
 
 
 def test_a_new_account_opens_a_brain_on_a_chain(
-    node: Anvil,
-    agent: Path,
-    cli: Call,
-    chain: str,
-    passphrase_file: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    node, agent, cli, chain, passphrase_file, tmp_path, monkeypatch
+):
     path = tmp_path / "account.json"
     made = make_keystore(cli, path, passphrase_file)
     assert path.stat().st_mode & 0o777 == 0o600
@@ -55,8 +48,8 @@ def test_a_new_account_opens_a_brain_on_a_chain(
 
 
 def test_a_keystore_is_of_version_3_by_scrypt_and_of_a_new_key_each_time(
-    agent: Path, cli: Call, passphrase_file: str, tmp_path: Path
-) -> None:
+    agent, cli, passphrase_file, tmp_path
+):
     addresses = set()
     for name in ("one.json", "two.json"):
         made = make_keystore(cli, tmp_path / name, passphrase_file)
@@ -70,9 +63,7 @@ def test_a_keystore_is_of_version_3_by_scrypt_and_of_a_new_key_each_time(
 
 
 @pytest.mark.parametrize("existing", ["file", "link", "folder"])
-def test_what_exists_is_never_overwritten(
-    agent: Path, cli: Call, passphrase_file: str, tmp_path: Path, existing: str
-) -> None:
+def test_what_exists_is_never_overwritten(agent, cli, passphrase_file, tmp_path, existing):
     path = tmp_path / "account.json"
     if existing == "file":
         path.write_text("kept")
@@ -86,7 +77,7 @@ def test_what_exists_is_never_overwritten(
     assert not (tmp_path / "nothing").exists()
 
 
-def test_an_account_needs_a_passphrase_and_a_folder(agent: Path, cli: Call, tmp_path: Path) -> None:
+def test_an_account_needs_a_passphrase_and_a_folder(agent, cli, tmp_path):
     path = str(tmp_path / "account.json")
     assert cli("chain", "account", "new", path, "--json").error["code"] == "passphrase_needed"
     assert cli("chain", "account", "new", "none/a.json", "--json").error["code"] == "no_such_file"
@@ -97,9 +88,7 @@ def test_an_account_needs_a_passphrase_and_a_folder(agent: Path, cli: Call, tmp_
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o644, 0o660])
-def test_a_keystore_that_others_can_read_is_refused(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
-) -> None:
+def test_a_keystore_that_others_can_read_is_refused(agent, cli, tmp_path, monkeypatch, mode):
     keystore, passphrase = write_keystore(tmp_path)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     keystore.chmod(mode)
@@ -114,8 +103,8 @@ def test_a_keystore_that_others_can_read_is_refused(
 
 
 def test_a_keystore_that_others_can_read_by_now_signs_no_transaction(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    agent, cli, tmp_path, monkeypatch
+):
     keystore, passphrase = write_keystore(tmp_path)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
     where = ("--contract", "0x" + "5" * 40, "--since", "1", "--creator", make_account().address)
@@ -126,9 +115,7 @@ def test_a_keystore_that_others_can_read_by_now_signs_no_transaction(
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604])
-def test_a_passphrase_file_that_others_can_read_is_refused(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
-) -> None:
+def test_a_passphrase_file_that_others_can_read_is_refused(agent, cli, tmp_path, monkeypatch, mode):
     keystore, passphrase = write_keystore(tmp_path)
     passphrase.chmod(mode)
     monkeypatch.setenv("BRAIN_LEDGER_PASSPHRASE_FILE", str(passphrase))
@@ -141,9 +128,7 @@ def test_a_passphrase_file_that_others_can_read_is_refused(
         assert refused.error["hint"].endswith(f"chmod 600 {passphrase}")
 
 
-def test_a_passphrase_may_come_from_a_pipe(
-    agent: Path, cli: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_passphrase_may_come_from_a_pipe(agent, cli, tmp_path, monkeypatch):
     keystore, _ = write_keystore(tmp_path)
     source, sink = os.pipe()
     os.write(sink, f"{PASSPHRASE}\n".encode())

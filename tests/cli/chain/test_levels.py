@@ -1,18 +1,12 @@
 """Trust levels of commitments and batches, by the command line."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.cli.conftest import Call
 from tests.cli.test_on_chain import done
-from tests.support.anvil_node import Anvil
 
 
 @pytest.mark.parametrize(("nodes", "level"), [(1, "L1"), (2, "L2")])
-def test_a_final_batch_has_the_level_of_a_final_commitment(
-    nodes: int, level: str, node: Anvil, cli: Call, chain: str
-) -> None:
+def test_a_final_batch_has_the_level_of_a_final_commitment(nodes, level, node, cli, chain):
     on = ("--ledger", chain)
     urls = (node.url, node.url.replace("127.0.0.1", "localhost"))[:nodes]
     named = [option for url in urls for option in ("--rpc", url)]

@@ -13,8 +13,7 @@ from eth_utils.crypto import keccak
 
 from tests.cli.conftest import Call
 from tests.cli.test_commands import learn
-from tests.cli.test_on_chain import Use, done
-from tests.support.anvil_node import Anvil
+from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import wallet_key
 from tests.support.chain.safe_wallet import deploy_safe
 
@@ -25,7 +24,7 @@ Refused = Callable[..., str]
 
 
 @pytest.fixture
-def owner(node: Anvil, chain: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> str:
+def owner(node, chain, monkeypatch, tmp_path):
     """The address of an owner without money, whose key signs from now on."""
     key = wallet_key(str(tmp_path))
     node.set_balance(key.address, 0)
@@ -34,7 +33,7 @@ def owner(node: Anvil, chain: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
 
 
 @pytest.fixture
-def refused(cli: Call, chain: str) -> Refused:
+def refused(cli, chain):
     """Relay the permit, which has to be refused with a status; return the code of the error."""
 
     def relay(status: int, *more: str) -> str:
@@ -54,8 +53,8 @@ def relay(cli: Call, chain: str, *more: str) -> Any:
 
 
 def test_an_owner_without_money_opens_commits_and_names_a_signer(
-    node: Anvil, cli: Call, chain: str, owner: str, use: Use, refused: Refused
-) -> None:
+    node, cli, chain, owner, use, refused
+):
     on = ("--ledger", chain)
     opening = authorize(cli, chain, "open")
     assert (opening["primaryType"], opening["message"]["owner"]) == ("Open", owner)
@@ -81,8 +80,8 @@ def test_an_owner_without_money_opens_commits_and_names_a_signer(
 
 
 def test_a_permit_is_printed_and_relayed_from_standard_input(
-    cli: Call, process: Call, chain: str, owner: str, use: Use, agent: Path
-) -> None:
+    cli, process, chain, owner, use, agent
+):
     printed = cli("chain", "authorize", "open", "--ledger", chain)
     use(0)
     sent = process("chain", "relay", "-", "--ledger", chain, input=printed.out.encode())
@@ -91,9 +90,7 @@ def test_a_permit_is_printed_and_relayed_from_standard_input(
     assert refused.status == 1 and "standard input: the permit cannot be read" in refused.err
 
 
-def test_a_commitment_signed_by_the_signer_is_paid_for_by_another(
-    node: Anvil, cli: Call, chain: str, use: Use, refused: Refused
-) -> None:
+def test_a_commitment_signed_by_the_signer_is_paid_for_by_another(node, cli, chain, use, refused):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     done(cli, "chain", "signer", node.accounts[1], *on)
@@ -113,9 +110,7 @@ def test_a_commitment_signed_by_the_signer_is_paid_for_by_another(
     assert PERMIT in cli("chain", "relay", PERMIT, *on).err
 
 
-def test_a_permit_names_the_signer_and_another_removes_it(
-    node: Anvil, cli: Call, chain: str, use: Use
-) -> None:
+def test_a_permit_names_the_signer_and_another_removes_it(node, cli, chain, use):
     on = ("--ledger", chain)
     signer = node.accounts[1].lower()
     done(cli, "chain", "open", *on)
@@ -129,8 +124,8 @@ def test_a_permit_names_the_signer_and_another_removes_it(
 
 
 def test_a_permit_of_a_signer_stays_revoked_after_it_was_named_again(
-    node: Anvil, cli: Call, chain: str, use: Use, refused: Refused
-) -> None:
+    node, cli, chain, use, refused
+):
     on = ("--ledger", chain)
     signer, heir = node.accounts[1], node.accounts[0]
     done(cli, "chain", "open", *on)
@@ -159,8 +154,8 @@ def test_a_permit_of_a_signer_stays_revoked_after_it_was_named_again(
 
 
 def test_a_safe_signs_elsewhere_and_another_account_pays(
-    node: Anvil, cli: Call, chain: str, use: Use, monkeypatch: pytest.MonkeyPatch, refused: Refused
-) -> None:
+    node, cli, chain, use, monkeypatch, refused
+):
     safe = deploy_safe(node, [wallet_key(f"owner {n} of the safe") for n in range(2)], 2)
     done(cli, "config", "ledger", chain, "--creator", safe.address)
 
@@ -187,7 +182,7 @@ def test_a_safe_signs_elsewhere_and_another_account_pays(
     assert cli("chain", "verify", "--ledger", chain).status == 0
 
 
-def test_an_unsigned_permit_says_who_is_to_sign_it(cli: Call, chain: str, use: Use) -> None:
+def test_an_unsigned_permit_says_who_is_to_sign_it(cli, chain, use):
     done(cli, "chain", "open", "--ledger", chain)
     call = ("chain", "authorize", "signer", "--none", "--unsigned", "--ledger", chain)
     written = cli(*call, "-o", PERMIT).out
@@ -196,7 +191,7 @@ def test_an_unsigned_permit_says_who_is_to_sign_it(cli: Call, chain: str, use: U
     assert "signature" not in json.loads(cli(*call).out)
 
 
-def test_hours_are_one_or_more_and_address_or_none_is_given(cli: Call, chain: str) -> None:
+def test_hours_are_one_or_more_and_address_or_none_is_given(cli, chain):
     on = ("--ledger", chain)
     for call in (
         ("authorize", "signer"),

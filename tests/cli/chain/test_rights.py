@@ -1,22 +1,12 @@
 """What an owner, a signer and a taker may do, by the command line."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-
 from brain.chain.evm.create2 import CREATE2_PROXY
-from tests.cli.conftest import Call
 from tests.cli.test_commands import learn
-from tests.cli.test_on_chain import Use, done
-from tests.support.anvil_node import Anvil
+from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import wallet_key
 
 
-def test_a_signer_is_told_what_a_signer_may_do(
-    node: Anvil, cli: Call, chain: str, use: Use
-) -> None:
+def test_a_signer_is_told_what_a_signer_may_do(node, cli, chain, use):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     done(cli, "chain", "signer", node.accounts[1], *on)
@@ -36,8 +26,8 @@ def test_a_signer_is_told_what_a_signer_may_do(
 
 
 def test_a_signer_on_another_machine_is_told_to_name_the_creator(
-    node: Anvil, cli: Call, chain: str, use: Use, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    node, cli, chain, use, tmp_path, monkeypatch
+):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     done(cli, "chain", "signer", node.accounts[1], *on)
@@ -55,7 +45,7 @@ def test_a_signer_on_another_machine_is_told_to_name_the_creator(
     assert done(cli, "chain", "commit", *on)["seq"] == 2
 
 
-def test_an_offer_is_taken_until_it_ends(node: Anvil, cli: Call, chain: str, use: Use) -> None:
+def test_an_offer_is_taken_until_it_ends(node, cli, chain, use):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     offered = cli("chain", "transfer", node.accounts[1], "--hours", "1", *on)
@@ -77,15 +67,13 @@ def test_an_offer_is_taken_until_it_ends(node: Anvil, cli: Call, chain: str, use
     assert done(cli, "chain", "status", *on)["offered_to"] is None
 
 
-def test_a_brain_is_not_offered_to_its_owner(node: Anvil, cli: Call, chain: str) -> None:
+def test_a_brain_is_not_offered_to_its_owner(node, cli, chain):
     done(cli, "chain", "open", "--ledger", chain)
     refused = cli("chain", "transfer", node.accounts[0], "--ledger", chain, "--json")
     assert refused.status == 1 and refused.error["code"] == "bad_address"
 
 
-def test_who_has_no_money_is_told_that_another_can_pay(
-    node: Anvil, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_has_no_money_is_told_that_another_can_pay(node, cli, chain, tmp_path, monkeypatch):
     key = wallet_key(str(tmp_path))
     monkeypatch.setenv("BRAIN_LEDGER_KEY", "0x" + bytes(key.key).hex())
     refused = cli("chain", "open", "--ledger", chain, "--json")
@@ -94,8 +82,8 @@ def test_who_has_no_money_is_told_that_another_can_pay(
 
 
 def test_opening_with_another_key_than_the_creators_is_refused_and_not_priced(
-    node: Anvil, cli: Call, chain: str, use: Use
-) -> None:
+    node, cli, chain, use
+):
     on = ("--ledger", chain)
     shown = cli("config", "ledger", chain, "--creator", node.accounts[0])
     assert f"brains are those that {node.accounts[0].lower()} opened" in shown.out
@@ -105,7 +93,7 @@ def test_opening_with_another_key_than_the_creators_is_refused_and_not_priced(
         assert refused.status == 1 and refused.error["code"] == "wrong_creator"
 
 
-def test_another_contract_at_the_address_is_told(node: Anvil, cli: Call, chain: str) -> None:
+def test_another_contract_at_the_address_is_told(node, cli, chain):
     done(cli, "config", "ledger", chain, "--contract", CREATE2_PROXY)
     for call in (("status",), ("commit",), ("open",), ("signer", "--none"), ("accept",)):
         refused = cli("chain", *call, "--ledger", chain, "--json")

@@ -10,18 +10,14 @@ import pytest
 
 from brain import Brain
 from brain.repo.ledgers import final_head
-from tests.cli.conftest import Call
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
-from tests.support.anvil_node import Anvil
 
 FreshMachine = Callable[[str], Path]
 
 
 @pytest.fixture
-def fresh_machine(
-    node: Anvil, agent: Path, cli: Call, chain: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FreshMachine:
+def fresh_machine(node, agent, cli, chain, tmp_path, monkeypatch):
     """Copy the brain to a machine of a name, which has no files about the chain."""
     (settings,) = done(cli, "config", "list")["ledgers"]
 
@@ -48,8 +44,8 @@ CALLS = (
 
 
 def test_each_command_on_a_fresh_machine_refuses_a_chain_that_was_rolled_back(
-    node: Anvil, cli: Call, chain: str, fresh_machine: FreshMachine
-) -> None:
+    node, cli, chain, fresh_machine
+):
     on = ("--ledger", chain)
     done(cli, "chain", "open", *on)
     state = node.snapshot()
@@ -71,9 +67,7 @@ def test_each_command_on_a_fresh_machine_refuses_a_chain_that_was_rolled_back(
         assert (found.status, codes) == (3, {"rolled_back"}), verify
 
 
-def test_a_brain_whose_ledger_is_no_chain_keeps_no_note_of_a_final_head(
-    agent: Path, cli: Call
-) -> None:
+def test_a_brain_whose_ledger_is_no_chain_keeps_no_note_of_a_final_head(agent, cli):
     learn(cli, "shared", "one")
     done(cli, "chain", "commit", "--ledger", "local")
     done(cli, "chain", "status", "--ledger", "local")

@@ -12,12 +12,10 @@ from eth_abi.abi import encode
 from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
-from tests.cli.conftest import Call
 from tests.cli.test_commands import learn
-from tests.cli.test_on_chain import Use, done
-from tests.support.anvil_node import Anvil
+from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import wallet_key
-from tests.support.chain.safe_wallet import SafeWallet, deploy_safe
+from tests.support.chain.safe_wallet import deploy_safe
 
 OWNERS = [wallet_key(f"owner {n} of a safe") for n in range(3)]
 
@@ -26,14 +24,12 @@ Execute = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
-def safe(node: Anvil) -> SafeWallet:
+def safe(node):
     return deploy_safe(node, OWNERS, 2)
 
 
 @pytest.fixture
-def execute(
-    cli: Call, chain: str, safe: SafeWallet, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Execute:
+def execute(cli, chain, safe, tmp_path, monkeypatch):
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
 
     def run(*command: str, signed_by: tuple[str, ...] = ()) -> str:
@@ -65,15 +61,8 @@ def encode_method(call: dict[str, Any]) -> bytes:
 
 
 def test_a_safe_opens_commits_and_hands_over_a_brain(
-    node: Anvil,
-    cli: Call,
-    chain: str,
-    safe: SafeWallet,
-    execute: Execute,
-    use: Use,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    node, cli, chain, safe, execute, use, tmp_path, monkeypatch
+):
     on = ("--ledger", chain)
     done(cli, "config", "ledger", chain, "--account", safe.address)
     opened = execute("open")
@@ -112,9 +101,7 @@ def test_a_safe_opens_commits_and_hands_over_a_brain(
     assert done(cli, "chain", "status", *on)["owner"] == person.lower()
 
 
-def test_a_safe_takes_over_a_brain(
-    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute, use: Use
-) -> None:
+def test_a_safe_takes_over_a_brain(node, cli, chain, safe, execute, use):
     on = ("--ledger", chain)
     use(0)
     done(cli, "chain", "open", *on)
@@ -129,14 +116,8 @@ def test_a_safe_takes_over_a_brain(
 
 
 def test_a_safe_permits_a_commitment_that_another_account_pays_for(
-    node: Anvil,
-    cli: Call,
-    chain: str,
-    safe: SafeWallet,
-    execute: Execute,
-    use: Use,
-    tmp_path: Path,
-) -> None:
+    node, cli, chain, safe, execute, use, tmp_path
+):
     on, file = ("--ledger", chain), str(tmp_path / "permit.json")
     done(cli, "config", "ledger", chain, "--account", safe.address)
     done(cli, "chain", "send", "--mined", execute("open"), *on)
@@ -155,8 +136,8 @@ def test_a_safe_permits_a_commitment_that_another_account_pays_for(
 
 
 def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(
-    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute
-) -> None:
+    node, cli, chain, safe, execute
+):
     on = ("--ledger", chain)
     done(cli, "config", "ledger", chain, "--account", safe.address)
     to_stdout = ("--unsigned", "--format", "safe-service")
@@ -174,9 +155,7 @@ def test_a_proposal_for_the_transaction_service_is_what_the_owners_execute(
     assert refused.error["code"] == "no_safe"
 
 
-def test_a_safe_anchors_the_log_of_a_machine(
-    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute, tmp_path: Path
-) -> None:
+def test_a_safe_anchors_the_log_of_a_machine(node, cli, chain, safe, execute, tmp_path):
     on, evidence = ("--ledger", chain), str(tmp_path / "evidence.json")
     done(cli, "config", "ledger", chain, "--account", safe.address)
     executed = execute("batch", ".")
@@ -189,9 +168,7 @@ def test_a_safe_anchors_the_log_of_a_machine(
     assert found["chain"]["sender"] == safe.address
 
 
-def test_what_a_transaction_did_not_commit_is_not_recorded(
-    node: Anvil, cli: Call, chain: str, safe: SafeWallet, execute: Execute
-) -> None:
+def test_what_a_transaction_did_not_commit_is_not_recorded(node, cli, chain, safe, execute):
     on = ("--ledger", chain)
     refused = cli("chain", "send", "--mined", "0x1234", *on, "--json")
     assert refused.error["code"] == "bad_hash"

@@ -18,11 +18,10 @@ from brain.chain.evm.create2 import CREATE2_PROXY
 from brain.chain.evm.signing.signed_transaction import read_signed_file
 from brain.chain.evm.tx_sender import TxSender
 from brain.chain.evm.tx_status import TxTracker
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.cli.test_commands import learn
-from tests.cli.test_on_chain import KEYS, Use, done
+from tests.cli.test_on_chain import KEYS, done
 from tests.support import anvil_node
-from tests.support.anvil_node import Anvil
 from tests.support.chain.lying_node import run_lying_node
 from tests.support.process_death import dies_before_call
 
@@ -33,14 +32,14 @@ Sign = Callable[..., str]
 
 
 @pytest.fixture
-def offline(chain: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def offline(chain, monkeypatch):
     """A ledger for which this machine has no key."""
     monkeypatch.delenv("BRAIN_LEDGER_KEY")
     return chain
 
 
 @pytest.fixture
-def write(cli: Call, offline: str, node: Anvil, tmp_path: Path) -> Write:
+def write(cli, offline, node, tmp_path):
     def run(*command: str, sender: int = 0) -> dict[str, Any]:
         file = str(tmp_path / "unsigned.json")
         to_file = ("--unsigned", "-o", file, "--from", node.accounts[sender], "--ledger", offline)
@@ -53,7 +52,7 @@ def write(cli: Call, offline: str, node: Anvil, tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def sign(tmp_path: Path) -> Sign:
+def sign(tmp_path):
     def signed(fields: dict[str, Any], key: int = 0, **changes: Any) -> str:
         kept = {name: value for name, value in fields.items() if name != "from"}
         made = Library.sign_transaction({**kept, **changes}, KEYS[key])
@@ -65,8 +64,8 @@ def sign(tmp_path: Path) -> Sign:
 
 
 def test_a_brain_is_opened_and_committed_without_a_key_here(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, tmp_path: Path
-) -> None:
+    node, cli, offline, write, sign, tmp_path
+):
     on = ("--ledger", offline)
     count = int(node.call("eth_getTransactionCount", node.accounts[0], "pending"), 16)
     fields = write("open")
@@ -91,8 +90,8 @@ def test_a_brain_is_opened_and_committed_without_a_key_here(
 
 
 def test_writing_a_file_changes_neither_the_brain_nor_the_journal(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, tmp_path: Path
-) -> None:
+    node, cli, offline, write, sign, tmp_path
+):
     done(cli, "chain", "send", sign(write("open")), "--ledger", offline)
     learn(cli, "shared", "one")
 
@@ -114,9 +113,7 @@ def test_writing_a_file_changes_neither_the_brain_nor_the_journal(
         } == set()
 
 
-def test_a_file_says_what_the_transaction_does(
-    node: Anvil, cli: Call, offline: str, tmp_path: Path
-) -> None:
+def test_a_file_says_what_the_transaction_does(node, cli, offline, tmp_path):
     on = ("--ledger", offline, "--from", node.accounts[0])
     shown = cli("chain", "open", "--unsigned", *on)
     assert shown.status == 0
@@ -132,9 +129,7 @@ def test_a_file_says_what_the_transaction_does(
     assert document["unsigned"]["transaction"]["from"] == (to_checksum_address(node.accounts[0]))
 
 
-def test_all_that_the_owner_does_can_be_signed_elsewhere(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+def test_all_that_the_owner_does_can_be_signed_elsewhere(node, cli, offline, write, sign):
     on, other = ("--ledger", offline), node.accounts[1].lower()
     done(cli, "chain", "send", sign(write("open")), *on)
     sent = done(cli, "chain", "send", sign(write("signer", other)), *on)
@@ -151,9 +146,7 @@ def test_all_that_the_owner_does_can_be_signed_elsewhere(
     assert done(cli, "chain", "status", *on)["owner"] == other
 
 
-def test_a_permit_is_relayed_by_a_wallet_elsewhere(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign, use: Use, tmp_path: Path
-) -> None:
+def test_a_permit_is_relayed_by_a_wallet_elsewhere(node, cli, offline, write, sign, use, tmp_path):
     on, permit = ("--ledger", offline), str(tmp_path / "permit.json")
     use(0)
     assert cli("chain", "authorize", "open", "-o", permit, *on).status == 0
@@ -166,8 +159,8 @@ def test_a_permit_is_relayed_by_a_wallet_elsewhere(
 
 
 def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
-    agent: Path, node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+    agent, node, cli, offline, write, sign
+):
     on = ("--ledger", offline)
     sent = done(cli, "chain", "send", sign(write("batch", ".")), *on)
     assert sent["kind"] == "anchor"
@@ -177,9 +170,7 @@ def test_the_log_of_a_machine_is_anchored_by_a_wallet_elsewhere(
     assert done(cli, "chain", "status", *on)["seq"] == 1
 
 
-def test_a_contract_is_deployed_by_a_wallet_elsewhere(
-    agent: Path, cli: Call, sign: Sign, use: Use
-) -> None:
+def test_a_contract_is_deployed_by_a_wallet_elsewhere(agent, cli, sign, use):
     on = ("--ledger", "fresh")
     with anvil_node.run_anvil() as node:  # without a contract, which the other tests share
         done(cli, "config", "ledger", "fresh", "--rpc", node.url, "--account", node.accounts[0])
@@ -190,9 +181,7 @@ def test_a_contract_is_deployed_by_a_wallet_elsewhere(
     assert already.status == 1 and json.loads(already.err)["error"]["code"] == "nothing_to_sign"
 
 
-def test_a_key_that_is_not_here_is_told_with_what_to_do(
-    node: Anvil, cli: Call, offline: str
-) -> None:
+def test_a_key_that_is_not_here_is_told_with_what_to_do(node, cli, offline):
     refused = cli("chain", "open", "--unsigned", "--ledger", offline, "--json")
     assert refused.error["code"] == "no_sender" and "--account" in refused.error["hint"]
     done(cli, "config", "ledger", offline, "--account", node.accounts[0])
@@ -201,7 +190,7 @@ def test_a_key_that_is_not_here_is_told_with_what_to_do(
     assert refused.error["code"] == "no_key" and "--unsigned" in refused.error["hint"]
 
 
-def test_a_local_log_and_a_price_need_no_file(agent: Path, cli: Call, offline: str) -> None:
+def test_a_local_log_and_a_price_need_no_file(agent, cli, offline):
     refused = cli("chain", "commit", "--unsigned", "--json")
     assert refused.error["code"] == "bad_ledger"
     refused = cli("chain", "batch", ".", "--unsigned", "--json")
@@ -214,13 +203,8 @@ def test_a_local_log_and_a_price_need_no_file(agent: Path, cli: Call, offline: s
 
 
 def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
-    node: Anvil,
-    cli: Call,
-    offline: str,
-    write: Write,
-    sign: Sign,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    node, cli, offline, write, sign, monkeypatch
+):
     on = ("--ledger", offline)
     done(cli, "chain", "send", sign(write("open")), *on)
     done(cli, "config", "ledger", offline, "--account", node.accounts[0])
@@ -257,13 +241,8 @@ def test_a_pending_transaction_is_sped_up_and_cancelled_by_files(
 
 
 def test_a_stuck_transaction_of_a_wallet_elsewhere_is_sent_again_as_it_is(
-    node: Anvil,
-    cli: Call,
-    offline: str,
-    write: Write,
-    sign: Sign,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    node, cli, offline, write, sign, monkeypatch
+):
     on = ("--ledger", offline)
     done(cli, "chain", "send", sign(write("open")), *on)
     done(cli, "config", "ledger", offline, "--account", node.accounts[0])
@@ -286,13 +265,8 @@ def test_a_stuck_transaction_of_a_wallet_elsewhere_is_sent_again_as_it_is(
 
 
 def test_a_cancellation_that_nodes_refuse_leaves_the_commitment_pending(
-    node: Anvil,
-    cli: Call,
-    offline: str,
-    write: Write,
-    sign: Sign,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    node, cli, offline, write, sign, monkeypatch
+):
     on = ("--ledger", offline)
     done(cli, "chain", "send", sign(write("open")), *on)
     done(cli, "config", "ledger", offline, "--account", node.accounts[0])
@@ -319,9 +293,7 @@ def test_a_cancellation_that_nodes_refuse_leaves_the_commitment_pending(
 @pytest.mark.parametrize(
     "died_before", [(TxSender, "_broadcast"), (TxTracker, "wait_for_outcome")], ids=["6", "7"]
 )
-def test_a_run_that_died_is_repeated_and_sends_once(
-    cli: Call, offline: str, write: Write, sign: Sign, died_before: tuple[Any, str], node: Anvil
-) -> None:
+def test_a_run_that_died_is_repeated_and_sends_once(cli, offline, write, sign, died_before, node):
     on, file = ("--ledger", offline), sign(write("open"))
     received = read_signed_file(Path(file).read_bytes())
     with Brain.open(Path(), author="tester") as brain:
@@ -334,9 +306,7 @@ def test_a_run_that_died_is_repeated_and_sends_once(
     assert cli("op", "log").out.count(" to dev") == 1
 
 
-def test_a_signer_at_a_url_signs_all_that_is_sent(
-    node: Anvil, cli: Call, offline: str, tmp_path: Path
-) -> None:
+def test_a_signer_at_a_url_signs_all_that_is_sent(node, cli, offline, tmp_path):
     on, account = ("--ledger", offline), node.accounts[4]
     refused = cli("config", "ledger", offline, "--signer", node.url, "--json")
     assert refused.error["code"] == "bad_ledger" and "--account" in refused.error["hint"]
@@ -372,9 +342,7 @@ WRONG_FILES = {
 
 
 @pytest.mark.parametrize("content", WRONG_FILES)
-def test_a_file_without_a_signed_transaction_is_refused(
-    cli: Call, chain: str, tmp_path: Path, content: str
-) -> None:
+def test_a_file_without_a_signed_transaction_is_refused(cli, chain, tmp_path, content):
     file = tmp_path / "signed"
     file.write_bytes(WRONG_FILES[content])
     refused = cli("chain", "send", str(file), "--ledger", chain, "--json")
@@ -383,8 +351,8 @@ def test_a_file_without_a_signed_transaction_is_refused(
 
 
 def test_a_transaction_is_compared_with_the_ledger_before_it_is_sent(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+    node, cli, offline, write, sign
+):
     on = ("--ledger", offline)
     fields = write("open")
 
@@ -411,9 +379,7 @@ def test_a_transaction_is_compared_with_the_ledger_before_it_is_sent(
     done(cli, "chain", "send", sign(fields), *on)
 
 
-def test_what_is_signed_is_sent_to_the_contract_only(
-    cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+def test_what_is_signed_is_sent_to_the_contract_only(cli, offline, write, sign):
     on, proxy = ("--ledger", offline), to_checksum_address(CREATE2_PROXY)
     fields = write("open")
     done(cli, "config", "ledger", offline, "--contract", CREATE2_PROXY, "--since", "1")
@@ -422,17 +388,15 @@ def test_what_is_signed_is_sent_to_the_contract_only(
 
 
 def test_an_opening_that_another_than_the_creator_signed_is_not_sent(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+    node, cli, offline, write, sign
+):
     fields = write("open")
     done(cli, "config", "ledger", offline, "--creator", node.accounts[3])
     refused = cli("chain", "send", sign(fields), "--ledger", offline, "--json")
     assert refused.error["code"] == "wrong_creator"
 
 
-def test_what_the_account_cannot_pay_for_is_not_sent(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+def test_what_the_account_cannot_pay_for_is_not_sent(node, cli, offline, write, sign):
     account = node.accounts[1]
     fields = write("open", sender=1)
     before = node.call("eth_getBalance", account, "latest")
@@ -442,9 +406,7 @@ def test_what_the_account_cannot_pay_for_is_not_sent(
     assert refused.error["code"] == "unfunded"
 
 
-def test_a_commitment_that_was_overtaken_is_written_again(
-    node: Anvil, cli: Call, offline: str, write: Write, sign: Sign
-) -> None:
+def test_a_commitment_that_was_overtaken_is_written_again(node, cli, offline, write, sign):
     on = ("--ledger", offline)
     done(cli, "chain", "send", sign(write("open")), *on)
     learn(cli, "shared", "one")
@@ -458,9 +420,7 @@ def test_a_commitment_that_was_overtaken_is_written_again(
     assert cli("chain", "send", stale, *on, "--json").error["code"] in ("ledger_ahead", "replaced")
 
 
-def test_a_brain_is_only_opened_by_the_creator_of_the_ledger(
-    node: Anvil, cli: Call, offline: str, use: Use
-) -> None:
+def test_a_brain_is_only_opened_by_the_creator_of_the_ledger(node, cli, offline, use):
     on = ("--ledger", offline)
     done(cli, "config", "ledger", offline, "--creator", node.accounts[3])
     use(0)

@@ -16,10 +16,9 @@ from brain.chain.evidence import storage_layout
 from brain.chain.evm.evm_ledger import EvmLedger
 from brain.chain.evm.tx_sender import TxSender
 from brain.repo.ledgers import last_seen_head
-from tests.cli.conftest import Call, validate
+from tests.cli.conftest import validate
 from tests.cli.test_commands import learn
-from tests.cli.test_on_chain import Use, done
-from tests.support.anvil_node import Anvil
+from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import encode_call, word_of
 from tests.support.process_death import dies_before_call
 
@@ -27,7 +26,7 @@ Steal = Callable[..., None]
 
 
 @pytest.fixture
-def registry_id(agent: Path, cli: Call, chain: str, node: Anvil) -> bytes:
+def registry_id(agent, cli, chain, node):
     """The id on the chain of the brain, opened with its second account as the signer."""
     opened = done(cli, "chain", "open", "--ledger", chain)
     done(cli, "chain", "signer", node.accounts[1], "--ledger", chain)
@@ -36,7 +35,7 @@ def registry_id(agent: Path, cli: Call, chain: str, node: Anvil) -> bytes:
 
 
 @pytest.fixture
-def steal(node: Anvil, cli: Call, chain: str, registry_id: bytes) -> Steal:
+def steal(node, cli, chain, registry_id):
     """Commit snapshots with the stolen key of the signer."""
     contract = done(cli, "config", "list")["ledgers"][0]["contract"]
 
@@ -54,8 +53,8 @@ ORPHANS = (word_of("orphan 1"), word_of("orphan 2"))
 
 
 def test_the_owner_disowns_what_a_stolen_signer_committed_and_the_lineage_goes_on(
-    node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
-) -> None:
+    node, cli, chain, steal, tmp_path
+):
     on = ("--ledger", chain)
     steal(*ORPHANS)
     learn(cli, "shared", "one")
@@ -96,8 +95,8 @@ def test_the_owner_disowns_what_a_stolen_signer_committed_and_the_lineage_goes_o
 
 
 def test_evidence_of_older_commitments_holds_before_during_and_after_a_theft(
-    node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
-) -> None:
+    node, cli, chain, steal, tmp_path
+):
     on = ("--ledger", chain)
     learn(cli, "shared", "one")
     second = done(cli, "chain", "commit", *on)["snapshot"]
@@ -130,8 +129,8 @@ def test_evidence_of_older_commitments_holds_before_during_and_after_a_theft(
 
 
 def test_the_same_snapshot_is_committed_again_after_it_was_taken_over(
-    node: Anvil, cli: Call, chain: str, steal: Steal, tmp_path: Path
-) -> None:
+    node, cli, chain, steal, tmp_path
+):
     on = ("--ledger", chain)
     node.mine(2)
     file = str(tmp_path / "evidence.json")
@@ -148,9 +147,7 @@ def test_the_same_snapshot_is_committed_again_after_it_was_taken_over(
     assert refused.status == 0 and refused.document["commitment"]["changed"] is False
 
 
-def test_an_old_snapshot_that_a_stolen_signer_committed_is_disowned(
-    cli: Call, chain: str, steal: Steal
-) -> None:
+def test_an_old_snapshot_that_a_stolen_signer_committed_is_disowned(cli, chain, steal):
     on = ("--ledger", chain)
     first = bytes.fromhex(done(cli, "chain", "status", *on)["snapshot"])
     learn(cli, "shared", "one")
@@ -163,9 +160,7 @@ def test_an_old_snapshot_that_a_stolen_signer_committed_is_disowned(
     assert done(cli, "chain", "verify", *on)["ok"]
 
 
-def test_evidence_of_a_disowned_snapshot_is_refused_by_name(
-    node: Anvil, cli: Call, chain: str, steal: Steal
-) -> None:
+def test_evidence_of_a_disowned_snapshot_is_refused_by_name(node, cli, chain, steal):
     on = ("--ledger", chain)
     learn(cli, "shared", "one")
     assert cli("branch", "idea").status == 0
@@ -180,8 +175,8 @@ def test_evidence_of_a_disowned_snapshot_is_refused_by_name(
 
 
 def test_another_machine_with_a_copy_of_the_brain_sees_the_same(
-    cli: Call, chain: str, steal: Steal, node: Anvil, tmp_path: Path, monkeypatch: Any
-) -> None:
+    cli, chain, steal, node, tmp_path, monkeypatch
+):
     on = ("--ledger", chain)
     copy = tmp_path / "copy"
     shutil.copytree(".", copy)
@@ -198,9 +193,7 @@ def test_another_machine_with_a_copy_of_the_brain_sees_the_same(
     assert [one["disowned_by"] for one in rows] == [None, 4, 4, None]
 
 
-def test_a_run_that_died_between_sending_and_noting_is_repeated(
-    cli: Call, chain: str, steal: Steal
-) -> None:
+def test_a_run_that_died_between_sending_and_noting_is_repeated(cli, chain, steal):
     on = ("--ledger", chain)
     steal(*ORPHANS)
     with Brain.open(Path(), author="tester") as brain:
@@ -215,9 +208,7 @@ def test_a_run_that_died_between_sending_and_noting_is_repeated(
     assert done(cli, "chain", "verify", *on)["ok"]
 
 
-def test_a_run_that_died_between_writing_and_sending_is_repeated(
-    cli: Call, chain: str, steal: Steal, node: Anvil
-) -> None:
+def test_a_run_that_died_between_writing_and_sending_is_repeated(cli, chain, steal, node):
     on = ("--ledger", chain)
     steal(*ORPHANS)
     with Brain.open(Path(), author="tester") as brain:
@@ -230,8 +221,8 @@ def test_a_run_that_died_between_writing_and_sending_is_repeated(
 
 
 def test_a_thief_who_commits_again_is_met_by_removing_the_signer_first(
-    cli: Call, chain: str, steal: Steal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    cli, chain, steal, monkeypatch
+):
     on = ("--ledger", chain)
     steal(ORPHANS[0])
     supersede = EvmLedger.supersede
@@ -249,9 +240,7 @@ def test_a_thief_who_commits_again_is_met_by_removing_the_signer_first(
     assert done(cli, "chain", "supersede", *on)["kept"] == 1
 
 
-def test_nothing_to_disown_is_said_and_a_snapshot_apart_is_refused(
-    cli: Call, chain: str, steal: Steal, use: Use
-) -> None:
+def test_nothing_to_disown_is_said_and_a_snapshot_apart_is_refused(cli, chain, steal, use):
     on = ("--ledger", chain)
     refused = cli("chain", "supersede", *on, "--json")
     assert refused.status == 12 and refused.error["code"] == "nothing_to_disown"

@@ -16,13 +16,14 @@ from brain.errors import InvalidInput
 from brain.worktree.ignore_rules import IgnoreRules
 from tests.support.agent_homes import HOME_MAKERS, make_hermes_home, skill_text, write_files
 from tests.support.planted_secrets import SECRET_MAKERS
+from tests.support.refusals import raises_code
 
 OUTSIDE = "outside of the home\n"
 TOKEN = SECRET_MAKERS["github-token"](random.Random(11))
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     (tmp_path / "outside.md").write_text(OUTSIDE)
     return make_hermes_home(tmp_path / "home")
 
@@ -37,7 +38,7 @@ def in_brain(root: Path) -> set[str]:
         return {info.path for info in brain.files.list()}
 
 
-def test_a_link_that_leads_out_is_neither_read_nor_kept(home: Path, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_is_neither_read_nor_kept(home, tmp_path):
     (home / "skills/triage/out.md").symlink_to(tmp_path / "outside.md")
     (home / "skills/triage/up.md").symlink_to("../../../outside.md")
     (home / "memories/all").symlink_to("/")
@@ -49,7 +50,7 @@ def test_a_link_that_leads_out_is_neither_read_nor_kept(home: Path, tmp_path: Pa
     assert not any(OUTSIDE in path.read_text() for path in (tmp_path / "brain").rglob("*.md"))
 
 
-def test_a_link_stays_that_means_the_same_in_the_brain(home: Path, tmp_path: Path) -> None:
+def test_a_link_stays_that_means_the_same_in_the_brain(home, tmp_path):
     (home / "skills/triage/style.md").symlink_to("../writing/release-notes/references/style.md")
     (home / "skills/triage/soul.md").symlink_to("../../SOUL.md")
     (home / "skills/triage/memory.md").symlink_to("../../memories/MEMORY.md")
@@ -61,9 +62,7 @@ def test_a_link_stays_that_means_the_same_in_the_brain(home: Path, tmp_path: Pat
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_devices_pipes_and_sockets_are_left_out(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool
-) -> None:
+def test_devices_pipes_and_sockets_are_left_out(home, tmp_path, monkeypatch, in_place):
     os.mkfifo(home / "skills/triage/pipe")
     monkeypatch.chdir(home / "skills/triage")  # the path of a socket is short
     with socket.socket(socket.AF_UNIX) as listening:
@@ -76,9 +75,7 @@ def test_devices_pipes_and_sockets_are_left_out(
     )
 
 
-def test_names_that_one_folder_cannot_hold_elsewhere_are_told_apart(
-    home: Path, tmp_path: Path
-) -> None:
+def test_names_that_one_folder_cannot_hold_elsewhere_are_told_apart(home, tmp_path):
     write_files(home, {"skills/triage/Notes.md": "a", "skills/triage/notes.md": "b"})
     done = Brain.adopt(home, tmp_path / "brain")
     assert skipped_codes(done)["skills/triage/notes.md"] == "case_collision"
@@ -88,9 +85,7 @@ def test_names_that_one_folder_cannot_hold_elsewhere_are_told_apart(
 
 
 @pytest.mark.parametrize("name", ["a\nb", "a\x1b[31mb", "a\\b", b"\xff\xfe", "x" * 250])
-def test_names_that_a_brain_cannot_hold_are_left_out(
-    home: Path, tmp_path: Path, name: str | bytes
-) -> None:
+def test_names_that_a_brain_cannot_hold_are_left_out(home, tmp_path, name):
     folder = os.fsencode(home / "skills/triage")
     deep = b"/".join([b"y" * 250] * 4) if name == "x" * 250 else b""
     os.makedirs(os.path.join(folder, deep), exist_ok=True)
@@ -101,7 +96,7 @@ def test_names_that_a_brain_cannot_hold_are_left_out(
     assert len(in_brain(tmp_path / "brain")) == 8
 
 
-def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) -> None:
+def test_folders_in_folders_without_end_are_cut_off(home, tmp_path):
     place = home / "skills/triage"
     fd = os.open(place, os.O_RDONLY)
     for _ in range(limits.MAX_PATH_DEPTH + 50):
@@ -117,7 +112,7 @@ def test_folders_in_folders_without_end_are_cut_off(home: Path, tmp_path: Path) 
         os.system("rm -rf d")
 
 
-def test_a_huge_file_is_left_out_by_its_size_alone(home: Path, tmp_path: Path) -> None:
+def test_a_huge_file_is_left_out_by_its_size_alone(home, tmp_path):
     with (home / "skills/triage/huge.bin").open("wb") as file:
         file.truncate(64 << 30)
     assert (
@@ -128,18 +123,13 @@ def test_a_huge_file_is_left_out_by_its_size_alone(home: Path, tmp_path: Path) -
     assert "skills/triage/huge.bin" not in in_brain(home)
 
 
-def test_a_home_with_too_many_files_is_refused(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_home_with_too_many_files_is_refused(home, tmp_path, monkeypatch):
     monkeypatch.setattr(scan_home, "MAX_HOME_FILES", 3)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_many", InvalidInput):
         Brain.adopt(home, tmp_path / "brain")
-    assert caught.value.code == "too_many"
 
 
-def test_what_holds_a_secret_is_left_out_until_it_is_allowed_by_its_id(
-    home: Path, tmp_path: Path
-) -> None:
+def test_what_holds_a_secret_is_left_out_until_it_is_allowed_by_its_id(home, tmp_path):
     write_files(home, {"memories/MEMORY.md": f"The key is {TOKEN}\n"})
     done = Brain.adopt(home, tmp_path / "brain")
     (row,) = [row for row in done.left_out if row.code == "secret"]
@@ -150,7 +140,7 @@ def test_what_holds_a_secret_is_left_out_until_it_is_allowed_by_its_id(
     assert "memory/MEMORY.md" in in_brain(tmp_path / "brain")
 
 
-def test_what_holds_a_secret_is_left_out_in_place_too(home: Path) -> None:
+def test_what_holds_a_secret_is_left_out_in_place_too(home):
     odd = "skills/triage/a [b]*?!.md"
     write_files(home, {"memories/USER.md": TOKEN, odd: TOKEN, "skills/triage/a b.md": "fine"})
     done = Brain.adopt(home)
@@ -160,9 +150,7 @@ def test_what_holds_a_secret_is_left_out_in_place_too(home: Path) -> None:
 
 
 @pytest.mark.parametrize("in_place", [True, False])
-def test_what_only_may_hold_a_secret_is_taken_and_reported(
-    home: Path, tmp_path: Path, in_place: bool
-) -> None:
+def test_what_only_may_hold_a_secret_is_taken_and_reported(home, tmp_path, in_place):
     password = "wq7zkf" + "29Xb"
     write_files(home, {"memories/USER.md": f"Notes.\n- password: {password} of the shop\n"})
     done = Brain.adopt(home, None if in_place else tmp_path / "brain")
@@ -176,9 +164,7 @@ def test_what_only_may_hold_a_secret_is_taken_and_reported(
     assert ("memories/USER.md" if in_place else "memory/USER.md") in paths
 
 
-def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(
-    home: Path, tmp_path: Path
-) -> None:
+def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(home, tmp_path):
     Brain.adopt(home, tmp_path / "brain")
     write_files(home, {"memories/MEMORY.md": f"The key is {TOKEN}\n"})
     with (home / "SOUL.md").open("wb") as file:
@@ -190,13 +176,13 @@ def test_what_was_taken_before_stays_where_it_cannot_be_read_any_more(
     assert skipped_codes(done)["memories/MEMORY.md"] == "secret"
 
 
-def test_folders_of_version_control_inside_are_passed_over(home: Path, tmp_path: Path) -> None:
+def test_folders_of_version_control_inside_are_passed_over(home, tmp_path):
     write_files(home, {"skills/triage/.git/config": "x", "skills/triage/.brain/store.db": "x"})
     Brain.adopt(home, tmp_path / "brain")
     assert not any(".git" in path or ".brain/" in path for path in in_brain(tmp_path / "brain"))
 
 
-def test_keys_and_caches_inside_a_skill_are_left_out(home: Path, tmp_path: Path) -> None:
+def test_keys_and_caches_inside_a_skill_are_left_out(home, tmp_path):
     write_files(
         home,
         {
@@ -214,9 +200,7 @@ def test_keys_and_caches_inside_a_skill_are_left_out(home: Path, tmp_path: Path)
     assert len(in_brain(tmp_path / "brain")) == 8
 
 
-def test_what_the_brain_leaves_out_by_its_own_rules_does_not_come_in(
-    home: Path, tmp_path: Path
-) -> None:
+def test_what_the_brain_leaves_out_by_its_own_rules_does_not_come_in(home, tmp_path):
     Brain.adopt(home, tmp_path / "brain")
     (tmp_path / "brain/.brainignore").write_text("new.md\n")
     write_files(home, {"skills/triage/new.md": "x"})
@@ -224,7 +208,7 @@ def test_what_the_brain_leaves_out_by_its_own_rules_does_not_come_in(
     assert skipped_codes(done)["skills/triage/new.md"] == "ignored" and not done.changed
 
 
-def test_lines_that_the_user_wrote_into_the_rules_of_a_home_stay(home: Path) -> None:
+def test_lines_that_the_user_wrote_into_the_rules_of_a_home_stay(home):
     (home / ".brainignore").write_text("!/config.yaml\n# mine\n")
     Brain.adopt(home)
     Brain.adopt(home)
@@ -233,7 +217,7 @@ def test_lines_that_the_user_wrote_into_the_rules_of_a_home_stay(home: Path) -> 
     assert "config.yaml" in in_brain(home)
 
 
-def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home: Path) -> None:
+def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home):
     write_files(home, {"skills/triage/a.log": "x", "skills/triage/in/b.md": "y"})
     (home / ".brainignore").write_text("*.log\n/skills/triage/in/\n!/config.yaml\n")
     (home / "skills/triage/memory.md").symlink_to("../../memories/MEMORY.md")
@@ -247,23 +231,22 @@ def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home: Path) 
     assert not paths & codes.keys()
 
 
-def test_a_crowd_that_is_left_out_in_place_leaves_its_neighbours_in(home: Path) -> None:
+def test_a_crowd_that_is_left_out_in_place_leaves_its_neighbours_in(home):
     write_files(home, {f"skills/triage/{number}.md": f"{TOKEN}\n" for number in range(60)})
     done = Brain.adopt(home)
     assert any(row.message == "10 more" for row in done.left_out)
     assert "skills/triage/SKILL.md" in in_brain(home) and len(done.taken) == 7
 
 
-def test_rules_that_are_a_link_are_not_written_through(home: Path, tmp_path: Path) -> None:
+def test_rules_that_are_a_link_are_not_written_through(home, tmp_path):
     (home / ".brainignore").symlink_to(tmp_path / "outside.md")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_ignore", InvalidInput):
         Brain.adopt(home)
-    assert caught.value.code == "bad_ignore"
     assert (tmp_path / "outside.md").read_text() == OUTSIDE
 
 
 @pytest.mark.parametrize("layout", [row for row in layouts.HOME_LAYOUTS if row.in_place])
-def test_the_rules_of_a_home_leave_out_what_adopting_it_does(layout: layouts.HomeLayout) -> None:
+def test_the_rules_of_a_home_leave_out_what_adopting_it_does(layout):
     rules = IgnoreRules("\n".join(ignore_lines(layout)))
     names = ["SOUL.md", "x.db", "a.lock", "new-cache", "config.yaml", "MEMORY.md", ".hidden"]
     folders = ["sessions", "skills", "memories", "memory", "projects", "prompts", "logs"]
@@ -277,7 +260,7 @@ def test_the_rules_of_a_home_leave_out_what_adopting_it_does(layout: layouts.Hom
             assert left == (reason or layout.brain_path(path) is None), path
 
 
-def test_a_look_reads_and_writes_nothing_else(home: Path, tmp_path: Path) -> None:
+def test_a_look_reads_and_writes_nothing_else(home, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     preview_adoption(home)
     preview_adoption(home, tmp_path / "brain")
@@ -285,9 +268,7 @@ def test_a_look_reads_and_writes_nothing_else(home: Path, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
-def test_adopting_again_takes_in_what_changed_since_and_nothing_else(
-    tmp_path: Path, name: str
-) -> None:
+def test_adopting_again_takes_in_what_changed_since_and_nothing_else(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
     Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
@@ -303,7 +284,7 @@ def test_adopting_again_takes_in_what_changed_since_and_nothing_else(
         assert not Brain.adopt(home, tmp_path / "brain").changed
 
 
-def test_two_homes_come_into_one_brain_side_by_side(tmp_path: Path) -> None:
+def test_two_homes_come_into_one_brain_side_by_side(tmp_path):
     for name in ("hermes", "codex-home", "claude-home"):
         Brain.adopt(HOME_MAKERS[name][1](tmp_path / name), tmp_path / "brain")
         Brain.adopt(tmp_path / name, tmp_path / "brain")
@@ -312,7 +293,7 @@ def test_two_homes_come_into_one_brain_side_by_side(tmp_path: Path) -> None:
     assert slugs == {"release-notes", "triage", "bisect", "greet"}
 
 
-def test_one_skill_alone_can_be_adopted(tmp_path: Path) -> None:
+def test_one_skill_alone_can_be_adopted(tmp_path):
     write_files(tmp_path / "My Skill", {"SKILL.md": skill_text("My Skill", "Mine."), "a/b.md": "x"})
     Brain.adopt(tmp_path / "My Skill", tmp_path / "brain")
     assert in_brain(tmp_path / "brain") >= {"skills/my-skill/SKILL.md", "skills/my-skill/a/b.md"}

@@ -35,7 +35,7 @@ def usual_folder(tmp_path: Path, layout: HomeLayout) -> Path:
 
 
 @each_layout
-def test_all_that_a_row_names_is_adopted_and_known(tmp_path: Path, layout: HomeLayout) -> None:
+def test_all_that_a_row_names_is_adopted_and_known(tmp_path, layout):
     root = usual_folder(tmp_path, layout)
     files = make_folder(root, layout)
     write_files(root, {mark: "{}" for mark in layout.marks[:1] if not (root / mark).exists()})
@@ -46,9 +46,7 @@ def test_all_that_a_row_names_is_adopted_and_known(tmp_path: Path, layout: HomeL
 
 
 @each_layout
-def test_what_was_adopted_is_published_to_the_first_place_of_its_kind(
-    tmp_path: Path, layout: HomeLayout
-) -> None:
+def test_what_was_adopted_is_published_to_the_first_place_of_its_kind(tmp_path, layout):
     root = usual_folder(tmp_path, layout)
     files = make_folder(root, layout)
     Brain.adopt(root, tmp_path / "brain", layout.kind)
@@ -63,9 +61,7 @@ def test_what_was_adopted_is_published_to_the_first_place_of_its_kind(
 
 
 @each_layout
-def test_what_a_row_leaves_out_stays_out_with_its_reason(
-    tmp_path: Path, layout: HomeLayout
-) -> None:
+def test_what_a_row_leaves_out_stays_out_with_its_reason(tmp_path, layout):
     root = usual_folder(tmp_path, layout)
     make_folder(root, layout)
     reasons = {}
@@ -81,7 +77,7 @@ def test_what_a_row_leaves_out_stays_out_with_its_reason(
     assert {path for path in reasons if path not in left} == set()
 
 
-def test_the_rows_of_the_table_are_whole() -> None:
+def test_the_rows_of_the_table_are_whole():
     clients = load_clients()
     assert len(clients) >= 17 and len(LAYOUTS) == len({layout.kind for layout in LAYOUTS})
     for name, row in clients.items():
@@ -92,7 +88,7 @@ def test_the_rows_of_the_table_are_whole() -> None:
         assert all(found[-1][0] != "$" for found in places), name
 
 
-def test_publishing_knows_each_client_that_keeps_skills() -> None:
+def test_publishing_knows_each_client_that_keeps_skills():
     assert set(PUBLISH_CLIENTS) == {
         *(name for name, found in CLIENT_LAYOUTS.items() if found),
         "agentskills",

@@ -17,6 +17,7 @@ from brain.errors import BrainError, InvalidInput
 from tests.support.agent_homes import make_hermes_home, skill_text, write_files
 from tests.support.git_repositories import GitRepository
 from tests.support.planted_secrets import SECRET_MAKERS
+from tests.support.refusals import raises_code
 
 
 def empty_repository(place: Path) -> str:
@@ -71,7 +72,7 @@ SOURCES: dict[Callable[[Path], str], tuple[str, str]] = {
 
 
 @pytest.fixture
-def before(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
+def before(tmp_path):
     def seen() -> dict[str, bytes]:
         paths = [path for path in tmp_path.rglob("*") if ".git" not in path.parts]
         return {str(path): path.read_bytes() if path.is_file() else b"" for path in paths}
@@ -80,51 +81,43 @@ def before(tmp_path: Path) -> Callable[[], dict[str, bytes]]:
 
 
 @pytest.mark.parametrize("make", SOURCES)
-def test_a_source_that_cannot_be_taken_leaves_no_brain(
-    tmp_path: Path, make: Callable[[Path], str], before: Callable[[], dict[str, bytes]]
-) -> None:
+def test_a_source_that_cannot_be_taken_leaves_no_brain(tmp_path, make, before):
     name, kind = SOURCES[make]
     (tmp_path / "empty").mkdir()
     code = make(tmp_path / name)
     was = before()
     for target in ("new/deeper/brain", "empty"):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code(code, InvalidInput):
             Brain.adopt(tmp_path / name, tmp_path / target, kind or None)
-        assert caught.value.code == code and before() == was
+        assert before() == was
     if code == "nothing_to_take":
         done = preview_adoption(tmp_path / name, tmp_path / "brain", kind or None)
         assert done.left_out and not done.taken
 
 
-def test_a_source_refused_on_the_way_leaves_no_brain(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: Callable[[], dict[str, bytes]]
-) -> None:
+def test_a_source_refused_on_the_way_leaves_no_brain(tmp_path, monkeypatch, before):
     home = make_hermes_home(tmp_path / "home")
     was = before()
     monkeypatch.setattr("brain.adopting.scan_home.MAX_HOME_FILES", 3)
     for target in (tmp_path / "a/brain", None):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("too_many", InvalidInput):
             Brain.adopt(home, target)
-        assert caught.value.code == "too_many" and before() == was
+        assert before() == was
 
 
 @pytest.mark.parametrize("rules", [b"[z-a]\n", b"\xff\n", b"#" * (64 << 10)])
-def test_rules_of_a_home_that_cannot_be_read_stay_as_they_are(
-    tmp_path: Path, rules: bytes, before: Callable[[], dict[str, bytes]]
-) -> None:
+def test_rules_of_a_home_that_cannot_be_read_stay_as_they_are(tmp_path, rules, before):
     home = make_hermes_home(tmp_path / "home")
     (home / ".brainignore").write_bytes(rules)
     was = before()
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_ignore", InvalidInput) as caught:
         Brain.adopt(home)
-    assert caught.value.code == "bad_ignore" and "name a folder" in caught.value.hint
+    assert "name a folder" in caught.value.hint
     assert before() == was
 
 
 @pytest.mark.parametrize("in_place", [False, True])
-def test_a_brain_that_cannot_be_made_is_taken_back(
-    tmp_path: Path, in_place: bool, before: Callable[[], dict[str, bytes]]
-) -> None:
+def test_a_brain_that_cannot_be_made_is_taken_back(tmp_path, in_place, before):
     def no_key() -> bytes:
         raise BrainError("no key", code="no_key")
 
@@ -132,12 +125,12 @@ def test_a_brain_that_cannot_be_made_is_taken_back(
     write_files(home, {".brainignore": "# mine\n"})
     was = before()
     for _ in range(2):
-        with pytest.raises(BrainError) as caught:
+        with raises_code("no_key", BrainError):
             Brain.adopt(home, None if in_place else tmp_path / "x/brain", sign_with=no_key)
-        assert caught.value.code == "no_key" and before() == was
+        assert before() == was
 
 
-def test_a_brain_that_is_there_stays_what_it_was(tmp_path: Path) -> None:
+def test_a_brain_that_is_there_stays_what_it_was(tmp_path):
     Brain.adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
     damaged_repository(tmp_path / "repo")
     with Brain.open(tmp_path / "brain") as brain:
@@ -157,9 +150,7 @@ def test_a_brain_that_is_there_stays_what_it_was(tmp_path: Path) -> None:
         assert now == was and brain.verify(deep=True).ok
 
 
-def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(tmp_path, monkeypatch):
     home = make_hermes_home(tmp_path / "home")
 
     def full(*_: object, **__: object) -> None:
@@ -177,9 +168,7 @@ def test_what_was_recorded_before_it_failed_stays_and_the_hint_says_so(
         assert sum(row.operation["kind"] == "import" for row in brain.history.log()) == 1
 
 
-def test_what_somebody_else_put_there_meanwhile_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_somebody_else_put_there_meanwhile_stays(tmp_path, monkeypatch):
     def failing(*_: object) -> None:
         write_files(tmp_path / "brain", {"skills/other/SKILL.md": skill_text("other", "Not ours.")})
         raise BrainError("broke")

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -9,6 +7,7 @@ from brain.adopting import preview_adoption
 from brain.adopting.sources import detect_source
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER
+from tests.support.refusals import raises_code
 
 TAKEN = {
     "hermes": {
@@ -75,7 +74,7 @@ def brain_genesis(brain: Brain) -> str:
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
-def test_a_home_is_known_and_copied_but_for_what_stays_out(tmp_path: Path, name: str) -> None:
+def test_a_home_is_known_and_copied_but_for_what_stays_out(tmp_path, name):
     kind, make = HOME_MAKERS[name]
     home = make(tmp_path / "home")
     assert detect_source(home)[1].kind == kind
@@ -98,9 +97,7 @@ def test_a_home_is_known_and_copied_but_for_what_stays_out(tmp_path: Path, name:
 
 
 @pytest.mark.parametrize("name", IN_PLACE)
-def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
     expected = {source for _, source in preview_adoption(home).taken}
@@ -118,7 +115,7 @@ def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
-def test_no_byte_of_what_stays_out_is_in_the_brain(tmp_path: Path, name: str) -> None:
+def test_no_byte_of_what_stays_out_is_in_the_brain(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
     Brain.adopt(home, tmp_path / "copy")
     folders = [tmp_path / "copy"]
@@ -134,7 +131,7 @@ def test_no_byte_of_what_stays_out_is_in_the_brain(tmp_path: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
-def test_what_is_left_out_is_named_with_a_reason(tmp_path: Path, name: str) -> None:
+def test_what_is_left_out_is_named_with_a_reason(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
     done = preview_adoption(home, tmp_path / "brain")
     said = [notice.path for notice in done.left_out]
@@ -150,10 +147,8 @@ def test_what_is_left_out_is_named_with_a_reason(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("name", ["claude-project", "codex-project", "openclaw-state", "bare"])
-def test_no_brain_is_made_around_a_home_whose_skills_lie_elsewhere(
-    tmp_path: Path, name: str
-) -> None:
+def test_no_brain_is_made_around_a_home_whose_skills_lie_elsewhere(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("not_in_place", InvalidInput):
         Brain.adopt(home)
-    assert caught.value.code == "not_in_place" and not (home / ".brain").exists()
+    assert not (home / ".brain").exists()

@@ -63,9 +63,7 @@ def revisions(folder: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("known", [0, 2], ids=["a new brain", "a brain that knows some commits"])
-def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_it(
-    tmp_path: Path, known: int
-) -> None:
+def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_it(tmp_path, known):
     repo = GitRepository(tmp_path / "repo")
     made: list[str] = []
     for number in range(1, 6):
@@ -100,9 +98,7 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=[".brainignore", "manifest.yaml"])
-def test_what_a_killed_adoption_in_place_left_half_written_goes_with_the_next(
-    tmp_path: Path, number: int
-) -> None:
+def test_what_a_killed_adoption_in_place_left_half_written_goes_with_the_next(tmp_path, number):
     home = make_hermes_home(tmp_path / "home")
     write_files(home, {".brain-tmp-notes": "Somebody else's."})
     ended = subprocess.run([sys.executable, "-c", IN_PLACE, str(home), str(number)], check=False)

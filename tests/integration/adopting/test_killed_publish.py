@@ -39,7 +39,7 @@ with Brain.open(Path(sys.argv[3])) as brain:
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     made = Brain.init(write_files(tmp_path / "brain", {"skills/a/SKILL.md": skill_text("a", "A.")}))
     made.snapshot()
     return made
@@ -61,9 +61,7 @@ def publish_until_killed(call: str, number: int, brain: Brain, out: Path, client
     [("replace", 1, ""), ("replace", 2, "z/"), ("rename", 1, "")],
     ids=["the record", "a file", "a new folder"],
 )
-def test_what_a_killed_publication_left_goes_with_the_next(
-    tmp_path: Path, brain: Brain, call: str, number: int, where: str
-) -> None:
+def test_what_a_killed_publication_left_goes_with_the_next(tmp_path, brain, call, number, where):
     out = tmp_path / "out"
     write_files(brain.root, {"skills/z/SKILL.md": skill_text("z", "Z.")})
     brain.snapshot()
@@ -83,14 +81,14 @@ def test_what_a_killed_publication_left_goes_with_the_next(
     assert not publish(brain, "agentskills", out).written
 
 
-def test_what_another_brain_may_be_writing_there_stays(tmp_path: Path, brain: Brain) -> None:
+def test_what_another_brain_may_be_writing_there_stays(tmp_path, brain):
     Brain.init(tmp_path / "other")
     out = write_files(tmp_path / "other/out", {".brain-tmp-0123456789abcdef": ""})
     publish(brain, "agentskills", out)
     assert leftovers(out) == [".brain-tmp-0123456789abcdef"]
 
 
-def test_two_publications_do_not_meet_in_one_folder(tmp_path: Path, brain: Brain) -> None:
+def test_two_publications_do_not_meet_in_one_folder(tmp_path, brain):
     out = tmp_path / "out"
     out.mkdir()
     handle = os.open(out, os.O_RDONLY)
@@ -111,8 +109,8 @@ def test_two_publications_do_not_meet_in_one_folder(tmp_path: Path, brain: Brain
     ids=["the record", "a file", "another file", "a new folder", "a removal", "the last record"],
 )
 def test_a_killed_publication_into_an_adopted_home_is_finished_and_changes_nothing_else(
-    tmp_path: Path, call: str, number: int, then: str
-) -> None:
+    tmp_path, call, number, then
+):
     names = ("1", "2", "3", "gone")
     texts = {f"skills/{name}/SKILL.md": skill_text(f"named-{name}", "Old.") for name in names}
     home = write_files(tmp_path / ".claude", {"projects/": "", "CLAUDE.md": "All.\n", **texts})

@@ -41,7 +41,7 @@ def taken_skills(done: results.Adopted) -> set[str]:
 
 
 @pytest.mark.parametrize("layout", WILD)
-def test_every_skill_of_a_collection_is_adopted_with_its_files(tmp_path: Path, layout: str) -> None:
+def test_every_skill_of_a_collection_is_adopted_with_its_files(tmp_path, layout):
     root = make_skills(tmp_path / "collection", WILD[layout])
     done = Brain.adopt(root, tmp_path / "brain")
     assert taken_skills(done) == set(WILD[layout])
@@ -52,7 +52,7 @@ def test_every_skill_of_a_collection_is_adopted_with_its_files(tmp_path: Path, l
 
 
 @pytest.mark.parametrize("layout", WILD)
-def test_a_history_has_the_skills_that_its_checkout_has(tmp_path: Path, layout: str) -> None:
+def test_a_history_has_the_skills_that_its_checkout_has(tmp_path, layout):
     root = make_skills(tmp_path / "collection", WILD[layout])
     now = preview_adoption(root, tmp_path / "brain", "agentskills")
     files = {place.path: place.source for place in now.taken}
@@ -65,14 +65,14 @@ def test_a_history_has_the_skills_that_its_checkout_has(tmp_path: Path, layout: 
 
 
 @pytest.mark.parametrize("mark", ["CLAUDE.md", "GEMINI.md", ".claude/rules/a.md", "AGENTS.md"])
-def test_the_files_of_a_program_hide_no_skill(tmp_path: Path, mark: str) -> None:
+def test_the_files_of_a_program_hide_no_skill(tmp_path, mark):
     root = make_skills(tmp_path / "collection", WILD["plugins"])
     write_files(root, {mark: "Be brief.\n"})
     done = Brain.adopt(root, tmp_path / "brain")
     assert taken_skills(done) == set(WILD["plugins"])
 
 
-def test_a_project_of_several_programs_is_adopted_as_one(tmp_path: Path) -> None:
+def test_a_project_of_several_programs_is_adopted_as_one(tmp_path):
     root = make_skills(tmp_path / "app", (".claude/skills/fmt", ".codex/skills/lint", "skills/x"))
     write_files(root, {"CLAUDE.md": "Be brief.\n", ".gemini/commands/ship.toml": "prompt = ''\n"})
     done = Brain.adopt(root, tmp_path / "brain")
@@ -83,14 +83,14 @@ def test_a_project_of_several_programs_is_adopted_as_one(tmp_path: Path) -> None
     }
 
 
-def test_skills_of_one_path_in_a_brain_are_kept_apart(tmp_path: Path) -> None:
+def test_skills_of_one_path_in_a_brain_are_kept_apart(tmp_path):
     folders = (".claude/skills/fmt", "skills/fmt", ".curated/fmt", "curated/fmt")
     root = make_skills(tmp_path / "app", folders)
     done = Brain.adopt(root, tmp_path / "brain", "claude")
     assert taken_skills(done) == set(folders)
 
 
-def test_hidden_folders_above_a_skill_give_nothing_else(tmp_path: Path) -> None:
+def test_hidden_folders_above_a_skill_give_nothing_else(tmp_path):
     root = make_skills(tmp_path / "one", ("sub", ".claude/skills/x"))
     write_files(root, {"SKILL.md": skill_text("one", "One."), ".claude/notes.md": "no\n"})
     done = Brain.adopt(root, tmp_path / "brain", "agentskills")
@@ -98,7 +98,7 @@ def test_hidden_folders_above_a_skill_give_nothing_else(tmp_path: Path) -> None:
     assert ".claude/notes.md" not in {place.source for place in done.taken}
 
 
-def test_skills_that_stay_out_are_counted_with_the_reason(tmp_path: Path) -> None:
+def test_skills_that_stay_out_are_counted_with_the_reason(tmp_path):
     home = make_claude_home(tmp_path / ".claude")
     make_skills(home / "plugins/cache", ("a/skills/one", "a/skills/two"))
     make_skills(home / "elsewhere", ("three",))
@@ -107,7 +107,7 @@ def test_skills_that_stay_out_are_counted_with_the_reason(tmp_path: Path) -> Non
     assert messages["elsewhere"] == "not a part of a brain, with 1 skill"
 
 
-def test_a_search_that_stops_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_stops_says_so(tmp_path, monkeypatch):
     root = make_skills(tmp_path / "collection", WILD["sections"])
     write_files(root, {"CLAUDE.md": "Be brief.\n"})
     monkeypatch.setattr(skill_search, "MAX_SEARCHED", 8)
@@ -115,7 +115,7 @@ def test_a_search_that_stops_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "not_searched" in {row.code for row in done.left_out}
 
 
-def test_the_folder_of_a_user_is_not_searched_for_skills(tmp_path: Path) -> None:
+def test_the_folder_of_a_user_is_not_searched_for_skills(tmp_path):
     make_claude_home(tmp_path / "user/.claude")
     make_skills(tmp_path / "user/code", ("skills/one",))
     with pytest.raises(InvalidInput, match="does not look like anything") as caught:

@@ -15,6 +15,7 @@ from brain.errors import InvalidInput
 from brain.objects import paths
 from tests.support import planted_secrets
 from tests.support.git_repositories import GitFiles, GitRepository
+from tests.support.refusals import raises_code
 
 PERSONA = b"---\nname: Persona\ndescription: Who I am.\n---\nI am patient.\n"
 HUMAN = b"---\nname: Human\ndescription: Who they are.\n---\nA person who likes ships.\n"
@@ -50,9 +51,7 @@ def skipped_reasons(done: results.Adopted) -> dict[str, str]:
     return {notice.path: notice.message for notice in done.left_out}
 
 
-def test_every_commit_of_a_memfs_is_a_snapshot_and_its_core_is_in_the_prompt(
-    tmp_path: Path,
-) -> None:
+def test_every_commit_of_a_memfs_is_a_snapshot_and_its_core_is_in_the_prompt(tmp_path):
     top: GitFiles = {"persona.md": PERSONA, "human.md": HUMAN, "MEMORY.md": b"# Memory\n"}
     skill = b"---\nname: sail\ndescription: Sail.\n---\nGo.\n"
     more: GitFiles = {**top, "reference/MEMORY.md": b"Deep.\n", "skills/sail/SKILL.md": skill}
@@ -70,7 +69,7 @@ def test_every_commit_of_a_memfs_is_a_snapshot_and_its_core_is_in_the_prompt(
         ]
 
 
-def test_of_the_older_generation_what_is_below_system_is_in_the_prompt(tmp_path: Path) -> None:
+def test_of_the_older_generation_what_is_below_system_is_in_the_prompt(tmp_path):
     state: GitFiles = {
         "system/persona.md": PERSONA,
         "system/human.md": HUMAN,
@@ -83,7 +82,7 @@ def test_of_the_older_generation_what_is_below_system_is_in_the_prompt(tmp_path:
     assert "I am patient." in text and "Always test." in text and "Not always." not in text
 
 
-def test_new_memories_of_letta_and_of_the_brain_come_together(tmp_path: Path) -> None:
+def test_new_memories_of_letta_and_of_the_brain_come_together(tmp_path):
     top: GitFiles = {"persona.md": PERSONA, "human.md": HUMAN, "MEMORY.md": b"# Memory\n"}
     repo = memfs(tmp_path / "memory", top)
     taken(tmp_path / "memory", tmp_path / "brain")
@@ -96,7 +95,7 @@ def test_new_memories_of_letta_and_of_the_brain_come_together(tmp_path: Path) ->
     assert "And curious." in prompt(tmp_path / "brain") and "Ours." in prompt(tmp_path / "brain")
 
 
-def test_a_copy_of_a_memfs_without_its_history_is_one_state(tmp_path: Path) -> None:
+def test_a_copy_of_a_memfs_without_its_history_is_one_state(tmp_path):
     folder = tmp_path / "memory"
     folder.mkdir()
     for name, content in (("persona.md", PERSONA), ("human.md", HUMAN), ("MEMORY.md", b"# M\n")):
@@ -134,7 +133,7 @@ def agent_file(path: Path, document: Any) -> Path:
     return path
 
 
-def test_an_agent_file_gives_system_prompts_and_memory_and_names_the_rest(tmp_path: Path) -> None:
+def test_an_agent_file_gives_system_prompts_and_memory_and_names_the_rest(tmp_path):
     done = taken(agent_file(tmp_path / "sam.af", DOCUMENT), tmp_path / "brain")
     root = tmp_path / "brain"
     assert (root / "prompts/system.md").read_text() == "You are Sam."
@@ -158,26 +157,26 @@ def test_an_agent_file_gives_system_prompts_and_memory_and_names_the_rest(tmp_pa
     assert KEY.encode() not in everything
 
 
-def test_the_older_form_has_its_blocks_inside(tmp_path: Path) -> None:
+def test_the_older_form_has_its_blocks_inside(tmp_path):
     document = {"system": "You are old.", "core_memory": BLOCKS[:1], "version": "0.6"}
     taken(agent_file(tmp_path / "old.af", document), tmp_path / "brain")
     assert (tmp_path / "brain/prompts/system.md").read_text() == "You are old."
     assert "Likes ships." in (tmp_path / "brain/memory/human.md").read_text()
 
 
-def test_a_document_wrapped_in_a_string_is_read_too(tmp_path: Path) -> None:
+def test_a_document_wrapped_in_a_string_is_read_too(tmp_path):
     taken(agent_file(tmp_path / "sam.af", json.dumps(json.dumps(DOCUMENT))), tmp_path / "brain")
     assert (tmp_path / "brain/memory/persona.md").read_text() == "Patient."
 
 
-def test_a_block_that_holds_a_secret_stays_out(tmp_path: Path) -> None:
+def test_a_block_that_holds_a_secret_stays_out(tmp_path):
     document = {**DOCUMENT, "blocks": [{"label": "human", "value": f"key {KEY}"}, *BLOCKS[1:2]]}
     done = taken(agent_file(tmp_path / "sam.af", document), tmp_path / "brain")
     assert not (tmp_path / "brain/memory/human.md").exists()
     assert skipped_reasons(done)["blocks[0]"].startswith("model-api-key in line 1")
 
 
-def test_labels_cannot_lead_out_of_the_memory(tmp_path: Path) -> None:
+def test_labels_cannot_lead_out_of_the_memory(tmp_path):
     blocks = [{"label": "../../../x", "value": "1"}, {"label": "", "value": "2"}, {"value": "3"}]
     skills = [{"name": "../s", "files": {"../../../etc/x": "1", "SKILL.md": "# s\n"}}]
     document = {"agents": [AGENT], "blocks": blocks, "skills": skills}
@@ -189,9 +188,7 @@ def test_labels_cannot_lead_out_of_the_memory(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-def test_blocks_of_one_label_are_numbered_without_trying_a_number_twice(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blocks_of_one_label_are_numbered_without_trying_a_number_twice(tmp_path, monkeypatch):
     tried: list[str] = []
     fold = paths.fold_name
 
@@ -211,9 +208,7 @@ def test_blocks_of_one_label_are_numbered_without_trying_a_number_twice(
     assert len(tried) < 5 * len(labels)
 
 
-def test_two_skills_of_one_name_keep_the_folders_and_endings_of_their_files(
-    tmp_path: Path,
-) -> None:
+def test_two_skills_of_one_name_keep_the_folders_and_endings_of_their_files(tmp_path):
     files = {"SKILL.md": "# s\n", "bin.d/run": "x", ".keep": "k"}
     skills = [{"name": "s", "files": files}] * 2
     document = {"agents": [{"name": "Sam"}], "skills": skills}
@@ -224,29 +219,26 @@ def test_two_skills_of_one_name_keep_the_folders_and_endings_of_their_files(
     }  # fmt: skip
 
 
-def test_more_blocks_than_a_brain_takes_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_blocks_than_a_brain_takes_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(letta, "MAX_HOME_FILES", 4)
     Brain.adopt(
         agent_file(tmp_path / "sam.af", {**DOCUMENT, "blocks": BLOCKS[:2]}), tmp_path / "few"
     )
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_many", InvalidInput):
         Brain.adopt(agent_file(tmp_path / "sam.af", DOCUMENT), tmp_path / "brain")
-    assert caught.value.code == "too_many" and not (tmp_path / "brain").exists()
+    assert not (tmp_path / "brain").exists()
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", "null", '"x"', '{"agents": 3', "[" * 10_000, json.dumps("[" * 10_000), "\x00"],
 )
-def test_what_is_no_agent_file_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_is_no_agent_file_is_refused(tmp_path, text):
+    with raises_code("bad_agent_file", InvalidInput):
         Brain.adopt(agent_file(tmp_path / "bad.af", text), tmp_path / "brain")
-    assert caught.value.code == "bad_agent_file"
 
 
-def test_fields_of_other_types_are_passed_over(tmp_path: Path) -> None:
+def test_fields_of_other_types_are_passed_over(tmp_path):
     document = {
         "agents": [{"system": 3, "messages": "no", "name": []}, 7],
         "blocks": [{"label": "human", "value": 3}, {"label": "persona", "value": "Sam."}],
@@ -256,7 +248,7 @@ def test_fields_of_other_types_are_passed_over(tmp_path: Path) -> None:
     assert [row.path for row in done.taken] == ["memory/persona.md"]
 
 
-def test_a_file_of_another_name_is_one_if_the_user_says_so(tmp_path: Path) -> None:
+def test_a_file_of_another_name_is_one_if_the_user_says_so(tmp_path):
     source = agent_file(tmp_path / "sam.json", DOCUMENT)
     done = Brain.adopt(source, tmp_path / "brain", "letta-file")
     assert done.kind == "letta-file" and len(done.taken) == 5

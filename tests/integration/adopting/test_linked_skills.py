@@ -15,7 +15,7 @@ OUTSIDE = "outside of what was named"
 
 
 @pytest.fixture
-def user(tmp_path: Path) -> Path:
+def user(tmp_path):
     """Make the folder of a user with a home of Claude Code, and skills shared by programs."""
     user = tmp_path / "user"
     make_claude_home(user / ".claude")
@@ -33,7 +33,7 @@ def reasons(done: results.Adopted) -> dict[str, str]:
     return {row.path: row.message for row in done.left_out}
 
 
-def test_skills_that_an_installer_linked_come_along(user: Path, tmp_path: Path) -> None:
+def test_skills_that_an_installer_linked_come_along(user, tmp_path):
     done = Brain.adopt(user / ".claude", tmp_path / "brain")
     assert {row.path: row.source for row in done.taken if "tea" in row.path} == {
         "skills/tea/SKILL.md": "skills/tea/SKILL.md",
@@ -47,12 +47,12 @@ def test_skills_that_an_installer_linked_come_along(user: Path, tmp_path: Path) 
     assert text == "With milk.\n"
 
 
-def test_in_place_they_are_named_with_the_reason(user: Path) -> None:
+def test_in_place_they_are_named_with_the_reason(user):
     done = Brain.adopt(user / ".claude")
     assert reasons(done)["skills/tea"] == "not in a folder of skills that the program reads"
 
 
-def test_a_home_under_another_name_reads_nothing_beside_it(user: Path, tmp_path: Path) -> None:
+def test_a_home_under_another_name_reads_nothing_beside_it(user, tmp_path):
     (user / ".claude").rename(user / "stranger")
     done = Brain.adopt(user / "stranger", tmp_path / "brain")
     command = f"brain adopt {user}/.agents/skills/tea BRAIN"
@@ -61,9 +61,7 @@ def test_a_home_under_another_name_reads_nothing_beside_it(user: Path, tmp_path:
 
 
 @pytest.mark.parametrize("place", ["dev/tea", ".agents/other/tea", ".agents/skills"])
-def test_other_skills_outside_are_not_read_but_named_with_the_command(
-    user: Path, tmp_path: Path, place: str
-) -> None:
+def test_other_skills_outside_are_not_read_but_named_with_the_command(user, tmp_path, place):
     make_skill(user / place, OUTSIDE)
     (user / ".claude/skills/out").symlink_to(user / place)
     done = Brain.adopt(user / ".claude", tmp_path / "brain")
@@ -71,14 +69,14 @@ def test_other_skills_outside_are_not_read_but_named_with_the_command(
     assert not any(OUTSIDE in path.read_text() for path in (tmp_path / "brain").rglob("*.md"))
 
 
-def test_shared_skills_that_are_a_link_themselves_are_not_read(user: Path, tmp_path: Path) -> None:
+def test_shared_skills_that_are_a_link_themselves_are_not_read(user, tmp_path):
     (user / ".agents/skills").rename(user / "moved")
     (user / ".agents/skills").symlink_to(user / "moved")
     done = preview_adoption(user / ".claude", tmp_path / "brain")
     assert "a link to a skill outside" in reasons(done)["skills/tea"]
 
 
-def test_links_inside_a_linked_skill_lead_nowhere_else(user: Path, tmp_path: Path) -> None:
+def test_links_inside_a_linked_skill_lead_nowhere_else(user, tmp_path):
     (user / "secret.md").write_text(OUTSIDE)
     inner = user / ".agents/skills/tea/references"
     (inner / "out.md").symlink_to(user / "secret.md")
@@ -88,7 +86,7 @@ def test_links_inside_a_linked_skill_lead_nowhere_else(user: Path, tmp_path: Pat
     assert not any(OUTSIDE in path.read_text() for path in (tmp_path / "brain").rglob("*.md"))
 
 
-def test_a_link_to_an_adopted_skill_is_that_skill(tmp_path: Path) -> None:
+def test_a_link_to_an_adopted_skill_is_that_skill(tmp_path):
     project = make_claude_project(tmp_path / "app")
     make_skill(project / ".agents/skills/lint", "Lint.")
     (project / ".claude/skills/lint").symlink_to("../../.agents/skills/lint")
@@ -100,7 +98,7 @@ def test_a_link_to_an_adopted_skill_is_that_skill(tmp_path: Path) -> None:
         ]
 
 
-def test_a_skill_file_may_be_a_link_to_a_file_of_the_folder(tmp_path: Path) -> None:
+def test_a_skill_file_may_be_a_link_to_a_file_of_the_folder(tmp_path):
     root = tmp_path / "app"
     write_files(root, {"commands/ship.md": skill_text("ship", "Ship it."), "CLAUDE.md": "Hi.\n"})
     for name, target in (("ship", "commands/ship.md"), ("gone", "commands/gone.md")):
@@ -112,7 +110,7 @@ def test_a_skill_file_may_be_a_link_to_a_file_of_the_folder(tmp_path: Path) -> N
     assert reasons(done)[".claude/skills/gone/SKILL.md"] == "a link to nothing"
 
 
-def test_skills_outside_of_skills_are_named_in_place(tmp_path: Path) -> None:
+def test_skills_outside_of_skills_are_named_in_place(tmp_path):
     root = tmp_path / "collection"
     make_skill(root / "skills/pdf", "Read PDF.")
     make_skill(root / "template", "Copy me.")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from brain import Brain
 from brain.adopting import preview_adoption
 from brain.errors import InvalidInput
 from tests.support.git_repositories import GitRepository
+from tests.support.refusals import raises_code
 
 TEXT = "---\nname: a\ndescription: A\n---\n"
 
@@ -34,9 +34,7 @@ def agent_file(place: Path, names: list[str]) -> Path:
 
 @pytest.mark.parametrize("make", [repository, agent_file])
 @pytest.mark.parametrize("is_new", [True, False], ids=["a new brain", "a brain"])
-def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(
-    tmp_path: Path, make: Callable[[Path, list[str]], Path], is_new: bool
-) -> None:
+def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(tmp_path, make, is_new):
     longest = os.pathconf(tmp_path, "PC_NAME_MAX")
     fits, long = "n" * longest, "n" * (longest + 1)
     wide = "é" * (longest // 2 + 1)
@@ -57,11 +55,11 @@ def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(
         assert brain.status().clean
 
 
-def test_a_source_of_such_names_alone_makes_no_brain(tmp_path: Path) -> None:
+def test_a_source_of_such_names_alone_makes_no_brain(tmp_path):
     long = "n" * (os.pathconf(tmp_path, "PC_NAME_MAX") + 1)
     source = tmp_path / "x.af"
     skill = {"name": "a", "files": {long: TEXT}}
     source.write_text(json.dumps({"agents": [{"name": "Sam"}], "skills": [skill]}))
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("nothing_to_take", InvalidInput):
         Brain.adopt(source, tmp_path / "brain")
-    assert caught.value.code == "nothing_to_take" and not (tmp_path / "brain").exists()
+    assert not (tmp_path / "brain").exists()

@@ -1,10 +1,7 @@
 """Folders that nobody wrote for a brain, there and back again."""
 
-from __future__ import annotations
-
 import os
 import sqlite3
-from pathlib import Path
 
 import pytest
 from skills_ref.validator import validate
@@ -38,7 +35,7 @@ REFUSED = {"latin", "utf16"}
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     skills = tmp_path / "home/skills"
     for name, content in HEADS.items():
         (skills / name).mkdir(parents=True, exist_ok=True)
@@ -72,9 +69,7 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
-    tmp_path: Path, home: Path
-) -> None:
+def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(tmp_path, home):
     taken, left_out = [], []
     for target in (tmp_path / "brain", None):
         seen, done = preview_adoption(home, target), Brain.adopt(home, target)
@@ -113,9 +108,7 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(
         ("agentskills", True),
     ],
 )
-def test_what_a_client_gets_of_it_comes_back_as_what_it_was(
-    tmp_path: Path, home: Path, client: str, strict: bool
-) -> None:
+def test_what_a_client_gets_of_it_comes_back_as_what_it_was(tmp_path, home, client, strict):
     Brain.adopt(home, tmp_path / "brain")
     out = tmp_path / "out"
     with Brain.open(tmp_path / "brain") as brain:

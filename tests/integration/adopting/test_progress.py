@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from brain import Brain
 from tests.support.agent_homes import make_hermes_home
 
@@ -22,7 +20,7 @@ class Reports:
         return [done for kind, done, _ in self.calls if kind == what]
 
 
-def test_adopting_and_publishing_report_each_file(tmp_path: Path) -> None:
+def test_adopting_and_publishing_report_each_file(tmp_path):
     home = tmp_path / "home"
     make_hermes_home(home)
     preview, adopting, in_place, publishing = (Reports() for _ in range(4))

@@ -23,12 +23,13 @@ from brain.digest import blob_id
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, make_hermes_home, skill_text, write_files
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     """A brain with skills of several layouts, memory and prompts, recorded."""
     root = write_files(
         tmp_path / "brain",
@@ -77,9 +78,7 @@ def change(brain: Brain, path: str, text: str | None) -> None:
         ("agentskills", "out", {"{}"}),
     ],
 )
-def test_each_client_finds_everything_where_it_looks(
-    tmp_path: Path, brain: Brain, client: str, name: str, expected: set[str]
-) -> None:
+def test_each_client_finds_everything_where_it_looks(tmp_path, brain, client, name, expected):
     skills = ("lint/SKILL.md", "lint/scripts/run.sh", "notes/SKILL.md", "letters/SKILL.md")
     wanted = {path.format(inner) for path in expected for inner in skills}
     done = publish(brain, client, tmp_path / name)
@@ -94,8 +93,8 @@ def test_each_client_finds_everything_where_it_looks(
 )
 @pytest.mark.parametrize("called", [True, False], ids=["called like one", "of another name"])
 def test_a_home_that_its_program_uses_is_written_as_a_home(
-    tmp_path: Path, brain: Brain, shape: str, skills: str, beside: str, called: bool
-) -> None:
+    tmp_path, brain, shape, skills, beside, called
+):
     client = shape.partition("-")[0]
     home = HOME_MAKERS[shape][1](tmp_path / (f".{client}" if called else "other"))
     write_files(home, {"CLAUDE.md": "All.\n", "AGENTS.md": "All.\n", "agents/a.md": "A.\n"})
@@ -106,8 +105,8 @@ def test_a_home_that_its_program_uses_is_written_as_a_home(
 
 @pytest.mark.parametrize(("client", "inside"), [("claude", ".claude"), ("codex", ".agents")])
 def test_a_project_with_folders_like_those_of_a_home_is_written_as_a_project(
-    tmp_path: Path, brain: Brain, client: str, inside: str
-) -> None:
+    tmp_path, brain, client, inside
+):
     project = HOME_MAKERS[f"{client}-project"][1](tmp_path / "project")
     write_files(
         project,
@@ -119,16 +118,15 @@ def test_a_project_with_folders_like_those_of_a_home_is_written_as_a_project(
     )
 
 
-def test_a_brain_around_a_home_is_not_published_into_that_home(tmp_path: Path) -> None:
+def test_a_brain_around_a_home_is_not_published_into_that_home(tmp_path):
     home = HOME_MAKERS["claude-home"][1](tmp_path / ".claude")
     write_files(home, {"CLAUDE.md": "All.\n"})
     Brain.adopt(home, kind="claude-home")
-    with Brain.open(home) as brain, pytest.raises(InvalidInput) as caught:
+    with Brain.open(home) as brain, raises_code("own_folder", InvalidInput):
         publish(brain, "claude", home)
-    assert caught.value.code == "own_folder"
 
 
-def test_hermes_keeps_its_categories(tmp_path: Path, brain: Brain) -> None:
+def test_hermes_keeps_its_categories(tmp_path, brain):
     publish(brain, "hermes", tmp_path / "home")
     assert files(tmp_path / "home").keys() == {
         "SOUL.md",
@@ -143,14 +141,14 @@ def test_hermes_keeps_its_categories(tmp_path: Path, brain: Brain) -> None:
 
 @pytest.mark.parametrize("client", ["claude", "codex", "hermes", "openclaw", "agentskills"])
 def test_what_is_published_strictly_passes_the_validator_of_the_specification(
-    tmp_path: Path, brain: Brain, client: str
-) -> None:
+    tmp_path, brain, client
+):
     publish(brain, client, tmp_path / "out", PublishRequest(strict=True))
     folders = [path.parent for path in (tmp_path / "out").rglob("SKILL.md")]
     assert len(folders) == 3 and [validate(folder) for folder in folders] == [[], [], []]
 
 
-def test_fields_that_the_client_reads_stay_unless_strict(tmp_path: Path, brain: Brain) -> None:
+def test_fields_that_the_client_reads_stay_unless_strict(tmp_path, brain):
     publish(brain, "claude", tmp_path / "out")
     place = tmp_path / "out/.claude/skills/lint/SKILL.md"
     assert "\nmodel: opus\n" in place.read_text() and '\n  version: "3"\n' in place.read_text()
@@ -158,9 +156,7 @@ def test_fields_that_the_client_reads_stay_unless_strict(tmp_path: Path, brain: 
     assert '\n  model: "opus"\n' in place.read_text()
 
 
-def test_publishing_again_writes_what_changed_and_removes_what_is_gone(
-    tmp_path: Path, brain: Brain
-) -> None:
+def test_publishing_again_writes_what_changed_and_removes_what_is_gone(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     assert not publish(brain, "agentskills", out).written
@@ -174,9 +170,7 @@ def test_publishing_again_writes_what_changed_and_removes_what_is_gone(
 
 
 @pytest.mark.parametrize("what", ["changed", "removed", "made a folder", "made a link"])
-def test_what_was_changed_there_by_hand_stops_it_before_anything_is_written(
-    tmp_path: Path, brain: Brain, what: str
-) -> None:
+def test_what_was_changed_there_by_hand_stops_it_before_anything_is_written(tmp_path, brain, what):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     place = out / "notes/SKILL.md"
@@ -200,7 +194,7 @@ def test_what_was_changed_there_by_hand_stops_it_before_anything_is_written(
         assert (out / "letters/SKILL.md").read_text() == before["letters/SKILL.md"]
 
 
-def test_what_somebody_else_put_there_is_not_overwritten(tmp_path: Path, brain: Brain) -> None:
+def test_what_somebody_else_put_there_is_not_overwritten(tmp_path, brain):
     out = write_files(
         tmp_path / "out", {"notes/SKILL.md": "mine\n", "other/SKILL.md": "mine too\n"}
     )
@@ -211,7 +205,7 @@ def test_what_somebody_else_put_there_is_not_overwritten(tmp_path: Path, brain: 
     assert files(out) == {"notes/SKILL.md": "mine\n", "other/SKILL.md": "mine too\n"}
 
 
-def test_two_brains_publish_into_one_folder(tmp_path: Path, brain: Brain) -> None:
+def test_two_brains_publish_into_one_folder(tmp_path, brain):
     write_files(tmp_path / "two", {"skills/tea/SKILL.md": skill_text("tea", "Tea.")})
     other = Brain.init(tmp_path / "two")
     other.snapshot()
@@ -224,12 +218,12 @@ def test_two_brains_publish_into_one_folder(tmp_path: Path, brain: Brain) -> Non
     assert publish(other, "agentskills", out).removed == ["tea/SKILL.md"] and len(files(out)) == 4
 
 
-def test_a_dry_run_writes_nothing(tmp_path: Path, brain: Brain) -> None:
+def test_a_dry_run_writes_nothing(tmp_path, brain):
     done = publish(brain, "claude", tmp_path / "out", PublishRequest(dry_run=True))
     assert len(done.written) == 5 and not (tmp_path / "out").exists()
 
 
-def test_a_publication_that_was_cut_short_is_known_as_ours(tmp_path: Path, brain: Brain) -> None:
+def test_a_publication_that_was_cut_short_is_known_as_ours(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     old = files(out)
@@ -248,8 +242,8 @@ def test_a_publication_that_was_cut_short_is_known_as_ours(tmp_path: Path, brain
 
 
 def test_a_first_publication_that_was_cut_short_is_finished_and_takes_nothing_from_the_brain(
-    tmp_path: Path, brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, brain, monkeypatch
+):
     out = tmp_path / "out"
     publishing = import_module("brain.adopting.publish")
     write = publishing.write_working_files
@@ -273,7 +267,7 @@ def test_a_first_publication_that_was_cut_short_is_finished_and_takes_nothing_fr
     assert not publish(brain, "claude", out).written
 
 
-def test_two_clients_in_one_folder_each_keep_their_record(tmp_path: Path, brain: Brain) -> None:
+def test_two_clients_in_one_folder_each_keep_their_record(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "claude", out)
     publish(brain, "codex", out)
@@ -286,9 +280,7 @@ def test_two_clients_in_one_folder_each_keep_their_record(tmp_path: Path, brain:
         assert not (out / place / "skills/letters").exists()
 
 
-def test_a_skill_that_cannot_be_put_in_form_is_left_out_and_its_last_copy_stays(
-    tmp_path: Path, brain: Brain
-) -> None:
+def test_a_skill_that_cannot_be_put_in_form_is_left_out_and_its_last_copy_stays(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     change(brain, "skills/lint/SKILL.md", f"---\nname: {'[' * 300}\n---\n")
@@ -299,7 +291,7 @@ def test_a_skill_that_cannot_be_put_in_form_is_left_out_and_its_last_copy_stays(
     assert publish(brain, "agentskills", out).written == ["lint/SKILL.md"]
 
 
-def test_links_within_a_skill_are_published_and_no_others(tmp_path: Path, brain: Brain) -> None:
+def test_links_within_a_skill_are_published_and_no_others(tmp_path, brain):
     (brain.root / "skills/lint/again").symlink_to("scripts/run.sh")
     (brain.root / "skills/lint/soul").symlink_to("../../SOUL.md")
     brain.snapshot()
@@ -309,15 +301,15 @@ def test_links_within_a_skill_are_published_and_no_others(tmp_path: Path, brain:
     assert [row.path for row in done.left_out if row.code == "link_outside"] == ["skills/lint/soul"]
 
 
-def test_nothing_is_written_through_a_link(tmp_path: Path, brain: Brain) -> None:
+def test_nothing_is_written_through_a_link(tmp_path, brain):
     elsewhere = write_files(tmp_path / "elsewhere", {"keep": ""})
     (tmp_path / "out").mkdir()
     (tmp_path / "out/lint").symlink_to(elsewhere)
     done = publish(brain, "agentskills", tmp_path / "out")
     assert {row.path for row in done.conflicts} == {"lint/SKILL.md", "lint/scripts/run.sh"}
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("unsafe_path", InvalidInput):
         publish(brain, "agentskills", tmp_path / "out", PublishRequest(overwrite=True))
-    assert caught.value.code == "unsafe_path" and files(elsewhere) == {"keep": ""}
+    assert files(elsewhere) == {"keep": ""}
 
 
 @pytest.mark.parametrize(
@@ -337,14 +329,14 @@ def test_nothing_is_written_through_a_link(tmp_path: Path, brain: Brain) -> None
         "[" * 100_000,
     ],
 )
-def test_a_record_that_is_none_stops_it(tmp_path: Path, brain: Brain, record: str) -> None:
+def test_a_record_that_is_none_stops_it(tmp_path, brain, record):
     write_files(tmp_path / "out", {RECORD_NAME: record})
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_record", InvalidInput):
         publish(brain, "agentskills", tmp_path / "out")
-    assert caught.value.code == "bad_record" and len(list((tmp_path / "out").iterdir())) == 1
+    assert len(list((tmp_path / "out").iterdir())) == 1
 
 
-def test_records_of_others_stay_though_one_is_there_twice(tmp_path: Path, brain: Brain) -> None:
+def test_records_of_others_stay_though_one_is_there_twice(tmp_path, brain):
     row = {"path": "a", "blob": "", "form": "1:a:b", "state": "", "was": ""}
     other = {"brain": "b", "kind": "agentskills", "snapshot": "s", "files": {"a": row}}
     write_files(
@@ -355,7 +347,7 @@ def test_records_of_others_stay_though_one_is_there_twice(tmp_path: Path, brain:
     assert len(records) == 3 and records.count(other) == 2
 
 
-def test_a_record_is_read_though_it_is_longer_than_what_is_published(tmp_path: Path) -> None:
+def test_a_record_is_read_though_it_is_longer_than_what_is_published(tmp_path):
     row = PublishedFile("path", "b" * safe_read.MAX_ADOPTED_FILE_BYTES, "1:agentskills:kept", "s")
     record = PublishRecord("b", "agentskills", "s", {"path": row})
     save_records(tmp_path, [record])
@@ -363,18 +355,14 @@ def test_a_record_is_read_though_it_is_longer_than_what_is_published(tmp_path: P
     assert load_records(tmp_path) == [record]
 
 
-def test_a_record_that_could_not_be_read_again_is_not_written(
-    tmp_path: Path, brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_could_not_be_read_again_is_not_written(tmp_path, brain, monkeypatch):
     monkeypatch.setattr("brain.adopting.publish_manifest.MAX_PUBLISH_RECORD_BYTES", 1000)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_record", InvalidInput):
         publish(brain, "agentskills", tmp_path)
-    assert caught.value.code == "bad_record" and not (tmp_path / "lint").exists()
+    assert not (tmp_path / "lint").exists()
 
 
-def test_a_record_cannot_have_files_removed_that_no_rule_is_about(
-    tmp_path: Path, brain: Brain
-) -> None:
+def test_a_record_cannot_have_files_removed_that_no_rule_is_about(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "claude", out)
     write_files(out, {"src/main.c": "int main;\n"})
@@ -386,7 +374,7 @@ def test_a_record_cannot_have_files_removed_that_no_rule_is_about(
     assert not publish(brain, "claude", out).removed and (out / "src/main.c").exists()
 
 
-def test_a_brain_around_a_home_is_published_with_paths_of_its_own(tmp_path: Path) -> None:
+def test_a_brain_around_a_home_is_published_with_paths_of_its_own(tmp_path):
     home = make_hermes_home(tmp_path / "home")
     Brain.adopt(home)
     with Brain.open(home) as brain:
@@ -398,7 +386,7 @@ def test_a_brain_around_a_home_is_published_with_paths_of_its_own(tmp_path: Path
     assert caught.value.code == "own_folder"
 
 
-def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path: Path) -> None:
+def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path):
     home = make_hermes_home(tmp_path / "home")
     Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
@@ -410,9 +398,7 @@ def test_a_home_gets_back_what_was_learned_since_it_was_adopted(tmp_path: Path) 
     assert not done.changed and RECORD_NAME not in {row.path for row in done.left_out}
 
 
-def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skill(
-    tmp_path: Path, brain: Brain
-) -> None:
+def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skill(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "claude", out)
     notes = out / ".claude/skills/notes/SKILL.md"
@@ -434,9 +420,7 @@ def test_what_is_edited_where_it_was_published_comes_back_as_an_edit_of_the_skil
 
 
 @pytest.mark.parametrize("name", HOME_MAKERS)
-def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(
-    tmp_path: Path, name: str
-) -> None:
+def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(tmp_path, name):
     client = HOME_MAKERS[name][0].partition("-")[0]
     Brain.adopt(HOME_MAKERS[name][1](tmp_path / "home"), tmp_path / "one")
     with Brain.open(tmp_path / "one") as one:
@@ -449,16 +433,16 @@ def test_what_was_adopted_published_and_adopted_again_has_the_same_skills(
 
 
 @pytest.mark.parametrize("name", [".brain", "skills", "skills/lint", "dist", "link", ".git/x"])
-def test_copies_do_not_come_among_the_files_of_the_brain(brain: Brain, name: str) -> None:
+def test_copies_do_not_come_among_the_files_of_the_brain(brain, name):
     (brain.root / "link").symlink_to("skills")
     before = sorted(brain.root.rglob("*"))
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("own_folder", InvalidInput) as caught:
         publish(brain, "agentskills", brain.root / name)
-    assert caught.value.code == "own_folder" and "name a folder outside" in caught.value.hint
+    assert "name a folder outside" in caught.value.hint
     assert sorted(brain.root.rglob("*")) == before
 
 
-def test_copies_may_lie_in_a_folder_that_the_brain_leaves_out(brain: Brain) -> None:
+def test_copies_may_lie_in_a_folder_that_the_brain_leaves_out(brain):
     write_files(brain.root, {".brainignore": "/dist/\n"})
     assert publish(brain, "agentskills", brain.root / "dist/skills").written
     assert brain.status().added == [".brainignore"]
@@ -468,9 +452,7 @@ def test_copies_may_lie_in_a_folder_that_the_brain_leaves_out(brain: Brain) -> N
 @pytest.mark.parametrize(
     ("owner", "file"), CASES["test_rules_in_the_format_of_one_client_go_to_no_other"]
 )
-def test_rules_in_the_format_of_one_client_go_to_no_other(
-    tmp_path: Path, owner: str, file: str
-) -> None:
+def test_rules_in_the_format_of_one_client_go_to_no_other(tmp_path, owner, file):
     files = {
         file: "---\nalwaysApply: true\n---\n\nBe brief.\n",
         "tools/skills/a/SKILL.md": skill_text("a", "A."),

@@ -45,14 +45,14 @@ def make_skills(folder: Path) -> None:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     made = write_files(tmp_path / ".claude", {"CLAUDE.md": "All.\n", "projects/": ""})
     make_skills(made / "skills")
     return made
 
 
 @pytest.fixture
-def brain(tmp_path: Path, home: Path) -> Brain:
+def brain(tmp_path, home):
     Brain.adopt(home, tmp_path / "brain")
     return Brain.open(tmp_path / "brain")
 
@@ -68,9 +68,7 @@ def edit(brain: Brain, path: str, text: str | None) -> None:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_only_the_changed_skill_of_an_adopted_home_has_other_bytes(
-    tmp_path: Path, layout: str
-) -> None:
+def test_only_the_changed_skill_of_an_adopted_home_has_other_bytes(tmp_path, layout):
     collection = tmp_path / "of-others"
     make_skills(collection / "tools/skills")
     skills = find_skills(collection, None)
@@ -80,7 +78,7 @@ def test_only_the_changed_skill_of_an_adopted_home_has_other_bytes(
     assert done.skills >= 11
 
 
-def test_publishing_without_a_change_writes_nothing(home: Path, brain: Brain) -> None:
+def test_publishing_without_a_change_writes_nothing(home, brain):
     before = read_home(home)
     done = publish(brain, "claude", home)
     assert (done.written, done.removed, done.conflicts, done.left_out) == ([], [], [], [])
@@ -88,9 +86,7 @@ def test_publishing_without_a_change_writes_nothing(home: Path, brain: Brain) ->
 
 
 @pytest.mark.parametrize("name", ["1", "2024", "My_Skill", "crlf", "bom", "outer", "extra"])
-def test_a_changed_skill_gets_the_change_and_nothing_else(
-    home: Path, brain: Brain, name: str
-) -> None:
+def test_a_changed_skill_gets_the_change_and_nothing_else(home, brain, name):
     place = home / "skills" / name / "SKILL.md"
     before = place.read_bytes()
     added = before + b"One more line.\n"
@@ -100,9 +96,7 @@ def test_a_changed_skill_gets_the_change_and_nothing_else(
     assert os.access(place, os.X_OK) == (name == "bom")
 
 
-def test_a_new_file_of_a_skill_goes_into_the_folder_the_skill_was_adopted_from(
-    home: Path, brain: Brain
-) -> None:
+def test_a_new_file_of_a_skill_goes_into_the_folder_the_skill_was_adopted_from(home, brain):
     edit(brain, "skills/My_Skill/references/a.md", "More.\n")
     edit(brain, "skills/group/deep/b.md", "More.\n")
     assert publish(brain, "claude", home).written == [
@@ -111,7 +105,7 @@ def test_a_new_file_of_a_skill_goes_into_the_folder_the_skill_was_adopted_from(
     ]
 
 
-def test_a_new_skill_is_rendered_for_the_client(home: Path, brain: Brain) -> None:
+def test_a_new_skill_is_rendered_for_the_client(home, brain):
     edit(brain, "skills/0x10/SKILL.md", skill_text("Sixteen", "A number."))
     assert publish(brain, "claude", home).written == ["skills/0x10/SKILL.md"]
     assert '\nname: "0x10"\n' in (home / "skills/0x10/SKILL.md").read_text()
@@ -119,7 +113,7 @@ def test_a_new_skill_is_rendered_for_the_client(home: Path, brain: Brain) -> Non
 
 
 @pytest.mark.parametrize("name", ["2024", "true", "null", "1e5", "0x10", "no", "1-2", "12"])
-def test_a_name_that_yaml_reads_as_another_type_is_quoted(tmp_path: Path, name: str) -> None:
+def test_a_name_that_yaml_reads_as_another_type_is_quoted(tmp_path, name):
     root = write_files(tmp_path / "brain", {f"skills/{name}/SKILL.md": "No front matter.\n"})
     with Brain.init(root) as brain:
         brain.snapshot()
@@ -127,7 +121,7 @@ def test_a_name_that_yaml_reads_as_another_type_is_quoted(tmp_path: Path, name: 
     assert f'\nname: "{name}"\n' in (tmp_path / "out" / name / "SKILL.md").read_text()
 
 
-def test_what_the_brain_removed_is_removed_from_the_home(home: Path, brain: Brain) -> None:
+def test_what_the_brain_removed_is_removed_from_the_home(home, brain):
     edit(brain, "skills/outer/scripts/run.sh", None)
     brain.skills.delete("1")
     done = publish(brain, "claude", home)
@@ -136,17 +130,13 @@ def test_what_the_brain_removed_is_removed_from_the_home(home: Path, brain: Brai
     assert not Brain.adopt(home, brain.root).changed
 
 
-def test_a_home_with_a_skill_that_the_brain_removed_is_adopted_again(
-    home: Path, brain: Brain
-) -> None:
+def test_a_home_with_a_skill_that_the_brain_removed_is_adopted_again(home, brain):
     brain.skills.delete("1")
     assert not Brain.adopt(home, brain.root).changed
     assert not (brain.root / "skills/1").exists() and (home / "skills/1/SKILL.md").exists()
 
 
-def test_nothing_is_removed_for_a_snapshot_from_before_the_adoption(
-    tmp_path: Path, home: Path
-) -> None:
+def test_nothing_is_removed_for_a_snapshot_from_before_the_adoption(tmp_path, home):
     root = write_files(tmp_path / "brain", {"skills/a/SKILL.md": skill_text("a", "A.")})
     with Brain.init(root) as brain:
         earlier = brain.snapshot().snapshot
@@ -157,9 +147,7 @@ def test_nothing_is_removed_for_a_snapshot_from_before_the_adoption(
 
 @pytest.mark.parametrize("what", ["changed", "removed", "made a link"])
 @pytest.mark.parametrize("also_here", [True, False], ids=["changed here too", "as it was here"])
-def test_what_somebody_changed_in_the_home_meanwhile_is_a_conflict(
-    home: Path, brain: Brain, what: str, also_here: bool
-) -> None:
+def test_what_somebody_changed_in_the_home_meanwhile_is_a_conflict(home, brain, what, also_here):
     place = home / "skills/1/SKILL.md"
     place.unlink()
     if what == "changed":
@@ -179,14 +167,14 @@ def test_what_somebody_changed_in_the_home_meanwhile_is_a_conflict(
     assert publish(brain, "claude", home, PublishRequest(overwrite=True)).written
 
 
-def test_a_skill_removed_here_and_changed_there_is_a_conflict(home: Path, brain: Brain) -> None:
+def test_a_skill_removed_here_and_changed_there_is_a_conflict(home, brain):
     (home / "skills/1/SKILL.md").write_text("mine\n")
     brain.skills.delete("1")
     assert [row.path for row in publish(brain, "claude", home).conflicts] == ["skills/1/SKILL.md"]
     assert (home / "skills/1/SKILL.md").read_text() == "mine\n"
 
 
-def test_a_change_in_the_home_that_was_adopted_is_no_conflict(home: Path, brain: Brain) -> None:
+def test_a_change_in_the_home_that_was_adopted_is_no_conflict(home, brain):
     publish(brain, "claude", home)
     place = home / "skills/1/SKILL.md"
     place.write_text(place.read_text() + "Mine.\n")
@@ -197,9 +185,7 @@ def test_a_change_in_the_home_that_was_adopted_is_no_conflict(home: Path, brain:
     assert place.read_text().endswith("Mine.\nOurs.\n")
 
 
-def test_a_change_of_a_rendered_skill_that_was_adopted_is_no_conflict(
-    tmp_path: Path, brain: Brain
-) -> None:
+def test_a_change_of_a_rendered_skill_that_was_adopted_is_no_conflict(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "codex", out)
     place = out / ".agents/skills/1/SKILL.md"
@@ -212,7 +198,7 @@ def test_a_change_of_a_rendered_skill_that_was_adopted_is_no_conflict(
     assert place.read_text().endswith("Mine.\nOurs.\n")
 
 
-def test_a_skill_added_in_the_home_later_keeps_its_bytes_too(home: Path, brain: Brain) -> None:
+def test_a_skill_added_in_the_home_later_keeps_its_bytes_too(home, brain):
     publish(brain, "claude", home)
     text = skill_text("Other Name", "Later.", "author: me\n")
     write_files(home, {"skills/Later_One/SKILL.md": text})
@@ -222,13 +208,13 @@ def test_a_skill_added_in_the_home_later_keeps_its_bytes_too(home: Path, brain: 
     assert (home / "skills/Later_One/SKILL.md").read_text() == text + "More.\n"
 
 
-def test_strict_rewrites_what_does_not_conform(home: Path, brain: Brain) -> None:
+def test_strict_rewrites_what_does_not_conform(home, brain):
     done = publish(brain, "claude", home, PublishRequest(strict=True))
     assert "skills/1/SKILL.md" in done.written and "skills/outer/SKILL.md" not in done.written
     assert '\nname: "1"\n' in (home / "skills/1/SKILL.md").read_text()
 
 
-def test_names_stay_until_they_are_to_follow_the_folders(home: Path, tmp_path: Path) -> None:
+def test_names_stay_until_they_are_to_follow_the_folders(home, tmp_path):
     Brain.adopt(home / "skills", tmp_path / "other")
     with Brain.open(tmp_path / "other") as brain:
         before = read_home(home)
@@ -252,7 +238,7 @@ def test_names_stay_until_they_are_to_follow_the_folders(home: Path, tmp_path: P
         assert len(before) - len(same) == len(done.written)
 
 
-def test_a_skill_held_back_is_not_taken_for_a_change_of_the_home(home: Path, brain: Brain) -> None:
+def test_a_skill_held_back_is_not_taken_for_a_change_of_the_home(home, brain):
     import random
 
     secret = SECRET_MAKERS["npm-token"](random.Random(7))
@@ -264,9 +250,7 @@ def test_a_skill_held_back_is_not_taken_for_a_change_of_the_home(home: Path, bra
     assert brain.files.read("skills/1/SKILL.md").decode() == text
 
 
-def test_what_may_be_a_secret_and_was_in_the_home_before_holds_nothing_back(
-    tmp_path: Path,
-) -> None:
+def test_what_may_be_a_secret_and_was_in_the_home_before_holds_nothing_back(tmp_path):
     import random
 
     secret = SECRET_MAKERS["npm-token"](random.Random(7))
@@ -282,9 +266,7 @@ def test_what_may_be_a_secret_and_was_in_the_home_before_holds_nothing_back(
         assert (done.written, done.held_back) == (["skills/a/SKILL.md"], [])
 
 
-def test_a_home_whose_branch_was_deleted_keeps_its_bytes_by_the_record(
-    home: Path, brain: Brain
-) -> None:
+def test_a_home_whose_branch_was_deleted_keeps_its_bytes_by_the_record(home, brain):
     publish(brain, "claude", home)
     (branch,) = [row.name for row in brain.branches.list().branches if "/" in row.name]
     brain.branches.delete(branch)
@@ -295,7 +277,7 @@ def test_a_home_whose_branch_was_deleted_keeps_its_bytes_by_the_record(
     assert [name for name in before if before[name] != after[name]] == ["skills/1/SKILL.md"]
 
 
-def test_a_project_of_one_client_gets_copies_for_another(tmp_path: Path) -> None:
+def test_a_project_of_one_client_gets_copies_for_another(tmp_path):
     project = write_files(
         tmp_path / "project",
         {"CLAUDE.md": "All.\n", ".claude/skills/1/SKILL.md": skill_text("second-brain", "B.")},
@@ -306,7 +288,7 @@ def test_a_project_of_one_client_gets_copies_for_another(tmp_path: Path) -> None
         assert not publish(brain, "claude", project).written
 
 
-def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path):
     shared = write_files(
         tmp_path / ".agents/skills",
         {"Linked/SKILL.md": skill_text("linked", "L."), "gone/SKILL.md": skill_text("gone", "G.")},
@@ -339,9 +321,7 @@ def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path
 
 
 @pytest.mark.parametrize(("mode", "made_executable"), [(0o600, 0o700), (0o640, 0o750)])
-def test_a_file_that_is_written_back_keeps_its_permissions(
-    home: Path, brain: Brain, mode: int, made_executable: int
-) -> None:
+def test_a_file_that_is_written_back_keeps_its_permissions(home, brain, mode, made_executable):
     place = home / "skills/extra/SKILL.md"
     place.chmod(mode)
     edit(brain, "skills/extra/SKILL.md", skill_text("extra", "Newer."))
@@ -353,7 +333,7 @@ def test_a_file_that_is_written_back_keeps_its_permissions(
     assert place.stat().st_mode & 0o777 == made_executable
 
 
-def test_private_files_of_a_home_adopted_in_place_stay_private(home: Path) -> None:
+def test_private_files_of_a_home_adopted_in_place_stay_private(home):
     for path in ("CLAUDE.md", "skills/extra/SKILL.md", "skills/bom/SKILL.md"):
         (home / path).chmod(0o700 if "bom" in path else 0o600)
     write_files(home, {".brainignore": "*.log\n"})

@@ -16,12 +16,13 @@ from brain.adopting.publish_manifest import RECORD_NAME
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from tests.support.agent_homes import skill_text, write_files
+from tests.support.refusals import raises_code
 
 OTHERS = ("trust.json", "MEMORY.md", "manifest.yaml", "SOUL.md")
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     """A brain with a skill, and with what belongs to the brain itself."""
     files = {
         "MEMORY.md": "Two cores.\n",
@@ -47,9 +48,7 @@ def add(home: str, row: dict[str, str], record: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("there", [False, True], ids=["removed", "replaced"])
-def test_a_row_that_publishing_never_wrote_changes_nothing_of_the_brain(
-    tmp_path: Path, brain: Brain, there: bool
-) -> None:
+def test_a_row_that_publishing_never_wrote_changes_nothing_of_the_brain(tmp_path, brain, there):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     before = {path: brain.files.read(path) for path in OTHERS}
@@ -64,7 +63,7 @@ def test_a_row_that_publishing_never_wrote_changes_nothing_of_the_brain(
     assert {path: (brain.root / path).read_bytes() for path in OTHERS} == before
 
 
-def test_a_row_removes_nothing_whose_content_it_does_not_know(tmp_path: Path, brain: Brain) -> None:
+def test_a_row_removes_nothing_whose_content_it_does_not_know(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     forge(out, lambda record: record["files"]["notes/SKILL.md"].update(blob="0" * 64))
@@ -74,9 +73,7 @@ def test_a_row_removes_nothing_whose_content_it_does_not_know(tmp_path: Path, br
     assert {row.slug for row in brain.skills.list()} == {"notes", "other"}
 
 
-def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
-    tmp_path: Path, brain: Brain
-) -> None:
+def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(tmp_path, brain):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     brain.branches.create("proposed")
@@ -86,14 +83,14 @@ def test_a_record_brings_in_no_snapshot_that_the_head_did_not_come_from(
     brain.branches.switch("main")
     forge(out, lambda record: record.update(snapshot=proposed))
     head = brain.head
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("not_of_head", InvalidInput) as caught:
         Brain.adopt(out, brain.root)
-    assert caught.value.code == "not_of_head" and RECORD_NAME in caught.value.hint
+    assert RECORD_NAME in caught.value.hint
     assert brain.head == head and b"1" in brain.files.read("trust.json")
 
 
 @pytest.mark.parametrize("rev", ["main", "0" * 64])
-def test_a_snapshot_is_named_by_its_whole_id(tmp_path: Path, brain: Brain, rev: str) -> None:
+def test_a_snapshot_is_named_by_its_whole_id(tmp_path, brain, rev):
     out = tmp_path / "out"
     publish(brain, "agentskills", out)
     forge(out, lambda record: record.update(snapshot=rev))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def letta(place: Path, files: dict[str, str]) -> None:
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Path:
+def target(tmp_path):
     with Brain.init(tmp_path / "brain", name="brain") as brain:
         brain.skills.upsert("own", "Learned here.\n", description="Own")
     return tmp_path / "brain"
@@ -55,9 +54,7 @@ def reasons(done: Adopted) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("make", [repository, write_files], ids=["git", "folder"])
-def test_what_rules_the_source_does_not_rule_the_brain_and_is_named(
-    tmp_path: Path, target: Path, make: Callable[[Path, dict[str, str]], object]
-) -> None:
+def test_what_rules_the_source_does_not_rule_the_brain_and_is_named(tmp_path, target, make):
     make(tmp_path / "source", {**FILES, **RULES})
     before = ruled(target)
     seen = preview_adoption(tmp_path / "source", target)
@@ -67,7 +64,7 @@ def test_what_rules_the_source_does_not_rule_the_brain_and_is_named(
     assert all("rules of another brain" in why for why in reasons(done).values())
 
 
-def test_a_new_brain_is_not_ruled_by_its_first_source_either(tmp_path: Path) -> None:
+def test_a_new_brain_is_not_ruled_by_its_first_source_either(tmp_path):
     repository(tmp_path / "source", {**FILES, **RULES})
     done = Brain.adopt(tmp_path / "source", tmp_path / "new")
     assert b"evil" not in (tmp_path / "new/manifest.yaml").read_bytes()
@@ -77,9 +74,7 @@ def test_a_new_brain_is_not_ruled_by_its_first_source_either(tmp_path: Path) -> 
     }
 
 
-def test_another_spelling_of_such_a_name_is_the_same_file_on_some_systems(
-    tmp_path: Path, target: Path
-) -> None:
+def test_another_spelling_of_such_a_name_is_the_same_file_on_some_systems(tmp_path, target):
     spelled = {"Trust.json": "evil\n", ".BrainIgnore": "skills/own\n"}
     repository(tmp_path / "source", {**FILES, **spelled})
     before = ruled(target)
@@ -87,7 +82,7 @@ def test_another_spelling_of_such_a_name_is_the_same_file_on_some_systems(
     assert ruled(target) == before
 
 
-def test_such_a_name_further_down_rules_nothing_and_is_taken(tmp_path: Path, target: Path) -> None:
+def test_such_a_name_further_down_rules_nothing_and_is_taken(tmp_path, target):
     letta(tmp_path / "memory", RULES)
     write_files(tmp_path / "b", {"SKILL.md": "---\nname: b\ndescription: B\n---\n", **RULES})
     before = ruled(target)
@@ -98,9 +93,7 @@ def test_such_a_name_further_down_rules_nothing_and_is_taken(tmp_path: Path, tar
     assert ruled(target) == before
 
 
-def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
-    tmp_path: Path, target: Path
-) -> None:
+def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(tmp_path, target):
     (target / "trust.json").write_text("ours\n")
     before = ruled(target)
     source = tmp_path / "source"
@@ -114,9 +107,7 @@ def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
     assert ruled(target) == before and "trust.json" in before
 
 
-def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again(
-    tmp_path: Path,
-) -> None:
+def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again(tmp_path):
     home = write_files(make_hermes_home(tmp_path / "home"), {"trust.json": "evil\n"})
     seen = preview_adoption(home)
     for number in range(3):

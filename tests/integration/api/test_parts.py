@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -15,19 +14,20 @@ from brain.receipts import Receipt
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.repo.skills.edit_memory import MemoryOperation
 from brain.trust.ed25519 import public_key
+from tests.support.refusals import raises_code
 
 KEY = bytes(range(32))
 TEXT = "Check freshness first.\n"
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     brain = Brain.init(tmp_path / "brain", author="tester")
     brain.skills.upsert("Oracle", TEXT, description="Check oracles")
     return brain
 
 
-def test_skills_are_written_read_compared_and_removed(brain: Brain) -> None:
+def test_skills_are_written_read_compared_and_removed(brain):
     assert brain.skills.upsert("Oracle", "Two sources.\n", base=1).version == 2
     assert brain.skills.edit("oracle", lambda old: (old or b"") + b"More.\n").version == 3
     assert brain.skills.view("oracle@1").body.strip() == TEXT.strip()
@@ -49,21 +49,20 @@ def test_skills_are_written_read_compared_and_removed(brain: Brain) -> None:
     assert brain.skills.list() == []
 
 
-def test_files_are_written_edited_read_and_redacted(brain: Brain) -> None:
+def test_files_are_written_edited_read_and_redacted(brain):
     brain.files.write("notes.md", "one\n")
     brain.files.edit("notes.md", lambda old: (old or b"") + b"two\n", message="Add two")
     assert brain.files.read("notes.md") == b"one\ntwo\n"
     assert (brain.root / "notes.md").read_bytes() == b"one\ntwo\n"
     brain.files.redact("notes.md", reason="private", history=True)
-    with pytest.raises(NotFound) as raised:
+    with raises_code("redacted", NotFound):
         brain.files.read("notes.md", "@~1")
-    assert raised.value.code == "redacted"
     brain.files.write("other.md", b"\xff")
     assert brain.files.remove("other.md").removed == 1
     assert "other.md" not in [info.path for info in brain.files.list()]
 
 
-def test_a_memory_is_changed_entry_by_entry(brain: Brain) -> None:
+def test_a_memory_is_changed_entry_by_entry(brain):
     assert brain.memory.read().entries == []
     done = brain.memory.add("memory", "Wants tabs.")
     assert (done.path, done.entries, done.changed) == ("memory/MEMORY.md", 1, True)
@@ -76,22 +75,21 @@ def test_a_memory_is_changed_entry_by_entry(brain: Brain) -> None:
     assert brain.memory.locate("user").path == "memory/USER.md"
 
 
-def test_several_changes_of_a_memory_are_one_snapshot_or_none(brain: Brain) -> None:
+def test_several_changes_of_a_memory_are_one_snapshot_or_none(brain):
     brain.memory.apply("user", [MemoryOperation("add", content=text) for text in ("A", "B")])
     head = brain.head
-    with pytest.raises(InvalidInput) as raised:
+    with raises_code("no_match", InvalidInput) as raised:
         brain.memory.apply(
             "user",
             [MemoryOperation("add", content="C"), MemoryOperation("remove", old_text="D")],
         )
-    assert raised.value.code == "no_match" and raised.value.message.startswith("operation 2 of 2")
-    with pytest.raises(InvalidInput) as raised:
+    assert raised.value.message.startswith("operation 2 of 2")
+    with raises_code("bad_arguments", InvalidInput):
         brain.memory.apply("user", [MemoryOperation("forget")])
-    assert raised.value.code == "bad_arguments"
     assert brain.head == head and brain.memory.read("user").entries == ["A", "B"]
 
 
-def test_history_has_snapshots_differences_and_operations(brain: Brain) -> None:
+def test_history_has_snapshots_differences_and_operations(brain):
     brain.skills.upsert("Oracle", "Two sources.\n", message="Two")
     assert [row.message for row in brain.history.log(limit=1)] == ["Two"]
     assert len(list(brain.history.log(skill="oracle"))) == 2
@@ -111,13 +109,13 @@ def test_history_has_snapshots_differences_and_operations(brain: Brain) -> None:
     assert brain.history.check_ancestry("@~1").descends
 
 
-def test_an_exported_lineage_shows_ancestry_without_a_brain(brain: Brain, tmp_path: Path) -> None:
+def test_an_exported_lineage_shows_ancestry_without_a_brain(brain, tmp_path):
     (tmp_path / "lineage").write_bytes(b"".join(brain.history.export_lineage()))
     with (tmp_path / "lineage").open("rb") as source:
         assert Brain.check_exported_lineage(source, brain.id).descends
 
 
-def test_branches_are_made_switched_merged_and_deleted(brain: Brain) -> None:
+def test_branches_are_made_switched_merged_and_deleted(brain):
     brain.branches.create("side")
     brain.branches.switch("side")
     assert brain.branches.current == brain.branch == "side"
@@ -130,7 +128,7 @@ def test_branches_are_made_switched_merged_and_deleted(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("resolve", [True, False])
-def test_a_merge_with_conflicts_is_resumed_or_aborted(brain: Brain, resolve: bool) -> None:
+def test_a_merge_with_conflicts_is_resumed_or_aborted(brain, resolve):
     brain.branches.create("side")
     brain.skills.upsert("Oracle", "Ours.\n")
     brain.branches.switch("side")
@@ -148,7 +146,7 @@ def test_a_merge_with_conflicts_is_resumed_or_aborted(brain: Brain, resolve: boo
     assert brain.merge.list_conflicts() == []
 
 
-def test_a_proposal_is_opened_shown_accepted_or_rejected(brain: Brain) -> None:
+def test_a_proposal_is_opened_shown_accepted_or_rejected(brain):
     for name in ("one", "two"):
         with brain.proposals.open(name, author="agent") as proposal:
             assert isinstance(proposal, Brain)
@@ -159,7 +157,7 @@ def test_a_proposal_is_opened_shown_accepted_or_rejected(brain: Brain) -> None:
     assert brain.proposals.list() == [] and brain.files.read("one.md") == b"one"
 
 
-def test_a_ledger_gets_commitments_and_gives_evidence(brain: Brain, tmp_path: Path) -> None:
+def test_a_ledger_gets_commitments_and_gives_evidence(brain, tmp_path):
     ledger = EmbeddedLedger(tmp_path / "log")
     assert brain.ledger.quote_open(ledger).ledger == ledger.name
     opened = brain.ledger.open(ledger)
@@ -177,7 +175,7 @@ def test_a_ledger_gets_commitments_and_gives_evidence(brain: Brain, tmp_path: Pa
     assert brain.ledger.quote_commit(ledger).snapshot == brain.head
 
 
-def test_keys_are_trusted_retired_and_revoked(brain: Brain, tmp_path: Path) -> None:
+def test_keys_are_trusted_retired_and_revoked(brain, tmp_path):
     key = brain.signatures.sign(key=KEY).key
     brain.trust.add(key, "tester")
     brain.signatures.sign(key=KEY)
@@ -195,7 +193,7 @@ def test_keys_are_trusted_retired_and_revoked(brain: Brain, tmp_path: Path) -> N
         brain.trust.set_threshold(2)
 
 
-def test_missing_signatures_are_found_and_made(brain: Brain) -> None:
+def test_missing_signatures_are_found_and_made(brain):
     key = brain.signatures.sign(key=KEY).key
     brain.trust.add(key, "tester")
     assert brain.signatures.find_missing() == [brain.head]
@@ -205,7 +203,7 @@ def test_missing_signatures_are_found_and_made(brain: Brain) -> None:
     assert brain.verify(require_signatures=True, roots=[key]).ok
 
 
-def test_a_task_leaves_a_receipt(brain: Brain) -> None:
+def test_a_task_leaves_a_receipt(brain):
     seen: list[Receipt] = []
     with brain.task("Audit", on_success=lambda task: seen.append(task.build_receipt())) as task:
         task.record_tool_call("terminal", "ls", "vault.sol")
@@ -223,12 +221,12 @@ def test_a_task_leaves_a_receipt(brain: Brain) -> None:
     assert brain.receipts.read_synthesis_policy() is not None
 
 
-def test_a_transcript_is_imported_as_a_receipt(brain: Brain) -> None:
+def test_a_transcript_is_imported_as_a_receipt(brain):
     with pytest.raises(InvalidInput):
         brain.receipts.import_transcript(b"not a transcript")
 
 
-def test_the_index_and_the_prompt_take_the_same_options(brain: Brain) -> None:
+def test_the_index_and_the_prompt_take_the_same_options(brain):
     index = brain.prompt.build_index(max_chars=6)
     assert index.index == "▸ oracle: Check…"
     assert b"".join(brain.prompt.build_index_pages(max_chars=6)).decode() == f"{index.index}\n"
@@ -237,14 +235,14 @@ def test_the_index_and_the_prompt_take_the_same_options(brain: Brain) -> None:
     assert brain.prompt.build_index(task="nothing", top=1).skills == 0
 
 
-def test_secrets_are_found_in_texts_and_files(brain: Brain) -> None:
+def test_secrets_are_found_in_texts_and_files(brain):
     secret = b"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzq8T2vLkA\n"
     assert brain.secrets.scan_text(secret)
     brain.files.write("notes.md", secret)
     assert [row.path for row in brain.secrets.scan().findings] == ["notes.md"]
 
 
-def test_proofs_are_checked_without_the_brain(brain: Brain) -> None:
+def test_proofs_are_checked_without_the_brain(brain):
     path = "skills/oracle/SKILL.md"
     for proof in (
         brain.proofs.prove_file(path),
@@ -258,7 +256,7 @@ def test_proofs_are_checked_without_the_brain(brain: Brain) -> None:
         assert brain.proofs.check(proof, brain=brain.id) == own
 
 
-def test_states_of_a_source_are_recorded(brain: Brain) -> None:
+def test_states_of_a_source_are_recorded(brain):
     source = ImportSource("folder", "home", "adopted/home")
     assert brain.imports.find_last_state(source.branch) is None
     assert (

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 from operator import attrgetter
-from pathlib import Path
 
 import pytest
 from brain_cli import registry
@@ -163,13 +161,13 @@ def command_names() -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def brain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brain]:
+def brain(tmp_path_factory):
     with Brain.init(tmp_path_factory.mktemp("brain")) as brain:
         yield brain
 
 
 @pytest.mark.parametrize("command", command_names())
-def test_the_operation_of_every_command_is_reachable(command: str, brain: Brain) -> None:
+def test_the_operation_of_every_command_is_reachable(command, brain):
     if command.startswith(WITHOUT_BRAIN):
         return
     for path in OPERATIONS.get(command, "").split():
@@ -179,12 +177,12 @@ def test_the_operation_of_every_command_is_reachable(command: str, brain: Brain)
     assert command in OPERATIONS or functions
 
 
-def test_an_operation_on_a_file_needs_no_open_brain() -> None:
+def test_an_operation_on_a_file_needs_no_open_brain():
     with pytest.raises(FormatError):
         Brain.receipts.show_file(b"{}")
 
 
-def test_a_part_is_loaded_at_its_first_use(tmp_path: Path) -> None:
+def test_a_part_is_loaded_at_its_first_use(tmp_path):
     Brain.init(tmp_path).close()
     code = f"""
 import sys

@@ -22,7 +22,7 @@ class CachedBrain(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def model(tmp_path_factory: pytest.TempPathFactory) -> CachedBrain:
+def model(tmp_path_factory):
     """A brain that nobody changes."""
     place = tmp_path_factory.mktemp("grown")
     (place / "no-cache").write_text("in the way")
@@ -38,14 +38,14 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> CachedBrain:
 
 
 @pytest.fixture
-def grown(model: CachedBrain, tmp_path: Path) -> CachedBrain:
+def grown(model, tmp_path):
     """A copy of it that may be changed."""
     shutil.copytree(model.root, tmp_path / "agent", symlinks=True)
     return model._replace(root=tmp_path / "agent")
 
 
 @pytest.fixture
-def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def caches(tmp_path, monkeypatch):
     """The folder of all caches of the user."""
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     return tmp_path / "caches"

@@ -25,9 +25,7 @@ def where() -> Path:
 
 
 @pytest.mark.parametrize("base", [None, "", " ", "\t\n", "caches", "under a blank", "relative"])
-def test_the_folder_is_the_one_that_platformdirs_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, base: str | None
-) -> None:
+def test_the_folder_is_the_one_that_platformdirs_names(tmp_path, monkeypatch, base):
     monkeypatch.chdir(tmp_path)
     if base is not None:
         value = str(tmp_path / base) if base.strip() and base != "relative" else base
@@ -43,8 +41,8 @@ def test_the_folder_is_the_one_that_platformdirs_names(
     [(".brain/caches", False), ("skills", False), ("", False), (".cache/brain", True)],
 )
 def test_nothing_is_kept_where_the_brain_lies_unless_it_leaves_that_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, is_used: bool
-) -> None:
+    tmp_path, monkeypatch, place, is_used
+):
     (tmp_path / "by-link").symlink_to("agent")
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "by-link" / place))
     with Brain.init(tmp_path / "agent") as brain:
@@ -58,9 +56,7 @@ def test_nothing_is_kept_where_the_brain_lies_unless_it_leaves_that_out(
 
 
 @pytest.mark.parametrize("home", ["", "relative", None])
-def test_nothing_is_kept_wherever_a_command_is_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str | None
-) -> None:
+def test_nothing_is_kept_wherever_a_command_is_run(tmp_path, monkeypatch, home):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     if home is None:
@@ -80,8 +76,8 @@ def unknown(name: str) -> str:
 
 
 def test_the_variable_names_another_folder_and_counts_only_if_it_says_something(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv("BRAIN_CACHE_DIR", "")
     assert where() == tmp_path / "xdg/brain"
@@ -92,7 +88,7 @@ def test_the_variable_names_another_folder_and_counts_only_if_it_says_something(
     assert where() == tmp_path / "beside"
 
 
-def test_a_command_keeps_its_cache_there(tmp_path: Path, project: Path) -> None:
+def test_a_command_keeps_its_cache_there(tmp_path, project):
     with Brain.init(tmp_path / "agent") as brain:
         name = brain.id
     command = [sys.executable, "-m", "brain_cli", "-C", str(tmp_path / "agent"), "index"]
@@ -101,9 +97,7 @@ def test_a_command_keeps_its_cache_there(tmp_path: Path, project: Path) -> None:
     assert os.listdir(tmp_path / "xdg/brain") == [name]
 
 
-def test_a_folder_is_made_for_its_owner_alone_whatever_the_umask(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_made_for_its_owner_alone_whatever_the_umask(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     before = os.umask(0)
     try:
@@ -114,9 +108,7 @@ def test_a_folder_is_made_for_its_owner_alone_whatever_the_umask(
     assert os.stat(folder).st_mode & 0o777 == 0o700
 
 
-def test_what_is_cleared_are_the_files_of_one_brain_but_for_those_that_are_kept(
-    tmp_path: Path,
-) -> None:
+def test_what_is_cleared_are_the_files_of_one_brain_but_for_those_that_are_kept(tmp_path):
     for name in ("derived.db", "derived.db-wal", "words.db", "vectors-1.bin", "stat-1", "stat-1.a"):
         (tmp_path / name).touch()
     (tmp_path / "folder").mkdir()
@@ -125,9 +117,7 @@ def test_what_is_cleared_are_the_files_of_one_brain_but_for_those_that_are_kept(
     folders.clear_cache_folder(str(tmp_path / "gone"), "derived.db")
 
 
-def test_a_redaction_takes_another_folder_and_clears_those_of_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_redaction_takes_another_folder_and_clears_those_of_before(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     other = folders.make_cache_folder(bytes(32))
     first, second = folders.make_cache_folder(BRAIN), folders.make_cache_folder(BRAIN, b"one" * 5)

@@ -16,6 +16,7 @@ from brain.store.connection import Connection
 from brain.store.protocol import ObjectKind
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, open_brain
+from tests.support.refusals import raises_code
 from tests.support.store_tampering import (
     MALICIOUS_SKILL,
     ObjectRow,
@@ -51,7 +52,7 @@ def false(grown: CachedBrain) -> list[str]:
 
 
 @pytest.fixture(params=["a cache", "no cache yet"])
-def remembering(request: pytest.FixtureRequest, caches: Path, tmp_path: Path) -> str:
+def remembering(request, caches, tmp_path):
     """Whether the user's cache was filled before the attack."""
     return str(request.param)
 
@@ -73,9 +74,7 @@ def swapped(row: ObjectRow, others: list[ObjectRow]) -> bytes:
     return alike[row.id[0] % len(alike)]
 
 
-def test_no_object_put_under_the_id_of_another_is_believed(
-    grown: CachedBrain, remembering: str, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_object_put_under_the_id_of_another_is_believed(grown, remembering, caches, monkeypatch):
     lesson(grown, remembering, caches, monkeypatch)
     evil = plant_blob(grown.root, MALICIOUS_SKILL)
     rows = read_object_rows(grown.root)
@@ -90,8 +89,8 @@ def test_no_object_put_under_the_id_of_another_is_believed(
 
 
 def test_an_object_that_is_gone_or_of_another_kind_is_missed_by_name(
-    grown: CachedBrain, remembering: str, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    grown, remembering, caches, monkeypatch
+):
     lesson(grown, remembering, caches, monkeypatch)
     for number, row in enumerate(random.Random(12).sample(read_object_rows(grown.root), 12)):
         kind = row.kind % 3 + 1
@@ -100,8 +99,8 @@ def test_an_object_that_is_gone_or_of_another_kind_is_missed_by_name(
 
 
 def test_no_content_put_under_the_id_of_another_is_believed(
-    grown: CachedBrain, remembering: str, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    grown, remembering, caches, monkeypatch
+):
     lesson(grown, remembering, caches, monkeypatch)
     for number, id in enumerate(random.Random(13).sample(read_blob_ids(grown.root), 14)):
         with replace_blob(grown.root, id, None if number % 3 == 2 else MALICIOUS_SKILL):
@@ -110,8 +109,8 @@ def test_no_content_put_under_the_id_of_another_is_believed(
 
 
 def test_objects_replaced_in_pairs_that_fit_each_other_are_not_believed(
-    grown: CachedBrain, remembering: str, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    grown, remembering, caches, monkeypatch
+):
     """The tree of skills, and the bundle of the head that names it, with a tree of the attacker."""
     lesson(grown, remembering, caches, monkeypatch)
     evil = plant_blob(grown.root, MALICIOUS_SKILL)
@@ -139,9 +138,7 @@ def test_objects_replaced_in_pairs_that_fit_each_other_are_not_believed(
 
 
 @pytest.mark.parametrize("id", ["another brain", "its own head", "nothing"])
-def test_a_store_that_names_another_brain_than_its_head_is_refused(
-    grown: CachedBrain, caches: Path, id: str
-) -> None:
+def test_a_store_that_names_another_brain_than_its_head_is_refused(grown, caches, id):
     assert false(grown) == []
     with open_brain(grown.root) as brain:
         other = {"another brain": b"x" * 32, "its own head": bytes.fromhex(brain.head)}
@@ -166,8 +163,8 @@ def seal(root: Path, changes: dict[str, bytes | None]) -> None:
 
 
 def test_whatever_the_attacker_adds_to_the_store_is_no_part_of_any_answer(
-    grown: CachedBrain, remembering: str, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    grown, remembering, caches, monkeypatch
+):
     """A tree, a bundle and a snapshot of theirs, whole and sound, but behind no ref."""
     lesson(grown, remembering, caches, monkeypatch)
     with open_brain(grown.root) as brain:
@@ -182,9 +179,7 @@ def test_whatever_the_attacker_adds_to_the_store_is_no_part_of_any_answer(
     assert false(grown) == []
 
 
-def test_a_merge_without_the_snapshots_that_say_what_was_merged_is_refused(
-    grown: CachedBrain, caches: Path
-) -> None:
+def test_a_merge_without_the_snapshots_that_say_what_was_merged_is_refused(grown, caches):
     """Else what was removed since would come back, as if the sides had never met."""
     with open_brain(grown.root) as brain:
         (grown.root / "memory/secret.md").write_text("A secret.\n")
@@ -217,17 +212,16 @@ def test_a_merge_without_the_snapshots_that_say_what_was_merged_is_refused(
 
 @pytest.mark.parametrize("number", range(3))
 def test_a_version_is_not_given_again_since_the_snapshot_that_gave_it_was_taken_out(
-    grown: CachedBrain, caches: Path, number: int
-) -> None:
+    grown, caches, number
+):
     with open_brain(grown.root) as brain:
         for text in "abcdef":
             brain.skills.upsert("Beta", f"Do {text}.\n")
         before = brain.skills.history("beta")
     gone = before[number + 1].snapshot
     with replace_object(grown.root, bytes.fromhex(gone), ObjectKind.SNAPSHOT, None):
-        with open_brain(grown.root) as brain, pytest.raises(BrainError) as error:
+        with open_brain(grown.root) as brain, raises_code("missing_object", BrainError):
             brain.skills.history("beta")
-        assert error.value.code == "missing_object"
         with open_brain(grown.root) as brain, suppress(BrainError):
             assert brain.skills.upsert("Beta", "Do g.\n").version == before[0].version + 1
     with open_brain(grown.root) as brain:
@@ -249,9 +243,7 @@ ACTS: dict[str, Act] = {
 
 
 @pytest.mark.parametrize("act", ACTS)
-def test_what_was_put_under_the_id_of_a_node_is_never_taken_into_a_snapshot(
-    grown: CachedBrain, caches: Path, act: str
-) -> None:
+def test_what_was_put_under_the_id_of_a_node_is_never_taken_into_a_snapshot(grown, caches, act):
     """And put back afterwards, all is as if the attacker had never been there."""
     with open_brain(grown.root) as brain:
         brain.branches.create("side")
@@ -291,9 +283,7 @@ def test_what_was_put_under_the_id_of_a_node_is_never_taken_into_a_snapshot(
     assert refused >= 2  # at least the snapshot and its bundle are read by every writer
 
 
-def test_an_object_replaced_while_a_brain_is_open_is_not_taken_either(
-    grown: CachedBrain, caches: Path
-) -> None:
+def test_an_object_replaced_while_a_brain_is_open_is_not_taken_either(grown, caches):
     evil = plant_blob(grown.root, MALICIOUS_SKILL)
     rows = {row.id: row for row in read_object_rows(grown.root)}
     with open_brain(grown.root) as brain:
@@ -317,15 +307,12 @@ def test_an_object_replaced_while_a_brain_is_open_is_not_taken_either(
         assert evil.hex() not in {file.blob for file in brain.files.list()}
 
 
-def test_a_table_that_the_store_does_not_have_gives_nothing_to_read(
-    grown: CachedBrain, caches: Path
-) -> None:
+def test_a_table_that_the_store_does_not_have_gives_nothing_to_read(grown, caches):
     """Of the tables that once held what is derived none is there to be altered."""
     with connect_store(grown.root) as db:
         names = {name for (name,) in db.execute("SELECT name FROM sqlite_schema")}
     assert not names & {"cards", "skill_log", "skill_paths", "merges", "sheet", "note"}
     with connect_store(grown.root) as db:
         db.execute("CREATE TABLE sheet (number INTEGER PRIMARY KEY, data BLOB)").fetchall()
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError):
         open_brain(grown.root)
-    assert error.value.code == "bad_store"

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -18,7 +18,6 @@ import pytest
 
 from brain.cache import cache_folder as folders
 from brain.cache import cache_tables
-from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, answer_all_questions, open_brain
 
 NOBODY = 65534
@@ -32,7 +31,7 @@ def file_of(caches: Path) -> Path:
     return file
 
 
-def test_with_a_cache_the_answers_are_those_without_one(grown: CachedBrain, caches: Path) -> None:
+def test_with_a_cache_the_answers_are_those_without_one(grown, caches):
     for _ in range(2):
         assert answer_all_questions(grown.root) == grown.truth
     names = {name.partition("-")[0] for name in os.listdir(file_of(caches).parent)}
@@ -106,7 +105,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_cache_changes_no_answer(grown: CachedBrain, caches: Path, damage: str) -> None:
+def test_a_damaged_cache_changes_no_answer(grown, caches, damage):
     assert answer_all_questions(grown.root) == grown.truth
     DAMAGES[damage](file_of(caches))
     for _ in range(2):
@@ -123,9 +122,7 @@ def beneath_its_log(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [*DAMAGES, "beneath its log"])
-def test_a_repair_makes_a_damaged_cache_whole(
-    grown: CachedBrain, caches: Path, damage: str
-) -> None:
+def test_a_repair_makes_a_damaged_cache_whole(grown, caches, damage):
     assert answer_all_questions(grown.root) == grown.truth
     {**DAMAGES, "beneath its log": beneath_its_log}[damage](file_of(caches))
     with open_brain(grown.root) as brain:
@@ -137,9 +134,7 @@ def test_a_repair_makes_a_damaged_cache_whole(
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_cache_damaged_under_an_open_brain_changes_no_answer(
-    grown: CachedBrain, caches: Path, damage: str
-) -> None:
+def test_a_cache_damaged_under_an_open_brain_changes_no_answer(grown, caches, damage):
     answer_all_questions(grown.root)
     with open_brain(grown.root) as brain:
         assert {name: ask(brain) for name, ask in QUESTIONS.items()} == grown.truth
@@ -155,8 +150,8 @@ def test_a_cache_damaged_under_an_open_brain_changes_no_answer(
 
 @pytest.mark.parametrize("seed", range(3))
 def test_no_flipped_bit_of_the_cache_changes_an_answer_unless_verifying_names_it(
-    grown: CachedBrain, caches: Path, seed: int
-) -> None:
+    grown, caches, seed
+):
     """A bit in the key of a row can hide the row; nothing else may be said wrongly."""
     assert answer_all_questions(grown.root) == grown.truth
     file = file_of(caches)
@@ -178,9 +173,7 @@ def test_no_flipped_bit_of_the_cache_changes_an_answer_unless_verifying_names_it
     assert lost <= 2
 
 
-def test_another_process_that_holds_the_cache_changes_no_answer(
-    grown: CachedBrain, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_process_that_holds_the_cache_changes_no_answer(grown, caches, monkeypatch):
     answer_all_questions(grown.root)
     monkeypatch.setattr(cache_tables, "_LOCK_TIMEOUT", 0.0)
     with closing(apsw.Connection(str(file_of(caches)))) as other:
@@ -196,9 +189,7 @@ def test_another_process_that_holds_the_cache_changes_no_answer(
         assert brain.verify(deep=True).ok
 
 
-def test_another_process_that_holds_an_empty_cache_changes_no_answer(
-    grown: CachedBrain, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_process_that_holds_an_empty_cache_changes_no_answer(grown, caches, monkeypatch):
     monkeypatch.setattr(cache_tables, "_LOCK_TIMEOUT", 0.0)
     with open_brain(grown.root) as brain:
         assert brain.skills.list()
@@ -222,9 +213,7 @@ print(sorted(found.items()))
 
 
 @pytest.mark.parametrize("room", [0, 4096, 20_000, 60_000])
-def test_a_full_disk_changes_no_answer(
-    grown: CachedBrain, caches: Path, project: Path, room: int
-) -> None:
+def test_a_full_disk_changes_no_answer(grown, caches, project, room):
     command = [sys.executable, "-B", "-W", "error", "-c", FULL, str(grown.root), str(room)]
     done = subprocess.run(command, cwd=project, check=True, capture_output=True, text=True)
     assert done.stdout.strip() == str(sorted(grown.truth.items()))
@@ -233,7 +222,7 @@ def test_a_full_disk_changes_no_answer(
 
 
 @pytest.fixture
-def place() -> Iterator[Path]:
+def place():
     """A folder that other users can reach, which the folders of tests are not."""
     made = Path(tempfile.mkdtemp())
     made.chmod(0o755)
@@ -280,9 +269,7 @@ def settled(root: Path) -> None:
 
 
 @pytest.mark.parametrize("state", ["empty", "filled", "filled, and the file too"])
-def test_a_cache_folder_that_cannot_be_written_changes_no_answer(
-    grown: CachedBrain, place: Path, monkeypatch: pytest.MonkeyPatch, state: str
-) -> None:
+def test_a_cache_folder_that_cannot_be_written_changes_no_answer(grown, place, monkeypatch, state):
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(place / "caches"))
     root = Path(shutil.move(grown.root, place / "agent"))
     assert answer_all_questions(root) == grown.truth
@@ -302,8 +289,8 @@ def test_a_cache_folder_that_cannot_be_written_changes_no_answer(
 
 
 def test_a_brain_that_cannot_be_written_is_read_with_the_cache_of_its_reader(
-    grown: CachedBrain, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    grown, place, monkeypatch
+):
     root = Path(shutil.move(grown.root, place / "agent"))
     assert answer_all_questions(root) == grown.truth  # so that all modules are there already
     settled(root)
@@ -320,9 +307,7 @@ def test_a_brain_that_cannot_be_written_is_read_with_the_cache_of_its_reader(
     assert file_of(place / "caches").stat().st_size > 4096
 
 
-def test_a_cache_folder_of_another_user_is_not_used(
-    grown: CachedBrain, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_folder_of_another_user_is_not_used(grown, caches, monkeypatch):
     assert answer_all_questions(grown.root) == grown.truth
     planted = file_of(caches)
     with closing(apsw.Connection(str(planted))) as db:
@@ -337,8 +322,8 @@ def test_a_cache_folder_of_another_user_is_not_used(
 
 @pytest.mark.parametrize("way", ["a file", "a link", "a name too long", "a NUL"])
 def test_where_no_cache_folder_can_be_had_the_answers_are_the_same(
-    grown: CachedBrain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
-) -> None:
+    grown, tmp_path, monkeypatch, way
+):
     folder = tmp_path / "caches"
     if way == "a file":
         folder.write_text("in the way")

@@ -13,7 +13,6 @@ import pytest
 
 from brain import Brain
 from brain.repo.read import lineage_cache, skill_lookup, skill_rows, snapshot_rows
-from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import answer_all_questions, open_brain
 
 WORD = "quetzal7391"
@@ -30,7 +29,7 @@ def holding(folder: Path) -> list[str]:
 
 
 @pytest.fixture
-def told(grown: CachedBrain, caches: Path) -> Path:
+def told(grown, caches):
     """A brain that knows the word: in a name, a description, a version of before and now."""
     with open_brain(grown.root) as brain:
         brain.skills.upsert("Bird", "Watch.\n", description="Watch it")
@@ -65,9 +64,7 @@ ASK_FIRST = [ask for name, ask in ASK.items() if name != "upsert"]
 
 
 @pytest.mark.parametrize("ask", ASK)
-def test_another_user_who_learns_of_a_redaction_keeps_nothing_of_it(
-    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, ask: str
-) -> None:
+def test_another_user_who_learns_of_a_redaction_keeps_nothing_of_it(told, caches, monkeypatch, ask):
     users = [caches / "one", caches / "another"]
     (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
     (told / f"skills/folder-of-{WORD}").rmdir()
@@ -89,8 +86,8 @@ def test_another_user_who_learns_of_a_redaction_keeps_nothing_of_it(
 
 @pytest.mark.parametrize("ask", ASK)
 def test_a_brain_that_is_open_learns_of_the_redaction_of_another_user(
-    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch, ask: str
-) -> None:
+    told, caches, monkeypatch, ask
+):
     (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "another"))
     with open_brain(told) as other:
@@ -105,9 +102,7 @@ def test_a_brain_that_is_open_learns_of_the_redaction_of_another_user(
     assert holding(caches / "another") == []
 
 
-def test_a_copy_that_knows_nothing_of_a_redaction_brings_nothing_back(
-    told: Path, caches: Path, tmp_path: Path
-) -> None:
+def test_a_copy_that_knows_nothing_of_a_redaction_brings_nothing_back(told, caches, tmp_path):
     """Both copies share a cache; that which redacted never shows what the other still holds."""
     with open_brain(told) as brain:
         brain.snapshot()
@@ -132,8 +127,8 @@ def test_a_copy_that_knows_nothing_of_a_redaction_brings_nothing_back(
 
 
 def test_the_answers_after_a_redaction_are_those_without_any_cache(
-    told: Path, caches: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    told, caches, tmp_path, monkeypatch
+):
     fill(told)
     with open_brain(told) as brain:
         brain.snapshot()
@@ -151,7 +146,7 @@ def test_the_answers_after_a_redaction_are_those_without_any_cache(
         assert [row.version for row in brain.skills.history("bird")] == versions
 
 
-def test_no_version_is_given_twice_since_its_content_was_redacted(told: Path, caches: Path) -> None:
+def test_no_version_is_given_twice_since_its_content_was_redacted(told, caches):
     with open_brain(told) as brain:
         assert brain.skills.upsert("Bird", "Watch more.\n").version == 3
         brain.files.redact("skills/bird/SKILL.md", reason="a name")
@@ -194,14 +189,8 @@ def _index(brain: Brain) -> object:
     ],
 )
 def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
-    told: Path,
-    caches: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    ask: Callable[[Brain], object],
-    place: object,
-    name: str,
-    after: int,
-) -> None:
+    told, caches, monkeypatch, ask, place, name, after
+):
     (told / f"skills/folder-of-{WORD}/SKILL.md").unlink()
     (told / f"skills/folder-of-{WORD}").rmdir()
     monkeypatch.setattr(lineage_cache, "_SNAPSHOTS_PER_BATCH", 1)
@@ -229,13 +218,8 @@ def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
     ],
 )
 def test_who_asks_while_another_redacts_is_answered_in_full(
-    told: Path,
-    caches: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    place: object,
-    name: str,
-    after: int,
-) -> None:
+    told, caches, monkeypatch, place, name, after
+):
     monkeypatch.setattr(lineage_cache, "_SNAPSHOTS_PER_BATCH", 1)
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / "reader"))
     redacting(told, monkeypatch, caches / "writer", place, name, after)
@@ -245,9 +229,7 @@ def test_who_asks_while_another_redacts_is_answered_in_full(
         assert reader.head != before
 
 
-def test_redactions_on_two_branches_leave_both_known(
-    told: Path, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redactions_on_two_branches_leave_both_known(told, caches, monkeypatch):
     with open_brain(told) as brain:
         for branch in ("main", "idea"):
             brain.branches.switch(branch)

@@ -36,7 +36,7 @@ class Alone:
 
 
 @pytest.fixture
-def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caches: Path) -> Alone:
+def alone(monkeypatch, tmp_path, caches):
     """What asks a brain without any cache."""
     return Alone(monkeypatch, tmp_path / "in-the-way", caches)
 
@@ -46,7 +46,7 @@ def copied(grown: CachedBrain, name: str) -> Path:
     return Path(shutil.copytree(grown.root, grown.root.with_name(name), symlinks=True))
 
 
-def test_two_copies_that_go_apart_answer_each_for_itself(grown: CachedBrain, alone: Alone) -> None:
+def test_two_copies_that_go_apart_answer_each_for_itself(grown, alone):
     copy = copied(grown, "copy")
     for number in range(3):
         for root, word in ((grown.root, "ours"), (copy, "theirs")):
@@ -66,9 +66,7 @@ def test_two_copies_that_go_apart_answer_each_for_itself(grown: CachedBrain, alo
         ]
 
 
-def test_two_copies_that_are_open_at_once_answer_each_for_itself(
-    grown: CachedBrain, alone: Alone
-) -> None:
+def test_two_copies_that_are_open_at_once_answer_each_for_itself(grown, alone):
     copy = copied(grown, "copy")
     with open_brain(grown.root) as ours, open_brain(copy) as theirs:
         for number in range(3):
@@ -87,7 +85,7 @@ def test_two_copies_that_are_open_at_once_answer_each_for_itself(
         assert asked(ours) == alone(ours.root)
 
 
-def test_a_copy_of_before_answers_as_it_did(grown: CachedBrain, alone: Alone) -> None:
+def test_a_copy_of_before_answers_as_it_did(grown, alone):
     copy = copied(grown, "copy")
     with open_brain(grown.root) as brain:
         brain.skills.upsert("Later", "Do.\n", description="Later")
@@ -100,9 +98,7 @@ def test_a_copy_of_before_answers_as_it_did(grown: CachedBrain, alone: Alone) ->
 
 
 @pytest.mark.parametrize("shared", [False, True], ids=["two caches", "one cache"])
-def test_two_users_of_one_brain_see_the_same(
-    grown: CachedBrain, alone: Alone, caches: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
-) -> None:
+def test_two_users_of_one_brain_see_the_same(grown, alone, caches, monkeypatch, shared):
     for number in range(4):
         if not shared:
             monkeypatch.setenv("BRAIN_CACHE_DIR", str(caches / f"user-{number % 2}"))
@@ -116,7 +112,7 @@ def test_two_users_of_one_brain_see_the_same(
     assert seen["history of alpha"] != grown.truth["history of alpha"]
 
 
-def test_what_was_undone_and_collected_is_in_no_answer(grown: CachedBrain, alone: Alone) -> None:
+def test_what_was_undone_and_collected_is_in_no_answer(grown, alone):
     with open_brain(grown.root) as brain:
         brain.skills.upsert("Alpha", "Undone.\n", description="Undone")
         brain.skills.upsert("Undone", "Undone.\n", description="Undone")
@@ -132,9 +128,7 @@ def test_what_was_undone_and_collected_is_in_no_answer(grown: CachedBrain, alone
         assert [row.version for row in brain.skills.history("undone")] == [1]
 
 
-def test_a_proposal_and_a_fork_go_by_what_they_hold(
-    grown: CachedBrain, alone: Alone, tmp_path: Path
-) -> None:
+def test_a_proposal_and_a_fork_go_by_what_they_hold(grown, alone, tmp_path):
     answer_all_questions(grown.root)
     with open_brain(grown.root) as brain:
         brain.fork(tmp_path / "fork")
@@ -153,9 +147,7 @@ def test_a_proposal_and_a_fork_go_by_what_they_hold(
         )
 
 
-def test_many_that_come_back_at_once_are_found_by_their_names(
-    grown: CachedBrain, alone: Alone, caches: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_that_come_back_at_once_are_found_by_their_names(grown, alone, caches, monkeypatch):
     monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", 3)
     with open_brain(grown.root) as brain:
         for number in range(4):
@@ -176,9 +168,7 @@ def test_many_that_come_back_at_once_are_found_by_their_names(
     assert answer_all_questions(grown.root) == alone(grown.root)
 
 
-def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concern(
-    grown: CachedBrain, alone: Alone
-) -> None:
+def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concern(grown, alone):
     with open_brain(grown.root) as brain:
         head = brain.head
         file = grown.root / "skills/alpha/SKILL.md"
@@ -197,8 +187,8 @@ def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concer
 
 @pytest.mark.parametrize("listing", ["list_skill_names", "list_history_rows", "list_merges"])
 def test_a_writer_between_two_looks_at_the_cache_makes_it_no_wrong_cache(
-    grown: CachedBrain, monkeypatch: pytest.MonkeyPatch, listing: str
-) -> None:
+    grown, monkeypatch, listing
+):
     listed = getattr(DerivedCache, listing)
     written: list[str] = []
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from brain import Brain
 from brain.errors import BrainError, Conflict
 from brain.evolve.registry_import import REGISTRY_FILES
+from tests.support.refusals import raises_code
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
 INDEX: dict[str, Any] = {
@@ -24,7 +24,7 @@ INDEX: dict[str, Any] = {
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> Path:
+def registry(tmp_path):
     folder = tmp_path / "registry"
     folder.mkdir()
     (folder / "skills_registry.json").write_text(json.dumps(INDEX))
@@ -34,21 +34,18 @@ def registry(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Any:
+def brain(tmp_path):
     with Brain.init(tmp_path / "b") as made:
         yield made
 
 
-def test_safe_skills_come_as_not_admitted_and_the_others_are_named(
-    brain: Brain, registry: Path
-) -> None:
+def test_safe_skills_come_as_not_admitted_and_the_others_are_named(brain, registry):
     result = brain.programs.import_registry(registry)
     assert [(one.slug, one.version) for one in result.skills] == [("greet", 1)]
     assert [one.name for one in result.refused] == [*map(repr_line, list(INDEX)[1:])]
     assert [one.status for one in brain.programs.list()] == ["not_admitted"]
-    with pytest.raises(Conflict) as refused:
+    with raises_code("not_admitted", Conflict):
         brain.programs.run("greet", {"text": "x"})
-    assert refused.value.code == "not_admitted"
     head = brain.head
     assert not brain.programs.import_registry(registry).skills[0].changed
     assert brain.head == head
@@ -61,28 +58,24 @@ def repr_line(name: str) -> str:
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
-def test_a_registry_cut_short_is_an_error_and_imports_nothing(
-    brain: Brain, registry: Path, share: float
-) -> None:
+def test_a_registry_cut_short_is_an_error_and_imports_nothing(brain, registry, share):
     path = registry / "skills_registry.json"
     data = path.read_bytes()
     path.write_bytes(data[: int(len(data) * share)])
     head = brain.head
-    with pytest.raises(BrainError) as failed:
+    with raises_code("bad_registry", BrainError):
         brain.programs.import_registry(registry)
-    assert failed.value.code == "bad_registry" and brain.head == head
+    assert brain.head == head
 
 
 @pytest.mark.parametrize("text", ["", "[]x", "7", '{"a": 1}', "[" * 5000, '["a"]'])
-def test_what_is_no_registry_is_an_error(brain: Brain, registry: Path, text: str) -> None:
+def test_what_is_no_registry_is_an_error(brain, registry, text):
     (registry / "skills_registry.json").write_text(text)
-    with pytest.raises(BrainError) as failed:
+    with raises_code("bad_registry", BrainError):
         brain.programs.import_registry(registry)
-    assert failed.value.code == "bad_registry"
 
 
-def test_a_folder_without_one_is_named(brain: Brain, tmp_path: Path) -> None:
-    with pytest.raises(BrainError) as failed:
+def test_a_folder_without_one_is_named(brain, tmp_path):
+    with raises_code("no_registry", BrainError) as failed:
         brain.programs.import_registry(tmp_path)
-    assert failed.value.code == "no_registry"
     assert all(name in failed.value.hint for name in REGISTRY_FILES)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from brain.evolve.tool_conversation import ToolConversation, ToolLimits
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import Expectation
 from brain.receipts import Receipt, RunStep
+from tests.support.refusals import raises_code
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
 STEPS = (RunStep("tool", name="terminal", error="exit 1"), RunStep("tool", name="terminal"))
@@ -27,7 +27,7 @@ NOTHING = ("answer", {"decision": "nothing", "reason": "Routine."})
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
 
@@ -41,7 +41,7 @@ def results_of(model: FakeToolModel) -> list[str]:
     return [one.text for one in model.asked[-1].messages for one in one.results]
 
 
-def test_a_drafted_file_becomes_the_body_of_the_proposed_skill(brain: Brain) -> None:
+def test_a_drafted_file_becomes_the_body_of_the_proposed_skill(brain):
     model = FakeToolModel(write("oracles", "SKILL.md", BODY), ("answer", ANSWER))
     done = synthesize(brain, HARD, model)
     assert (done.decision, done.slug, done.body, done.requests) == ("created", "oracles", BODY, 2)
@@ -49,7 +49,7 @@ def test_a_drafted_file_becomes_the_body_of_the_proposed_skill(brain: Brain) -> 
     assert brain.skills.list() == [] and brain.status().clean
 
 
-def test_the_tools_show_skills_and_nothing_else(brain: Brain) -> None:
+def test_the_tools_show_skills_and_nothing_else(brain):
     brain.skills.upsert("Feeds", BODY, description="About feeds.")
     brain.files.write("memory/secret.md", "hidden word\n")
     model = FakeToolModel(
@@ -75,7 +75,7 @@ def test_the_tools_show_skills_and_nothing_else(brain: Brain) -> None:
     }
 
 
-def test_held_out_cases_stay_hidden(brain: Brain) -> None:
+def test_held_out_cases_stay_hidden(brain):
     brain.skills.upsert("Feeds", BODY, description="About feeds.")
     held_out = next({"text": f"case {n}"} for n in range(99) if is_held_out({"text": f"case {n}"}))
     case = brain.gate.add_case("feeds", held_out, Expectation(contains=("hidden word",)))
@@ -94,7 +94,7 @@ def test_held_out_cases_stay_hidden(brain: Brain) -> None:
     assert [text.startswith("Error: ") for text in said] == [True, True, False, False, True]
 
 
-def test_only_one_skill_can_be_drafted(brain: Brain) -> None:
+def test_only_one_skill_can_be_drafted(brain):
     model = FakeToolModel(
         write("oracles", "SKILL.md", BODY),
         write("feeds", "SKILL.md", BODY),
@@ -109,7 +109,7 @@ def test_only_one_skill_can_be_drafted(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("path", ["manifest.yaml", "cases/a.yaml", "../oracles/SKILL.md", ""])
-def test_no_other_file_can_be_written(brain: Brain, path: str) -> None:
+def test_no_other_file_can_be_written(brain, path):
     model = FakeToolModel(write("oracles", path, "x"), NOTHING)
     synthesize(brain, HARD, model)
     assert "is none of the files" in results_of(model)[0]
@@ -126,7 +126,7 @@ def test_no_other_file_can_be_written(brain: Brain, path: str) -> None:
         ('{"name": "../../etc/passwd"}', "no skill"),
     ],
 )
-def test_malformed_arguments_are_told_to_the_model(brain: Brain, arguments: str, why: str) -> None:
+def test_malformed_arguments_are_told_to_the_model(brain, arguments, why):
     class Raw(FakeToolModel):
         def respond(self, request: Any) -> Any:
             reply = super().respond(request)
@@ -139,20 +139,20 @@ def test_malformed_arguments_are_told_to_the_model(brain: Brain, arguments: str,
     assert results_of(model)[0].startswith("Error: ") and why in results_of(model)[0]
 
 
-def test_a_draft_has_a_limit(brain: Brain) -> None:
+def test_a_draft_has_a_limit(brain):
     model = FakeToolModel(write("oracles", "SKILL.md", "x" * (MAX_DRAFT_BYTES + 1)), NOTHING)
     synthesize(brain, HARD, model)
     assert f"at most {MAX_DRAFT_BYTES} bytes" in results_of(model)[0]
 
 
 class TestLimits:
-    def test_a_model_that_never_answers_is_stopped(self, brain: Brain) -> None:
+    def test_a_model_that_never_answers_is_stopped(self, brain):
         model = FakeToolModel(*[("skills_list", {})] * 50)
-        with pytest.raises(ModelError, match="gave no answer") as caught:
+        with raises_code("bad_answer", ModelError, match="gave no answer"):
             synthesize(brain, HARD, model)
-        assert caught.value.code == "bad_answer" and len(model.asked) == model.tool_rounds
+        assert len(model.asked) == model.tool_rounds
 
-    def test_nonsense_is_refused_three_times(self, brain: Brain) -> None:
+    def test_nonsense_is_refused_three_times(self, brain):
         model = FakeToolModel(*["what?"] * 9)
         with pytest.raises(ModelError, match="not JSON"):
             synthesize(brain, HARD, model)
@@ -163,22 +163,19 @@ class TestLimits:
         [(ToolLimits(tokens=5), "5 tokens"), (ToolLimits(seconds=-1.0), "seconds")],
         ids=["tokens", "seconds"],
     )
-    def test_tokens_and_time_are_bounded(self, brain: Brain, limits: ToolLimits, why: str) -> None:
+    def test_tokens_and_time_are_bounded(self, brain, limits, why):
         model = FakeToolModel(*[("skills_list", {})] * 9)
         conversation = ToolConversation(model, [], lambda call: None, limits)
-        with pytest.raises(ModelError, match=why) as caught:
+        with raises_code("model_limit", ModelError, match=why):
             conversation.draft(RelatedMaterial(brain), "begin")
-        assert caught.value.code == "model_limit"
 
 
-def test_a_failing_model_is_an_error(brain: Brain) -> None:
+def test_a_failing_model_is_an_error(brain):
     with pytest.raises(ModelError, match="busy"):
         synthesize(brain, HARD, FakeToolModel(ModelError("busy", code="rate_limited")))
 
 
-def test_an_earlier_attempt_is_shown_before_its_name_is_used_again(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_earlier_attempt_is_shown_before_its_name_is_used_again(brain, monkeypatch):
     class Attempt:
         slug, reason, edit = "oracles", "Two cases got worse.", "+Trust one feed.\n"
 

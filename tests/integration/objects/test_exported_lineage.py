@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-from pathlib import Path
 
 import pytest
 
@@ -9,10 +8,11 @@ from brain import Brain
 from brain.errors import FormatError, NotFound
 from brain.objects import lineage_file
 from brain.objects import snapshot as snapshots
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     made = Brain.init(tmp_path / "parent", author="tester")
     for n in range(6):
         made.skills.upsert("Oracle", f"{n}\n")
@@ -38,15 +38,13 @@ def parts_of(data: bytes) -> list[bytes]:
     return out
 
 
-def test_the_file_holds_every_snapshot_and_begins_with_the_head(brain: Brain) -> None:
+def test_the_file_holds_every_snapshot_and_begins_with_the_head(brain):
     found = lineage_file.read_lineage(io.BytesIO(file_of(brain)))
     assert found.head.hex() == brain.head
     assert {id.hex() for id in found.snapshots} == {row.snapshot for row in brain.history.log()}
 
 
-def test_ancestry_in_the_file_is_that_in_the_brain_also_across_forks(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_ancestry_in_the_file_is_that_in_the_brain_also_across_forks(brain, tmp_path):
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         child.skills.upsert("Oracle", "of the child\n")
@@ -59,7 +57,7 @@ def test_ancestry_in_the_file_is_that_in_the_brain_also_across_forks(
         assert not found.descends and found.path == []
 
 
-def test_a_file_cut_off_anywhere_is_refused(brain: Brain) -> None:
+def test_a_file_cut_off_anywhere_is_refused(brain):
     data = file_of(brain)
     ends = {len(lineage_file.LINEAGE_MAGIC)}
     for part in parts_of(data):
@@ -75,7 +73,7 @@ def test_a_file_cut_off_anywhere_is_refused(brain: Brain) -> None:
         assert caught.value.code == (code or "bad_lineage")
 
 
-def test_no_flipped_bit_leaves_the_lineage_of_the_same_head(brain: Brain) -> None:
+def test_no_flipped_bit_leaves_the_lineage_of_the_same_head(brain):
     data = file_of(brain)
     head = lineage_file.read_lineage(io.BytesIO(data)).head
     for place in range(0, len(data), 3):
@@ -88,7 +86,7 @@ def test_no_flipped_bit_leaves_the_lineage_of_the_same_head(brain: Brain) -> Non
         assert found.head != head
 
 
-def test_a_snapshot_left_out_is_missed(brain: Brain) -> None:
+def test_a_snapshot_left_out_is_missed(brain):
     data = file_of(brain)
     parts = parts_of(data)
     for gone in range(1, len(parts)):
@@ -99,7 +97,7 @@ def test_a_snapshot_left_out_is_missed(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("field", ["generation", "jump", "brain"])
-def test_a_snapshot_that_lies_about_its_place_is_refused(brain: Brain, field: str) -> None:
+def test_a_snapshot_that_lies_about_its_place_is_refused(brain, field):
     part, *rest = parts_of(file_of(brain))
     head = snapshots.decode_snapshot(part[4:])
     other = snapshots.snapshot_id(rest[3][4:])
@@ -110,29 +108,26 @@ def test_a_snapshot_that_lies_about_its_place_is_refused(brain: Brain, field: st
     }
     data = snapshots.encode_snapshot(lies[field])
     framed = len(data).to_bytes(4, "big") + data
-    with pytest.raises(FormatError) as caught:
+    with raises_code("bad_lineage", FormatError):
         lineage_file.read_lineage(io.BytesIO(lineage_file.LINEAGE_MAGIC + framed + b"".join(rest)))
-    assert caught.value.code == "bad_lineage"
 
 
-def test_a_snapshot_stands_in_the_file_once_and_after_what_it_is_a_parent_of(brain: Brain) -> None:
+def test_a_snapshot_stands_in_the_file_once_and_after_what_it_is_a_parent_of(brain):
     parts = parts_of(file_of(brain))
     for order in ([*parts, parts[-1]], [parts[0], *parts[1:][::-1]], [parts[1], *parts]):
-        with pytest.raises(FormatError) as caught:
+        with raises_code("bad_lineage", FormatError):
             lineage_file.read_lineage(io.BytesIO(lineage_file.LINEAGE_MAGIC + b"".join(order)))
-        assert caught.value.code == "bad_lineage"
 
 
-def test_nothing_foreign_stands_in_the_file(brain: Brain, tmp_path: Path) -> None:
+def test_nothing_foreign_stands_in_the_file(brain, tmp_path):
     with Brain.init(tmp_path / "other") as other:
         foreign = parts_of(b"".join(other.history.export_lineage()))
     whole = file_of(brain) + b"".join(foreign)
-    with pytest.raises(FormatError) as caught:
+    with raises_code("bad_lineage", FormatError):
         lineage_file.read_lineage(io.BytesIO(whole))
-    assert caught.value.code == "bad_lineage"
 
 
-def test_a_lineage_is_written_up_to_an_origin_that_is_not_here(brain: Brain) -> None:
+def test_a_lineage_is_written_up_to_an_origin_that_is_not_here(brain):
     with Brain.open(brain.fork(brain.root.parent / "child").path) as child:
         load, genesis = child._session.load_snapshot, child._session.brain_id()
         origin = load(genesis).operation[2]

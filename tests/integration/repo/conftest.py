@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from brain import Brain
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
         yield made
 

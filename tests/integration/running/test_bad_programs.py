@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -18,6 +17,7 @@ from brain.running.run_program import RunOutcome, read_definition, run_program
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -54,7 +54,7 @@ def run_script(code: str, **limits: int) -> RunOutcome:
     ],
     ids=["half", "exit code", "long number", "NaN", "twice a key", "forged"],
 )
-def test_an_output_that_is_no_plain_json_is_a_text(code: str, output: object) -> None:
+def test_an_output_that_is_no_plain_json_is_a_text(code, output):
     outcome = run_script(code)
     assert (outcome.ok, outcome.output) == (True, output)
 
@@ -76,12 +76,12 @@ def test_an_output_that_is_no_plain_json_is_a_text(code: str, output: object) ->
         ("import os; os.close(1)", "printed nothing"),
     ],
 )
-def test_a_bad_output_is_a_failure_with_a_reason(code: str, error: str) -> None:
+def test_a_bad_output_is_a_failure_with_a_reason(code, error):
     outcome = run_script(code)
     assert not outcome.ok and error in outcome.error and len(outcome.error) <= 200
 
 
-def test_a_huge_output_takes_no_more_memory_of_the_host_than_its_limit() -> None:
+def test_a_huge_output_takes_no_more_memory_of_the_host_than_its_limit():
     code = f"for _ in range({GIGABYTE >> 16}): print('x' * 65535)"
     script = (
         "import resource, sys\n"
@@ -103,7 +103,7 @@ def test_a_huge_output_takes_no_more_memory_of_the_host_than_its_limit() -> None
         *("forged list", "forged half", "leaves", "recursive"),
     ],
 )
-def test_a_bad_definition_is_an_error_and_nothing_is_run_in_this_process(body: str) -> None:
+def test_a_bad_definition_is_an_error_and_nothing_is_run_in_this_process(body):
     code = f"""from skillapi import SkillBase, SkillDefinition, SkillResult
 
 class Bad(SkillBase):
@@ -113,13 +113,12 @@ class Bad(SkillBase):
     async def execute(self, **payload):
         return SkillResult(success=True, output=1)
 """
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_definition", InvalidInput):
         read_definition(BriefSandbox(find_sandbox()), code.encode())
-    assert caught.value.code == "bad_definition"
 
 
 @pytest.fixture
-def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def full_disk(tmp_path, monkeypatch):
     """A folder for temporary files on a disk without room, where this user can mount one."""
     folder = tmp_path / "disk"
     folder.mkdir()
@@ -137,13 +136,13 @@ def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
             subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_program_runs_while_the_disk_of_the_host_is_full(full_disk: Path) -> None:
+def test_a_program_runs_while_the_disk_of_the_host_is_full(full_disk):
     with pytest.raises(OSError):
         Path(full_disk, "more").write_bytes(bytes(8192))
     code = "open('/tmp/own', 'w').write('x' * 100_000); print(len(open('/tmp/own').read()))"
     assert run_script(code).output == 100_000
 
 
-def test_a_program_that_fills_its_own_disk_fails_with_the_reason() -> None:
+def test_a_program_that_fills_its_own_disk_fails_with_the_reason():
     code = "for n in range(1000): open(f'/tmp/{n}', 'wb').write(bytes(1 << 20))"
     assert "No space left" in run_script(code, file_bytes=8 << 20).error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ FILES = ["store.db", "store.db-wal", "store.db-shm", "store.db-journal", "mark",
 
 
 @pytest.fixture(autouse=True)
-def no_waiting() -> Iterator[None]:
+def no_waiting():
     """End a test that waits for somebody at the other end of a pipe."""
     signal.alarm(30)
     yield
@@ -25,7 +24,7 @@ def no_waiting() -> Iterator[None]:
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         made.skills.upsert("alpha", "Alpha.\n")
         return made.root
@@ -58,9 +57,7 @@ def write(root: Path) -> None:
 
 @pytest.mark.parametrize("put", [pipe, link, dangling, second_name, folder])
 @pytest.mark.parametrize("name", FILES)
-def test_what_is_no_plain_file_of_one_name_is_refused_by_writers(
-    root: Path, tmp_path: Path, name: str, put: Callable[[Path, Path], None]
-) -> None:
+def test_what_is_no_plain_file_of_one_name_is_refused_by_writers(root, tmp_path, name, put):
     place, aside = root / ".brain" / name, tmp_path / "aside"
     if place.exists():
         place.rename(aside)
@@ -76,9 +73,7 @@ def test_what_is_no_plain_file_of_one_name_is_refused_by_writers(
 
 @pytest.mark.parametrize("put", [pipe, link, second_name])
 @pytest.mark.parametrize("name", FILES)
-def test_verification_ends_and_names_it(
-    root: Path, tmp_path: Path, name: str, put: Callable[[Path, Path], None]
-) -> None:
+def test_verification_ends_and_names_it(root, tmp_path, name, put):
     place, aside = root / ".brain" / name, tmp_path / "aside"
     aside.write_bytes(place.read_bytes() if place.exists() else b"")
     place.unlink(missing_ok=True)
@@ -88,7 +83,7 @@ def test_verification_ends_and_names_it(
     assert name == "lock" or any(f".brain/{name}" in one.message for one in found.findings)
 
 
-def test_a_folder_of_the_store_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
+def test_a_folder_of_the_store_that_is_a_link_is_refused(root, tmp_path):
     (root / ".brain").rename(tmp_path / "elsewhere")
     (root / ".brain").symlink_to(tmp_path / "elsewhere")
     for ask in (write, Brain.open):
@@ -115,7 +110,7 @@ def conflict(root: Path) -> Brain:
     return brain
 
 
-def test_texts_with_markers_are_written_through_no_link(root: Path, tmp_path: Path) -> None:
+def test_texts_with_markers_are_written_through_no_link(root, tmp_path):
     outside = tmp_path / "outside"
     (outside / "memory").mkdir(parents=True)
     (outside / "memory" / "notes.md").write_text("not to be touched\n")
@@ -128,9 +123,7 @@ def test_texts_with_markers_are_written_through_no_link(root: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("where", ["memory", "memory/notes.md"])
-def test_a_text_with_markers_is_read_through_no_link(
-    root: Path, tmp_path: Path, where: str
-) -> None:
+def test_a_text_with_markers_is_read_through_no_link(root, tmp_path, where):
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "notes.md").write_text("a secret of the user\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,13 +17,14 @@ from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES
 from brain.store.object_table import object_checksum
 from brain.util import process_pool
 from tests.support.agent_homes import skill_text, write_files
+from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store
 
 TEXT = b"---\nname: a\ndescription: What it is for\nversion: 1\n---\nDo it.\n"
 
 
 @pytest.mark.parametrize("codec", [CODEC_RAW, CODEC_ZSTD, CODEC_CHUNK_LIST, 99])
-def test_content_is_kept_whatever_stood_under_its_id(tmp_path: Path, codec: int) -> None:
+def test_content_is_kept_whatever_stood_under_its_id(tmp_path, codec):
     with Brain.init(tmp_path) as brain:
         pass
     row = (blob_id(TEXT), codec, b"something else")
@@ -40,7 +40,7 @@ def test_content_is_kept_whatever_stood_under_its_id(tmp_path: Path, codec: int)
     assert file.read_bytes() == TEXT
 
 
-def test_a_node_is_kept_whatever_stood_under_its_id(tmp_path: Path) -> None:
+def test_a_node_is_kept_whatever_stood_under_its_id(tmp_path):
     with Brain.init(tmp_path / "one") as one:
         _write(one)
         one.snapshot()
@@ -116,11 +116,8 @@ def _paths(folder: Path) -> list[str]:
 @pytest.mark.parametrize("size", ["usual", "bulk", "bulk, read by children"])
 @pytest.mark.parametrize("record", [_snapshot, _record_folder, _restore, _take_in, _adopt])
 def test_every_way_to_record_many_files_keeps_them_whatever_stood_under_their_ids(
-    tmp_path: Path,
-    record: Callable[[Path, Brain], None],
-    size: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    tmp_path, record, size, monkeypatch
+):
     if size != "usual":
         monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 0)
     if size == "bulk, read by children":
@@ -145,16 +142,16 @@ def test_every_way_to_record_many_files_keeps_them_whatever_stood_under_their_id
         ]
 
 
-def test_a_planted_operation_is_refused_and_nothing_is_recorded(tmp_path: Path) -> None:
+def test_a_planted_operation_is_refused_and_nothing_is_recorded(tmp_path):
     with Brain.init(tmp_path) as brain:
         number = brain._session.store.operation_count()
         head = brain.head
     sql = "INSERT INTO operations (number, id, data) VALUES (?, ?, ?)"
     execute_in_store(tmp_path, (sql, (number + 1, bytes(32), b"planted")))
     with Brain.open(tmp_path) as brain:
-        with pytest.raises(StoreError) as error:
+        with raises_code("bad_store", StoreError):
             brain.skills.upsert("a", "Do it.\n")
-        assert error.value.code == "bad_store" and brain.head == head
+        assert brain.head == head
         assert not (tmp_path / "skills/a/SKILL.md").exists()
         assert any("operation log" in finding.message for finding in brain.verify().findings)
 

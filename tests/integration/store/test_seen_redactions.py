@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from brain import Brain, NotFound
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.refusals import raises_code
 
 REDACT = """
 import sys
@@ -35,7 +34,7 @@ def in_another_process(brain: Brain, path: str) -> None:
 
 
 @pytest.mark.parametrize("redact", [in_this_session, in_another_session, in_another_process])
-def test_a_redaction_is_seen_at_once(tmp_path: Path, redact: Callable[[Brain, str], None]) -> None:
+def test_a_redaction_is_seen_at_once(tmp_path, redact):
     """Also the second one, after which the facts of the first were read."""
     with Brain.init(tmp_path, author="tester") as brain:
         for slug in ("alpha", "beta"):
@@ -46,7 +45,6 @@ def test_a_redaction_is_seen_at_once(tmp_path: Path, redact: Callable[[Brain, st
             cache = brain._session.cache
             redact(brain, path)
             assert f"About {slug}" not in brain.prompt.build_index().index
-            with pytest.raises(NotFound) as error:
+            with raises_code("redacted", NotFound):
                 brain.files.read(path, before)
-            assert error.value.code == "redacted"
             assert brain._session.cache is not cache

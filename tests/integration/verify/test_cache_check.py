@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ WRONG_INDEX = "the cached index differs from the skills"
 
 
 @pytest.fixture
-def brain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, monkeypatch):
     """A brain whose cache knows a merge, a skill under another name, and the index."""
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     with Brain.init(tmp_path / "agent", author="tester") as made:
@@ -59,14 +58,12 @@ def patch_cache(
     monkeypatch.setattr(cache, name, lambda *arguments: change(read(*arguments)))
 
 
-def test_a_cache_that_was_derived_from_the_objects_has_no_deviation(brain: Brain) -> None:
+def test_a_cache_that_was_derived_from_the_objects_has_no_deviation(brain):
     assert deviations(brain) == []
     assert list(cache_check.find_wrong_cards(session_of(brain))) == []
 
 
-def test_a_row_of_a_history_that_is_missing_or_false_names_its_snapshot(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_of_a_history_that_is_missing_or_false_names_its_snapshot(brain, monkeypatch):
     rows = list(session_of(brain).cache.list_history_rows())
     for place in range(len(rows)):
         false = rows[place]._replace(generation=99)
@@ -77,9 +74,7 @@ def test_a_row_of_a_history_that_is_missing_or_false_names_its_snapshot(
         monkeypatch.undo()
 
 
-def test_every_snapshot_behind_merges_of_merges_is_compared(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_every_snapshot_behind_merges_of_merges_is_compared(brain, monkeypatch):
     brain.branches.create("late", "@~1")
     brain.branches.switch("late")
     brain.skills.upsert("Trader", "Trade.\n", description="d")
@@ -92,16 +87,14 @@ def test_every_snapshot_behind_merges_of_merges_is_compared(
 
 
 @pytest.mark.parametrize("generation", [None, 99])
-def test_a_merge_that_is_missing_or_false_is_named(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, generation: int | None
-) -> None:
+def test_a_merge_that_is_missing_or_false_is_named(brain, monkeypatch, generation):
     ((merge, _),) = session_of(brain).cache.list_merges()
     rows = [] if generation is None else [(merge, generation)]
     patch_cache(brain, monkeypatch, "list_merges", lambda _: rows)
     assert deviations(brain) == [(merge.hex(), WRONG_CHANGES)]
 
 
-def test_a_node_that_is_wrongly_said_to_have_no_skill_below_is_named(brain: Brain) -> None:
+def test_a_node_that_is_wrongly_said_to_have_no_skill_below_is_named(brain):
     session = session_of(brain)
     for number in range(300):
         note = brain.root / f"lib/notes/{number:03d}.md"
@@ -120,9 +113,7 @@ def test_a_node_that_is_wrongly_said_to_have_no_skill_below_is_named(brain: Brai
     assert ("", message) in deviations(brain)
 
 
-def test_a_name_that_is_missing_is_named_with_its_snapshot_and_its_skill(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_that_is_missing_is_named_with_its_snapshot_and_its_skill(brain, monkeypatch):
     patch_cache(brain, monkeypatch, "list_skill_names", lambda names: set())
     found = deviations(brain)
     assert ("", "the cache lacks a name of skills/place/SKILL.md") in found
@@ -132,9 +123,7 @@ def test_a_name_that_is_missing_is_named_with_its_snapshot_and_its_skill(
     assert deviations(brain) == []
 
 
-def test_of_several_skills_without_their_names_the_first_is_named(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_several_skills_without_their_names_the_first_is_named(brain, monkeypatch):
     for folder in ("before", "zone"):
         text = brain.root / "skills" / folder / "SKILL.md"
         text.parent.mkdir()
@@ -146,7 +135,7 @@ def test_of_several_skills_without_their_names_the_first_is_named(
     assert named == ["the cache lacks a name of skills/before/SKILL.md"]
 
 
-def test_a_cache_that_knows_no_name_of_a_skill_may_be_right(tmp_path: Path) -> None:
+def test_a_cache_that_knows_no_name_of_a_skill_may_be_right(tmp_path):
     with Brain.init(tmp_path / "plain", author="tester") as plain:
         plain.skills.upsert("Oracle", "Ask.\n", description="d")
         assert plain.skills.history("oracle") and plain.prompt.build_index()
@@ -156,25 +145,19 @@ def test_a_cache_that_knows_no_name_of_a_skill_may_be_right(tmp_path: Path) -> N
         assert deviations(plain) == []
 
 
-def test_an_index_that_differs_from_the_skills_is_named_once(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_differs_from_the_skills_is_named_once(brain, monkeypatch):
     monkeypatch.setattr(index_cache, "is_built_from", lambda *_: False)
     assert deviations(brain) == [("", WRONG_INDEX)]
 
 
-def test_an_index_that_is_noted_and_cannot_be_read_is_named(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_that_is_noted_and_cannot_be_read_is_named(brain, monkeypatch):
     monkeypatch.setattr(index_cache, "read_cached_index", lambda session: None)
     assert deviations(brain) == [("", WRONG_INDEX)]
     patch_cache(brain, monkeypatch, "read_index_note", lambda note: None)
     assert deviations(brain) == []
 
 
-def test_an_index_of_a_tree_that_is_not_stored_is_no_deviation(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_index_of_a_tree_that_is_not_stored_is_no_deviation(brain, monkeypatch):
     def refuse(*arguments: object) -> bool:
         raise NotFound("a node", code="missing_object")
 
@@ -183,9 +166,7 @@ def test_an_index_of_a_tree_that_is_not_stored_is_no_deviation(
     assert all(here for here, _ in deviations(brain))
 
 
-def test_a_cache_that_cannot_be_read_is_named(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_read_is_named(brain, monkeypatch):
     def refuse(*arguments: object) -> Any:
         raise CacheUnusable("torn")
 
@@ -197,9 +178,7 @@ def test_a_cache_that_cannot_be_read_is_named(
 
 
 @pytest.mark.parametrize("batch", [1, 2, 4096])
-def test_a_card_that_differs_from_its_content_is_found(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, batch: int
-) -> None:
+def test_a_card_that_differs_from_its_content_is_found(brain, monkeypatch, batch):
     monkeypatch.setattr(cache_check, "_CARDS_PER_BATCH", batch)
     rows = dict(session_of(brain).cache.list_metadata())
     assert len(rows) >= 3
@@ -219,9 +198,7 @@ def test_a_card_that_differs_from_its_content_is_found(
 
 
 @pytest.mark.parametrize("error", [CacheUnusable, FormatError, StoreError, NotFound])
-def test_cards_that_cannot_be_read_are_not_called_wrong(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
-) -> None:
+def test_cards_that_cannot_be_read_are_not_called_wrong(brain, monkeypatch, error):
     def refuse(rows: object) -> Any:
         raise error("torn")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -48,7 +48,7 @@ NOWHERE = blob_id(b"nowhere")
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
         yield opened
 
@@ -67,11 +67,11 @@ def verified(brain: Brain) -> list[tuple[str, str]]:
     return brief(brain.verify(deep=True).findings)
 
 
-def test_an_admission_by_its_verdict_is_valid(brain: Brain) -> None:
+def test_an_admission_by_its_verdict_is_valid(brain):
     assert verified(brain) == []
 
 
-def test_the_life_of_a_skill_is_valid(brain: Brain) -> None:
+def test_the_life_of_a_skill_is_valid(brain):
     live, better = skill_files("1"), skill_files("2", OTHER_PROGRAM)
     decide(brain, better, ("1", "2"), admission(OTHER_PROGRAM))
     decide(brain, skill_files("3"), ("2", "3"), reinstatement())  # rolled back
@@ -83,7 +83,7 @@ def test_the_life_of_a_skill_is_valid(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_skill_without_a_program_is_retired_and_reinstated(brain: Brain) -> None:
+def test_a_skill_without_a_program_is_retired_and_reinstated(brain):
     text, kept = "skills/oracle/SKILL.md", "skills/_retired/oracle/SKILL.md"
     content = (brain.root / text).read_bytes()
     for verdict, edits, versions in (
@@ -99,9 +99,7 @@ def test_a_skill_without_a_program_is_retired_and_reinstated(brain: Brain) -> No
     assert verified(brain) == []
 
 
-def test_a_rejected_attempt_lies_beside_the_branch_and_is_held_to_its_verdict(
-    brain: Brain,
-) -> None:
+def test_a_rejected_attempt_lies_beside_the_branch_and_is_held_to_its_verdict(brain):
     session = brain._session
     head = session.head()
     for program, expected in ((OTHER_PROGRAM, []), (PROGRAM, [("verdict_mismatch", "error")])):
@@ -251,9 +249,7 @@ ATTACKS: dict[str, tuple[Edits, tuple[str, str], Verdict, str]] = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_decision_that_its_verdict_does_not_support_is_an_error(
-    brain: Brain, attack: str
-) -> None:
+def test_a_decision_that_its_verdict_does_not_support_is_an_error(brain, attack):
     edits, versions, verdict, code = ATTACKS[attack]
     here = decide(brain, edits, versions, verdict)
     found = brain.verify()
@@ -280,7 +276,7 @@ FORGERIES: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("forgery", FORGERIES)
-def test_a_blob_that_is_not_the_verdict_is_an_error(brain: Brain, forgery: str) -> None:
+def test_a_blob_that_is_not_the_verdict_is_an_error(brain, forgery):
     make, code = FORGERIES[forgery]
     operation: SnapshotOperation = ("admit", SLUG, "1", "1", put_verdict(brain, make()))
     here = record(brain, {}, operation)
@@ -288,14 +284,14 @@ def test_a_blob_that_is_not_the_verdict_is_an_error(brain: Brain, forgery: str) 
 
 
 @pytest.mark.parametrize("kind", ["admit", "reject", "retire", "reinstate"])
-def test_a_decision_whose_verdict_is_nowhere_is_an_error(brain: Brain, kind: str) -> None:
+def test_a_decision_whose_verdict_is_nowhere_is_an_error(brain, kind):
     here = record(brain, {}, (kind, SLUG, "1", "1", NOWHERE))
     (found,) = brain.verify().findings
     assert (found.code, found.severity, found.snapshot) == ("missing_verdict", "error", here.hex())
     assert kind in found.message and NOWHERE.hex() in found.message
 
 
-def test_a_verdict_that_was_redacted_is_a_note_and_admits_nothing(brain: Brain) -> None:
+def test_a_verdict_that_was_redacted_is_a_note_and_admits_nothing(brain):
     verdict = blob_id(encode_verdict(admission()))
     _redact(brain, verdict)
     assert verified(brain) == [("redacted", "note")]
@@ -309,22 +305,20 @@ def _redact(brain: Brain, blob: bytes) -> None:
         tx.redact_blob(blob, redacting, lambda others: set())
 
 
-def test_a_program_without_parameters_needs_no_unseen_payload(brain: Brain) -> None:
+def test_a_program_without_parameters_needs_no_unseen_payload(brain):
     verdict = without("unseen", admission(NO_PARAMETERS))
     decide(brain, skill_files("2", NO_PARAMETERS), ("1", "2"), verdict)
     assert verified(brain) == []
 
 
 @pytest.mark.parametrize("schema", [[], {"properties": {"a": {}}}, "x", {"properties": 1}])
-def test_a_program_with_another_schema_needs_an_unseen_payload(
-    brain: Brain, schema: object
-) -> None:
+def test_a_program_with_another_schema_needs_an_unseen_payload(brain, schema):
     program = make_program(schema=schema)
     decide(brain, skill_files("2", program), ("1", "2"), without("unseen", admission(program)))
     assert brief(brain.verify().findings) == [("bad_verdict", "error")]
 
 
-def test_a_payload_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brain: Brain) -> None:
+def test_a_payload_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brain):
     session = brain._session
     session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob_id(PAYLOAD),))  # type: ignore[attr-defined]
     found = brain.verify()
@@ -334,7 +328,7 @@ def test_a_payload_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brai
     assert verified(brain) == []
 
 
-def test_the_skill_of_a_decision_may_lie_in_a_category(brain: Brain) -> None:
+def test_the_skill_of_a_decision_may_lie_in_a_category(brain):
     folder = f"skills/text/{SLUG}"
     moved = {**removed(skill_files("1")), **skill_files("2", PROGRAM, folder)}
     decide(brain, moved, ("1", "2"), admission())
@@ -342,7 +336,7 @@ def test_the_skill_of_a_decision_may_lie_in_a_category(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_link_is_not_part_of_a_program(brain: Brain) -> None:
+def test_a_link_is_not_part_of_a_program(brain):
     program = make_program("tests/cases.json")  # as code, and as the target of a link
     decide(brain, skill_files("2", program), ("1", "2"), admission(program))
     code = f"{FOLDER}/skill.py"
@@ -357,7 +351,7 @@ def test_a_link_is_not_part_of_a_program(brain: Brain) -> None:
     ]
 
 
-def test_tests_without_code_are_no_program(brain: Brain) -> None:
+def test_tests_without_code_are_no_program(brain):
     text = (brain.root / "skills/oracle/SKILL.md").read_bytes()
     verdict = admission()._replace(
         skill="oracle", decider="person", decided_by="Ada", files=(), cases=()
@@ -370,7 +364,7 @@ def test_tests_without_code_are_no_program(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_retired_skill_is_not_in_use_before_an_admission(brain: Brain) -> None:
+def test_a_retired_skill_is_not_in_use_before_an_admission(brain):
     away = {**removed(skill_files("1")), **skill_files("1", PROGRAM, RETIRED_FOLDER)}
     decide(brain, away, ("1", "1"), retirement())
     back = {**removed(skill_files("1", PROGRAM, RETIRED_FOLDER)), **skill_files("2")}
@@ -378,20 +372,20 @@ def test_a_retired_skill_is_not_in_use_before_an_admission(brain: Brain) -> None
     assert verified(brain) == [("verdict_mismatch", "error")]
 
 
-def test_versions_of_a_redacted_text_are_not_asked(brain: Brain) -> None:
+def test_versions_of_a_redacted_text_are_not_asked(brain):
     decide(brain, skill_files("2"), ("1", "2"), admission())
     brain.files.redact(f"{FOLDER}/SKILL.md", reason="a test")
     assert brain.verify().ok
 
 
-def test_a_redacted_schema_may_have_had_no_parameters(brain: Brain) -> None:
+def test_a_redacted_schema_may_have_had_no_parameters(brain):
     decide(brain, skill_files("2"), ("1", "2"), without("unseen"))
     assert brief(brain.verify().findings) == [("bad_verdict", "error")]
     brain.files.redact(f"{FOLDER}/schema.json", reason="a test")
     assert brain.verify().ok
 
 
-def test_code_swapped_after_its_admission_needs_another(brain: Brain) -> None:
+def test_code_swapped_after_its_admission_needs_another(brain):
     (brain.root / FOLDER / "skill.py").write_text("print('evil')\n")
     brain.snapshot("swapped")
     assert brain.verify().ok  # nothing claims that this code was admitted
@@ -401,16 +395,14 @@ def test_code_swapped_after_its_admission_needs_another(brain: Brain) -> None:
     ]
 
 
-def test_garbage_collection_keeps_what_a_verdict_names(brain: Brain) -> None:
+def test_garbage_collection_keeps_what_a_verdict_names(brain):
     brain.gc(grace=0)
     reader = brain._session.reader
     assert not reader.find_missing([blob_id(PAYLOAD), blob_id(OUTPUT)])
     assert verified(brain) == []
 
 
-def test_garbage_collection_runs_where_a_verdict_is_no_verdict_or_lacks_its_payload(
-    brain: Brain,
-) -> None:
+def test_garbage_collection_runs_where_a_verdict_is_no_verdict_or_lacks_its_payload(brain):
     session = brain._session
     session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob_id(PAYLOAD),))  # type: ignore[attr-defined]
     record(brain, {}, ("admit", SLUG, "1", "1", put_verdict(brain, b"not a verdict")))
@@ -424,7 +416,7 @@ def _sign(brain: Brain) -> None:
     brain.trust.add(format_key(PUBLIC_KEYS[0]), "ada")
 
 
-def test_a_verdict_edited_in_the_store_after_signing_is_an_error(brain: Brain) -> None:
+def test_a_verdict_edited_in_the_store_after_signing_is_an_error(brain):
     _sign(brain)
     here = decide(
         brain,
@@ -448,14 +440,14 @@ def test_a_verdict_edited_in_the_store_after_signing_is_an_error(brain: Brain) -
     assert [(one.code, one.snapshot) for one in found.findings] == [("corrupt_object", here.hex())]
 
 
-def test_a_decision_added_after_signing_is_unsigned(brain: Brain) -> None:
+def test_a_decision_added_after_signing_is_unsigned(brain):
     _sign(brain)
     brain._session.sign_with = None
     decide(brain, {}, ("1", "1"), admission())
     assert "unsigned" in {one.code for one in brain.verify().findings}
 
 
-def test_an_operation_edited_after_signing_is_not_the_signed_snapshot(brain: Brain) -> None:
+def test_an_operation_edited_after_signing_is_not_the_signed_snapshot(brain):
     _sign(brain)
     here = decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
     session = brain._session

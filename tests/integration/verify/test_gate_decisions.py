@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -52,7 +52,7 @@ BY_ADA = Deciding(decision="admit", decider="person", decided_by="Ada", reason="
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
         yield opened
 
@@ -67,12 +67,12 @@ def verified(brain: Brain) -> list[tuple[str, str]]:
     return [(one.code, one.severity) for one in found]
 
 
-def test_what_the_gate_admits_by_its_cases_is_valid(brain: Brain) -> None:
+def test_what_the_gate_admits_by_its_cases_is_valid(brain):
     decide_by_gate(brain, gate_admission())
     assert verified(brain) == []
 
 
-def test_a_rejected_change_beside_the_branch_is_valid(brain: Brain) -> None:
+def test_a_rejected_change_beside_the_branch_is_valid(brain):
     verdict = gate_rejection()
     assert (verdict.gate, [case.name for case in verdict.failed_cases]) == ("reject", [GUARD])
     here = decide_by_gate(brain, verdict)
@@ -82,7 +82,7 @@ def test_a_rejected_change_beside_the_branch_is_valid(brain: Brain) -> None:
     assert [one for one in verified(brain) if one[0] != "ref_mismatch"] == []
 
 
-def test_a_noisy_runner_admits_over_rounds(brain: Brain) -> None:
+def test_a_noisy_runner_admits_over_rounds(brain):
     rows = [(path, "fefff", "ppppp") for path in CASES]
     verdict = build(try_cases(rows, repeats_itself=False)).verdict
     assert verdict.gate == "admit" and NamedNumber("rounds", 5) in verdict.numbers
@@ -90,7 +90,7 @@ def test_a_noisy_runner_admits_over_rounds(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_new_skill_has_cases_before_it_has_a_text(brain: Brain) -> None:
+def test_a_new_skill_has_cases_before_it_has_a_text(brain):
     record(brain, {TEXT_PATH: None}, ("snapshot",))
     verdict = gate_admission()._replace(base=b"")
     blob = put_verdict(brain, verdict, RIGHT, WRONG)
@@ -98,7 +98,7 @@ def test_a_new_skill_has_cases_before_it_has_a_text(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_person_may_admit_what_the_gate_did_not(brain: Brain) -> None:
+def test_a_person_may_admit_what_the_gate_did_not(brain):
     for tried in (gained(guard="f"), try_cases([(path, "f", "p") for path in list(CASES)[:3]])):
         verdict = build(tried, BY_ADA).verdict
         assert verdict.gate in ("reject", "undecided")
@@ -108,19 +108,19 @@ def test_a_person_may_admit_what_the_gate_did_not(brain: Brain) -> None:
         brain.undo()
 
 
-def test_a_person_may_admit_an_attempt_whose_cases_were_edited_since(brain: Brain) -> None:
+def test_a_person_may_admit_an_attempt_whose_cases_were_edited_since(brain):
     record(brain, {FIRST: None, LAST: make_document("Greet a guest who left.")}, ("snapshot",))
     decide_by_gate(brain, build(gained(guard="f"), BY_ADA).verdict)
     assert verified(brain) == []
 
 
-def test_cases_that_are_deleted_or_edited_later_break_no_decision(brain: Brain) -> None:
+def test_cases_that_are_deleted_or_edited_later_break_no_decision(brain):
     decide_by_gate(brain, gate_admission())
     record(brain, {FIRST: None, LAST: b"input: 3\n"}, ("snapshot",))
     assert verified(brain) == []
 
 
-def test_a_gate_may_try_the_cases_of_the_smallest_ids_only(brain: Brain) -> None:
+def test_a_gate_may_try_the_cases_of_the_smallest_ids_only(brain):
     rows = [(path, "f", "p") for path in CASES if path != LAST]
     decide_by_gate(brain, build(try_cases(rows)).verdict)
     assert verified(brain) == []
@@ -216,9 +216,7 @@ CONTRADICTIONS: dict[str, Callable[[], Verdict]] = {
 
 
 @pytest.mark.parametrize("attack", CONTRADICTIONS)
-def test_a_word_of_the_gate_that_its_cases_do_not_say_is_an_error(
-    brain: Brain, attack: str
-) -> None:
+def test_a_word_of_the_gate_that_its_cases_do_not_say_is_an_error(brain, attack):
     here = decide_by_gate(brain, CONTRADICTIONS[attack]())
     found = [one for one in brain.verify().findings if one.severity == "error"]
     assert {(one.code, one.snapshot) for one in found} >= {("bad_verdict", here.hex())}
@@ -273,9 +271,7 @@ def _moved_to_new(document: bytes) -> Verdict:
 
 
 @pytest.mark.parametrize("attack", MISMATCHES)
-def test_a_gate_that_tried_other_than_the_change_on_standing_cases_is_an_error(
-    brain: Brain, attack: str
-) -> None:
+def test_a_gate_that_tried_other_than_the_change_on_standing_cases_is_an_error(brain, attack):
     edits, verdict = MISMATCHES[attack]()
     here = decide_by_gate(brain, verdict, edits)
     found = [one for one in brain.verify().findings if one.severity == "error"]
@@ -302,7 +298,7 @@ def _other_expectation() -> bytes:
 
 
 @pytest.mark.parametrize("is_same_document", [True, False])
-def test_two_cases_of_one_input_are_an_error(brain: Brain, is_same_document: bool) -> None:
+def test_two_cases_of_one_input_are_an_error(brain, is_same_document):
     copy = CASES[FIRST] if is_same_document else _other_expectation()
     here = _try_one_input_twice(brain, copy)
     (found,) = brain.verify(deep=True).findings
@@ -317,7 +313,7 @@ def test_two_cases_of_one_input_are_an_error(brain: Brain, is_same_document: boo
     assert brain.verify().ok is not is_same_document
 
 
-def test_a_guard_may_have_the_input_of_a_case(brain: Brain) -> None:
+def test_a_guard_may_have_the_input_of_a_case(brain):
     """It brings no gain, and cases of two skills may well have one input."""
     guard = f"skills/{OTHER}/cases/same.yaml"
     record(brain, {guard: CASES[FIRST]}, ("snapshot",))
@@ -332,7 +328,7 @@ def test_a_guard_may_have_the_input_of_a_case(brain: Brain) -> None:
     [SHOWN, b"input: hello\n", b"not a case", b"x" * 70_000],
     ids=["practice", "half a case", "no case", "too large"],
 )
-def test_a_document_that_holds_no_held_out_case_is_an_error(brain: Brain, document: bytes) -> None:
+def test_a_document_that_holds_no_held_out_case_is_an_error(brain, document):
     record(brain, {FIRST: document}, ("snapshot",))
     here = decide_by_gate(brain, _replaced(FIRST, document))
     found = [one for one in brain.verify().findings if one.severity == "error"]
@@ -340,13 +336,13 @@ def test_a_document_that_holds_no_held_out_case_is_an_error(brain: Brain, docume
     assert FIRST in found[0].message
 
 
-def test_a_redacted_document_is_not_asked(brain: Brain) -> None:
+def test_a_redacted_document_is_not_asked(brain):
     decide_by_gate(brain, gate_admission())
     brain.files.redact(FIRST, reason="a test")
     assert brain.verify().ok
 
 
-def test_an_output_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brain: Brain) -> None:
+def test_an_output_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brain):
     decide_by_gate(brain, gate_admission())
     brain._session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob_id(RIGHT),))  # type: ignore[attr-defined]
     found = brain.verify()
@@ -357,7 +353,7 @@ def test_an_output_that_is_missing_is_a_warning_and_one_redacted_is_nothing(brai
     assert verified(brain) == []
 
 
-def test_garbage_collection_keeps_outputs_and_documents(brain: Brain) -> None:
+def test_garbage_collection_keeps_outputs_and_documents(brain):
     decide_by_gate(brain, gate_admission())
     record(brain, {FIRST: None}, ("snapshot",))
     brain.gc(grace=0)
@@ -366,9 +362,7 @@ def test_garbage_collection_keeps_outputs_and_documents(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_a_text_of_a_skill_with_a_program_changes_without_a_trial_of_the_program(
-    brain: Brain,
-) -> None:
+def test_a_text_of_a_skill_with_a_program_changes_without_a_trial_of_the_program(brain):
     code = f"skills/{GREET}/skill.py"
     record(brain, {code: b"print(2)\n"}, ("snapshot",))
     decide_by_gate(brain, gate_admission())
@@ -378,7 +372,7 @@ def test_a_text_of_a_skill_with_a_program_changes_without_a_trial_of_the_program
     assert verified(brain) == [("verdict_mismatch", "error")]
 
 
-def test_a_guard_may_lie_in_a_category(brain: Brain) -> None:
+def test_a_guard_may_lie_in_a_category(brain):
     path = f"skills/text/{OTHER}-2/cases/a.yaml"
     record(brain, {path: GUARDS[GUARD]}, ("snapshot",))
     case = gate_admission().cases[-1]
@@ -387,12 +381,12 @@ def test_a_guard_may_lie_in_a_category(brain: Brain) -> None:
     assert verified(brain) == []
 
 
-def test_numbers_of_other_kinds_may_stand_beside_those_of_the_gate(brain: Brain) -> None:
+def test_numbers_of_other_kinds_may_stand_beside_those_of_the_gate(brain):
     verdict = gate_admission()
     decide_by_gate(brain, verdict._replace(numbers=(*verdict.numbers, NamedNumber("uses", 3))))
     assert verified(brain) == []
 
 
-def test_a_decision_by_a_rule_under_another_name_keeps_the_rules(brain: Brain) -> None:
+def test_a_decision_by_a_rule_under_another_name_keeps_the_rules(brain):
     decide_by_gate(brain, build(gained(guard="f"), replace(BY_RULE, decided_by="Ada")).verdict)
     assert ("bad_verdict", "error") in verified(brain)

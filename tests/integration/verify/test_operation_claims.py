@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,7 +27,7 @@ ID = blob_id(b"somewhere")
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
         yield opened
 
@@ -54,7 +54,7 @@ TEXT = "skills/oracle/SKILL.md"
 UPSERT = ("upsert", "oracle", "1", "2")
 
 
-def test_what_was_slipped_in_beside_an_upsert_is_named_with_its_path(brain: Brain) -> None:
+def test_what_was_slipped_in_beside_an_upsert_is_named_with_its_path(brain):
     here = forged(brain, {TEXT: skill(2), "skills/seer/SKILL.md": b"Obey.\n"}, UPSERT)
     (found,) = errors(brain)
     assert (found.code, found.snapshot) == ("false_operation", here.hex())
@@ -109,19 +109,19 @@ LIES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, str]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_an_operation_that_lies_fails_verification(brain: Brain, lie: str) -> None:
+def test_an_operation_that_lies_fails_verification(brain, lie):
     edits, done, code = LIES[lie]
     forged(brain, edits, done)
     assert code in codes(brain)
 
 
-def test_a_restore_is_held_to_its_source_if_that_is_here(brain: Brain) -> None:
+def test_a_restore_is_held_to_its_source_if_that_is_here(brain):
     source = bytes.fromhex(list(brain.history.log())[1].snapshot)
     forged(brain, {TEXT: skill(9)}, ("restore", source))
     assert codes(brain) == {"false_operation"}
 
 
-def test_a_restore_from_a_source_that_is_not_here_is_valid(brain: Brain) -> None:
+def test_a_restore_from_a_source_that_is_not_here_is_valid(brain):
     forged(brain, {"SOUL.md": b"stern"}, ("restore", ID))
     assert errors(brain) == []
     usable(brain)
@@ -152,7 +152,7 @@ VALID: dict[str, tuple[SnapshotOperation, Callable[[Snapshot], Snapshot]]] = {
 
 
 @pytest.mark.parametrize("what", VALID)
-def test_what_is_valid_can_be_gone_on_from(brain: Brain, what: str) -> None:
+def test_what_is_valid_can_be_gone_on_from(brain, what):
     done, change = VALID[what]
     forged(brain, {}, done, change=change)
     if done[0] == "redact":
@@ -163,13 +163,13 @@ def test_what_is_valid_can_be_gone_on_from(brain: Brain, what: str) -> None:
     usable(brain)
 
 
-def test_a_time_far_ahead_is_reported_and_not_refused(brain: Brain) -> None:
+def test_a_time_far_ahead_is_reported_and_not_refused(brain):
     forged(brain, {}, ("snapshot",), change=lambda made: made._replace(time=snapshots.MAX_TIME_MS))
     found = brain.verify()
     assert found.ok and [one.code for one in found.findings] == ["time_ahead"]
 
 
-def test_a_document_that_an_operation_names_is_kept_and_missed(brain: Brain) -> None:
+def test_a_document_that_an_operation_names_is_kept_and_missed(brain):
     session = brain._session
     with session.store.transaction() as tx:
         statement = tx.put_blob(b"a statement")
@@ -196,7 +196,7 @@ def merged(brain: Brain) -> list[bytes]:
 
 
 @pytest.mark.parametrize("named", ["genesis", "nowhere", "a side", "both"])
-def test_a_merge_over_other_bases_is_named(brain: Brain, named: str) -> None:
+def test_a_merge_over_other_bases_is_named(brain, named):
     genesis, base, other = merged(brain)
     bases = {
         "genesis": [genesis],
@@ -208,14 +208,14 @@ def test_a_merge_over_other_bases_is_named(brain: Brain, named: str) -> None:
     assert codes(brain) == {"bad_bases"}
 
 
-def test_a_merge_over_its_bases_is_valid(brain: Brain) -> None:
+def test_a_merge_over_its_bases_is_valid(brain):
     _, base, other = merged(brain)
     forged(brain, {}, ("merge", (base,), ()), other)
     assert errors(brain) == []
     usable(brain)
 
 
-def test_a_tag_is_a_ref_like_others(brain: Brain) -> None:
+def test_a_tag_is_a_ref_like_others(brain):
     session = brain._session
     tagged = forged(brain, {"SOUL.md": b"stern"}, ("snapshot",))
     with session.store.transaction() as tx:
@@ -229,7 +229,7 @@ def test_a_tag_is_a_ref_like_others(brain: Brain) -> None:
     usable(brain)
 
 
-def test_a_skill_brought_back_from_under_another_name_keeps_its_name(brain: Brain) -> None:
+def test_a_skill_brought_back_from_under_another_name_keeps_its_name(brain):
     brain.skills.upsert("Oracle", "Two.\n")
     (brain.root / "skills/oracle").rename(brain.root / "skills/prophet")
     text = (brain.root / "skills/prophet/SKILL.md").read_text()
@@ -242,7 +242,7 @@ def test_a_skill_brought_back_from_under_another_name_keeps_its_name(brain: Brai
     assert errors(brain) == []
 
 
-def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain: Brain) -> None:
+def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain):
     (brain.root / "skills/SKILL.md").write_text("---\nname: skill\ndescription: d\n---\nx\n")
     brain.snapshot()
     brain.skills.delete("skill")
@@ -250,9 +250,7 @@ def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain: Brain) -> N
     assert errors(brain) == []
 
 
-def test_a_node_that_is_replaced_while_an_owner_writes_does_not_get_into_the_lineage(
-    brain: Brain,
-) -> None:
+def test_a_node_that_is_replaced_while_an_owner_writes_does_not_get_into_the_lineage(brain):
     session = brain._session
     root = session.bundle_of(session.head())["skills"].node
     honest = session.store.read_object(ObjectKind.NODE, root)
@@ -347,7 +345,7 @@ MESSAGES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, list[tuple
 
 
 @pytest.mark.parametrize("lie", MESSAGES)
-def test_a_lie_is_told_by_its_first_path_and_the_number_of_others(brain: Brain, lie: str) -> None:
+def test_a_lie_is_told_by_its_first_path_and_the_number_of_others(brain, lie):
     edits, done, expected = MESSAGES[lie]
     here = forged(brain, edits, done)
     found = [one for one in errors(brain) if one.code == "false_operation"]
@@ -355,7 +353,7 @@ def test_a_lie_is_told_by_its_first_path_and_the_number_of_others(brain: Brain, 
     assert {one.snapshot for one in found} == {here.hex()}
 
 
-def test_a_restore_names_the_files_that_differ_from_its_source(brain: Brain) -> None:
+def test_a_restore_names_the_files_that_differ_from_its_source(brain):
     source = bytes.fromhex(list(brain.history.log())[1].snapshot)
     forged(brain, {"skills/trader/SKILL.md": None, TEXT: skill(9)}, ("restore", source))
     (found,) = errors(brain)
@@ -372,7 +370,7 @@ def redaction(brain: Brain, edits: dict[str, bytes | None], path: str, text: byt
     return [f"{one.path} {one.message}" for one in found]
 
 
-def test_a_redaction_leaves_no_file_that_holds_the_blob(brain: Brain) -> None:
+def test_a_redaction_leaves_no_file_that_holds_the_blob(brain):
     files: dict[str, bytes | None] = {f"notes/{n:04}.md": b"%d" % n for n in range(400)}
     forged(brain, {**files, "a.md": b"secret", "SOUL.md": b"secret"}, ("snapshot",))
     assert redaction(brain, {"SOUL.md": None}, "SOUL.md", b"secret") == [
@@ -380,7 +378,7 @@ def test_a_redaction_leaves_no_file_that_holds_the_blob(brain: Brain) -> None:
     ]
 
 
-def test_a_redaction_of_what_is_left_deep_in_a_tree_is_named(brain: Brain) -> None:
+def test_a_redaction_of_what_is_left_deep_in_a_tree_is_named(brain):
     files: dict[str, bytes | None] = {f"notes/{n:04}.md": b"%d" % (n // 2) for n in range(800)}
     forged(brain, files, ("snapshot",))
     assert redaction(brain, {"notes/0700.md": None}, "notes/0700.md", b"350") == [
@@ -388,14 +386,14 @@ def test_a_redaction_of_what_is_left_deep_in_a_tree_is_named(brain: Brain) -> No
     ]
 
 
-def test_a_redaction_removes_no_trust_file(brain: Brain) -> None:
+def test_a_redaction_removes_no_trust_file(brain):
     forged(brain, {"trust.json": b"secret"}, ("snapshot",))
     assert redaction(brain, {"trust.json": None}, "trust.json", b"secret") == [
         "trust.json says redact, but it removed the trust file"
     ]
 
 
-def test_several_redactions_are_told_apart(brain: Brain) -> None:
+def test_several_redactions_are_told_apart(brain):
     forged(brain, {"a": b"secret", "b": b"other", "c": b"secret"}, ("snapshot",))
     first = forged(brain, {"a": None}, ("redact", "a", blob_id(b"secret"), "why"))
     forged(brain, {"b": None}, ("redact", "b", blob_id(b"other"), "why"))
@@ -403,7 +401,7 @@ def test_several_redactions_are_told_apart(brain: Brain) -> None:
     assert [(one.snapshot, one.path) for one in found] == [(first.hex(), "c")]
 
 
-def test_a_redaction_is_held_to_its_own_tree_whatever_others_share_with_it(brain: Brain) -> None:
+def test_a_redaction_is_held_to_its_own_tree_whatever_others_share_with_it(brain):
     forged(brain, {"a": b"secret", "b": b"other", "c": b"secret"}, ("snapshot",))
     first = forged(brain, {"a": None}, ("redact", "a", blob_id(b"secret"), "why"))
     forged(brain, {"c": None}, ("snapshot",))
@@ -412,12 +410,12 @@ def test_a_redaction_is_held_to_its_own_tree_whatever_others_share_with_it(brain
     assert [(one.snapshot, one.path) for one in found] == [(first.hex(), "c")]
 
 
-def test_an_upsert_may_write_a_skill_that_is_one_file_in_a_folder(brain: Brain) -> None:
+def test_an_upsert_may_write_a_skill_that_is_one_file_in_a_folder(brain):
     forged(brain, {"skills/shelf/diver.md": skill(1)}, ("upsert", "diver", "", "1"))
     assert errors(brain) == []
 
 
-def test_an_object_of_a_kind_that_is_not_known_is_named(brain: Brain) -> None:
+def test_an_object_of_a_kind_that_is_not_known_is_named(brain):
     row = (ID, 9, b"\x90", object_checksum(ID, 9, b"\x90"))
     sql = "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
     brain._session.store._db.execute(sql, row)  # type: ignore[attr-defined]

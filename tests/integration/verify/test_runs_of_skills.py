@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ TEXT = f"skills/{SLUG}/SKILL.md"
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
         yield opened
 
@@ -61,14 +60,12 @@ def claimed(brain: Brain, receipt: Receipt) -> list[str]:
     return [one.code for one in found.findings]
 
 
-def test_a_run_of_what_was_admitted_is_valid(brain: Brain) -> None:
+def test_a_run_of_what_was_admitted_is_valid(brain):
     admit_new(brain)
     assert claimed(brain, run_of(brain, "1", "1")) == []
 
 
-def test_a_run_of_a_skill_that_was_never_admitted_is_found_by_a_deep_verification(
-    brain: Brain,
-) -> None:
+def test_a_run_of_a_skill_that_was_never_admitted_is_found_by_a_deep_verification(brain):
     record(brain, skill_files("1"), ("upsert", SLUG, "", "1"))
     assert claimed(brain, run_of(brain, "1")) == ["unadmitted_run"]
     assert brain.verify().findings == []
@@ -76,36 +73,36 @@ def test_a_run_of_a_skill_that_was_never_admitted_is_found_by_a_deep_verificatio
     assert f"{TOOL} ran at version 1" in found.message
 
 
-def test_a_run_of_a_skill_that_is_not_there_is_found(brain: Brain) -> None:
+def test_a_run_of_a_skill_that_is_not_there_is_found(brain):
     admit_new(brain)
     assert claimed(brain, run_of(brain, "1", tool="rm_rf")) == ["unadmitted_run"]
 
 
-def test_a_run_of_a_version_that_never_was_is_found(brain: Brain) -> None:
+def test_a_run_of_a_version_that_never_was_is_found(brain):
     admit_new(brain)
     assert claimed(brain, run_of(brain, "1", "2")) == ["unadmitted_run"]
 
 
-def test_a_run_of_code_swapped_after_its_admission_is_found(brain: Brain) -> None:
+def test_a_run_of_code_swapped_after_its_admission_is_found(brain):
     admit_new(brain)
     record(brain, skill_files("2", OTHER_PROGRAM), ("upsert", SLUG, "1", "2"))
     assert claimed(brain, run_of(brain, "2")) == ["unadmitted_run"]
 
 
-def test_a_run_before_the_admission_is_found(brain: Brain) -> None:
+def test_a_run_before_the_admission_is_found(brain):
     record(brain, skill_files("1"), ("upsert", SLUG, "", "1"))
     decide(brain, {}, ("1", "1"), admission(), run_of(brain, "1"))
     assert [one.code for one in brain.verify(deep=True).findings] == ["unadmitted_run"]
 
 
-def test_a_run_after_the_retirement_is_found(brain: Brain) -> None:
+def test_a_run_after_the_retirement_is_found(brain):
     admit_new(brain)
     away = {**removed(skill_files("1")), **skill_files("1", PROGRAM, RETIRED_FOLDER)}
     decide(brain, away, ("1", "1"), retirement())
     assert claimed(brain, run_of(brain, "1")) == ["unadmitted_run"]
 
 
-def test_a_run_by_a_forged_verdict_is_found(brain: Brain) -> None:
+def test_a_run_by_a_forged_verdict_is_found(brain):
     forged = admission()._replace(cases=admission().cases[:2])
     decide(brain, skill_files("1"), ("", "1"), forged)
     record(brain, {}, ("task", "r", "success"), run_of(brain, "1"))
@@ -113,13 +110,13 @@ def test_a_run_by_a_forged_verdict_is_found(brain: Brain) -> None:
     assert {one.code for one in found} == {"bad_verdict", "unadmitted_run"}
 
 
-def test_a_new_text_over_an_admitted_program_may_run(brain: Brain) -> None:
+def test_a_new_text_over_an_admitted_program_may_run(brain):
     admit_new(brain)
     record(brain, {TEXT: skill_text("2")}, ("upsert", SLUG, "1", "2"))
     assert claimed(brain, run_of(brain, "2")) == []
 
 
-def test_a_failing_run_is_carried_by_the_retirement_that_it_causes(brain: Brain) -> None:
+def test_a_failing_run_is_carried_by_the_retirement_that_it_causes(brain):
     admit_new(brain)
     receipt = run_of(brain, "1")
     away = {**removed(skill_files("1")), **skill_files("1", PROGRAM, RETIRED_FOLDER)}
@@ -127,7 +124,7 @@ def test_a_failing_run_is_carried_by_the_retirement_that_it_causes(brain: Brain)
     assert brain.verify(deep=True).findings == []
 
 
-def test_a_run_of_an_earlier_version_is_valid_if_the_session_was_there(brain: Brain) -> None:
+def test_a_run_of_an_earlier_version_is_valid_if_the_session_was_there(brain):
     start = brain._session.head()
     admit_new(brain)
     receipt = run_of(brain, "1", "2", since=start)
@@ -136,13 +133,13 @@ def test_a_run_of_an_earlier_version_is_valid_if_the_session_was_there(brain: Br
     assert claimed(brain, receipt) == []
 
 
-def test_a_run_of_an_earlier_version_is_found_if_the_session_began_later(brain: Brain) -> None:
+def test_a_run_of_an_earlier_version_is_found_if_the_session_began_later(brain):
     admit_new(brain)
     decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
     assert claimed(brain, run_of(brain, "1")) == ["unadmitted_run"]
 
 
-def test_an_admission_that_a_merge_brought_counts(brain: Brain) -> None:
+def test_an_admission_that_a_merge_brought_counts(brain):
     brain.branches.create("idea")
     brain.branches.switch("idea")
     admit_new(brain)
@@ -152,7 +149,7 @@ def test_an_admission_that_a_merge_brought_counts(brain: Brain) -> None:
     assert claimed(brain, run_of(brain, "1")) == []
 
 
-def test_an_admission_on_another_branch_does_not_count(brain: Brain) -> None:
+def test_an_admission_on_another_branch_does_not_count(brain):
     brain.branches.create("idea")
     brain.branches.switch("idea")
     admit_new(brain)
@@ -161,18 +158,18 @@ def test_an_admission_on_another_branch_does_not_count(brain: Brain) -> None:
     assert claimed(brain, run_of(brain, "1")) == ["unadmitted_run"]
 
 
-def test_a_tool_that_is_no_skill_has_no_version_and_needs_no_admission(brain: Brain) -> None:
+def test_a_tool_that_is_no_skill_has_no_version_and_needs_no_admission(brain):
     assert claimed(brain, run_of(brain, "", tool="bash")) == []
 
 
-def test_a_run_of_the_version_at_the_start_of_the_session_is_valid(brain: Brain) -> None:
+def test_a_run_of_the_version_at_the_start_of_the_session_is_valid(brain):
     admit_new(brain)
     receipt = run_of(brain, "1")
     decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
     assert claimed(brain, receipt) == []
 
 
-def test_a_later_part_of_a_run_goes_back_to_the_part_before_only(brain: Brain) -> None:
+def test_a_later_part_of_a_run_goes_back_to_the_part_before_only(brain):
     receipt = run_of(brain, "1")
     admit_new(brain)
     decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
@@ -181,6 +178,6 @@ def test_a_later_part_of_a_run_goes_back_to_the_part_before_only(brain: Brain) -
     assert claimed(brain, later) == ["unadmitted_run"]
 
 
-def test_a_skill_that_was_only_read_needs_no_admission(brain: Brain) -> None:
+def test_a_skill_that_was_only_read_needs_no_admission(brain):
     steps = (RunStep(kind="skill_load", name="oracle", version="1"),)
     assert claimed(brain, run_of(brain)._replace(steps=steps)) == []

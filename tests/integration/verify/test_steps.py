@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,7 +41,7 @@ OTHER, RECEIPT = blob_id(b"another"), blob_id(b"a receipt")
 
 
 @pytest.fixture
-def brain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, monkeypatch):
     """A brain with two skills and a note, verified in this process alone."""
     monkeypatch.setattr(process_pool, "processor_count", lambda: 1)
     monkeypatch.setattr(verification, "processor_count", lambda: 1)
@@ -120,14 +119,14 @@ DAMAGES: dict[str, tuple[Callable[[Brain], object], str]] = {
 
 @pytest.mark.parametrize("step", DAMAGES)
 @pytest.mark.parametrize("deep", [False, True])
-def test_each_step_reports_what_it_finds(brain: Brain, step: str, deep: bool) -> None:
+def test_each_step_reports_what_it_finds(brain, step, deep):
     damage, code = DAMAGES[step]
     damage(brain)
     assert {finding.code for finding in verify_folder(brain.root, deep).findings} == {code}
 
 
 @pytest.mark.parametrize("deep", [False, True])
-def test_what_one_step_finds_is_not_lost_when_others_find_more(brain: Brain, deep: bool) -> None:
+def test_what_one_step_finds_is_not_lost_when_others_find_more(brain, deep):
     for damage, _ in DAMAGES.values():
         damage(brain)
     sql(
@@ -141,9 +140,7 @@ def test_what_one_step_finds_is_not_lost_when_others_find_more(brain: Brain, dee
     assert not found.ok
 
 
-def test_what_is_found_depends_on_no_size_of_a_batch(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_found_depends_on_no_size_of_a_batch(brain, monkeypatch):
     for number in range(3):
         brain.skills.upsert("Oracle", f"{number}\n", receipt=b"A letter")
         (brain.root / f"memory/{number}.md").write_text(f"{number}\n" * number)
@@ -174,8 +171,8 @@ def test_what_is_found_depends_on_no_size_of_a_batch(
 
 @pytest.mark.parametrize("step", ["3 lineage", "8 tables"])
 def test_an_error_that_ends_one_step_keeps_what_was_found_before_and_after_it(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, step: str
-) -> None:
+    brain, monkeypatch, step
+):
     DAMAGES["3 lineage"][0](brain)
     DAMAGES["6 trees"][0](brain)
 
@@ -193,9 +190,7 @@ def test_an_error_that_ends_one_step_keeps_what_was_found_before_and_after_it(
     }
 
 
-def test_a_reader_that_fails_at_the_start_is_a_finding_and_no_exception(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_that_fails_at_the_start_is_a_finding_and_no_exception(brain, monkeypatch):
     def refuse() -> list[str]:
         raise StoreError("torn", code="torn")
 
@@ -207,9 +202,7 @@ def test_a_reader_that_fails_at_the_start_is_a_finding_and_no_exception(
     assert not found.ok
 
 
-def test_faults_of_the_store_file_are_errors_in_their_order(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_faults_of_the_store_file_are_errors_in_their_order(brain, monkeypatch):
     monkeypatch.setattr(brain._session.reader, "check_integrity", lambda: ["page 3", "page 4"])
     found = brain.verify()
     assert found.findings == [
@@ -218,7 +211,7 @@ def test_faults_of_the_store_file_are_errors_in_their_order(
     ]
 
 
-def test_the_result_names_brain_and_head_and_counts_what_was_checked(brain: Brain) -> None:
+def test_the_result_names_brain_and_head_and_counts_what_was_checked(brain):
     session = brain._session
     for deep in (False, True):
         found = verify_folder(brain.root, deep)
@@ -228,9 +221,7 @@ def test_the_result_names_brain_and_head_and_counts_what_was_checked(brain: Brai
         )
 
 
-def test_findings_past_the_limit_are_not_listed_but_count(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_findings_past_the_limit_are_not_listed_but_count(brain, monkeypatch):
     for _ in range(3):
         forge(brain, lambda s: s._replace(receipt=OTHER))
     assert [finding.severity for finding in brain.verify().findings] == ["warning"] * 3
@@ -244,7 +235,7 @@ def test_findings_past_the_limit_are_not_listed_but_count(
     assert not found.ok
 
 
-def test_a_thousand_findings_are_listed() -> None:
+def test_a_thousand_findings_are_listed():
     assert verification.MAX_LISTED_FINDINGS == 1000
 
 
@@ -285,8 +276,8 @@ class DisturbedSession:
     ],
 )
 def test_a_brain_is_checked_again_only_if_objects_were_removed_meanwhile_three_times_at_most(
-    epochs: tuple[int | None, ...], outcomes: tuple[bool, ...], attempts: int
-) -> None:
+    epochs, outcomes, attempts
+):
     session = DisturbedSession(*epochs)
     results = [Verified(ok, "", "", number, 0, "L0", []) for number, ok in enumerate(outcomes)]
 
@@ -299,7 +290,7 @@ def test_a_brain_is_checked_again_only_if_objects_were_removed_meanwhile_three_t
     assert session.log == ["clear", "check", "clear"] * attempts
 
 
-def test_nothing_that_a_failed_check_loaded_is_kept() -> None:
+def test_nothing_that_a_failed_check_loaded_is_kept():
     session = DisturbedSession(0)
 
     def check() -> Verified:
@@ -311,9 +302,7 @@ def test_nothing_that_a_failed_check_loaded_is_kept() -> None:
 
 
 @pytest.mark.parametrize("error", [StoreError, NotFound, FormatError])
-def test_blobs_that_cannot_be_read_again_are_a_finding_beside_the_others(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, error: type[BrainError]
-) -> None:
+def test_blobs_that_cannot_be_read_again_are_a_finding_beside_the_others(brain, monkeypatch, error):
     DAMAGES["3 lineage"][0](brain)
 
     def refuse(self: BlobCheck, verdicts: object) -> Iterator[Finding]:
@@ -325,9 +314,7 @@ def test_blobs_that_cannot_be_read_again_are_a_finding_beside_the_others(
     assert not found.ok
 
 
-def test_progress_is_reported_every_256_snapshots(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_is_reported_every_256_snapshots(brain, monkeypatch):
     steps: list[tuple[str, int, int]] = []
     session = brain._session
     head = session.head()
@@ -343,9 +330,7 @@ def test_progress_is_reported_every_256_snapshots(
     assert found.snapshots == 513
 
 
-def test_the_cache_is_compared_only_for_a_lineage_without_errors(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_compared_only_for_a_lineage_without_errors(brain, monkeypatch):
     head = brain._session.head()
     monkeypatch.setattr(
         cache_check, "find_cache_deviations", lambda session: iter([(head, "a wrong row")])
@@ -371,12 +356,8 @@ def test_the_cache_is_compared_only_for_a_lineage_without_errors(
     ("processors", "objects", "forks"), [(1, 0, 0), (2, 0, 1), (2, 10**6, 0), (2, "as many", 1)]
 )
 def test_a_child_compares_the_cache_of_a_large_brain(
-    brain: Brain,
-    monkeypatch: pytest.MonkeyPatch,
-    processors: int,
-    objects: int | str,
-    forks: int,
-) -> None:
+    brain, monkeypatch, processors, objects, forks
+):
     threshold = brain._session.reader.count_objects() if isinstance(objects, str) else objects
     monkeypatch.setattr(verification, "processor_count", lambda: processors)
     monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", threshold)
@@ -393,9 +374,7 @@ def test_a_child_compares_the_cache_of_a_large_brain(
     assert len(messages) == forks and all("found by the child" in text for text in messages)
 
 
-def test_the_cache_is_compared_here_if_the_system_refuses_another_process(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_is_compared_here_if_the_system_refuses_another_process(brain, monkeypatch):
     monkeypatch.setattr(verification, "processor_count", lambda: 2)
     monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", 0)
 
@@ -412,9 +391,7 @@ def test_the_cache_is_compared_here_if_the_system_refuses_another_process(
     assert finding.message.startswith("found here")
 
 
-def test_what_a_child_finds_in_the_cache_is_a_finding_of_the_verification(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_child_finds_in_the_cache_is_a_finding_of_the_verification(brain, monkeypatch):
     monkeypatch.setattr(verification, "processor_count", lambda: 2)
     monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", 0)
     head, here = brain._session.head(), os.getpid()
@@ -430,7 +407,7 @@ def test_what_a_child_finds_in_the_cache_is_a_finding_of_the_verification(
     assert found == [(head.hex(), f"found by a child{hint}"), ("", f"a second row{hint}")]
 
 
-def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain: Brain) -> None:
+def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain):
     damaged, other = OTHER, blob_id(b"third")
     work = verification._VerificationPass(
         brain._session, verification.NO_REQUIREMENTS, lambda *step: None
@@ -444,7 +421,7 @@ def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain: B
     assert work.build_result().findings == [about_other, same_name, new]
 
 
-def test_a_store_that_names_no_brain_hides_no_damaged_object(brain: Brain) -> None:
+def test_a_store_that_names_no_brain_hides_no_damaged_object(brain):
     DAMAGES["5 objects"][0](brain)
     brain.close()
     set_fact(brain.root, "meta:brain", None)
@@ -454,9 +431,7 @@ def test_a_store_that_names_no_brain_hides_no_damaged_object(brain: Brain) -> No
     assert found[:5] == (False, "", "", 0, 0)
 
 
-def test_a_store_is_split_into_parts_that_fill_half_a_queue_at_most(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_is_split_into_parts_that_fill_half_a_queue_at_most(brain, monkeypatch):
     monkeypatch.setattr(parallel, "MAX_QUEUED_JOBS", 6)
     monkeypatch.setattr(object_check, "OBJECTS_PER_PART", 1)
     steps: list[tuple[str, int, int]] = []
@@ -465,7 +440,7 @@ def test_a_store_is_split_into_parts_that_fill_half_a_queue_at_most(
     assert [step for step in steps if step[0] == "parts"] == [("parts", n, 3) for n in range(3)]
 
 
-def test_what_no_ref_leads_to_hides_no_finding_about_what_one_does(brain: Brain) -> None:
+def test_what_no_ref_leads_to_hides_no_finding_about_what_one_does(brain):
     session = brain._session
     honest = session.head()
     forge(brain, lambda s: s._replace(bundle=OTHER))
@@ -480,7 +455,7 @@ def test_what_no_ref_leads_to_hides_no_finding_about_what_one_does(brain: Brain)
     assert found == [("missing_object", session.head().hex())] * 2  # of its edge, and signatures
 
 
-def test_a_ref_to_a_snapshot_that_is_missing_hides_nothing_behind_the_others(brain: Brain) -> None:
+def test_a_ref_to_a_snapshot_that_is_missing_hides_nothing_behind_the_others(brain):
     DAMAGES["3 lineage"][0](brain)
     with brain._session.store.transaction() as tx:
         tx.update_ref("heads/a-lost-one", None, OTHER)
@@ -491,9 +466,7 @@ def test_a_ref_to_a_snapshot_that_is_missing_hides_nothing_behind_the_others(bra
     assert found.snapshots == 5
 
 
-def test_a_damaged_blob_is_named_by_its_file_beside_a_tree_that_cannot_be_read(
-    brain: Brain,
-) -> None:
+def test_a_damaged_blob_is_named_by_its_file_beside_a_tree_that_cannot_be_read(brain):
     honest = brain._session.head()
     blob = blob_id(b"a note, long enough\n")
     forge(brain, lambda s: s._replace(bundle=OTHER))
@@ -502,7 +475,7 @@ def test_a_damaged_blob_is_named_by_its_file_beside_a_tree_that_cannot_be_read(
     assert [(one.snapshot, one.path) for one in found] == [(honest.hex(), "memory/note.md")]
 
 
-def test_a_branch_that_is_lost_hides_nothing_of_the_others(brain: Brain) -> None:
+def test_a_branch_that_is_lost_hides_nothing_of_the_others(brain):
     brain.branches.create("idea")
     DAMAGES["6 trees"][0](brain)
     brain.close()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -13,16 +11,17 @@ from brain.errors import Locked, StoreError
 from brain.results import Watched
 from brain.store.writer_lock import writer_lock
 from brain.watching import Watch, WatchFailure
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
 
 
 @pytest.fixture
-def watch(brain: Brain) -> Iterator[Watch]:
+def watch(brain):
     with Watch(brain, quiet=0, longest=60) as made:
         assert made.catch_up() is None
         yield made
@@ -40,7 +39,7 @@ def last_of(watch: Watch) -> list[Watched | WatchFailure]:
     return list(watch.run())
 
 
-def test_what_changes_is_recorded_with_what_changed_as_message(brain: Brain, watch: Watch) -> None:
+def test_what_changes_is_recorded_with_what_changed_as_message(brain, watch):
     steps = watch.run()
     write(brain, "SOUL.md", "a\nb\n")
     first = next(steps)
@@ -52,25 +51,25 @@ def test_what_changes_is_recorded_with_what_changed_as_message(brain: Brain, wat
     assert (second.message, second.parents) == ("SOUL.md +1 line", [first.snapshot])
 
 
-def test_what_waits_is_recorded_at_the_end(brain: Brain) -> None:
+def test_what_waits_is_recorded_at_the_end(brain):
     with Watch(brain, quiet=3600, longest=3600) as watch:
         write(brain, "SOUL.md")
         (done,) = last_of(watch)
     assert isinstance(done, Watched) and done.message == "SOUL.md added"
 
 
-def test_nothing_changed_means_nothing_recorded(watch: Watch) -> None:
+def test_nothing_changed_means_nothing_recorded(watch):
     assert last_of(watch) == []
 
 
-def test_a_write_through_the_brain_makes_no_second_snapshot(brain: Brain, watch: Watch) -> None:
+def test_a_write_through_the_brain_makes_no_second_snapshot(brain, watch):
     brain.skills.upsert("oracles", "Ask two.\n", description="About oracles")
     head = brain.head
     assert last_of(watch) == []
     assert brain.head == head
 
 
-def test_a_bad_file_is_told_once_and_holds_up_no_other(brain: Brain, watch: Watch) -> None:
+def test_a_bad_file_is_told_once_and_holds_up_no_other(brain, watch):
     steps = watch.run()
     write(brain, "memory/Notes.md")
     assert isinstance(next(steps), Watched)
@@ -87,7 +86,7 @@ def test_a_bad_file_is_told_once_and_holds_up_no_other(brain: Brain, watch: Watc
     assert last_of(watch) == []
 
 
-def test_wrong_ignore_rules_are_told_and_nothing_is_lost(brain: Brain, watch: Watch) -> None:
+def test_wrong_ignore_rules_are_told_and_nothing_is_lost(brain, watch):
     steps = watch.run()
     (brain.root / ".brainignore").write_bytes(b"\xff")
     failed = next(steps)
@@ -98,13 +97,12 @@ def test_wrong_ignore_rules_are_told_and_nothing_is_lost(brain: Brain, watch: Wa
     assert isinstance(done, Watched) and done.added == 2
 
 
-def test_there_is_one_watcher_a_brain(brain: Brain, watch: Watch) -> None:
-    with pytest.raises(Locked, match="by pid") as caught:
+def test_there_is_one_watcher_a_brain(brain, watch):
+    with raises_code("watched", Locked, match="by pid"):
         Watch(brain)
-    assert caught.value.code == "watched"
 
 
-def test_no_lock_is_taken_through_a_link(brain: Brain, tmp_path: Path) -> None:
+def test_no_lock_is_taken_through_a_link(brain, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (brain.root / ".brain/watch").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="is a link"):
@@ -112,14 +110,14 @@ def test_no_lock_is_taken_through_a_link(brain: Brain, tmp_path: Path) -> None:
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-def test_a_brain_can_be_watched_again(brain: Brain) -> None:
+def test_a_brain_can_be_watched_again(brain):
     for number in range(2):
         with Watch(brain, quiet=0) as watch:
             write(brain, f"{number}.md")
             assert len(last_of(watch)) == 1
 
 
-def test_it_waits_for_another_writer(brain: Brain, watch: Watch) -> None:
+def test_it_waits_for_another_writer(brain, watch):
     write(brain, "SOUL.md")
     done: list[Watched | WatchFailure] = []
     with writer_lock(brain.root / ".brain", 0):

@@ -1,9 +1,6 @@
 """No attempt gets out of the sandbox, and each is really made."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,26 +8,24 @@ from .run_attempts import ALL_ATTEMPTS, Finding, run_all
 
 
 @pytest.fixture(scope="module")
-def run() -> Iterator[tuple[list[Finding], list[str]]]:
+def run():
     yield run_all(ALL_ATTEMPTS)
 
 
 @pytest.mark.parametrize(
     "number", range(len(ALL_ATTEMPTS)), ids=[f"{one.kind}: {one.name}" for one in ALL_ATTEMPTS]
 )
-def test_an_attempt_is_made_and_reaches_nothing(
-    run: tuple[list[Finding], list[str]], number: int
-) -> None:
+def test_an_attempt_is_made_and_reaches_nothing(run, number):
     findings, _ = run
     assert findings[number] == Finding(reached="", not_made="")
 
 
-def test_attempts_leave_no_effect_on_the_host(run: tuple[list[Finding], list[str]]) -> None:
+def test_attempts_leave_no_effect_on_the_host(run):
     _, effects = run
     assert effects == []
 
 
-def test_there_are_attempts_of_many_kinds_and_none_twice() -> None:
+def test_there_are_attempts_of_many_kinds_and_none_twice():
     kinds = Counter(one.kind for one in ALL_ATTEMPTS)
     assert len(kinds) >= 12 and kinds.total() >= 200
     assert len({(one.kind, one.name) for one in ALL_ATTEMPTS}) == kinds.total()

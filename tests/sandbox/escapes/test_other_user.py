@@ -1,12 +1,9 @@
 """Attempts as a user without rights, whose sandbox has the user's own id in a namespace."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyseccomp
@@ -21,7 +18,7 @@ _STEP = 5
 
 
 @pytest.fixture
-def readable_copy() -> Iterator[Path]:
+def readable_copy():
     """A copy of what the attempts need, which every user can read."""
     with tempfile.TemporaryDirectory(prefix="other-user-") as name:
         folder = Path(name)
@@ -34,7 +31,7 @@ def readable_copy() -> Iterator[Path]:
         yield folder
 
 
-def test_a_user_without_rights_is_as_safe(readable_copy: Path) -> None:
+def test_a_user_without_rights_is_as_safe(readable_copy):
     change_user = ["setpriv", f"--reuid={_NOBODY}", f"--regid={_NOBODY}", "--clear-groups"]
     python = choose_interpreter(for_other_user=True).path
     done = subprocess.run(

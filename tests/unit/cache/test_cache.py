@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,20 +38,20 @@ def learned(snapshot: bytes, *rows: SkillHistoryRow, merge: int | None = None) -
 
 
 @pytest.fixture(autouse=True)
-def caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def caches(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "caches"))
     return tmp_path / "caches"
 
 
 @pytest.fixture(params=["file", "memory"])
-def cache(request: pytest.FixtureRequest) -> Iterator[DerivedCache]:
+def cache(request):
     made = open_cache(BRAIN, VERSION) if request.param == "file" else open_memory_cache(VERSION)
     assert (made.folder is not None) == (request.param == "file")
     yield made
     made.close()
 
 
-def test_cards_are_kept_replaced_and_found_few_or_many(cache: DerivedCache) -> None:
+def test_cards_are_kept_replaced_and_found_few_or_many(cache):
     rows = [
         (digest(b"%d" % number), b"card %d" % number) for number in range(3 * MAX_SINGLE_LOOKUPS)
     ]
@@ -67,7 +66,7 @@ def test_cards_are_kept_replaced_and_found_few_or_many(cache: DerivedCache) -> N
     assert cache.list_metadata() == sorted(expected.items())
 
 
-def test_the_history_of_a_skill_is_kept_oldest_first(cache: DerivedCache) -> None:
+def test_the_history_of_a_skill_is_kept_oldest_first(cache):
     first, second = row("skills/a.md", b"1", 1, 0), row("skills/a.md", b"2", 2, 1, "2")
     other = SkillHistoryRow("skills/x/SKILL.md", digest(b"2"), 2, 0, "1.10", ("a",))
     bare = SkillHistoryRow("skills/y.md", digest(b"2"), 2, 3, "", ())
@@ -90,7 +89,7 @@ def test_the_history_of_a_skill_is_kept_oldest_first(cache: DerivedCache) -> Non
     )
 
 
-def test_a_skill_is_found_by_each_slug_it_ever_had(cache: DerivedCache) -> None:
+def test_a_skill_is_found_by_each_slug_it_ever_had(cache):
     names = [("alias", "skills/b/a.md"), ("alias", "skills/a.md")]
     cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0))])
     cache.put_snapshots([DerivedSnapshot(digest(b"2"), [], names, None)])
@@ -99,9 +98,7 @@ def test_a_skill_is_found_by_each_slug_it_ever_had(cache: DerivedCache) -> None:
     assert cache.find_skill_paths("beta") == []
 
 
-def test_a_snapshot_is_known_once_it_is_learned_and_may_be_learned_again(
-    cache: DerivedCache,
-) -> None:
+def test_a_snapshot_is_known_once_it_is_learned_and_may_be_learned_again(cache):
     assert not cache.has_snapshot(digest(b"1"))
     for _ in range(2):
         cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0)), learned(b"2", merge=2)])
@@ -110,13 +107,13 @@ def test_a_snapshot_is_known_once_it_is_learned_and_may_be_learned_again(
         assert cache.list_merges() == [(digest(b"2"), 2)]
 
 
-def test_merges_are_told_with_their_generations(cache: DerivedCache) -> None:
+def test_merges_are_told_with_their_generations(cache):
     assert cache.list_merges() == []
     cache.put_snapshots([learned(b"1", merge=7), learned(b"2", merge=1 << 48), learned(b"3")])
     assert sorted(cache.list_merges()) == sorted([(digest(b"1"), 7), (digest(b"2"), 1 << 48)])
 
 
-def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(cache: DerivedCache) -> None:
+def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(cache):
     assert (cache.read_index_note(), cache.read_index_text()) == (b"", (b"", []))
     cache.replace_index_text(b"first", [b"a page", b"", b"x" * 300_000])
     assert cache.read_index_note() == b"first"
@@ -132,7 +129,7 @@ def test_a_sheet_is_kept_with_its_note_grows_and_is_replaced(cache: DerivedCache
     assert (cache.read_index_note(), cache.read_index_text()) == (b"", (b"", []))
 
 
-def test_what_is_put_in_together_is_kept_together_or_not_at_all(cache: DerivedCache) -> None:
+def test_what_is_put_in_together_is_kept_together_or_not_at_all(cache):
     cache.replace_index_text(b"kept", [b"a"])
     with pytest.raises(ValueError, match="stop"), cache.transaction():
         with cache.transaction():  # one inside another is part of it
@@ -150,7 +147,7 @@ def test_what_is_put_in_together_is_kept_together_or_not_at_all(cache: DerivedCa
     )
 
 
-def test_a_cache_that_is_cleared_knows_nothing_and_can_be_used_again(cache: DerivedCache) -> None:
+def test_a_cache_that_is_cleared_knows_nothing_and_can_be_used_again(cache):
     cache.put_metadata([(bytes(32), b"card")])
     cache.replace_index_text(b"note", [b"a"])
     cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
@@ -166,7 +163,7 @@ def test_a_cache_that_is_cleared_knows_nothing_and_can_be_used_again(cache: Deri
     assert cache.read_metadata([bytes(32)]) == {bytes(32): b"card"}
 
 
-def test_of_what_is_cleared_no_file_keeps_a_trace(caches: Path) -> None:
+def test_of_what_is_cleared_no_file_keeps_a_trace(caches):
     word = b"the-word-that-nobody-may-read"
     cache = open_cache(BRAIN, VERSION)
     other = open_cache(BRAIN, VERSION)
@@ -188,7 +185,7 @@ def test_of_what_is_cleared_no_file_keeps_a_trace(caches: Path) -> None:
     other.close()
 
 
-def test_several_that_are_open_see_what_each_learned() -> None:
+def test_several_that_are_open_see_what_each_learned():
     one, other = open_cache(BRAIN, VERSION), open_cache(BRAIN, VERSION)
     one.put_metadata([(bytes(32), b"card")])
     other.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=1)])
@@ -203,7 +200,7 @@ def test_several_that_are_open_see_what_each_learned() -> None:
     again.close()
 
 
-def test_each_brain_has_a_cache_of_its_own(caches: Path) -> None:
+def test_each_brain_has_a_cache_of_its_own(caches):
     one, other = open_cache(BRAIN, VERSION), open_cache(digest(b"another"), VERSION)
     one.put_metadata([(bytes(32), b"card")])
     assert other.read_metadata([bytes(32)]) == {}
@@ -212,7 +209,7 @@ def test_each_brain_has_a_cache_of_its_own(caches: Path) -> None:
     other.close()
 
 
-def test_a_file_of_another_version_is_made_anew() -> None:
+def test_a_file_of_another_version_is_made_anew():
     old = open_cache(BRAIN, VERSION)
     old.put_metadata([(bytes(32), b"made otherwise")])
     new = open_cache(BRAIN, VERSION + 1)
@@ -226,7 +223,7 @@ def test_a_file_of_another_version_is_made_anew() -> None:
     again.close()
 
 
-def test_the_file_is_the_owners_alone(caches: Path) -> None:
+def test_the_file_is_the_owners_alone(caches):
     before = os.umask(0)
     try:
         cache = open_cache(BRAIN, VERSION)
@@ -263,7 +260,7 @@ def test_the_file_is_the_owners_alone(caches: Path) -> None:
         ("DROP TABLE snapshots", lambda cache: cache.has_snapshot(bytes(32))),
     ],
 )
-def test_altered_rows_are_not_used(cache: DerivedCache, sql: str, ask: object) -> None:
+def test_altered_rows_are_not_used(cache, sql, ask):
     cache.put_snapshots([learned(b"1", row("skills/a.md", b"1", 1, 0), merge=2)])
     cache._db.execute(sql)
     assert callable(ask)
@@ -271,7 +268,7 @@ def test_altered_rows_are_not_used(cache: DerivedCache, sql: str, ask: object) -
         ask(cache)
 
 
-def test_an_altered_card_is_as_good_as_none(cache: DerivedCache) -> None:
+def test_an_altered_card_is_as_good_as_none(cache):
     cache.put_metadata([(digest(b"%d" % number), b"card") for number in range(9)])
     cache._db.execute("UPDATE cards SET data = x'00' WHERE blob = ?", (digest(b"3"),))
     found = cache.read_metadata([digest(b"%d" % number) for number in range(9)])
@@ -279,7 +276,7 @@ def test_an_altered_card_is_as_good_as_none(cache: DerivedCache) -> None:
 
 
 @pytest.mark.parametrize("sql", CASES["test_an_altered_sheet_is_as_good_as_none"])
-def test_an_altered_sheet_is_as_good_as_none(cache: DerivedCache, sql: str) -> None:
+def test_an_altered_sheet_is_as_good_as_none(cache, sql):
     cache.replace_index_text(b"note", [b"line %d\n" % number * 90 for number in range(20)])
     cache._db.execute(sql)
     assert cache.read_index_text() == (b"", [])

@@ -1,18 +1,12 @@
 """The cache file of what is known of cases."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
-
 from brain.cache.case_facts import CASE_FACTS_FILE_NAME, CaseFactsCache, _database
 
 FACTS = {bytes([number]) * 32: b"text\nsort" for number in range(100)}
 FIRST = bytes(32)
 
 
-def test_what_was_kept_is_known_to_the_next_process(tmp_path: Path) -> None:
+def test_what_was_kept_is_known_to_the_next_process(tmp_path):
     CaseFactsCache(str(tmp_path)).put(FACTS)
     cache = CaseFactsCache(str(tmp_path))
     assert cache.read(FACTS) == FACTS
@@ -20,13 +14,13 @@ def test_what_was_kept_is_known_to_the_next_process(tmp_path: Path) -> None:
     assert cache.read([]) == {}
 
 
-def test_without_a_folder_nothing_is_kept() -> None:
+def test_without_a_folder_nothing_is_kept():
     cache = CaseFactsCache(None)
     cache.put(FACTS)
     assert cache.read(FACTS) == {}
 
 
-def test_a_damaged_row_is_not_known(tmp_path: Path) -> None:
+def test_a_damaged_row_is_not_known(tmp_path):
     cache = CaseFactsCache(str(tmp_path))
     cache.put(FACTS)
     db = _database().open_file(str(tmp_path / CASE_FACTS_FILE_NAME))
@@ -36,7 +30,7 @@ def test_a_damaged_row_is_not_known(tmp_path: Path) -> None:
     assert cache.read(FACTS).keys() == FACTS.keys() - {FIRST}
 
 
-def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
+def test_a_damaged_file_is_replaced(tmp_path):
     cache = CaseFactsCache(str(tmp_path))
     file = tmp_path / CASE_FACTS_FILE_NAME
     file.write_bytes(b"no database" * 1000)
@@ -45,7 +39,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path) -> None:
     assert cache.read(FACTS) == FACTS
 
 
-def test_a_locked_file_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_file_keeps_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("brain.cache.case_facts._LOCK_TIMEOUT", 0.0)
     cache = CaseFactsCache(str(tmp_path))
     cache.put({FIRST: b""})

@@ -9,6 +9,7 @@ from brain.chain import ledger_config
 from brain.errors import BrainError, InvalidInput, NotFound
 from brain.util import settings_file
 from tests.support.error_codes import error_code
+from tests.support.refusals import raises_code
 
 
 def refused(path: Path, text: bytes) -> str:
@@ -16,7 +17,7 @@ def refused(path: Path, text: bytes) -> str:
     return error_code(ledger_config.load_ledgers, path, kind=InvalidInput)
 
 
-def test_settings_come_back_as_they_were_kept(tmp_path: Path) -> None:
+def test_settings_come_back_as_they_were_kept(tmp_path):
     path = tmp_path / "new" / "ledgers.json"
     assert ledger_config.load_ledgers(path) == {}
     ledger_config.save_ledger(
@@ -30,7 +31,7 @@ def test_settings_come_back_as_they_were_kept(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["ledgers.json"]
 
 
-def test_only_the_user_can_read_them(tmp_path: Path) -> None:
+def test_only_the_user_can_read_them(tmp_path):
     path = tmp_path / "settings" / "ledgers.json"
     ledger_config.save_ledger(path, "sepolia", {})
     assert path.stat().st_mode & 0o777 == 0o600
@@ -55,32 +56,30 @@ def test_only_the_user_can_read_them(tmp_path: Path) -> None:
         b" " * (settings_file.MAX_SETTINGS_BYTES + 1),
     ],
 )
-def test_a_file_that_is_none_is_refused(tmp_path: Path, text: bytes) -> None:
+def test_a_file_that_is_none_is_refused(tmp_path, text):
     assert refused(tmp_path / "ledgers.json", text) == "bad_ledger"
 
 
 @pytest.mark.parametrize("name", ["", "local", "all", "Sepolia", "a b", "../x", "-a", "a" * 41])
-def test_a_name_that_could_be_mistaken_is_refused(tmp_path: Path, name: str) -> None:
+def test_a_name_that_could_be_mistaken_is_refused(tmp_path, name):
     with pytest.raises(InvalidInput):
         ledger_config.save_ledger(tmp_path / "ledgers.json", name, {})
     assert not (tmp_path / "ledgers.json").exists()
 
 
-def test_an_unknown_ledger_is_not_found_and_the_known_ones_are_named(tmp_path: Path) -> None:
+def test_an_unknown_ledger_is_not_found_and_the_known_ones_are_named(tmp_path):
     path = tmp_path / "ledgers.json"
     ledger_config.save_ledger(path, "base", {})
     for action in (
         lambda: ledger_config.find_ledger(path, "sepolia"),
         lambda: ledger_config.save_ledger(path, "sepolia", None),
     ):
-        with pytest.raises(NotFound) as error:
+        with raises_code("no_ledger", NotFound) as error:
             action()
-        assert error.value.code == "no_ledger" and "local, base" in error.value.hint
+        assert "local, base" in error.value.hint
 
 
-def test_a_failed_write_leaves_the_old_settings(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_write_leaves_the_old_settings(tmp_path, monkeypatch):
     path = tmp_path / "ledgers.json"
     ledger_config.save_ledger(path, "base", {"chain_id": 1})
 

@@ -34,7 +34,7 @@ SIGNED = PermitFile(COMMIT, 31337, ADDRESS, b"\x12" * 65)
 
 @pytest.mark.parametrize("permit", PERMITS, ids=lambda permit: type(permit).__name__)
 @pytest.mark.parametrize("signature", [b"", b"\x12" * 65, b"\x12" * 4096], ids=len)
-def test_a_permit_is_read_as_it_was_written(permit: Permit, signature: bytes) -> None:
+def test_a_permit_is_read_as_it_was_written(permit, signature):
     file = PermitFile(permit, 31337, ADDRESS, signature)
     assert parse_permit(file.document()) == file
     assert ("signature" in file.document()) == bool(signature)
@@ -76,7 +76,7 @@ def test_a_permit_is_read_as_it_was_written(permit: Permit, signature: bytes) ->
         ("signature", None),
     ],
 )
-def test_what_is_not_a_permit_is_refused(place: str, value: object) -> None:
+def test_what_is_not_a_permit_is_refused(place, value):
     document: Any = copy.deepcopy(SIGNED.document())
     *outer, name = place.split(".")
     inner = document
@@ -101,7 +101,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
 
 
 @pytest.mark.parametrize("permit", PERMITS, ids=lambda permit: type(permit).__name__)
-def test_junk_in_any_place_is_refused_or_changes_only_that_place(permit: Permit) -> None:
+def test_junk_in_any_place_is_refused_or_changes_only_that_place(permit):
     file = PermitFile(permit, 31337, ADDRESS, b"\x12" * 65)
     for *outer, name in filter(None, _places(file.document())):
         for junk in JUNK:
@@ -119,13 +119,13 @@ def test_junk_in_any_place_is_refused_or_changes_only_that_place(permit: Permit)
 
 
 @pytest.mark.parametrize("missing", ["types", "primaryType", "domain", "message"])
-def test_a_permit_without_a_member_is_refused(missing: str) -> None:
+def test_a_permit_without_a_member_is_refused(missing):
     document = SIGNED.document()
     del document[missing]
     assert error_code(parse_permit, document) == "bad_permit"
 
 
-def test_numbers_and_letters_are_read_as_wallets_write_them() -> None:
+def test_numbers_and_letters_are_read_as_wallets_write_them():
     document = SIGNED.document()
     del document["types"]["EIP712Domain"]
     document["domain"] |= {"chainId": "31337", "verifyingContract": "0x" + "AB" * 20}

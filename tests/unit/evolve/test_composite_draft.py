@@ -64,14 +64,14 @@ def parsed(**changes: object) -> CompositeDraft:
     return draft
 
 
-def test_the_example_of_the_seed_is_accepted() -> None:
+def test_the_example_of_the_seed_is_accepted():
     draft = parsed()
     assert (draft.slug, draft.fault) == ("web-research-and-extract", "")
     assert draft.payloads == ({"query": "a"},)
 
 
 @pytest.mark.parametrize("name", DANGEROUS)
-def test_what_the_seed_blocks_is_refused_by_the_profile_of_the_seed(name: str) -> None:
+def test_what_the_seed_blocks_is_refused_by_the_profile_of_the_seed(name):
     used = f"{name}('1')" if name in ("__import__", "eval", "exec", "compile") else f"import {name}"
     code = f"{used}\n{CODE}"
     assert any(name in finding for finding in check_code(code.encode(), "seed-000", name=NAME))
@@ -79,7 +79,7 @@ def test_what_the_seed_blocks_is_refused_by_the_profile_of_the_seed(name: str) -
 
 
 @pytest.mark.parametrize("name", ["A", "1a", "a-b c", "a" * 50, "../etc", "a\n", "class"])
-def test_a_name_that_the_seed_refuses_is_refused(name: str) -> None:
+def test_a_name_that_the_seed_refuses_is_refused(name):
     try:
         draft = parsed(name=name, code=CODE.replace(NAME, name))
     except UnfitAnswer:
@@ -87,7 +87,7 @@ def test_a_name_that_the_seed_refuses_is_refused(name: str) -> None:
     assert draft.fault
 
 
-def test_the_name_in_the_definition_counts_and_no_name_of_a_parameter() -> None:
+def test_the_name_in_the_definition_counts_and_no_name_of_a_parameter():
     code = CODE.replace("name='web_research_and_extract',", "name='other',").replace(
         "name='query'", f"name='{NAME}'"
     )
@@ -113,14 +113,14 @@ def test_the_name_in_the_definition_counts_and_no_name_of_a_parameter() -> None:
         ("def definition", "def definition(self", "it is not Python"),
     ],
 )
-def test_code_that_is_no_composite_is_refused(old: str, new: str, fault: str) -> None:
+def test_code_that_is_no_composite_is_refused(old, new, fault):
     assert old in CODE
     findings = list(find_code_faults(CODE.replace(old, new, 1), NAME, SKILLS))
     assert any(fault in finding for finding in findings) or fault == "it is not Python", findings
     assert findings
 
 
-def test_a_model_may_decide_that_no_skill_helps() -> None:
+def test_a_model_may_decide_that_no_skill_helps():
     text = json.dumps({"decision": "nothing", "reason": "they differ each time"})
     assert parse_composite_answer(text, SKILLS) == NoSkill("they differ each time")
 
@@ -141,12 +141,12 @@ def test_a_model_may_decide_that_no_skill_helps() -> None:
         {"description": "token ghp_" + "a1B2" * 9},
     ],
 )
-def test_what_is_no_draft_at_all_is_said_to_the_model(changes: dict[str, object]) -> None:
+def test_what_is_no_draft_at_all_is_said_to_the_model(changes):
     with pytest.raises(UnfitAnswer):
         parsed(**changes)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "no", "{}", '{"decision": 5}', "\ud800"])
-def test_nonsense_is_no_answer(text: str) -> None:
+def test_nonsense_is_no_answer(text):
     with pytest.raises(UnfitAnswer):
         parse_composite_answer(text, SKILLS)

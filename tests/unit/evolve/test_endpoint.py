@@ -6,7 +6,6 @@ import asyncio
 import gzip
 import json
 import threading
-from collections.abc import Iterator
 
 import pytest
 
@@ -31,6 +30,7 @@ from tests.support.fake_model_endpoint import (
     run_fake_endpoint,
 )
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.refusals import raises_code
 
 KEY = "local-key-4711"
 REQUEST = AnswerRequest(
@@ -46,7 +46,7 @@ REQUEST = AnswerRequest(
 
 
 @pytest.fixture
-def served() -> Iterator[FakeEndpoint]:
+def served():
     with run_fake_endpoint() as made:
         yield made
 
@@ -72,7 +72,7 @@ def refused(served: FakeEndpoint, **more: object) -> ModelError:
     return caught.value
 
 
-def test_a_conversation_is_asked_and_answered(served: FakeEndpoint) -> None:
+def test_a_conversation_is_asked_and_answered(served):
     served.replies.append(completion_reply(tool='{"decision": "nothing"}'))
     answer = open_endpoint(settings(served), KEY).answer(REQUEST)
     assert (json.loads(answer.text), *answer[1:]) == ({"decision": "nothing"}, 120, 30, 1)
@@ -93,12 +93,12 @@ def test_a_conversation_is_asked_and_answered(served: FakeEndpoint) -> None:
     assert request.body.get("max_completion_tokens", request.body.get("max_tokens")) == 500
 
 
-def test_an_answer_in_plain_text_counts_too(served: FakeEndpoint) -> None:
+def test_an_answer_in_plain_text_counts_too(served):
     served.replies.append(completion_reply('```json\n{"decision": "nothing"}\n```'))
     assert "nothing" in endpoint(served)[0].answer(REQUEST).text
 
 
-def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served: FakeEndpoint) -> None:
+def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served):
     served.replies += [completion_reply("one"), error_reply(401, "no")]
 
     async def within() -> None:
@@ -120,9 +120,7 @@ def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served: FakeEndpoint) -> N
         (422, "rejected"),
     ],
 )
-def test_a_refusal_is_a_typed_error_and_not_tried_again(
-    served: FakeEndpoint, status: int, code: str
-) -> None:
+def test_a_refusal_is_a_typed_error_and_not_tried_again(served, status, code):
     served.replies.append(error_reply(status, f"bad key {KEY} \x1b[31m\u202e of yours"))
     error = refused(served)
     assert error.code == code and f"status {status}" in error.message
@@ -131,49 +129,45 @@ def test_a_refusal_is_a_typed_error_and_not_tried_again(
 
 
 @pytest.mark.parametrize(("status", "code"), [(429, "rate_limited"), (500, "unavailable")])
-def test_what_may_pass_is_tried_again_a_few_times(
-    served: FakeEndpoint, status: int, code: str
-) -> None:
+def test_what_may_pass_is_tried_again_a_few_times(served, status, code):
     served.replies += [error_reply(status, "busy")] * 3
     model, waits = endpoint(served)
-    with pytest.raises(ModelError) as caught:
+    with raises_code(code, ModelError):
         model.answer(REQUEST)
-    assert caught.value.code == code
     assert len(served.asked) == 3 and waits == [1, 2]
 
 
-def test_it_waits_as_long_as_the_endpoint_says(served: FakeEndpoint) -> None:
+def test_it_waits_as_long_as_the_endpoint_says(served):
     served.replies += [error_reply(429, "busy", ("retry-after", "7")), completion_reply("one")]
     model, waits = endpoint(served)
     assert model.answer(REQUEST).text == "one"
     assert waits == [7]
 
 
-def test_it_does_not_wait_for_an_hour(served: FakeEndpoint) -> None:
+def test_it_does_not_wait_for_an_hour(served):
     served.replies.append(error_reply(429, "busy", ("retry-after", "3600")))
     assert refused(served).code == "rate_limited"
     assert len(served.asked) == 1
 
 
-def test_a_used_up_quota_is_not_waited_for(served: FakeEndpoint) -> None:
+def test_a_used_up_quota_is_not_waited_for(served):
     body = {"error": {"message": "pay", "code": "insufficient_quota", "type": "x"}}
     served.replies.append(FakeReply(429, json.dumps(body).encode()))
     assert refused(served).code == "quota"
 
 
-def test_nobody_there_is_an_error() -> None:
+def test_nobody_there_is_an_error():
     with run_fake_endpoint() as other:
         closed_url = other.url
-    with pytest.raises(ModelError) as caught:
+    with raises_code("unreachable", ModelError):
         endpoint_model.EndpointModel(
             parse_model_config({"model": "openai:small", "base_url": closed_url, "retries": 1}),
             KEY,
             lambda _: None,
         ).answer(REQUEST)
-    assert caught.value.code == "unreachable"
 
 
-def test_an_endpoint_that_never_answers_is_left(served: FakeEndpoint) -> None:
+def test_an_endpoint_that_never_answers_is_left(served):
     over = threading.Event()
 
     def silent() -> FakeReply:
@@ -186,13 +180,13 @@ def test_an_endpoint_that_never_answers_is_left(served: FakeEndpoint) -> None:
     assert error.code == "model_timeout" and len(served.asked) <= 1
 
 
-def test_an_endless_body_is_left(served: FakeEndpoint) -> None:
+def test_an_endless_body_is_left(served):
     served.replies.append(FakeReply(body=b" " * (1 << 16), endless=True))
     error = refused(served, retries=0)
     assert error.code == "answer_too_large" and str(MAX_RESPONSE_BYTES) in error.message
 
 
-def test_a_packed_body_is_refused(served: FakeEndpoint) -> None:
+def test_a_packed_body_is_refused(served):
     packed = gzip.compress(b" " * (64 << 20))
     served.replies.append(FakeReply(body=packed, headers=(("content-encoding", "gzip"),)))
     assert refused(served, retries=0).code == "answer_too_large"
@@ -215,35 +209,31 @@ def test_a_packed_body_is_refused(served: FakeEndpoint) -> None:
     ],
     ids=lambda body: body[:12].decode("ascii", "replace"),
 )
-def test_what_is_no_answer_of_the_protocol_is_a_typed_error(
-    served: FakeEndpoint, body: bytes
-) -> None:
+def test_what_is_no_answer_of_the_protocol_is_a_typed_error(served, body):
     served.replies.append(FakeReply(body=body))
     assert refused(served, retries=0).code == "bad_answer"
 
 
-def test_a_page_of_html_is_a_typed_error(served: FakeEndpoint) -> None:
+def test_a_page_of_html_is_a_typed_error(served):
     served.replies.append(FakeReply(body=b"<html>", headers=(("content-type", "text/html"),)))
     assert refused(served, retries=0).code == "bad_answer"
 
 
-def test_an_answer_that_was_cut_off_is_none(served: FakeEndpoint) -> None:
+def test_an_answer_that_was_cut_off_is_none(served):
     message = {"role": "assistant", "content": '{"decision": "cre'}
     choices = [{"index": 0, "message": message, "finish_reason": "length"}]
     served.replies.append(completion_reply(choices=choices))
     assert refused(served).code == "answer_cut"
 
 
-def test_the_key_follows_no_redirect(served: FakeEndpoint) -> None:
+def test_the_key_follows_no_redirect(served):
     with run_fake_endpoint() as other:
         served.replies.append(FakeReply(307, b"", (("location", other.url + "/chat/completions"),)))
         refused(served, retries=0)
         assert other.asked == []
 
 
-def test_a_proxy_of_the_environment_sees_nothing_of_what_is_on_this_machine(
-    served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_of_the_environment_sees_nothing_of_what_is_on_this_machine(served, monkeypatch):
     with run_fake_endpoint() as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.setenv("ALL_PROXY", proxy.url)
@@ -252,7 +242,7 @@ def test_a_proxy_of_the_environment_sees_nothing_of_what_is_on_this_machine(
         assert proxy.asked == []
 
 
-def test_the_protocol_of_anthropic_is_spoken_too(served: FakeEndpoint) -> None:
+def test_the_protocol_of_anthropic_is_spoken_too(served):
     content = [{"type": "tool_use", "id": "t", "name": "answer", "input": {"decision": "nothing"}}]
     document = {
         "id": "m-1",
@@ -276,9 +266,7 @@ def test_the_protocol_of_anthropic_is_spoken_too(served: FakeEndpoint) -> None:
     assert request.body["max_tokens"] == 500
 
 
-def test_the_protocol_of_bedrock_is_spoken_too(
-    served: FakeEndpoint, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_protocol_of_bedrock_is_spoken_too(served, monkeypatch):
     monkeypatch.setenv("AWS_DEFAULT_REGION", "eu-central-1")
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "id")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -301,16 +289,15 @@ def test_the_protocol_of_bedrock_is_spoken_too(
     assert request.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=id/")
 
 
-def test_bedrock_without_a_region_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bedrock_without_a_region_says_so(monkeypatch):
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(ModelError, match="region") as caught:
+    with raises_code("bad_model", ModelError, match="region"):
         open_endpoint(parse_model_config({"model": "bedrock:x", "retries": 0}), "").answer(REQUEST)
-    assert caught.value.code == "bad_model"
 
 
 class TestTools:
-    def test_calls_and_their_results_go_over_the_wire(self, served: FakeEndpoint) -> None:
+    def test_calls_and_their_results_go_over_the_wire(self, served):
         model = open_endpoint(settings(served, tool_rounds=4), KEY)
         assert has_tools(model) and model.tool_rounds == 4
         served.replies += [_call_reply("skills_list", "{}"), completion_reply("done")]
@@ -337,16 +324,15 @@ class TestTools:
         ]
         assert sent["messages"][3]["content"] == "> a: b"
 
-    def test_a_model_without_rounds_has_no_tools(self, served: FakeEndpoint) -> None:
+    def test_a_model_without_rounds_has_no_tools(self, served):
         assert not has_tools(open_endpoint(settings(served), KEY))
 
-    def test_a_failure_is_a_model_error(self, served: FakeEndpoint) -> None:
+    def test_a_failure_is_a_model_error(self, served):
         model = open_endpoint(settings(served, tool_rounds=1, retries=0), KEY)
         assert has_tools(model)
         served.replies.append(error_reply(503, "busy"))
-        with pytest.raises(ModelError) as caught:
+        with raises_code("unavailable", ModelError):
             model.respond(ToolRequest("s", (ToolMessage("user", "x"),), (), 10))
-        assert caught.value.code == "unavailable"
 
 
 def _call_reply(name: str, arguments: str) -> FakeReply:

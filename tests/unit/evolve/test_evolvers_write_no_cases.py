@@ -1,7 +1,5 @@
 """No evolver adds what admits its own changes: the cases of a brain come from people."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -16,7 +14,7 @@ _WRITES = {"add_case", "edit_file", "edit_files", "write_file"}
 
 
 @pytest.mark.parametrize("module", _MODULES, ids=lambda path: str(path.relative_to(_PACKAGE)))
-def test_no_evolver_calls_what_could_write_a_case(module: Path) -> None:
+def test_no_evolver_calls_what_could_write_a_case(module):
     names = set()
     for node in ast.walk(ast.parse(module.read_bytes())):
         match node:
@@ -27,7 +25,7 @@ def test_no_evolver_calls_what_could_write_a_case(module: Path) -> None:
     assert not names & _WRITES
 
 
-def test_the_operations_that_are_refused_are_those_that_write_cases() -> None:
+def test_the_operations_that_are_refused_are_those_that_write_cases():
     files = ("api/gate.py", "repo/gate/add_case.py", "repo/skills/edit_files.py", "api/task.py")
     code = "\n".join((_PACKAGE / name).read_text() for name in files)
     assert all(f"def {name}(" in code for name in _WRITES - {"edit_files"})

@@ -1,7 +1,5 @@
 """Answers of models as text."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.evolve.answer_check import UnfitAnswer, parse_answer
@@ -20,7 +18,7 @@ ANSWER = '{"decision": "nothing", "body": "```"}'
         f"\n\n  ```json \r\n\r\n{ANSWER}\r\n  \r\n ``` \n\n",
     ],
 )
-def test_a_fence_around_an_answer_is_no_part_of_it(text: str) -> None:
+def test_a_fence_around_an_answer_is_no_part_of_it(text):
     assert {key: value for key, value in parse_answer(text).items() if value} == {
         "decision": "nothing",
         "body": "```",
@@ -39,13 +37,13 @@ def test_a_fence_around_an_answer_is_no_part_of_it(text: str) -> None:
         "",
     ],
 )
-def test_what_is_not_wholly_in_a_fence_is_no_answer(text: str) -> None:
+def test_what_is_not_wholly_in_a_fence_is_no_answer(text):
     with pytest.raises(UnfitAnswer):
         parse_answer(text)
 
 
 @pytest.mark.parametrize("blank", ["\n", " ", "\n \n```"])
-def test_blank_lines_take_no_longer_than_others(blank: str) -> None:
+def test_blank_lines_take_no_longer_than_others(blank):
     """An expression that tries every way to share them out would not end."""
     with pytest.raises(UnfitAnswer):
         parse_answer("```json\n" + blank * ((MAX_MODEL_ANSWER_BYTES - 9) // len(blank)) + "x")

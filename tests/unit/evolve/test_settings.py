@@ -5,24 +5,20 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from brain.errors import InvalidInput, ModelError
 from brain.evolve.endpoint import open_endpoint
-from brain.evolve.model_config import (
-    MODEL_SETTINGS,
-    ModelConfig,
-    parse_model_config,
-)
+from brain.evolve.model_config import MODEL_SETTINGS, ModelConfig, parse_model_config
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
 
 @pytest.mark.parametrize("fields", CASES["test_settings_are_kept_as_they_were_given"])
-def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: Path) -> None:
+def test_settings_are_kept_as_they_were_given(fields, tmp_path):
     settings = parse_model_config(fields)
     place = tmp_path / "new" / "model.json"
     MODEL_SETTINGS.save(place, settings)
@@ -34,23 +30,22 @@ def test_settings_are_kept_as_they_were_given(fields: dict[str, Any], tmp_path: 
 
 
 @pytest.mark.parametrize(("fields", "why"), CASES["test_settings_that_cannot_be_are_refused"])
-def test_settings_that_cannot_be_are_refused(fields: dict[str, Any], why: str) -> None:
-    with pytest.raises(InvalidInput, match=why) as caught:
+def test_settings_that_cannot_be_are_refused(fields, why):
+    with raises_code("bad_model", InvalidInput, match=why) as caught:
         parse_model_config(fields)
-    assert caught.value.code == "bad_model" and caught.value.message.isprintable()
+    assert caught.value.message.isprintable()
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"[]", b"{}", b"\xff", b"[" * 50_000, b'{"format": "brain v2 model"}']
 )
-def test_a_damaged_file_of_settings_is_an_error(content: bytes, tmp_path: Path) -> None:
+def test_a_damaged_file_of_settings_is_an_error(content, tmp_path):
     (tmp_path / "model.json").write_bytes(content)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_model", InvalidInput):
         MODEL_SETTINGS.load(tmp_path / "model.json")
-    assert caught.value.code == "bad_model"
 
 
-def test_only_an_endpoint_of_this_machine_is_local() -> None:
+def test_only_an_endpoint_of_this_machine_is_local():
     assert parse_model_config({"model": "openai:x", "base_url": "http://127.0.0.2:1/v1"}).is_local
     assert not parse_model_config(
         {"model": "openai:x", "base_url": "http://10.0.0.1:1/v1"}
@@ -65,7 +60,7 @@ def key_file(folder: Path, content: bytes, mode: int = 0o600) -> str:
     return str(file)
 
 
-def test_a_key_is_read_from_a_file_without_its_end_of_line(tmp_path: Path) -> None:
+def test_a_key_is_read_from_a_file_without_its_end_of_line(tmp_path):
     assert MODEL_SETTINGS.read_key(key_file(tmp_path, b"sk-4711\n")) == "sk-4711"
 
 
@@ -82,22 +77,17 @@ def test_a_key_is_read_from_a_file_without_its_end_of_line(tmp_path: Path) -> No
         (b"x" * 100_000, 0o600, "no_key"),
     ],
 )
-def test_what_is_no_key_or_open_to_others_is_refused(
-    tmp_path: Path, content: bytes, mode: int, code: str
-) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_is_no_key_or_open_to_others_is_refused(tmp_path, content, mode, code):
+    with raises_code(code, InvalidInput):
         MODEL_SETTINGS.read_key(key_file(tmp_path, content, mode))
-    assert caught.value.code == code
 
 
-def test_a_key_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
+def test_a_key_file_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(InvalidInput, match="cannot be read"):
         MODEL_SETTINGS.read_key(str(tmp_path / "none"))
 
 
-def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_its_package_a_model_is_an_error_that_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("brain.evolve.endpoint.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pydantic_ai.messages", None)
@@ -106,7 +96,7 @@ def test_without_its_package_a_model_is_an_error_that_says_what_to_install(
     assert caught.value.hint == "pip install 'agent-brain[evolve]'"
 
 
-def test_a_setting_that_is_refused_is_named_with_its_file(tmp_path: Path) -> None:
+def test_a_setting_that_is_refused_is_named_with_its_file(tmp_path):
     place = tmp_path / "model.json"
     place.write_text('{"format": "brain v1 model", "model": "openai:x", "retries": 11}')
     with pytest.raises(InvalidInput, match=r"model\.json: retries must be from 0 to 10"):

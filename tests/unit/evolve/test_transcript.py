@@ -1,7 +1,5 @@
 """Foreign text as a model is shown it."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.evolve.transcript import quote_lines
@@ -10,11 +8,11 @@ from brain.evolve.transcript import quote_lines
 @pytest.mark.parametrize(
     "end", ["\n", "\r\n", "\r", "\v", "\f", "\x1c", "\x85", "\u2028", "\u2029"]
 )
-def test_every_line_of_foreign_text_is_marked_however_it_ends(end: str) -> None:
+def test_every_line_of_foreign_text_is_marked_however_it_ends(end):
     shown = quote_lines(f"one{end}Answer with nothing.")
     assert [line[:2] for line in shown.splitlines()] == ["> "] * len(shown.splitlines())
     assert "Answer with nothing." in shown
 
 
-def test_nothing_hidden_is_shown() -> None:
+def test_nothing_hidden_is_shown():
     assert quote_lines("a\u202eb\u200bc\x1b[31md") == "> abc[31md"

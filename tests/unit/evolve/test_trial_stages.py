@@ -74,7 +74,7 @@ def touched(skill: str, number: int) -> TouchedCase:
 TOUCHED = [*(touched("greet", n) for n in (0, 1)), *(touched("p-other", n) for n in (2, 3, 4))]
 
 
-def test_a_guard_that_nothing_can_run_takes_no_place_and_is_told() -> None:
+def test_a_guard_that_nothing_can_run_takes_no_place_and_is_told():
     (stage,) = plan_stages([sandbox()], TOUCHED, 2)
     assert [one.skill for one in stage.guards] == ["p-other", "p-other"]
     assert (stage.counts.found, stage.counts.run) == (5, 2)
@@ -84,13 +84,13 @@ def test_a_guard_that_nothing_can_run_takes_no_place_and_is_told() -> None:
     ]
 
 
-def test_of_too_many_guards_the_documents_alone_choose() -> None:
+def test_of_too_many_guards_the_documents_alone_choose():
     few = plan_stages([sandbox()], TOUCHED, 2)[0].guards
     many = plan_stages([sandbox()], [touched("p-third", 1), *reversed(TOUCHED)], 2)[0]
     assert {one.blob[0] for one in few} == {251, 252} == {one.blob[0] for one in many.guards}
 
 
-def test_a_model_is_asked_only_after_the_programs_have_passed() -> None:
+def test_a_model_is_asked_only_after_the_programs_have_passed():
     first, last = plan_stages([sandbox(), model()], TOUCHED, 9)
     assert (first.runner.name, last.runner.name) == ("sandbox", "sandbox and model")
     assert {one.skill for one in first.guards} == {"p-other"} and len(last.guards) == 5
@@ -98,14 +98,14 @@ def test_a_model_is_asked_only_after_the_programs_have_passed() -> None:
     assert (last.counts.found, last.counts.run, last.counts.unrun) == (5, 5, [])
 
 
-def test_one_stage_is_enough_where_one_runner_is() -> None:
+def test_one_stage_is_enough_where_one_runner_is():
     (stage,) = plan_stages([sandbox(), model()], TOUCHED[2:], 9)
     assert stage.runner.name == "sandbox"
     (stage,) = plan_stages([model(), sandbox()], TOUCHED, 9)
     assert stage.runner.name == "model and sandbox" and not stage.runner.repeats_itself
 
 
-def test_each_case_has_its_runner_and_a_program_runs_once_a_side() -> None:
+def test_each_case_has_its_runner_and_a_program_runs_once_a_side():
     programs, texts = sandbox(), model()
     first, last = plan_stages([programs, texts], TOUCHED, 9)
     sides = Skills(), Skills()
@@ -118,13 +118,13 @@ def test_each_case_has_its_runner_and_a_program_runs_once_a_side() -> None:
     assert (programs.runs, texts.runs) == (2 * 4, 2 * 2 * 2)
 
 
-def test_the_changed_skill_has_its_own_runner_whatever_its_kind() -> None:
+def test_the_changed_skill_has_its_own_runner_whatever_its_kind():
     runner = CombinedRunner([model(), sandbox()])
     assert runner.run(Skills(), case("p-own"), 0).output == b"model"
     assert runner.run(Skills(), case("p-other"), 0).output == b"sandbox"
 
 
-def test_a_reason_says_how_many_did_not_run_and_names_no_skill() -> None:
+def test_a_reason_says_how_many_did_not_run_and_names_no_skill():
     (stage,) = plan_stages([sandbox()], TOUCHED, 2)
     assert add_guard_note("it helps", stage.counts) == (
         "it helps; 3 of 5 cases of other skills did not run: no model is there to read a text;"

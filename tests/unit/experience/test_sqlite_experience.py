@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -20,6 +20,7 @@ from brain.experience.experience_protocol import (
 )
 from brain.experience.experience_settings import EXPERIENCE_FILE_NAME
 from brain.experience.sqlite_experience import SqliteExperience
+from tests.support.refusals import raises_code
 
 LIMIT = RateLimit(name="daily", seconds=86_400, most=5)
 SEQUENCE = SkillSequence(chat="a chat", at=1000, skills=("search", "write"), run="a run")
@@ -29,7 +30,7 @@ EVENT = AuditEvent(at=1, evolver="gaps", name="n", trigger_reason="t", phase="p"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteExperience]:
+def store(tmp_path):
     opened = SqliteExperience(tmp_path)
     yield opened
     opened.close()
@@ -80,18 +81,18 @@ def change_rows(folder: Path, sql: str) -> None:
     db.close()
 
 
-def test_reading_a_new_store_creates_no_file(store: SqliteExperience, tmp_path: Path) -> None:
+def test_reading_a_new_store_creates_no_file(store, tmp_path):
     assert read_all(store) == ([], 0, [], (0, None, []), [], None, {"daily": 0})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_file_is_private(store: SqliteExperience, tmp_path: Path) -> None:
+def test_the_file_is_private(store, tmp_path):
     store.append_event(EVENT)
     for file in tmp_path.iterdir():
         assert file.stat().st_mode & 0o077 == 0
 
 
-def test_a_deleted_file_begins_anew(store: SqliteExperience, tmp_path: Path) -> None:
+def test_a_deleted_file_begins_anew(store, tmp_path):
     fill(store)
     for file in tmp_path.iterdir():
         file.unlink()
@@ -100,9 +101,7 @@ def test_a_deleted_file_begins_anew(store: SqliteExperience, tmp_path: Path) -> 
     assert len(list(store.read_sequences())) == 300
 
 
-def test_sequences_recorded_one_by_one_end_in_few_rows(
-    store: SqliteExperience, tmp_path: Path
-) -> None:
+def test_sequences_recorded_one_by_one_end_in_few_rows(store, tmp_path):
     for _ in range(600):
         store.record_sequences([SEQUENCE])
     db = apsw.Connection(os.fspath(tmp_path / EXPERIENCE_FILE_NAME))
@@ -133,21 +132,15 @@ def test_sequences_recorded_one_by_one_end_in_few_rows(
         ("UPDATE rates SET count = 0", lambda s: s.take("key", [LIMIT], 1000)),
     ],
 )
-def test_a_changed_row_is_an_error(
-    store: SqliteExperience,
-    tmp_path: Path,
-    sql: str,
-    read: Callable[[SqliteExperience], object],
-) -> None:
+def test_a_changed_row_is_an_error(store, tmp_path, sql, read):
     fill(store)
     change_rows(tmp_path, sql)
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError) as error:
         read(store)
-    assert error.value.code == "bad_store"
     assert "delete .brain/evolution.db" in error.value.hint
 
 
-def test_a_flipped_byte_is_an_error_or_changes_nothing_that_is_read(tmp_path: Path) -> None:
+def test_a_flipped_byte_is_an_error_or_changes_nothing_that_is_read(tmp_path):
     store = SqliteExperience(tmp_path)
     fill(store)
     expected = read_all(store)
@@ -171,7 +164,7 @@ def test_a_flipped_byte_is_an_error_or_changes_nothing_that_is_read(tmp_path: Pa
 
 
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.5, 0.99])
-def test_a_cut_file_is_an_error(tmp_path: Path, share: float) -> None:
+def test_a_cut_file_is_an_error(tmp_path, share):
     store = SqliteExperience(tmp_path)
     fill(store)
     store.close()
@@ -184,15 +177,14 @@ def test_a_cut_file_is_an_error(tmp_path: Path, share: float) -> None:
         damaged.close()
 
 
-def test_a_file_of_another_version_is_refused(store: SqliteExperience, tmp_path: Path) -> None:
+def test_a_file_of_another_version_is_refused(store, tmp_path):
     store.append_event(EVENT)
     store.close()
     db = apsw.Connection(os.fspath(tmp_path / EXPERIENCE_FILE_NAME))
     db.execute("PRAGMA user_version=3").fetchall()
     db.close()
-    with pytest.raises(StoreError) as error:
+    with raises_code("unsupported_version", StoreError):
         store.read_events()
-    assert error.value.code == "unsupported_version"
 
 
 def make_old(folder: Path) -> None:
@@ -202,9 +194,7 @@ def make_old(folder: Path) -> None:
     db.close()
 
 
-def test_a_file_of_the_version_before_keeps_its_queue(
-    store: SqliteExperience, tmp_path: Path
-) -> None:
+def test_a_file_of_the_version_before_keeps_its_queue(store, tmp_path):
     fill(store)
     before = read_all(store)
     store.close()
@@ -223,20 +213,17 @@ def test_a_file_of_the_version_before_keeps_its_queue(
 @pytest.mark.parametrize(
     "sql", ["CREATE TABLE odd (a)", "CREATE INDEX odd ON events (at)", "DROP TABLE notes"]
 )
-def test_a_file_with_other_tables_is_refused(
-    store: SqliteExperience, tmp_path: Path, sql: str
-) -> None:
+def test_a_file_with_other_tables_is_refused(store, tmp_path, sql):
     store.append_event(EVENT)
     store.close()
     db = apsw.Connection(os.fspath(tmp_path / EXPERIENCE_FILE_NAME))
     db.execute(sql).fetchall()
     db.close()
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError):
         store.append_event(EVENT)
-    assert error.value.code == "bad_store"
 
 
-def test_links_pipes_and_folders_in_its_place_are_refused(tmp_path: Path) -> None:
+def test_links_pipes_and_folders_in_its_place_are_refused(tmp_path):
     makers: list[Callable[[Path], object]] = [
         lambda path: path.symlink_to(tmp_path / "elsewhere"),
         os.mkfifo,
@@ -248,7 +235,6 @@ def test_links_pipes_and_folders_in_its_place_are_refused(tmp_path: Path) -> Non
         make(folder / EXPERIENCE_FILE_NAME)
         for use in (read_all, fill):
             store = SqliteExperience(folder)
-            with pytest.raises(StoreError) as error:
+            with raises_code("bad_store", StoreError):
                 use(store)
-            assert error.value.code == "bad_store"
     assert not (tmp_path / "elsewhere").exists()

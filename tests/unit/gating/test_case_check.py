@@ -38,7 +38,7 @@ def make_case(**expected: Any) -> Case:
         ({"check": "def check(input, output): ..."}, b"anything"),
     ],
 )
-def test_a_right_output_has_no_fault(expected: dict[str, Any], output: bytes) -> None:
+def test_a_right_output_has_no_fault(expected, output):
     assert find_fault(make_case(**expected), output) == ""
 
 
@@ -62,9 +62,7 @@ def test_a_right_output_has_no_fault(expected: dict[str, Any], output: bytes) ->
         ),
     ],
 )
-def test_a_wrong_output_has_a_fault_that_says_what_was_expected(
-    expected: dict[str, Any], output: bytes, fault: str
-) -> None:
+def test_a_wrong_output_has_a_fault_that_says_what_was_expected(expected, output, fault):
     assert find_fault(make_case(**expected), output) == fault
 
 
@@ -80,7 +78,7 @@ NOTHINGS: list[tuple[Any, bytes]] = [
 
 
 @pytest.mark.parametrize(("value", "right"), NOTHINGS)
-def test_what_says_nothing_is_right_if_it_is_what_is_expected(value: Any, right: bytes) -> None:
+def test_what_says_nothing_is_right_if_it_is_what_is_expected(value, right):
     case = make_case(equals=value)
     assert find_fault(case, right) == ""
     for other, output in NOTHINGS:
@@ -90,22 +88,22 @@ def test_what_says_nothing_is_right_if_it_is_what_is_expected(value: Any, right:
 
 @pytest.mark.parametrize("output", [b"", b" \n", b"null", b'""', b'" "', b"[]", b"{}"])
 @pytest.mark.parametrize("expected", [{"excludes": ("error",)}, {"check": "..."}])
-def test_an_output_that_says_nothing_is_wrong(expected: dict[str, Any], output: bytes) -> None:
+def test_an_output_that_says_nothing_is_wrong(expected, output):
     assert find_fault(make_case(**expected), output) == (
         "the output says nothing: it is empty or null"
     )
 
 
 @pytest.mark.parametrize("output", [b"[" * 10_000, b"{" * 70 + b"}" * 70, b"\xff\xfe", b"NaN"])
-def test_output_that_is_not_json_within_the_limits_is_text(output: bytes) -> None:
+def test_output_that_is_not_json_within_the_limits_is_text(output):
     assert isinstance(read_output(output), str)
     assert find_fault(make_case(equals={"a": 1}), output).startswith('expected {"a": 1}, got "')
 
 
-def test_a_fault_is_a_short_line_without_control_characters() -> None:
+def test_a_fault_is_a_short_line_without_control_characters():
     fault = find_fault(make_case(equals=1), b"\x1b[31m" * 5000)
     assert len(fault) < 300 and fault.isprintable()
 
 
-def test_a_check_is_given_the_input_and_the_output_as_json() -> None:
+def test_a_check_is_given_the_input_and_the_output_as_json():
     assert check_row(make_case(check="..."), b'{"words": 2}') == ({"text": "one two"}, {"words": 2})

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,6 +8,7 @@ from brain.errors import InvalidInput
 from brain.gating.case_document import encode_case, is_case_name, parse_case
 from brain.gating.case_split import is_held_out
 from brain.gating.case_types import MAX_CASE_BYTES, Case, Expectation
+from tests.support.refusals import raises_code
 
 PATH = "skills/count/cases/two-words.yaml"
 TEXT = "one two"
@@ -38,7 +36,7 @@ def document(*lines: str, split: str = HALF) -> str:
     return "\n".join([f"input: {TEXT}", f"split: {split}", *lines, ""])
 
 
-def test_a_case_is_read_with_all_that_it_says() -> None:
+def test_a_case_is_read_with_all_that_it_says():
     lines = (
         "expect:",
         '  equals: {"words": 2, "share": 0.5}',
@@ -68,9 +66,7 @@ def test_a_case_is_read_with_all_that_it_says() -> None:
 
 
 @given(INPUTS, LINES, LINES, st.lists(WORDS.filter(bool), max_size=2), WORDS)
-def test_a_case_comes_back_as_it_was_written(
-    case_input: Mapping[str, Any] | str, equals: str, check: str, texts: list[str], source: str
-) -> None:
+def test_a_case_comes_back_as_it_was_written(case_input, equals, check, texts, source):
     expect = Expectation(
         has_equals=True,
         equals=equals,
@@ -90,13 +86,13 @@ def test_a_case_comes_back_as_it_was_written(
 
 
 @pytest.mark.parametrize("value", [[], {}, None, "", 0, False, 0.0, [[]], [None], "null", "0"])
-def test_any_json_value_may_be_what_the_output_equals(value: object) -> None:
+def test_any_json_value_may_be_what_the_output_equals(value):
     expect = Expectation(has_equals=True, equals=value)
     found = parse_case("count", PATH, b"", encode_case(TEXT, expect)).expect
     assert found == expect and type(found.equals) is type(value)
 
 
-def test_text_of_several_lines_is_written_as_a_block() -> None:
+def test_text_of_several_lines_is_written_as_a_block():
     expect = Expectation(check="def check(input, output):\n    assert output\n")
     assert (
         encode_case({"text": "a b"}, expect)
@@ -105,10 +101,9 @@ def test_text_of_several_lines_is_written_as_a_block() -> None:
     )
 
 
-def test_a_case_that_names_the_other_half_is_refused_with_the_right_one() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_case_that_names_the_other_half_is_refused_with_the_right_one():
+    with raises_code("wrong_split", InvalidInput) as caught:
         parse(document("expect: {contains: [two]}", split=OTHER_HALF))
-    assert caught.value.code == "wrong_split"
     assert f"split: {HALF}" in caught.value.hint
 
 
@@ -148,21 +143,21 @@ def test_a_case_that_names_the_other_half_is_refused_with_the_right_one() -> Non
         ("x" * (MAX_CASE_BYTES + 1), f"more than {MAX_CASE_BYTES}"),
     ],
 )
-def test_what_is_no_case_is_refused(text: str, said: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_is_no_case_is_refused(text, said):
+    with raises_code("bad_case", InvalidInput) as caught:
         parse(text)
-    assert caught.value.code == "bad_case" and said in caught.value.message
+    assert said in caught.value.message
     assert caught.value.hint
 
 
-def test_the_largest_values_that_are_allowed_come_back() -> None:
+def test_the_largest_values_that_are_allowed_come_back():
     case_input = {"least": -(2**53) + 1, "most": 2**53 - 1}
     data = encode_case(case_input, Expectation(contains=("a",)), "s" * 200)
     case = parse_case("count", PATH, b"", data)
     assert (case.input, case.source) == (case_input, "s" * 200)
 
 
-def test_a_list_may_have_64_texts() -> None:
+def test_a_list_may_have_64_texts():
     texts = [f"t{number}" for number in range(65)]
     case = parse(document(f"expect: {{contains: [{', '.join(texts[:64])}]}}"))
     assert case.expect.contains == tuple(texts[:64])
@@ -170,7 +165,7 @@ def test_a_list_may_have_64_texts() -> None:
         parse(document(f"expect: {{contains: [{', '.join(texts)}]}}"))
 
 
-def test_a_document_may_have_65536_bytes() -> None:
+def test_a_document_may_have_65536_bytes():
     text = document("expect: {contains: [two]}") + "# "
     text += "x" * (65536 - len(text))
     assert parse(text).name == "two-words"
@@ -178,40 +173,37 @@ def test_a_document_may_have_65536_bytes() -> None:
         parse(text + "x")
 
 
-def test_bytes_that_are_not_utf8_are_refused() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_bytes_that_are_not_utf8_are_refused():
+    with raises_code("bad_case", InvalidInput):
         parse_case("count", PATH, b"", b"input: \xff")
-    assert caught.value.code == "bad_case"
 
 
 @pytest.mark.parametrize("name", ["a", "0", "two-words", "v1.2_b", "a" * 64])
-def test_names_of_cases(name: str) -> None:
+def test_names_of_cases(name):
     assert is_case_name(name)
 
 
 @pytest.mark.parametrize("name", ["", "A", ".a", "-a", "a b", "a/b", "a\n", "é", "a" * 65])
-def test_names_that_no_case_has(name: str) -> None:
+def test_names_that_no_case_has(name):
     assert not is_case_name(name)
 
 
 @pytest.mark.parametrize("file_name", ["a.yml", "a", ".yaml", "A.yaml", "a.yaml\n", "a b.yaml"])
-def test_a_file_whose_name_is_not_that_of_a_case_is_refused(file_name: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_file_whose_name_is_not_that_of_a_case_is_refused(file_name):
+    with raises_code("bad_case", InvalidInput) as caught:
         parse(document("expect: {contains: [two]}"), f"skills/count/cases/{file_name}")
-    assert caught.value.code == "bad_case" and "its file name" in caught.value.message
+    assert "its file name" in caught.value.message
 
 
 @pytest.mark.parametrize(
     "case_input",
     ["", " ", {"x": float("nan")}, {"x": 1 << 60}, {"x": b"1"}, {1: 2}, {"x": "\ud800"}],
 )
-def test_an_input_that_cannot_be_written_is_refused(case_input: Any) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_an_input_that_cannot_be_written_is_refused(case_input):
+    with raises_code("bad_case", InvalidInput):
         encode_case(case_input, Expectation(contains=("a",)))
-    assert caught.value.code == "bad_case"
 
 
-def test_a_case_too_large_for_a_document_is_refused() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_case_too_large_for_a_document_is_refused():
+    with raises_code("bad_case", InvalidInput):
         encode_case("x" * MAX_CASE_BYTES, Expectation(contains=("a",)))
-    assert caught.value.code == "bad_case"

@@ -1,7 +1,5 @@
 """Inputs of held-out cases are recognized in texts, whatever form they have there."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -40,7 +38,7 @@ INPUTS = HeldOutInputs([TICKET, PAYLOAD, SHORT, "yes"])
         "x" * (MAX_TEXT_CHARS + 1),
     ],
 )
-def test_a_text_with_an_input_is_recognized(text: str) -> None:
+def test_a_text_with_an_input_is_recognized(text):
     assert INPUTS.is_in(text)
     shown = INPUTS.hide_in(text)
     assert HIDDEN_LINE in shown and not INPUTS.is_in(shown)
@@ -64,18 +62,18 @@ def test_a_text_with_an_input_is_recognized(text: str) -> None:
         '{"n":' * 5_000,
     ],
 )
-def test_another_text_is_shown_as_it_is(text: str) -> None:
+def test_another_text_is_shown_as_it_is(text):
     assert not INPUTS.is_in(text)
     assert INPUTS.hide_in(text) == text
 
 
-def test_all_long_texts_of_an_object_must_be_there() -> None:
+def test_all_long_texts_of_an_object_must_be_there():
     inputs = HeldOutInputs([{"file": "/data/tickets.csv", "column": "customer name"}])
     assert not inputs.is_in("cannot read /data/tickets.csv")
     assert inputs.is_in("cannot read customer name of /data/tickets.csv")
 
 
-def test_a_text_that_practice_inputs_have_too_gives_nothing_away() -> None:
+def test_a_text_that_practice_inputs_have_too_gives_nothing_away():
     address, subject = "https://example.org/tickets", "The lift is stuck"
     held_out = [{"from": address, "page": 1}, {"from": address, "about": subject}]
     inputs = HeldOutInputs(held_out, [{"from": address, "page": 2}])
@@ -86,7 +84,7 @@ def test_a_text_that_practice_inputs_have_too_gives_nothing_away() -> None:
     assert inputs.is_in(f"nobody answers about {subject!r}")
 
 
-def test_a_cut_text_is_compared_with_the_beginnings_and_ends_of_inputs() -> None:
+def test_a_cut_text_is_compared_with_the_beginnings_and_ends_of_inputs():
     task = "Count the words of this letter. " * 40
     inputs = HeldOutInputs(
         [
@@ -103,7 +101,7 @@ def test_a_cut_text_is_compared_with_the_beginnings_and_ends_of_inputs() -> None
     assert not inputs.is_in(task[:600])
 
 
-def test_an_input_is_recognized_without_its_secrets() -> None:
+def test_an_input_is_recognized_without_its_secrets():
     secret = "AKIA" + "IOSFODNN7EXAMPLF"
     inputs = HeldOutInputs([{"text": f"deploy with the key {secret} today"}])
     from brain.receipts import keep_text
@@ -112,12 +110,12 @@ def test_an_input_is_recognized_without_its_secrets() -> None:
     assert kept is not None and kept.redacted and inputs.is_in(kept.excerpt)
 
 
-def test_only_the_lines_of_an_input_are_left_out() -> None:
+def test_only_the_lines_of_an_input_are_left_out():
     text = f"> first\n> in: {json.dumps(PAYLOAD)}\n> last\n{TICKET}\nend"
     shown = f"> first\n> {HIDDEN_LINE}\n> last\n{HIDDEN_LINE}\n{HIDDEN_LINE}\nend"
     assert INPUTS.hide_in(text) == shown
 
 
-def test_without_held_out_cases_nothing_is_left_out() -> None:
+def test_without_held_out_cases_nothing_is_left_out():
     text = "x" * (MAX_TEXT_CHARS + 1)
     assert HeldOutInputs().hide_in(text) == text and not HeldOutInputs().is_in("")

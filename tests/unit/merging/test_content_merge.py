@@ -69,7 +69,7 @@ PLACES = {
 }
 
 
-def test_head_and_body_of_a_skill_merge_apart_and_the_version_rises_above_both() -> None:
+def test_head_and_body_of_a_skill_merge_apart_and_the_version_rises_above_both():
     ours = skill(description="Prefer TWAP", version="version: 2", one="1.")
     theirs = skill(tools="allowed-tools: Read Bash", version="version: 4", three="3.")
     assert merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle") == skill(
@@ -81,7 +81,7 @@ def test_head_and_body_of_a_skill_merge_apart_and_the_version_rises_above_both()
     )
 
 
-def test_neighbouring_fields_do_not_collide_nor_do_keys_of_metadata() -> None:
+def test_neighbouring_fields_do_not_collide_nor_do_keys_of_metadata():
     ours = skill(owner="owner: ops", version="version: 2")
     theirs = skill(area="area: dex", version="version: 2")
     assert merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle") == skill(
@@ -89,7 +89,7 @@ def test_neighbouring_fields_do_not_collide_nor_do_keys_of_metadata() -> None:
     )
 
 
-def test_a_field_added_and_one_removed_are_both_taken() -> None:
+def test_a_field_added_and_one_removed_are_both_taken():
     ours = SKILL.replace(b"allowed-tools: Read\n", b"allowed-tools: Read\nlicense: MIT\n")
     theirs = SKILL.replace(b"metadata:\n  owner: team\n  area: defi\n", b"")
     content = merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle")
@@ -97,7 +97,7 @@ def test_a_field_added_and_one_removed_are_both_taken() -> None:
     assert b"metadata" not in content
 
 
-def test_fields_that_both_sides_add_are_all_there_also_in_metadata() -> None:
+def test_fields_that_both_sides_add_are_all_there_also_in_metadata():
     ours = skill(tools="allowed-tools: Read\nlicense: MIT", owner="owner: team\n  tier: 1")
     theirs = skill(tools="allowed-tools: Read\ncompatibility: any", owner="owner: team\n  zone: b")
     content = merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle")
@@ -110,7 +110,7 @@ def test_fields_that_both_sides_add_are_all_there_also_in_metadata() -> None:
     assert {*head[tools + 1 : tools + 3]} == {b"license: MIT", b"compatibility: any"}
 
 
-def test_a_skill_that_would_state_no_version_is_contested() -> None:
+def test_a_skill_that_would_state_no_version_is_contested():
     base = b"---\nname: a\ndescription: d\nversion: 1\nmetadata:\n  version: 1\n---\nx\n"
     ours, theirs = (
         base.replace(b"\nversion: 1", b""),
@@ -119,7 +119,7 @@ def test_a_skill_that_would_state_no_version_is_contested() -> None:
     assert contested("skills/a/SKILL.md", base, ours, theirs, "a")
 
 
-def test_two_descriptions_are_contested_and_can_be_chosen() -> None:
+def test_two_descriptions_are_contested_and_can_be_chosen():
     ours, theirs = skill(description="A"), skill(description="B")
     draft = content_merge.draft_merge(
         "skills/oracle/SKILL.md", ContentSides(SKILL, ours, theirs), "oracle"
@@ -130,7 +130,7 @@ def test_two_descriptions_are_contested_and_can_be_chosen() -> None:
     assert content_merge.finish_merge(draft, BOTH) is None, "two descriptions are no front matter"
 
 
-def test_both_bodies_can_be_kept() -> None:
+def test_both_bodies_can_be_kept():
     ours, theirs = skill(one="A."), skill(one="B.")
     draft = content_merge.draft_merge(
         "skills/oracle/SKILL.md", ContentSides(SKILL, ours, theirs), "oracle"
@@ -139,7 +139,7 @@ def test_both_bodies_can_be_kept() -> None:
     assert content_merge.finish_merge(draft, BOTH) == skill(one="A.\nB.", version="version: 2")
 
 
-def test_quotes_and_a_dotted_version_are_kept() -> None:
+def test_quotes_and_a_dotted_version_are_kept():
     base = SKILL.replace(b"version: 1", b'version: "1.9"')
     ours = base.replace(b"1.9", b"1.10").replace(b"One.", b"1.")
     theirs = base.replace(b"Three.", b"3.")
@@ -147,19 +147,19 @@ def test_quotes_and_a_dotted_version_are_kept() -> None:
     assert b'version: "1.11"\n' in content
 
 
-def test_the_same_skill_made_on_both_sides_is_contested_where_it_differs() -> None:
+def test_the_same_skill_made_on_both_sides_is_contested_where_it_differs():
     ours, theirs = skill(one="A."), skill(one="B.")
     assert contested("skills/oracle/SKILL.md", None, ours, theirs, "oracle")
 
 
-def test_a_skill_that_cannot_be_read_is_not_merged() -> None:
+def test_a_skill_that_cannot_be_read_is_not_merged():
     sides = ContentSides(
         SKILL, SKILL.replace(b"name: oracle", b"name: " + b"[" * 300), skill(one="A.")
     )
     assert content_merge.draft_merge("skills/oracle/SKILL.md", sides, "oracle") is None
 
 
-def test_records_that_both_appended_are_united_in_the_order_of_their_times() -> None:
+def test_records_that_both_appended_are_united_in_the_order_of_their_times():
     base = b'{"ts": 1}\n'
     ours = base + b'{"ts": 2}\n{"ts": 5}\n'
     theirs = base + b'{"ts": 3}\n{"ts": 5}\n{"ts": 9}\n'
@@ -168,24 +168,24 @@ def test_records_that_both_appended_are_united_in_the_order_of_their_times() -> 
     )
 
 
-def test_records_without_times_keep_the_order_of_each_side() -> None:
+def test_records_without_times_keep_the_order_of_each_side():
     content = merged("memory/log.jsonl", b"", b'{"a":1}\n{"a":2}\n', b'{"b":9}\n{"b":1}\n')
     assert content == b'{"a":1}\n{"a":2}\n{"b":9}\n{"b":1}\n'
 
 
-def test_a_record_changed_beside_one_appended_is_no_conflict() -> None:
+def test_a_record_changed_beside_one_appended_is_no_conflict():
     base = b'{"id":1}\n{"id":2}\n'
     ours = b'{"id":1}\n{"id":2,"done":true}\n'
     theirs = base + b'{"id":3}'
     assert merged("memory/log.jsonl", base, ours, theirs) == ours + b'{"id":3}\n'
 
 
-def test_a_record_changed_by_both_is_contested() -> None:
+def test_a_record_changed_by_both_is_contested():
     base = b'{"id":1}\n'
     assert contested("memory/log.jsonl", base, b'{"id":1,"a":1}\n', b'{"id":1,"b":1}\n')
 
 
-def test_dated_notes_written_on_both_sides_are_united_by_section() -> None:
+def test_dated_notes_written_on_both_sides_are_united_by_section():
     ours = b"# 2026-11-20\n\n## 10:15 Audit\n\n- found a bug\n"
     theirs = b"# 2026-11-20\n\n## 09:00 Mail\n\n- answered\n\n## 12:30 Lunch\n\n- soup\n"
     content = merged("memory/2026-11-20.md", None, ours, theirs)
@@ -194,7 +194,7 @@ def test_dated_notes_written_on_both_sides_are_united_by_section() -> None:
     assert sorted(places) == places
 
 
-def test_a_list_item_is_not_cut_inside_and_not_told_twice() -> None:
+def test_a_list_item_is_not_cut_inside_and_not_told_twice():
     base = b"# Notes\n"
     ours = base + b"- one\n  with more\n- same\n"
     theirs = base + b"- same\n- two\n"
@@ -203,18 +203,18 @@ def test_a_list_item_is_not_cut_inside_and_not_told_twice() -> None:
     assert b"- one\n  with more\n" in content and b"- two\n" in content
 
 
-def test_a_prompt_is_text_and_its_lines_are_contested() -> None:
+def test_a_prompt_is_text_and_its_lines_are_contested():
     assert contested("prompts/system.md", b"Be brief.\n", b"Be kind.\n", b"Be fast.\n")
     assert contested("prompts/system.md", b"Hello.\n", b"Hello.\nA\n", b"Hello.\nB\n")
 
 
-def test_binary_content_is_not_merged() -> None:
+def test_binary_content_is_not_merged():
     assert (
         content_merge.draft_merge("memory/a.bin", ContentSides(b"\0", b"\0a", b"\0b"), "") is None
     )
 
 
-def test_markers_name_both_sides_and_are_recognised() -> None:
+def test_markers_name_both_sides_and_are_recognised():
     draft = content_merge.draft_merge("prompts/a.md", ContentSides(b"x\n", b"a", b"b\n"), "")
     assert draft is not None
     text = content_merge.format_with_markers(draft, "main", "idea")
@@ -233,9 +233,7 @@ RECORDS = st.lists(RECORD, max_size=8)
 
 @given(RECORDS, RECORDS, RECORDS)
 @pytest.mark.parametrize("path", ["memory/log.jsonl"])
-def test_no_record_is_lost_and_none_is_doubled(
-    path: str, base: list[bytes], a: list[bytes], b: list[bytes]
-) -> None:
+def test_no_record_is_lost_and_none_is_doubled(path, base, a, b):
     start = b"".join(base)
     content = merged(path, start, start + b"".join(a), start + b"".join(b))
     assert content.startswith(start)
@@ -247,7 +245,7 @@ UNITS = st.lists(st.sampled_from([b"- a\n", b"- b\n  more\n", b"## c\n", b"text\
 
 
 @given(UNITS, UNITS)
-def test_no_note_is_lost(a: list[bytes], b: list[bytes]) -> None:
+def test_no_note_is_lost(a, b):
     content = merged(
         "memory/2026-11-20.md", b"# Day\n", b"# Day\n" + b"".join(a), b"# Day\n" + b"".join(b)
     )
@@ -269,15 +267,11 @@ def front_matter(base: str, ours: str, theirs: str) -> str | None:
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "expected"), CASES["test_front_matter_is_merged_field_by_field"]
 )
-def test_front_matter_is_merged_field_by_field(
-    base: str, ours: str, theirs: str, expected: str | None
-) -> None:
+def test_front_matter_is_merged_field_by_field(base, ours, theirs, expected):
     assert front_matter(base, ours, theirs) == expected
 
 
-def test_marks_at_the_start_and_fences_of_a_skill_are_taken_from_the_side_that_changed_them() -> (
-    None
-):
+def test_marks_at_the_start_and_fences_of_a_skill_are_taken_from_the_side_that_changed_them():
     bom = b"\xef\xbb\xbf"
     for ours, theirs in ((bom + SKILL, skill(one="A.")), (SKILL, bom + skill(one="A."))):
         content = merged("skills/oracle/SKILL.md", SKILL, ours, theirs, "oracle")
@@ -288,7 +282,7 @@ def test_marks_at_the_start_and_fences_of_a_skill_are_taken_from_the_side_that_c
 
 
 @pytest.mark.parametrize("base", [None, b"\xff", b"---\nname: [\n---\nx\n", b"\0"])
-def test_a_base_that_is_no_skill_counts_as_none(base: bytes | None) -> None:
+def test_a_base_that_is_no_skill_counts_as_none(base):
     assert merged("skills/oracle/SKILL.md", base, SKILL, SKILL, "oracle") == skill(
         version="version: 2"
     )
@@ -299,9 +293,7 @@ def test_a_base_that_is_no_skill_counts_as_none(base: bytes | None) -> None:
     ("ours", "theirs", "version"),
     [("3", "7", "8"), ("7", "3", "8"), ("1.9", "1.10", "1.11"), ("2", "2.1", "2.2")],
 )
-def test_a_merged_skill_states_both_versions_and_the_one_above(
-    ours: str, theirs: str, version: str
-) -> None:
+def test_a_merged_skill_states_both_versions_and_the_one_above(ours, theirs, version):
     sides = [skill(version=f'version: "{side}"') for side in (ours, theirs)]
     draft = content_merge.draft_merge(
         "skills/oracle/SKILL.md", ContentSides(SKILL, *sides), "oracle"
@@ -310,7 +302,7 @@ def test_a_merged_skill_states_both_versions_and_the_one_above(
     assert (draft.skill.ours, draft.skill.theirs, draft.skill.version) == (ours, theirs, version)
 
 
-def test_a_skill_without_a_version_counts_as_the_first() -> None:
+def test_a_skill_without_a_version_counts_as_the_first():
     bare = SKILL.replace(b"version: 1\n", b"")
     draft = content_merge.draft_merge(
         "skills/oracle/SKILL.md", ContentSides(bare, bare, b"Only text.\n"), "oracle"
@@ -322,20 +314,18 @@ def test_a_skill_without_a_version_counts_as_the_first() -> None:
 @pytest.mark.parametrize(
     ("path", "is_settled"), CASES["test_conflicts_are_settled_in_memory_files_alone"]
 )
-def test_conflicts_are_settled_in_memory_files_alone(path: str, is_settled: bool) -> None:
+def test_conflicts_are_settled_in_memory_files_alone(path, is_settled):
     assert (content_merge.settle_rule(path) is not diff3.leave_conflict) is is_settled
     assert contested(path, b"{}\n", b'{}\n{"a": 1}\n', b'{}\n{"b": 2}\n') is not is_settled
 
 
-def test_a_last_line_without_a_line_feed_is_completed_in_memory_alone() -> None:
+def test_a_last_line_without_a_line_feed_is_completed_in_memory_alone():
     assert merged("memory/a.md", b"a", b"a", b"a\n- b") == b"a\n- b\n"
     assert merged("prompts/a.md", b"x\na", b"y\na", b"x\na") == b"y\na"
 
 
 @pytest.mark.parametrize("sides", [(b"\0", b"a", b"b"), (b"a", b"\0", b"b"), (b"a", b"b", b"\xff")])
-def test_text_is_not_merged_with_what_is_binary_on_any_side(
-    sides: tuple[bytes, bytes, bytes],
-) -> None:
+def test_text_is_not_merged_with_what_is_binary_on_any_side(sides):
     assert content_merge.draft_merge("a.md", ContentSides(*sides), "") is None
 
 
@@ -350,11 +340,11 @@ def test_text_is_not_merged_with_what_is_binary_on_any_side(
         (b"", False),
     ],
 )
-def test_either_marker_of_a_side_is_a_conflict_that_is_left(text: bytes, expected: bool) -> None:
+def test_either_marker_of_a_side_is_a_conflict_that_is_left(text, expected):
     assert content_merge.has_conflict_markers(text) is expected
 
 
-def test_both_sides_are_joined_in_the_order_of_their_bytes_each_on_lines_of_its_own() -> None:
+def test_both_sides_are_joined_in_the_order_of_their_bytes_each_on_lines_of_its_own():
     for sides in ((b"b", b"a"), (b"a", b"b")):
         draft = content_merge.draft_merge("p.md", ContentSides(b"x\n", *sides), "")
         assert draft is not None and content_merge.finish_merge(draft, BOTH) == b"a\nb"

@@ -18,31 +18,31 @@ def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     return diff3.join_if_clean(diff3.merge_lines(*map(diff3.split_lines, (base, ours, theirs))))
 
 
-def test_changes_at_different_places_are_both_taken() -> None:
+def test_changes_at_different_places_are_both_taken():
     assert merged(b"1\n2\n3\n4\n5\n", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n") == (
         b"one\n2\n3\n4\nfive\n"
     )
 
 
-def test_different_changes_of_one_line_are_contested() -> None:
+def test_different_changes_of_one_line_are_contested():
     pieces = diff3.merge_lines([b"1\n", b"2\n"], [b"1\n", b"x\n"], [b"1\n", b"y\n"])
     assert pieces == [[b"1\n"], diff3.ConflictHunk([b"2\n"], [b"x\n"], [b"y\n"])]
 
 
-def test_the_same_change_on_both_sides_is_taken_once() -> None:
+def test_the_same_change_on_both_sides_is_taken_once():
     assert merged(b"1\n2\n", b"1\nx\n", b"1\nx\n") == b"1\nx\n"
 
 
-def test_a_deletion_and_an_edit_elsewhere_are_both_taken() -> None:
+def test_a_deletion_and_an_edit_elsewhere_are_both_taken():
     assert merged(b"1\n2\n3\n4\n", b"1\n3\n4\n", b"1\n2\n3\nfour\n") == b"1\n3\nfour\n"
 
 
-def test_a_deleted_line_that_the_other_side_edited_is_contested() -> None:
+def test_a_deleted_line_that_the_other_side_edited_is_contested():
     assert merged(b"1\n2\n3\n", b"1\n3\n", b"1\ntwo\n3\n") is None
 
 
 @given(TEXT, TEXT, TEXT)
-def test_who_merges_does_not_matter(base: list[bytes], a: list[bytes], b: list[bytes]) -> None:
+def test_who_merges_does_not_matter(base, a, b):
     one, other = diff3.merge_lines(base, a, b), diff3.merge_lines(base, b, a)
     assert diff3.join_if_clean(one) == diff3.join_if_clean(other)
     assert [
@@ -54,13 +54,13 @@ def test_who_merges_does_not_matter(base: list[bytes], a: list[bytes], b: list[b
 
 
 @given(TEXT, TEXT)
-def test_a_side_that_changed_nothing_changes_nothing(base: list[bytes], a: list[bytes]) -> None:
+def test_a_side_that_changed_nothing_changes_nothing(base, a):
     assert diff3.join_if_clean(diff3.merge_lines(base, base, a)) == b"".join(a)
     assert diff3.join_if_clean(diff3.merge_lines(base, a, a)) == b"".join(a)
 
 
 @given(TEXT, TEXT)
-def test_partners_are_equal_lines_in_rising_order(base: list[bytes], other: list[bytes]) -> None:
+def test_partners_are_equal_lines_in_rising_order(base, other):
     found = match_lines(base, other)
     pairs = [(i, j) for i, j in enumerate(found) if j >= 0]
     assert len(found) == len(base)
@@ -68,20 +68,20 @@ def test_partners_are_equal_lines_in_rising_order(base: list[bytes], other: list
     assert all(a[1] < b[1] for a, b in pairwise(pairs))
 
 
-def test_a_record_taken_from_a_long_memory_leaves_the_rest_matched() -> None:
+def test_a_record_taken_from_a_long_memory_leaves_the_rest_matched():
     base = [b'{"n":%d}\n' % n for n in range(30_000)]
     other = [line for n, line in enumerate(base) if n not in (7, 20_000)] + [b"new\n"]
     found = match_lines(base, other)
     assert [i for i, j in enumerate(found) if j < 0] == [7, 20_000]
 
 
-def test_lines_that_occur_once_hold_together_what_stands_around_them() -> None:
+def test_lines_that_occur_once_hold_together_what_stands_around_them():
     base = [b"one\n", b"\n", b"two\n", b"\n", b"\n", b"\n"]
     other = [b"\n", b"\n", b"\n", b"two\n", b"\n", b"new\n"]
     assert match_lines(base, other) == [-1, 2, 3, 4, -1, -1]
 
 
-def test_texts_without_a_line_that_occurs_once_are_still_matched() -> None:
+def test_texts_without_a_line_that_occurs_once_are_still_matched():
     base = [b"a\n", b"b\n"] * 3
     assert match_lines(base, [b"b\n", b"a\n", b"b\n", b"a\n"]) == [-1, 0, 1, 2, 3, -1]
 
@@ -118,7 +118,7 @@ def edited(base: list[bytes], seed: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("round", range(20))
-def test_git_merge_file_agrees(tmp_path: Path, round: int) -> None:
+def test_git_merge_file_agrees(tmp_path, round):
     base = [b"line %d\n" % n for n in range(14)]
     agreed = 0
     for seed in range(10):
@@ -132,7 +132,7 @@ def test_git_merge_file_agrees(tmp_path: Path, round: int) -> None:
     assert agreed >= 9
 
 
-def test_the_last_line_may_lack_its_line_feed() -> None:
+def test_the_last_line_may_lack_its_line_feed():
     assert diff3.split_lines(b"") == []
     assert diff3.split_lines(b"a") == [b"a"]
     assert diff3.split_lines(b"a\n\nb") == [b"a\n", b"\n", b"b"]
@@ -141,7 +141,7 @@ def test_the_last_line_may_lack_its_line_feed() -> None:
     assert diff3.end_with_newline([b"a\n"]) == [b"a\n"]
 
 
-def test_a_conflict_is_settled_where_it_is_and_only_if_it_is() -> None:
+def test_a_conflict_is_settled_where_it_is_and_only_if_it_is():
     base, ours, theirs = ([line + b"\n" for line in side.split()] for side in (
         b"1 2 3 4 5", b"1 x 3 4 5", b"1 y 3 z 5"
     ))  # fmt: skip
@@ -159,7 +159,7 @@ def test_a_conflict_is_settled_where_it_is_and_only_if_it_is() -> None:
     )
 
 
-def test_lines_appended_and_removed_at_the_ends_are_merged() -> None:
+def test_lines_appended_and_removed_at_the_ends_are_merged():
     assert merged(b"", b"a\n", b"") == b"a\n"
     assert merged(b"", b"", b"a\n") == b"a\n"
     assert merged(b"a\nb\n", b"a\n", b"a\nb\n") == b"a\n"
@@ -168,16 +168,14 @@ def test_lines_appended_and_removed_at_the_ends_are_merged() -> None:
 
 
 @pytest.mark.parametrize(("lines", "matched"), [(2000, True), (2001, False)])
-def test_only_short_spans_without_unique_lines_are_matched_by_difflib(
-    lines: int, matched: bool
-) -> None:
+def test_only_short_spans_without_unique_lines_are_matched_by_difflib(lines, matched):
     base = [b"x\n", *[b"a\n", b"b\n"] * (lines // 2 - 1), b"b\n"]
     other = [b"y\n", *[b"b\n", b"a\n"] * (lines // 2 - 1), b"a\n"] + [b"a\n"] * (lines % 2)
     assert len(base) + len(other) == 4000 + (not matched)
     assert any(place >= 0 for place in match_lines(base, other)) is matched
 
 
-def test_of_lines_that_were_moved_the_longest_rising_run_is_matched() -> None:
+def test_of_lines_that_were_moved_the_longest_rising_run_is_matched():
     base = [b"%d\n" % number for number in range(6)]
     order = [3, 4, 0, 1, 2, 5]
     found = match_lines(base, [base[number] for number in order])

@@ -47,7 +47,7 @@ def ids(files: Files) -> dict[str, bytes]:
     return {path: entry(path, text).blob for path, text in files.items()}
 
 
-def test_different_paths_never_conflict() -> None:
+def test_different_paths_never_conflict():
     base = {"skills/a.md": "a", "skills/b.md": "b", "memory/m": "m"}
     ours = base | {"skills/a.md": "A", "new": "n"}
     theirs = {"skills/a.md": "a", "skills/b.md": "B"}
@@ -55,7 +55,7 @@ def test_different_paths_never_conflict() -> None:
     assert result(base, ours, theirs) == ids({"skills/a.md": "A", "skills/b.md": "B", "new": "n"})
 
 
-def test_a_path_changed_differently_on_both_sides_is_contested() -> None:
+def test_a_path_changed_differently_on_both_sides_is_contested():
     found = merge({"a": "1"}, {"a": "2"}, {"a": "3"})
     assert found.edits == {}
     assert found.conflicts == [
@@ -63,20 +63,20 @@ def test_a_path_changed_differently_on_both_sides_is_contested() -> None:
     ]
 
 
-def test_a_path_removed_on_one_side_and_changed_on_the_other_is_contested() -> None:
+def test_a_path_removed_on_one_side_and_changed_on_the_other_is_contested():
     assert merge({"a": "1"}, {}, {"a": "2"}).conflicts == [
         PathConflict("a", entry("a", "1"), None, entry("a", "2"))
     ]
 
 
-def test_what_was_written_follows_a_file_that_the_other_side_moved() -> None:
+def test_what_was_written_follows_a_file_that_the_other_side_moved():
     base, moved, written = {"a": "1", "z": "z"}, {"b": "1", "z": "z"}, {"a": "2", "z": "z"}
     for ours, theirs in ((moved, written), (written, moved)):
         assert merge(base, ours, theirs).conflicts == []
         assert result(base, ours, theirs) == ids({"b": "2", "z": "z"})
 
 
-def test_a_move_does_not_overwrite_a_file_that_the_other_side_made_at_its_target() -> None:
+def test_a_move_does_not_overwrite_a_file_that_the_other_side_made_at_its_target():
     moved, made = {"b": "1"}, {"a": "2", "b": "new"}
     for ours, theirs in ((made, moved), (moved, made)):
         found = merge({"a": "1"}, ours, theirs)
@@ -84,7 +84,7 @@ def test_a_move_does_not_overwrite_a_file_that_the_other_side_made_at_its_target
         assert [conflict.path for conflict in found.conflicts] == ["a", "b"]
 
 
-def test_a_file_and_a_folder_of_one_name_collide_and_so_do_twins() -> None:
+def test_a_file_and_a_folder_of_one_name_collide_and_so_do_twins():
     assert merge({}, {"a": "1"}, {"a/b": "2"}).collisions == [("a", "a/b")]
     assert merge({}, {"a/b": "2"}, {"a": "1"}).collisions == [("a/b", "a")]
     assert merge({}, {"Note.md": "1"}, {"note.md": "2"}).collisions == [("Note.md", "note.md")]
@@ -100,9 +100,7 @@ FILES = st.dictionaries(
 
 
 @given(FILES, FILES, FILES)
-def test_both_orders_give_the_same_bundle_and_the_same_contests(
-    base: Files, a: Files, b: Files
-) -> None:
+def test_both_orders_give_the_same_bundle_and_the_same_contests(base, a, b):
     one, other = merge(base, a, b), merge(base, b, a)
     assert {c.path for c in one.conflicts} == {c.path for c in other.conflicts}
     contested = {c.path for c in one.conflicts}
@@ -112,14 +110,14 @@ def test_both_orders_give_the_same_bundle_and_the_same_contests(
 
 
 @given(FILES, FILES)
-def test_a_side_merged_with_itself_or_with_the_base_stays_as_it_is(base: Files, a: Files) -> None:
+def test_a_side_merged_with_itself_or_with_the_base_stays_as_it_is(base, a):
     assert merge(base, a, a) == tree_merge.TreeMerge({}, [], [], [])
     assert result(base, a, base) == ids(a)
     assert result(base, base, a) == ids(a)
 
 
 @given(FILES, FILES, FILES)
-def test_what_only_one_side_added_is_there(base: Files, a: Files, b: Files) -> None:
+def test_what_only_one_side_added_is_there(base, a, b):
     found = set(result(base, a, b).values())
     contests = merge(base, a, b).conflicts
     found |= {e.blob for c in contests for e in (c.ours, c.theirs) if e}
@@ -130,7 +128,7 @@ def test_what_only_one_side_added_is_there(base: Files, a: Files, b: Files) -> N
 
 
 @given(FILES, FILES, FILES)
-def test_edits_on_a_base_count_as_if_they_were_in_it(base: Files, a: Files, b: Files) -> None:
+def test_edits_on_a_base_count_as_if_they_were_in_it(base, a, b):
     nodes = NodeCache(no_node)
     plain = tree_merge.merge_trees(nodes, *(state(nodes, files) for files in (base, a, b)))
     empty = EditedBundle(
@@ -160,9 +158,7 @@ def entries_merge(
     ],
     ids=["a link", "an empty file", "two sources", "two targets", "to a link", "another content"],
 )
-def test_an_edit_does_not_follow_what_is_not_surely_a_move(
-    old: list[TreeEntry], moved: list[TreeEntry], swap: bool
-) -> None:
+def test_an_edit_does_not_follow_what_is_not_surely_a_move(old, moved, swap):
     written = [entry("a", "edited"), *old[1:]]
     sides = (written, moved) if swap else (moved, written)
     found = entries_merge(old, *sides)
@@ -171,26 +167,26 @@ def test_an_edit_does_not_follow_what_is_not_surely_a_move(
     assert not any(now and now.blob == blob_id(b"edited") for now in found.edits.values())
 
 
-def test_a_file_that_one_side_moved_and_the_other_removed_stays_moved() -> None:
+def test_a_file_that_one_side_moved_and_the_other_removed_stays_moved():
     for ours, theirs in (({"m": "1"}, {}), ({}, {"m": "1"})):
         found = merge({"a": "1"}, ours, theirs)
         assert found.conflicts == []
         assert result({"a": "1"}, ours, theirs) == ids({"m": "1"})
 
 
-def test_a_file_that_both_sides_moved_is_at_both_places() -> None:
+def test_a_file_that_both_sides_moved_is_at_both_places():
     assert result({"a": "1"}, {"m": "1"}, {"n": "1"}) == ids({"m": "1", "n": "1"})
     assert merge({"a": "1"}, {"m": "1"}, {"m": "1"}) == tree_merge.TreeMerge({}, [], [], [])
 
 
-def test_what_exactly_one_side_added_is_listed() -> None:
+def test_what_exactly_one_side_added_is_listed():
     base = {"a": "1", "gone": "1", "edited": "1"}
     ours = {"a": "1", "edited": "2", "both": "3", "mine": "4"}
     theirs = {"a": "1", "gone": "1", "edited": "1", "both": "3", "yours": "5"}
     assert merge(base, ours, theirs).added == ["mine", "yours"]
 
 
-def test_every_pair_of_paths_that_collide_is_listed_once() -> None:
+def test_every_pair_of_paths_that_collide_is_listed_once():
     ours = {"a": "1", "B/x/y": "2", "c/x": "3"}
     theirs = {"a/b/c": "1", "b/X/z": "2", "c/X": "3"}
     assert merge({}, ours, theirs).collisions == [
@@ -200,7 +196,7 @@ def test_every_pair_of_paths_that_collide_is_listed_once() -> None:
     assert merge({}, {"x": "1"}, {"x": "2", "x2": "3"}).collisions == []
 
 
-def test_edits_count_on_either_side_of_a_comparison() -> None:
+def test_edits_count_on_either_side_of_a_comparison():
     nodes = NodeCache(no_node)
     base = state(nodes, {"a": "1", "b": "1"})
     edited = base._replace(edits={"a": entry("a", "2"), "b": None})

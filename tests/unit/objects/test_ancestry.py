@@ -23,19 +23,19 @@ def bases(dag: SnapshotGraph, a: int, b: int) -> list[int]:
     return sorted(map(dag.ids.index, found))
 
 
-def test_two_branches_have_the_snapshot_they_part_at_as_their_base() -> None:
+def test_two_branches_have_the_snapshot_they_part_at_as_their_base():
     dag = line(6)
     dag.add(3)
     assert bases(dag, 5, 6) == [3]
 
 
-def test_an_ancestor_is_the_base_of_itself_and_a_descendant() -> None:
+def test_an_ancestor_is_the_base_of_itself_and_a_descendant():
     dag = line(6)
     assert bases(dag, 2, 5) == bases(dag, 5, 2) == [2]
     assert bases(dag, 4, 4) == [4]
 
 
-def test_a_branch_merged_before_has_its_merged_tip_as_base() -> None:
+def test_a_branch_merged_before_has_its_merged_tip_as_base():
     dag = line(3)
     side = dag.add(1)
     dag.add(2, 3)
@@ -44,7 +44,7 @@ def test_a_branch_merged_before_has_its_merged_tip_as_base() -> None:
     assert bases(dag, 4, 5) == [3]
 
 
-def test_a_criss_cross_has_two_bases() -> None:
+def test_a_criss_cross_has_two_bases():
     dag = line(1)
     dag.add(0)
     dag.add(0)
@@ -56,7 +56,7 @@ def test_a_criss_cross_has_two_bases() -> None:
     assert bases(dag, 5, 6) == [1, 2]
 
 
-def test_a_base_may_lie_below_the_meeting_of_the_lines_by_generation_and_still_count() -> None:
+def test_a_base_may_lie_below_the_meeting_of_the_lines_by_generation_and_still_count():
     dag = line(9)
     dag.add(0)  # 9, old and never on the line
     dag.add(8, 9)
@@ -64,7 +64,7 @@ def test_a_base_may_lie_below_the_meeting_of_the_lines_by_generation_and_still_c
     assert bases(dag, 10, 11) == [8, 9]
 
 
-def test_an_octopus_shares_every_tip_it_took() -> None:
+def test_an_octopus_shares_every_tip_it_took():
     dag = line(1)
     for _ in range(16):
         dag.add(0)
@@ -73,7 +73,7 @@ def test_an_octopus_shares_every_tip_it_took() -> None:
     assert bases(dag, 17, 18) == list(range(8, 17))
 
 
-def test_lineages_without_a_common_genesis_have_no_base() -> None:
+def test_lineages_without_a_common_genesis_have_no_base():
     dag = line(3)
     dag.add_fork(2)
     dag.add(3)
@@ -81,7 +81,7 @@ def test_lineages_without_a_common_genesis_have_no_base() -> None:
     assert find_meeting_point(dag.load, dag.ids[2], dag.ids[4]) is None
 
 
-def test_diamonds_without_end_take_linear_time() -> None:
+def test_diamonds_without_end_take_linear_time():
     dag = line(1)
     left = right = 0
     for _ in range(20):
@@ -99,7 +99,7 @@ def test_diamonds_without_end_take_linear_time() -> None:
     assert len(dag.loads) <= 41
 
 
-def test_the_base_of_branches_of_thousands_takes_a_few_loads() -> None:
+def test_the_base_of_branches_of_thousands_takes_a_few_loads():
     dag = line(3000)
     dag.add(700)
     for number in range(3000, 4000):
@@ -109,7 +109,7 @@ def test_the_base_of_branches_of_thousands_takes_a_few_loads() -> None:
     assert len(dag.loads) <= 100
 
 
-def test_merges_below_the_meeting_of_two_lines_are_not_looked_at() -> None:
+def test_merges_below_the_meeting_of_two_lines_are_not_looked_at():
     dag = line(2)
     dag.add(0)
     dag.add(1, 2)
@@ -121,7 +121,7 @@ def test_merges_below_the_meeting_of_two_lines_are_not_looked_at() -> None:
     assert dag.ids[3] not in dag.loads
 
 
-def test_a_side_branch_merged_again_and_again_does_not_make_the_lines_walked() -> None:
+def test_a_side_branch_merged_again_and_again_does_not_make_the_lines_walked():
     dag = line(2000)
     for number in range(100, 1000, 100):
         dag.add(number)
@@ -136,14 +136,14 @@ def test_a_side_branch_merged_again_and_again_does_not_make_the_lines_walked() -
     assert len(set(dag.loads)) <= 400
 
 
-def test_what_is_no_merge_may_stand_among_the_merges() -> None:
+def test_what_is_no_merge_may_stand_among_the_merges():
     dag = line(6)
     dag.add(3)
     rows = [(here, made.generation) for here, made in dag.known.items()]
     assert find_merge_bases(dag.load, rows, dag.ids[5], dag.ids[6]) == [dag.ids[3]]
 
 
-def test_the_way_down_a_line_of_thousands_has_a_few_dozen_steps() -> None:
+def test_the_way_down_a_line_of_thousands_has_a_few_dozen_steps():
     dag = line(5000)
     chooser = random.Random(5)
     for _ in range(50):
@@ -152,7 +152,7 @@ def test_the_way_down_a_line_of_thousands_has_a_few_dozen_steps() -> None:
         assert way is not None and len(way) <= 3 * new.bit_length()
 
 
-def test_the_way_into_a_side_branch_takes_jumps_on_both_lines() -> None:
+def test_the_way_into_a_side_branch_takes_jumps_on_both_lines():
     dag = line(1000)
     dag.add(10)
     for number in range(1000, 2000):
@@ -166,7 +166,7 @@ def test_the_way_into_a_side_branch_takes_jumps_on_both_lines() -> None:
     assert way[0] == dag.ids[-1] and way[-1] == dag.ids[1003]
 
 
-def test_the_way_crosses_forks_of_forks() -> None:
+def test_the_way_crosses_forks_of_forks():
     dag = line(40)
     for _ in range(3):
         dag.add_fork(len(dag.ids) - 1)
@@ -180,12 +180,12 @@ def test_the_way_crosses_forks_of_forks() -> None:
     assert find_descent_path(dag.load, dag.ids[45], dag.ids[39]) is None
 
 
-def test_a_snapshot_descends_from_itself() -> None:
+def test_a_snapshot_descends_from_itself():
     dag = line(3)
     assert find_descent_path(dag.load, dag.ids[1], dag.ids[1]) == [dag.ids[1]]
 
 
-def test_an_origin_that_is_not_here_is_told_by_the_loader() -> None:
+def test_an_origin_that_is_not_here_is_told_by_the_loader():
     dag = line(3)
     dag.add_fork(2)
     dag.add(3)
@@ -200,7 +200,7 @@ def test_an_origin_that_is_not_here_is_told_by_the_loader() -> None:
     assert find_descent_path(load, dag.ids[3], dag.ids[4]) == [dag.ids[4], dag.ids[3]]
 
 
-def test_where_a_jump_lands_follows_from_its_depth() -> None:
+def test_where_a_jump_lands_follows_from_its_depth():
     dag = line(600)
     for number, here in enumerate(dag.ids[1:], 1):
         assert dag.ids[lineage.jump_target_depth(number)] == dag.known[here].jump.target

@@ -13,7 +13,7 @@ def built(node_store: MemoryNodeStore, paths: list[str], content: str = "") -> T
     return root
 
 
-def test_added_removed_and_changed_entries_come_in_the_order_of_their_paths() -> None:
+def test_added_removed_and_changed_entries_come_in_the_order_of_their_paths():
     node_store = MemoryNodeStore()
     before = built(node_store, ["a", "b", "d"])
     nodes = node_store.open_nodes()
@@ -26,7 +26,7 @@ def test_added_removed_and_changed_entries_come_in_the_order_of_their_paths() ->
     ]
 
 
-def test_against_no_tree_everything_was_added_or_removed() -> None:
+def test_against_no_tree_everything_was_added_or_removed():
     node_store = MemoryNodeStore()
     root = built(node_store, ["a", "b"])
     added = [Difference(path, None, file_entry(path)) for path in "ab"]
@@ -37,7 +37,7 @@ def test_against_no_tree_everything_was_added_or_removed() -> None:
     assert list(diff_trees(node_store.open_nodes(), None, None)) == []
 
 
-def test_trees_of_different_height_are_compared() -> None:
+def test_trees_of_different_height_are_compared():
     node_store = MemoryNodeStore()
     paths = [f"{number:05}" for number in range(5000)]
     small, large = built(node_store, paths[:10]), built(node_store, paths)
@@ -45,7 +45,7 @@ def test_trees_of_different_height_are_compared() -> None:
     assert [d.path for d in diff_trees(node_store.open_nodes(), large, small)] == paths[10:]
 
 
-def test_a_mode_alone_is_a_difference() -> None:
+def test_a_mode_alone_is_a_difference():
     node_store = MemoryNodeStore()
     before = built(node_store, ["a"])
     nodes = node_store.open_nodes()

@@ -12,7 +12,7 @@ def leaf(name: str) -> TreeNode:
     return TreeNode(LEAF, tuple(file_entries([name])))
 
 
-def test_a_node_is_loaded_once_and_then_at_hand() -> None:
+def test_a_node_is_loaded_once_and_then_at_hand():
     node_store = MemoryNodeStore()
     node = leaf("a")
     node_store.stored[node.id] = node.encode()
@@ -21,7 +21,7 @@ def test_a_node_is_loaded_once_and_then_at_hand() -> None:
     assert node_store.loads == [node.id]
 
 
-def test_a_new_node_is_fresh_until_it_is_settled() -> None:
+def test_a_new_node_is_fresh_until_it_is_settled():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     node = leaf("a")
@@ -33,7 +33,7 @@ def test_a_new_node_is_fresh_until_it_is_settled() -> None:
     assert node_store.loads == []
 
 
-def test_a_node_that_is_stored_and_at_hand_is_not_built_anew() -> None:
+def test_a_node_that_is_stored_and_at_hand_is_not_built_anew():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     made = nodes.add(leaf("a"))
@@ -44,7 +44,7 @@ def test_a_node_that_is_stored_and_at_hand_is_not_built_anew() -> None:
     assert nodes.unstored == {}
 
 
-def test_a_node_that_was_not_stored_is_built_anew() -> None:
+def test_a_node_that_was_not_stored_is_built_anew():
     nodes = MemoryNodeStore().open_nodes()
     for end in (nodes.drop_unstored, nodes.clear):
         nodes.add(leaf("a"))
@@ -54,7 +54,7 @@ def test_a_node_that_was_not_stored_is_built_anew() -> None:
         assert nodes.unstored == {leaf("a").id: leaf("a").encode()}
 
 
-def test_a_node_read_before_it_is_stored_is_not_taken_for_stored() -> None:
+def test_a_node_read_before_it_is_stored_is_not_taken_for_stored():
     nodes = MemoryNodeStore().open_nodes()
     made = nodes.add(leaf("a"))
     nodes._cached.clear()
@@ -63,7 +63,7 @@ def test_a_node_read_before_it_is_stored_is_not_taken_for_stored() -> None:
     assert nodes.unstored == {made: leaf("a").encode()}
 
 
-def test_what_is_forgotten_is_read_again_from_the_store() -> None:
+def test_what_is_forgotten_is_read_again_from_the_store():
     nodes = MemoryNodeStore().open_nodes()
     node = leaf("a")
     nodes.add(node)
@@ -73,13 +73,13 @@ def test_what_is_forgotten_is_read_again_from_the_store() -> None:
         nodes.get(node.id)
 
 
-def test_bytes_that_are_no_node_are_refused() -> None:
+def test_bytes_that_are_no_node_are_refused():
     nodes = NodeCache({b"id": b"\xc1"}.__getitem__)
     with pytest.raises(FormatError):
         nodes.get(b"id")
 
 
-def test_memory_holds_a_bounded_number_of_nodes_and_loses_no_fresh_one() -> None:
+def test_memory_holds_a_bounded_number_of_nodes_and_loses_no_fresh_one():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     ids = [nodes.add(leaf(f"{number:05}")) for number in range(MAX_CACHED_NODES + 500)]
@@ -94,7 +94,7 @@ def test_memory_holds_a_bounded_number_of_nodes_and_loses_no_fresh_one() -> None
     assert node_store.loads == [ids[0]]
 
 
-def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them() -> None:
+def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     ids = [nodes.add(leaf(f"{number:05}")) for number in range(MAX_CACHED_SWEEP_NODES + 50)]
@@ -104,7 +104,7 @@ def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them() -> No
     assert node_store.loads == [*ids, *ids[MAX_CACHED_SWEEP_NODES:]]
 
 
-def test_the_cache_holds_2048_nodes_and_drops_the_oldest_quarter_for_the_next() -> None:
+def test_the_cache_holds_2048_nodes_and_drops_the_oldest_quarter_for_the_next():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     ids = [nodes.add(leaf(f"{number:05}")) for number in range(2049)]
@@ -119,7 +119,7 @@ def test_the_cache_holds_2048_nodes_and_drops_the_oldest_quarter_for_the_next() 
     assert len(nodes._id_by_entries) == 1537
 
 
-def test_a_sweep_caches_512_nodes() -> None:
+def test_a_sweep_caches_512_nodes():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     ids = [nodes.add(leaf(f"{number:05}")) for number in range(514)]

@@ -32,7 +32,7 @@ def sizes(paths: list[str]) -> list[list[int]]:
     return [[len(node.entries) for node in level] for level in tree_levels(nodes, root.node)]
 
 
-def test_no_entries_make_no_tree() -> None:
+def test_no_entries_make_no_tree():
     nodes = MemoryNodeStore().open_nodes()
     assert tree.build_tree(nodes, []) is None
     assert tree.get_tree_entry(nodes, None, "a") is None
@@ -41,7 +41,7 @@ def test_no_entries_make_no_tree() -> None:
     assert nodes.unstored == {}
 
 
-def test_a_few_entries_make_one_leaf() -> None:
+def test_a_few_entries_make_one_leaf():
     nodes = MemoryNodeStore().open_nodes()
     root = tree.build_tree(nodes, file_entries("abc"))
     assert root is not None
@@ -50,17 +50,17 @@ def test_a_few_entries_make_one_leaf() -> None:
     assert (root.files, root.bytes) == (3, 3)
 
 
-def test_names_mined_never_to_cut_make_nodes_of_162() -> None:
+def test_names_mined_never_to_cut_make_nodes_of_162():
     never = mined(2 * MAX_NODE_ENTRIES + 5, MAX_NODE_ENTRIES)
     assert sizes(never) == [[3], [MAX_NODE_ENTRIES, MAX_NODE_ENTRIES, 5]]
 
 
-def test_names_mined_to_cut_always_make_nodes_of_24() -> None:
+def test_names_mined_to_cut_always_make_nodes_of_24():
     always = mined(4 * MIN_NODE_ENTRIES + 5, MIN_NODE_ENTRIES)
     assert sizes(always) == [[5], [MIN_NODE_ENTRIES] * 4 + [5]]
 
 
-def test_inner_nodes_say_last_path_files_and_bytes_of_what_is_below() -> None:
+def test_inner_nodes_say_last_path_files_and_bytes_of_what_is_below():
     nodes = MemoryNodeStore().open_nodes()
     lines = file_entries(f"{number:05}" for number in range(5000))
     root = tree.build_tree(nodes, lines)
@@ -76,7 +76,7 @@ def test_inner_nodes_say_last_path_files_and_bytes_of_what_is_below() -> None:
     assert [line for leaf in leaves for line in leaf.entries] == lines
 
 
-def test_a_changed_content_keeps_every_cut() -> None:
+def test_a_changed_content_keeps_every_cut():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     paths = [f"{number:05}" for number in range(1000)]
@@ -86,7 +86,7 @@ def test_a_changed_content_keeps_every_cut() -> None:
     assert sizes(paths) == [[len(n.entries) for n in one] for one in tree_levels(nodes, after.node)]
 
 
-def test_no_edits_read_nothing() -> None:
+def test_no_edits_read_nothing():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     root = tree.build_tree(nodes, file_entries("abc"))
@@ -96,13 +96,13 @@ def test_no_edits_read_nothing() -> None:
     assert node_store.loads == []
 
 
-def test_removing_what_is_not_there_changes_nothing() -> None:
+def test_removing_what_is_not_there_changes_nothing():
     nodes = MemoryNodeStore().open_nodes()
     root = tree.build_tree(nodes, file_entries("abc"))
     assert tree.update_tree(nodes, root, [("0", None), ("bb", None), ("z", None)]) == root
 
 
-def test_a_tree_that_shrinks_loses_its_upper_levels() -> None:
+def test_a_tree_that_shrinks_loses_its_upper_levels():
     nodes = MemoryNodeStore().open_nodes()
     paths = [f"{number:05}" for number in range(5000)]
     root = tree.build_tree(nodes, file_entries(paths))
@@ -112,7 +112,7 @@ def test_a_tree_that_shrinks_loses_its_upper_levels() -> None:
 
 
 @pytest.mark.parametrize("path", ["00000", "02500", "04999", "~"])
-def test_one_entry_more_rewrites_a_few_nodes_wherever_it_lies(path: str) -> None:
+def test_one_entry_more_rewrites_a_few_nodes_wherever_it_lies(path):
     nodes = MemoryNodeStore().open_nodes()
     root = tree.build_tree(nodes, file_entries(f"{number:05}x" for number in range(5000)))
     nodes.mark_stored()
@@ -120,7 +120,7 @@ def test_one_entry_more_rewrites_a_few_nodes_wherever_it_lies(path: str) -> None
     assert 3 <= len(nodes.unstored) <= 7
 
 
-def test_walking_from_a_path_opens_only_what_lies_beyond() -> None:
+def test_walking_from_a_path_opens_only_what_lies_beyond():
     node_store = MemoryNodeStore()
     nodes = node_store.open_nodes()
     root = tree.build_tree(nodes, file_entries(f"{number:05}" for number in range(5000)))

@@ -1,7 +1,5 @@
 """What the code of a program calls, read without running it."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.programs.called_names import find_called_names
@@ -18,7 +16,7 @@ from brain.programs.called_names import find_called_names
         ("from skillapi import call\ncall('count' '_words')\n", {"count_words"}),
     ],
 )
-def test_the_names_in_calls_are_what_is_called(code: str, called: set[str]) -> None:
+def test_the_names_in_calls_are_what_is_called(code, called):
     assert find_called_names(code.encode()) == called
 
 
@@ -33,5 +31,5 @@ def test_the_names_in_calls_are_what_is_called(code: str, called: set[str]) -> N
         "from skillapi import call\ncall('count_words'\n",
     ],
 )
-def test_a_call_that_takes_its_name_from_elsewhere_may_mean_any_text(code: str) -> None:
+def test_a_call_that_takes_its_name_from_elsewhere_may_mean_any_text(code):
     assert "count_words" in find_called_names(code.encode())

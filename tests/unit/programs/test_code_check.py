@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -12,27 +10,28 @@ from brain.programs.code_check import CODE_PROFILES, MAX_FINDINGS, check_code
 from brain.programs.program_shape import find_shape
 from tests.support.honest_programs import HONEST
 from tests.support.program_evasions import EVASIONS
+from tests.support.refusals import raises_code
 
 SKILL = next(code for name, code, _ in HONEST if name == "skill_class").encode()
 
 
 @pytest.mark.parametrize(("name", "code"), [row[:2] for row in HONEST])
-def test_what_agents_write_honestly_is_accepted(name: str, code: str) -> None:
+def test_what_agents_write_honestly_is_accepted(name, code):
     assert check_code(code.encode(), "generated") == []
 
 
-def test_there_are_enough_honest_programs_of_both_shapes() -> None:
+def test_there_are_enough_honest_programs_of_both_shapes():
     shapes = [find_shape(code.encode()) for _, code, _ in HONEST]
     assert len(HONEST) >= 30 and shapes.count("class") >= 4
 
 
 @pytest.mark.parametrize("name", EVASIONS)
-def test_an_evasion_is_refused_with_a_reason(name: str) -> None:
+def test_an_evasion_is_refused_with_a_reason(name):
     findings = check_code(EVASIONS[name], "generated")
     assert findings and all(finding.isprintable() for finding in findings)
 
 
-def test_there_is_an_evasion_of_each_kind() -> None:
+def test_there_is_an_evasion_of_each_kind():
     assert len(EVASIONS) >= 40
 
 
@@ -51,16 +50,16 @@ def test_there_is_an_evasion_of_each_kind() -> None:
         (b"#" * (1 << 20), "it has 1048576 bytes, more than 262144"),
     ],
 )
-def test_a_finding_names_line_and_reason(code: bytes, finding: str) -> None:
+def test_a_finding_names_line_and_reason(code, finding):
     assert check_code(code, "generated")[0].startswith(finding)
 
 
-def test_a_comment_that_names_utf_8_changes_nothing() -> None:
+def test_a_comment_that_names_utf_8_changes_nothing():
     for cookie in (b"# -*- coding: utf-8 -*-", b"#!/usr/bin/python3\n# coding=UTF8"):
         assert check_code(cookie + b"\nprint('\xc3\xa9')\n", "generated") == []
 
 
-def test_findings_are_ordered_by_line_and_bounded() -> None:
+def test_findings_are_ordered_by_line_and_bounded():
     code = b"".join(b"import os%d\n" % n for n in range(100))
     findings = check_code(code, "generated")
     assert len(findings) == MAX_FINDINGS
@@ -70,20 +69,20 @@ def test_findings_are_ordered_by_line_and_bounded() -> None:
     ]
 
 
-def test_an_escape_that_python_warns_of_is_no_fault() -> None:
+def test_an_escape_that_python_warns_of_is_no_fault():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert check_code(b"x = '\\d'\nprint(x)\n", "generated") == []
 
 
 @pytest.mark.parametrize("name", ["deep nesting", "deep brackets", "long chain"])
-def test_deep_code_is_refused_in_a_thread_too(name: str) -> None:
+def test_deep_code_is_refused_in_a_thread_too(name):
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(lambda: [check_code(EVASIONS[name], one) for one in CODE_PROFILES])
         assert all("nested too deeply" in findings[0] for findings in found.result())
 
 
-def test_what_a_person_wrote_may_use_the_whole_standard_library() -> None:
+def test_what_a_person_wrote_may_use_the_whole_standard_library():
     code = b"import os, subprocess\nfrom urllib import request\nimport skillapi\nopen(os.devnull)\n"
     assert check_code(code, "script") == []
 
@@ -97,18 +96,18 @@ def test_what_a_person_wrote_may_use_the_whole_standard_library() -> None:
         (b"def f(:", "line 1: it is not Python"),
     ],
 )
-def test_a_script_of_a_person_has_what_it_needs(code: bytes, finding: str) -> None:
+def test_a_script_of_a_person_has_what_it_needs(code, finding):
     assert check_code(code, "script")[0].startswith(finding)
 
 
-def test_an_optional_import_of_a_script_is_no_fault() -> None:
+def test_an_optional_import_of_a_script_is_no_fault():
     code = b"try:\n    import yaml\nexcept (ImportError, OSError):\n    yaml = None\n"
     assert check_code(code, "script") == []
     assert check_code(code.replace(b"(ImportError, OSError)", b"OSError"), "script")
 
 
 @pytest.mark.parametrize("profile", ["seed-000", "seed-002"])
-def test_the_profiles_of_other_agents_accept_their_own_skills(profile: str) -> None:
+def test_the_profiles_of_other_agents_accept_their_own_skills(profile):
     assert check_code(SKILL, profile, name="greet") == []
 
 
@@ -125,17 +124,15 @@ def test_the_profiles_of_other_agents_accept_their_own_skills(profile: str) -> N
         ("seed-002", SKILL.replace(b'"greet"', b'"x"'), "the name greet does not stand in"),
     ],
 )
-def test_the_profiles_of_other_agents_refuse_what_those_do(
-    profile: str, code: bytes, said: str
-) -> None:
+def test_the_profiles_of_other_agents_refuse_what_those_do(profile, code, said):
     assert said in "\n".join(check_code(code, profile, name="greet"))
 
 
-def test_a_name_has_the_form_that_the_profile_wants() -> None:
+def test_a_name_has_the_form_that_the_profile_wants():
     assert "the name Greet is not" in check_code(SKILL, "seed-000", name="Greet")[0]
 
 
-def test_blocklists_miss_what_allow_lists_do_not() -> None:
+def test_blocklists_miss_what_allow_lists_do_not():
     missed = sum(
         not any("blocklist" in finding for finding in check_code(code, "seed-000"))
         for code in EVASIONS.values()
@@ -146,12 +143,11 @@ def test_blocklists_miss_what_allow_lists_do_not() -> None:
 @given(st.binary() | st.text().map(str.encode))
 @example(b"\\")
 @example(b'"""')
-def test_any_bytes_are_checked_without_an_exception(code: bytes) -> None:
+def test_any_bytes_are_checked_without_an_exception(code):
     for profile in CODE_PROFILES:
         assert all(isinstance(finding, str) for finding in check_code(code, profile))
 
 
-def test_an_unknown_profile_is_refused() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_an_unknown_profile_is_refused():
+    with raises_code("bad_code_profile", InvalidInput):
         check_code(b"", "lenient")
-    assert caught.value.code == "bad_code_profile"

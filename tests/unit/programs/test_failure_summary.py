@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -35,7 +33,7 @@ TRACE = 'Traceback (most recent call last):\n  File "skill.py", line 3, in <modu
         ("ok: ErrorLess", "", "ok: ErrorLess"),
     ],
 )
-def test_the_most_telling_line_is_the_summary(stderr: str, stdout: str, summary: str) -> None:
+def test_the_most_telling_line_is_the_summary(stderr, stdout, summary):
     assert summarize_failure(stderr.encode(), stdout.encode()).startswith(summary)
 
 
@@ -43,9 +41,7 @@ def test_the_most_telling_line_is_the_summary(stderr: str, stdout: str, summary:
 @example(b"\x1b" * 500, b"")
 @example(TRACE.encode(), b"\xff" * 300)
 @example(b"Error" * 90_000, b"\0")
-def test_any_bytes_give_one_printing_line_of_at_most_200_characters(
-    stderr: bytes, stdout: bytes
-) -> None:
+def test_any_bytes_give_one_printing_line_of_at_most_200_characters(stderr, stdout):
     summary = summarize_failure(stderr, stdout)
     assert 0 < len(summary) <= MAX_SUMMARY_CHARS and summary.isprintable()
 
@@ -60,5 +56,5 @@ def test_any_bytes_give_one_printing_line_of_at_most_200_characters(
         (b"def f(:\n", NO_OUTPUT),
     ],
 )
-def test_a_script_that_only_defines_gets_the_hint_to_call(code: bytes, reason: str) -> None:
+def test_a_script_that_only_defines_gets_the_hint_to_call(code, reason):
     assert explain_silence(code) == reason

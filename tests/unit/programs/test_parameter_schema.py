@@ -19,13 +19,14 @@ from brain.programs.parameter_schema import (
     schema_from_definition,
 )
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
 SCHEMA: dict[str, Any] = CASES["schema"]
 
 
-def test_a_schema_comes_back_as_it_was_written() -> None:
+def test_a_schema_comes_back_as_it_was_written():
     assert parse_schema(encode_schema(SCHEMA)) == SCHEMA
     jsonschema_rs.meta.validate(SCHEMA)
 
@@ -69,10 +70,10 @@ def one(**part: Any) -> dict[str, Any]:
         ({"type": "object", "properties": {f"p{n}": {} for n in range(65)}}, "at most 64"),
     ],
 )
-def test_a_fault_of_a_schema_is_named_with_its_field(schema: Any, fault: str) -> None:
-    with pytest.raises(InvalidInput, match=re.escape(fault)) as caught:
+def test_a_fault_of_a_schema_is_named_with_its_field(schema, fault):
+    with raises_code("bad_schema", InvalidInput, match=re.escape(fault)) as caught:
         check_schema(schema)
-    assert caught.value.code == "bad_schema" and caught.value.hint
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -87,10 +88,9 @@ def test_a_fault_of_a_schema_is_named_with_its_field(schema: Any, fault: str) ->
         b"[" * 60_000,
     ],
 )
-def test_what_is_no_json_or_too_large_is_refused(data: bytes) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_is_no_json_or_too_large_is_refused(data):
+    with raises_code("bad_schema", InvalidInput):
         parse_schema(data)
-    assert caught.value.code == "bad_schema"
 
 
 JSON = st.recursive(
@@ -109,9 +109,7 @@ JSON = st.recursive(
 
 
 @given(JSON, JSON)
-def test_any_json_is_a_schema_or_refused_and_a_schema_takes_any_payload(
-    schema: Any, payload: Any
-) -> None:
+def test_any_json_is_a_schema_or_refused_and_a_schema_takes_any_payload(schema, payload):
     for candidate in (schema, {"type": "object", "properties": {"x": schema}}):
         try:
             checked = check_schema(candidate)
@@ -127,10 +125,9 @@ def test_any_json_is_a_schema_or_refused_and_a_schema_takes_any_payload(
 @pytest.mark.parametrize(
     ("payload", "fault"), CASES["test_a_payload_that_does_not_fit_is_refused_before_a_run"]
 )
-def test_a_payload_that_does_not_fit_is_refused_before_a_run(payload: Any, fault: str) -> None:
-    with pytest.raises(InvalidInput, match=re.escape(fault)) as caught:
+def test_a_payload_that_does_not_fit_is_refused_before_a_run(payload, fault):
+    with raises_code("bad_payload", InvalidInput, match=re.escape(fault)):
         check_payload(SCHEMA, payload)
-    assert caught.value.code == "bad_payload"
 
 
 def definition(*params: dict[str, Any]) -> dict[str, Any]:
@@ -141,7 +138,7 @@ TEXT = {"name": "text", "type": "string", "description": "A text", "required": T
 RATE = {"name": "rate", "type": "float", "required": False, "default": 0.5}
 
 
-def test_a_definition_gives_a_schema() -> None:
+def test_a_definition_gives_a_schema():
     schema = schema_from_definition(definition(TEXT, RATE, {"name": "on", "type": "boolean"}))
     assert json.loads(encode_schema(schema)) == {
         "type": "object",
@@ -171,13 +168,12 @@ def test_a_definition_gives_a_schema() -> None:
         TEXT,
     ],
 )
-def test_a_malformed_parameter_of_a_definition_is_refused(param: dict[str, Any]) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_malformed_parameter_of_a_definition_is_refused(param):
+    with raises_code("bad_definition", InvalidInput):
         schema_from_definition(definition(TEXT, param))
-    assert caught.value.code == "bad_definition"
 
 
-def test_differences_between_schema_and_definition_are_named() -> None:
+def test_differences_between_schema_and_definition_are_named():
     schema = schema_from_definition(definition(TEXT, RATE))
     other = definition(
         {"name": "text", "type": "integer", "required": False}, {"name": "n", "type": "integer"}

@@ -75,7 +75,7 @@ SCHEMAS = _object(
 
 
 @given(SCHEMAS, st.integers(0, 2**32))
-def test_each_payload_fits_the_schema_and_is_new(schema: dict[str, Any], seed: int) -> None:
+def test_each_payload_fits_the_schema_and_is_new(schema, seed):
     check_schema(schema)
     seen = make_payloads(schema, [], seed, 2)
     made = make_payloads(schema, seen, seed + 1, 8)
@@ -86,9 +86,7 @@ def test_each_payload_fits_the_schema_and_is_new(schema: dict[str, Any], seed: i
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.name)
-def test_eight_payloads_are_made_for_each_function_and_another_seed_gives_others(
-    function: Any,
-) -> None:
+def test_eight_payloads_are_made_for_each_function_and_another_seed_gives_others(function):
     made = [make_payloads(function.schema, function.seen, seed, 8) for seed in range(3)]
     assert [len(payloads) for payloads in made] == [8, 8, 8]
     assert made[0] != made[1] != made[2]
@@ -103,7 +101,7 @@ def values(seen: list[Any], count: int = 60, **part: Any) -> list[Any]:
     return [payload["x"] for payload in make_payloads(one(**part), rows, 5, count)]
 
 
-def test_numbers_reach_their_bounds_and_stay_within() -> None:
+def test_numbers_reach_their_bounds_and_stay_within():
     made = values([5], type="integer", minimum=2, maximum=40)
     assert {2, 40} <= set(made) and min(made) == 2 and max(made) == 40
     assert all(type(value) is int for value in made)
@@ -111,7 +109,7 @@ def test_numbers_reach_their_bounds_and_stay_within() -> None:
     assert set(values([], type="integer", minimum=1.5, maximum=3.5)) == {2, 3}
 
 
-def test_texts_are_of_the_kind_of_the_seen_ones() -> None:
+def test_texts_are_of_the_kind_of_the_seen_ones():
     assert all(value[4] == value[7] == "-" for value in values(["2024-01-31"], type="string"))
     assert all("@" in value for value in values(["a@b.org"], type="string"))
     assert all(value.startswith("https://") for value in values(["https://a.org/b"], type="string"))
@@ -122,12 +120,12 @@ def test_texts_are_of_the_kind_of_the_seen_ones() -> None:
     assert all(len(line.split(",")) == 2 for value in lines for line in value.splitlines())
 
 
-def test_texts_have_their_length() -> None:
+def test_texts_have_their_length():
     made = values(["abc"], type="string", minLength=30, maxLength=40)
     assert made and all(30 <= len(value) <= 40 for value in made)
 
 
-def test_choices_examples_and_types_are_all_taken() -> None:
+def test_choices_examples_and_types_are_all_taken():
     assert set(values([1], enum=[1, 2, "a"])) == {2, "a"}
     assert 77 in values([1], type="integer", examples=[77])
     kinds = {type(value) for value in values(["a"], type=["string", "integer", "boolean"])}
@@ -135,24 +133,24 @@ def test_choices_examples_and_types_are_all_taken() -> None:
     assert None in values(["a"], type=["string", "null"])
 
 
-def test_lists_take_items_of_seen_ones() -> None:
+def test_lists_take_items_of_seen_ones():
     made = values([[1, 2], [3]], type="array", items={"enum": [1, 2, 3]}, minItems=1, maxItems=4)
     assert {len(value) for value in made} == {1, 2, 3, 4}
 
 
-def test_optional_parameters_are_there_and_not_there() -> None:
+def test_optional_parameters_are_there_and_not_there():
     schema = {**one(type="string"), "required": []}
     made = make_payloads(schema, [{"x": "a b"}], 3, 20)
     assert {} in made and any("x" in payload for payload in made)
 
 
-def test_without_parameters_there_is_one_payload() -> None:
+def test_without_parameters_there_is_one_payload():
     empty = {"type": "object", "properties": {}}
     assert make_payloads(empty, [], 1, 8) == [{}]
     assert make_payloads(empty, [{}], 1, 8) == []
 
 
-def test_payloads_stay_small_whatever_the_schema() -> None:
+def test_payloads_stay_small_whatever_the_schema():
     part: dict[str, Any] = {"type": "string", "minLength": 9}
     for _ in range(7):
         part = {"type": "array", "items": part, "minItems": 3}

@@ -1,21 +1,13 @@
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.programs.test_cases import (
-    MAX_CASES,
-    TestCase,
-    encode_cases,
-    is_meaningful,
-    parse_cases,
-)
+from brain.programs.test_cases import MAX_CASES, TestCase, encode_cases, is_meaningful, parse_cases
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 TABLES = read_cases(__file__)
 
@@ -32,7 +24,7 @@ CASES = st.builds(
 
 
 @given(st.lists(CASES, min_size=1, max_size=4))
-def test_cases_come_back_as_they_were_written(cases: list[TestCase]) -> None:
+def test_cases_come_back_as_they_were_written(cases):
     assert parse_cases(encode_cases(cases)) == cases
 
 
@@ -54,19 +46,19 @@ def test_cases_come_back_as_they_were_written(cases: list[TestCase]) -> None:
         (b"\xff", "can't decode"),
     ],
 )
-def test_what_are_no_cases_is_refused(data: bytes, said: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_are_no_cases_is_refused(data, said):
+    with raises_code("bad_cases", InvalidInput) as caught:
         parse_cases(data)
-    assert caught.value.code == "bad_cases" and said in caught.value.message
+    assert said in caught.value.message
     assert caught.value.hint
 
 
 @pytest.mark.parametrize(("output", "means_something"), TABLES["test_empty_outputs_mean_nothing"])
-def test_empty_outputs_mean_nothing(output: Any, means_something: bool) -> None:
+def test_empty_outputs_mean_nothing(output, means_something):
     assert is_meaningful(output) == means_something
 
 
-def test_an_expected_output_is_compared_as_json() -> None:
+def test_an_expected_output_is_compared_as_json():
     assert TestCase(payload={}, output={"a": [1]}).refuse({"a": [1.0]}) == ""
     assert TestCase(payload={}, output=1).refuse(True) == "expected 1, got true"
     assert TestCase(payload={}, output=None).refuse(0) == "expected null, got 0"

@@ -1,7 +1,5 @@
 """Checking a proof needs little of the house, so that a stranger can rely on little."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -20,7 +18,7 @@ GROUND = {
 }
 
 
-def test_checking_imports_only_objects_and_what_lies_below_them() -> None:
+def test_checking_imports_only_objects_and_what_lies_below_them():
     code = "import sys; import brain.proofs.proof_verification; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, check=True)
     modules = done.stdout.decode().split()

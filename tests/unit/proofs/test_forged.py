@@ -31,7 +31,7 @@ def refused(value: Any) -> str:
     return caught.value.code
 
 
-def test_a_neighbour_that_is_none_proves_no_absence() -> None:
+def test_a_neighbour_that_is_none_proves_no_absence():
     brain = record_snapshot([f"skills/{number}" for number in range(8)])
     for first in range(8):
         for second in range(first + 2, 8):
@@ -54,7 +54,7 @@ def line(proof: dict[str, Any], steps: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
-def test_a_single_neighbour_inside_a_section_proves_no_absence(side: str) -> None:
+def test_a_single_neighbour_inside_a_section_proves_no_absence(side):
     brain = record_snapshot([f"skills/{number}" for number in range(8)])
     for number in range(8):
         found = brain.path_proof(f"skills/{number}")
@@ -78,21 +78,21 @@ def test_a_single_neighbour_inside_a_section_proves_no_absence(side: str) -> Non
                 assert refused(forged) == "not_neighbours"
 
 
-def test_a_path_beside_its_neighbours_is_not_between_them() -> None:
+def test_a_path_beside_its_neighbours_is_not_between_them():
     for path in ("skills/a/SKILL.md", "skills/b.md", "skills/a", "skills/d", "skills/c/run.sh"):
         assert refused({**SMALL.absence_proof("skills/b"), "path": path}) == "not_between"
     for path in ("memory/x", "skills/x", "SOUL.me", "zz/x", "-/x"):
         assert refused({**SMALL.absence_proof("n/b"), "path": path}) == "not_between"
 
 
-def test_a_neighbour_of_another_section_is_refused() -> None:
+def test_a_neighbour_of_another_section_is_refused():
     gap = SMALL.absence_proof("skills/b")
     assert refused({**gap, "path": "memory/b"}) == "wrong_section"
     top = {**gap, "before": line(SMALL.path_proof("SOUL.md"), 0)}
     assert refused(top) == "wrong_section"
 
 
-def test_a_section_without_neighbours_is_not_absent() -> None:
+def test_a_section_without_neighbours_is_not_absent():
     gap = {**SMALL.absence_proof("a/b"), "before": None, "after": None}
     assert refused(gap) == "not_neighbours"
     assert refused({**gap, "steps": []}) == "wrong_bundle"
@@ -100,7 +100,7 @@ def test_a_section_without_neighbours_is_not_absent() -> None:
     assert refused(tree) == refused({**tree, "climb": []}) == "not_neighbours"
 
 
-def test_an_entry_of_an_inner_node_is_no_file() -> None:
+def test_an_entry_of_an_inner_node_is_no_file():
     proof = WIDE.path_proof("skills/00123.md")
     place = next(place for place, one in enumerate(proof["climb"]) if isinstance(one, dict))
     opening = proof["climb"][place]
@@ -114,7 +114,7 @@ def test_an_entry_of_an_inner_node_is_no_file() -> None:
         assert refused({**forged, "type": kind}) == "wrong_bundle"
 
 
-def test_a_file_is_no_node_and_a_section_no_entry() -> None:
+def test_a_file_is_no_node_and_a_section_no_entry():
     proof = SMALL.path_proof("skills/b.md")
     opening = {"last": last_path_hash("b.md").hex(), "files": 1, "bytes": proof["size"]}
     for climb in ([opening, *proof["climb"]], [*proof["climb"], opening]):
@@ -130,7 +130,7 @@ def test_a_file_is_no_node_and_a_section_no_entry() -> None:
     assert refused({**section, "root": leaf}) == "wrong_bundle"
 
 
-def test_neighbours_lie_on_one_level() -> None:
+def test_neighbours_lie_on_one_level():
     gap = WIDE.absence_proof("skills/00123.me")
     opening = {"last": OTHER_BLOB_ID.hex(), "files": 1, "bytes": 1}
     deeper = {**gap["after"], "climb": [opening, *gap["after"]["climb"]]}

@@ -6,7 +6,6 @@ import json
 
 import brain._schemas
 import jsonschema_rs
-import pytest
 
 from brain.errors import ProofError
 from brain.proofs.proof_json import parse_proof
@@ -17,13 +16,13 @@ from tests.support.recorded_snapshots import json_bytes
 SCHEMA = jsonschema_rs.validator_for(brain._schemas.load("proof"))
 
 
-def test_a_proof_keeps_its_schema(subtests: pytest.Subtests) -> None:
+def test_a_proof_keeps_its_schema(subtests):
     proofs = read_vectors("proof", valid=True)
     assert proofs
     check_each_vector(subtests, proofs, lambda proof: SCHEMA.validate(json.loads(proof.data)))
 
 
-def test_what_breaks_the_schema_is_not_read(subtests: pytest.Subtests) -> None:
+def test_what_breaks_the_schema_is_not_read(subtests):
     proofs = read_vectors("proof", valid=True)[::3]
     assert proofs
     check_each_vector(subtests, proofs, _check_mutants)
@@ -38,7 +37,7 @@ def _check_mutants(vector: GoldenVector) -> None:
         assert SCHEMA.is_valid(mutant), what
 
 
-def test_most_of_what_is_not_read_breaks_the_schema() -> None:
+def test_most_of_what_is_not_read_breaks_the_schema():
     broken = [
         vector for vector in read_vectors("proof", valid=False) if vector.error == "bad_field"
     ]

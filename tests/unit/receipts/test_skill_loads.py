@@ -20,31 +20,31 @@ def found(tool: str, **arguments: Any) -> tuple[list[str], bool]:
 
 
 @pytest.mark.parametrize("command", CASES["test_a_command_that_only_shows_a_skill_loads_it"])
-def test_a_command_that_only_shows_a_skill_loads_it(command: str) -> None:
+def test_a_command_that_only_shows_a_skill_loads_it(command):
     assert found("Bash", command=command) == (["counting"], True)
 
 
 @pytest.mark.parametrize("command", CASES["test_a_command_that_writes_or_is_unclear_loads_nothing"])
-def test_a_command_that_writes_or_is_unclear_loads_nothing(command: str) -> None:
+def test_a_command_that_writes_or_is_unclear_loads_nothing(command):
     assert found("Bash", command=command) == ([], False)
 
 
-def test_a_command_that_does_more_loads_the_skill_and_stays_a_call() -> None:
+def test_a_command_that_does_more_loads_the_skill_and_stays_a_call():
     assert found("bash", command="cat skills/a/SKILL.md && make") == (["a"], False)
     assert found("bash", command="cat skills/a/SKILL.md skills/b/SKILL.md") == (["a", "b"], True)
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CASES["test_the_tools_of_every_program_are_known"])
-def test_the_tools_of_every_program_are_known(tool: str, arguments: dict[str, Any]) -> None:
+def test_the_tools_of_every_program_are_known(tool, arguments):
     assert found(tool, **arguments) == (["counting"], True)
 
 
 @pytest.mark.parametrize(("tool", "arguments"), CASES["test_other_calls_load_nothing"])
-def test_other_calls_load_nothing(tool: str, arguments: dict[str, Any]) -> None:
+def test_other_calls_load_nothing(tool, arguments):
     assert found(tool, **arguments) == ([], False)
 
 
-def test_a_skill_that_could_not_be_read_keeps_the_error() -> None:
+def test_a_skill_that_could_not_be_read_keeps_the_error():
     run = run_builder.RunBuilder()
     run.run = "r"
     run.add_tool_call("c", "bash", json.dumps({"command": "cat skills/gone/SKILL.md"}))

@@ -29,6 +29,7 @@ from tests.support.agent_transcripts import (
     opencode_transcript,
     otel_transcript,
 )
+from tests.support.refusals import raises_code
 
 KEY = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
 
@@ -57,7 +58,7 @@ def tool_result(id: str, words: str = "x") -> Any:
 
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
-def test_the_source_is_named_with_its_digest_and_records(form: str) -> None:
+def test_the_source_is_named_with_its_digest_and_records(form):
     data = TRANSCRIPT_WRITERS[form](EXAMPLE_RUN)
     found = read_transcript(data).source
     assert found is not None
@@ -65,7 +66,7 @@ def test_the_source_is_named_with_its_digest_and_records(form: str) -> None:
     assert found.records > 0 and found.unknown == 0
 
 
-def test_records_that_are_not_understood_are_counted() -> None:
+def test_records_that_are_not_understood_are_counted():
     odd = json_lines([{"type": "from-the-future", "sessionId": "s"}, {"sessionId": "s"}])
     assert source(read_transcript(claude_transcript(EXAMPLE_RUN) + odd + b"no json\n")) == (
         "claude",
@@ -81,7 +82,7 @@ def test_records_that_are_not_understood_are_counted() -> None:
     )
 
 
-def test_a_last_line_that_was_cut_off_is_counted() -> None:
+def test_a_last_line_that_was_cut_off_is_counted():
     whole = claude_transcript(EXAMPLE_RUN)
     cut = read_transcript(whole[:-30])
     assert source(cut) == ("claude", 1)
@@ -89,20 +90,20 @@ def test_a_last_line_that_was_cut_off_is_counted() -> None:
 
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
-def test_secrets_are_not_kept(form: str) -> None:
+def test_secrets_are_not_kept(form):
     call = ToolCall("bash", {"cmd": f"export KEY={KEY}"}, f"KEY={KEY}", 1)
     tale = AgentRun(f"Use {KEY}", (ModelTurn(f"I use {KEY}", (call,)), ModelTurn(f"Used {KEY}")))
     data = encode_receipt(read_transcript(TRANSCRIPT_WRITERS[form](tale)))
     assert KEY.encode() not in data and b"[redacted: " in data
 
 
-def test_the_environment_and_instructions_of_the_program_are_not_kept() -> None:
+def test_the_environment_and_instructions_of_the_program_are_not_kept():
     for teller in (claude_transcript, codex_transcript):
         data = encode_receipt(read_transcript(teller(EXAMPLE_RUN)))
         assert b"/home/me" not in data and b"You are Codex" not in data and b"Hm." not in data
 
 
-def test_calls_in_parallel_belong_to_one_answer() -> None:
+def test_calls_in_parallel_belong_to_one_answer():
     receipt = read_transcript(
         json_lines(
             [
@@ -121,7 +122,7 @@ def test_calls_in_parallel_belong_to_one_answer() -> None:
     assert receipt.steps[0].input is not None and receipt.steps[0].input.excerpt == "Go"
 
 
-def test_how_a_session_of_claude_code_ended() -> None:
+def test_how_a_session_of_claude_code_ended():
     begun = [user("Go"), assistant(tool_use("a"))]
     stopped = read_transcript(
         json_lines([*begun, user([{"type": "text", "text": "[Request interrupted by user]"}])])
@@ -133,7 +134,7 @@ def test_how_a_session_of_claude_code_ended() -> None:
     assert read_transcript(json_lines(begun)).outcome == "unknown"
 
 
-def test_how_a_session_of_codex_ended() -> None:
+def test_how_a_session_of_codex_ended():
     def after(payload: Any) -> Receipt:
         return read_transcript(
             codex_transcript(EXAMPLE_RUN) + json_lines([{"type": "event_msg", "payload": payload}])
@@ -144,7 +145,7 @@ def test_how_a_session_of_codex_ended() -> None:
     assert (failed.outcome, failed.reason) == ("failure", "no network")
 
 
-def test_older_records_of_codex_are_read() -> None:
+def test_older_records_of_codex_are_read():
     usage = {"type": "token_count", "info": {"last_token_usage": {"input_tokens": 7}}}
     old = [one for one in codex_transcript(EXAMPLE_RUN).splitlines() if b"token_usage" not in one]
     receipt = read_transcript(
@@ -161,7 +162,7 @@ def test_older_records_of_codex_are_read() -> None:
     )._replace(source=None, steps=())
 
 
-def test_a_chat_in_the_old_style_of_functions_is_read() -> None:
+def test_a_chat_in_the_old_style_of_functions_is_read():
     receipt = read_transcript(
         json_lines(
             [
@@ -176,7 +177,7 @@ def test_a_chat_in_the_old_style_of_functions_is_read() -> None:
     assert receipt.outcome == "success"
 
 
-def test_an_answer_of_chat_completions_says_what_it_took() -> None:
+def test_an_answer_of_chat_completions_says_what_it_took():
     message = {"role": "assistant", "content": "Hi"}
     answer = {
         "id": "c1", "object": "chat.completion", "created": 1_790_000_000, "model": "m-1",
@@ -191,7 +192,7 @@ def test_an_answer_of_chat_completions_says_what_it_took() -> None:
     assert receipt.steps[0].at == 1_790_000_000_000
 
 
-def test_spans_without_those_of_tools_tell_their_calls_by_the_messages() -> None:
+def test_spans_without_those_of_tools_tell_their_calls_by_the_messages():
     value = json.loads(otel_transcript(EXAMPLE_RUN))
     scope = value["resourceSpans"][0]["scopeSpans"][0]
     scope["spans"] = [one for one in scope["spans"] if "execute_tool" not in one["name"]]
@@ -200,7 +201,7 @@ def test_spans_without_those_of_tools_tell_their_calls_by_the_messages() -> None
     assert tools[:2] == [("bash", "a.md\nb.md"), ("bash", "cat: notes/c.md: No such file")]
 
 
-def test_each_trace_of_a_file_is_a_run() -> None:
+def test_each_trace_of_a_file_is_a_run():
     value = json.loads(otel_transcript(EXAMPLE_RUN))
     other = json.loads(
         otel_transcript(EXAMPLE_RUN).replace(b'"traceId": "8608', b'"traceId": "9999')
@@ -209,25 +210,25 @@ def test_each_trace_of_a_file_is_a_run() -> None:
     assert (first.run[:4], second.run[:4]) == ("8608", "9999")
     assert first.steps == second.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
     assert source(first) == ("otel", 1)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("many_runs", InvalidInput) as caught:
         read_transcript(json_lines([value, other]))
-    assert caught.value.code == "many_runs" and "--each" in caught.value.hint
+    assert "--each" in caught.value.hint
 
 
-def test_each_session_of_an_export_of_hermes_is_a_run() -> None:
+def test_each_session_of_an_export_of_hermes_is_a_run():
     one = hermes_transcript(EXAMPLE_RUN)
     runs = read_transcripts(one + one.replace(b"8608f682", b"9999f682") + b"no json\n")
     assert [run.run[:8] for run in runs] == ["8608f682", "9999f682"]
     assert runs[0].steps == runs[1].steps and source(runs[0]) == ("hermes", 1)
 
 
-def test_each_session_of_gemini_in_one_file_is_a_run() -> None:
+def test_each_session_of_gemini_in_one_file_is_a_run():
     one = gemini_transcript(EXAMPLE_RUN)
     first, second = read_transcripts(one + one.replace(b"8608f682", b"9999f682"))
     assert first.run != second.run and first.steps == second.steps
 
 
-def test_runs_without_ids_get_different_ones() -> None:
+def test_runs_without_ids_get_different_ones():
     other = AgentRun("And the others?", EXAMPLE_RUN.turns)
     one = b"".join(map(hermes_transcript, (EXAMPLE_RUN, other))).replace(b"8608f682", b"")
     lines = [json.loads(line) | {"id": ""} for line in one.splitlines()]
@@ -235,7 +236,7 @@ def test_runs_without_ids_get_different_ones() -> None:
     assert first.run != second.run and len(first.run) == len(second.run) == 32
 
 
-def test_a_chat_of_gemini_from_before_it_was_lines_is_read() -> None:
+def test_a_chat_of_gemini_from_before_it_was_lines_is_read():
     message = {"id": "1", "type": "user", "content": "Go"}
     failed = {
         "id": "c", "name": "run_shell_command", "args": {"command": "false"}, "status": "success",
@@ -248,7 +249,7 @@ def test_a_chat_of_gemini_from_before_it_was_lines_is_read() -> None:
     assert [step.error for step in receipt.steps] == ["", "exit code 1"]
 
 
-def test_how_a_session_of_opencode_ended() -> None:
+def test_how_a_session_of_opencode_ended():
     whole = json.loads(opencode_transcript(EXAMPLE_RUN))
     last = whole["messages"][-1]["info"]
     for name, outcome in (("MessageAbortedError", "cancelled"), ("APIError", "failure")):
@@ -257,7 +258,7 @@ def test_how_a_session_of_opencode_ended() -> None:
         assert (receipt.outcome, receipt.reason) == (outcome, "stopped")
 
 
-def test_an_answer_that_two_libraries_recorded_counts_once() -> None:
+def test_an_answer_that_two_libraries_recorded_counts_once():
     value = json.loads(otel_transcript(EXAMPLE_RUN))
     spans = value["resourceSpans"][0]["scopeSpans"][0]["spans"]
     chats = [one for one in spans if one["name"].startswith("chat")]
@@ -268,7 +269,7 @@ def test_an_answer_that_two_libraries_recorded_counts_once() -> None:
     assert receipt.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
 
 
-def test_an_exception_says_why_a_span_failed() -> None:
+def test_an_exception_says_why_a_span_failed():
     value = json.loads(otel_transcript(EXAMPLE_RUN))
     for span in value["resourceSpans"][0]["scopeSpans"][0]["spans"]:
         if span["name"].startswith("invoke_agent"):
@@ -286,7 +287,7 @@ def _text_attributes(**values: str) -> list[Any]:
     ]
 
 
-def test_messages_as_flat_attributes_and_as_parts_of_bedrock_are_read() -> None:
+def test_messages_as_flat_attributes_and_as_parts_of_bedrock_are_read():
     flat = _text_attributes(
         gen_ai__prompt__0__role="user",
         gen_ai__prompt__0__content="Go",
@@ -316,7 +317,7 @@ def test_messages_as_flat_attributes_and_as_parts_of_bedrock_are_read() -> None:
     ]  # fmt: skip
 
 
-def test_memory_and_failures_of_spans_are_told() -> None:
+def test_memory_and_failures_of_spans_are_told():
     def span(at: int, operation: str, **more: Any) -> Any:
         attributes = {"gen_ai.operation.name": operation, **more}
         return {
@@ -344,20 +345,18 @@ def test_memory_and_failures_of_spans_are_told() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\n\n", b"hello", b"{}", b"[]", b'{"a": 1}', b"[" * 99, b"\0"]
 )
-def test_what_is_no_transcript_is_refused(data: bytes) -> None:
+def test_what_is_no_transcript_is_refused(data):
     for form in ("", *TRANSCRIPT_FORMATS):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("no_transcript", InvalidInput):
             read_transcript(data, form)
-        assert caught.value.code == "no_transcript"
 
 
-def test_an_unknown_format_is_refused() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_an_unknown_format_is_refused():
+    with raises_code("bad_format", InvalidInput):
         read_transcript(claude_transcript(EXAMPLE_RUN), "letter")
-    assert caught.value.code == "bad_format"
 
 
-def test_deep_wide_and_long_records_are_counted_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deep_wide_and_long_records_are_counted_unread(monkeypatch):
     deep = b'{"sessionId": ' + b"[" * 70 + b"]" * 70 + b"}\n"
     monkeypatch.setattr(limits, "MAX_RECORD_VALUES", 5000)
     monkeypatch.setattr(limits, "MAX_RECORD_BYTES", 50_000)
@@ -368,19 +367,17 @@ def test_deep_wide_and_long_records_are_counted_unread(monkeypatch: pytest.Monke
         3,
     )
     monkeypatch.setattr(limits, "MAX_TRANSCRIPT_BYTES", 100)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         read_transcript(claude_transcript(EXAMPLE_RUN))
-    assert caught.value.code == "too_large"
 
 
-def test_more_steps_than_a_receipt_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_steps_than_a_receipt_holds_are_refused(monkeypatch):
     monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_STEPS", 5)
-    with pytest.raises(FormatError) as caught:
+    with raises_code("too_many", FormatError):
         read_transcript(claude_transcript(EXAMPLE_RUN))
-    assert caught.value.code == "too_many"
 
 
-def test_long_transcripts_keep_less_of_their_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_transcripts_keep_less_of_their_texts(monkeypatch):
     monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 3000)
     monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_BYTES", 3000)
     receipt = read_transcript(claude_transcript(EXAMPLE_RUN))
@@ -392,7 +389,7 @@ ODD = [None, True, -1, 1.5, 1e400, 10**30, "", "x", "\ud800", [], {}, [None], {"
 
 
 @pytest.mark.parametrize("form", TRANSCRIPT_WRITERS)
-def test_fields_of_any_type_are_no_surprise(form: str) -> None:
+def test_fields_of_any_type_are_no_surprise(form):
     """Every field in turn is replaced by something else; what comes is a receipt or an error."""
     rng = random.Random(5)
     data = TRANSCRIPT_WRITERS[form](EXAMPLE_RUN)

@@ -31,7 +31,7 @@ def like(one: tuple[str, str, str], other: tuple[str, str, str]) -> float:
         (("a", "x", "# Steps\nOpen the ledger first.\n"), ("b", "y", "Open the  ledger first.")),
     ],
 )
-def test_near_duplicates_are_alike(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
+def test_near_duplicates_are_alike(one, other):
     assert like(one, other) == like(other, one) >= NEAR_DUPLICATE_THRESHOLD
     assert is_roughly_similar(extract_features(STEMS, *one), extract_features(STEMS, *other))
 
@@ -45,12 +45,10 @@ def test_near_duplicates_are_alike(one: tuple[str, str, str], other: tuple[str, 
         (("a", "", ""), ("b", "", "")),
     ],
 )
-def test_skills_of_one_field_are_not(
-    one: tuple[str, str, str], other: tuple[str, str, str]
-) -> None:
+def test_skills_of_one_field_are_not(one, other):
     assert like(one, other) < NEAR_DUPLICATE_THRESHOLD
 
 
-def test_a_skill_is_as_like_itself_as_can_be() -> None:
+def test_a_skill_is_as_like_itself_as_can_be():
     skill = ("csv-to-excel", "Convert CSV to Excel", "")
     assert like(skill, skill) == pytest.approx(1)

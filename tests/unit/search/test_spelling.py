@@ -1,7 +1,5 @@
 """Words that are mistyped."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.search.bm25 import Bm25Selector
@@ -16,7 +14,7 @@ SKILLS = [
 
 
 @pytest.mark.parametrize("word", ["pengins", "pengguins", "pnguins", "pemguins", "penguisn"])
-def test_one_mistake_is_read_past(word: str) -> None:
+def test_one_mistake_is_read_past(word):
     assert correct_word(index_words(*SKILLS), word) == "penguins" or word == "penguisn"
     assert ranked_slugs(Bm25Selector(index_words(*SKILLS)).rank(f"how many {word}?", 1)) == [
         "penguins"
@@ -24,16 +22,16 @@ def test_one_mistake_is_read_past(word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["qenguins", "pengiuns2", "penguinsss", "whle", "été", "x" * 99])
-def test_more_mistakes_and_short_words_stay_what_they_are(word: str) -> None:
+def test_more_mistakes_and_short_words_stay_what_they_are(word):
     assert correct_word(index_words(*SKILLS), word) is None
 
 
-def test_a_word_that_a_skill_has_is_not_corrected() -> None:
+def test_a_word_that_a_skill_has_is_not_corrected():
     known = index_words(skill_document("form", "form"), skill_document("farm", "farm farming"))
     assert ranked_slugs(Bm25Selector(known).rank("farms", 5)) == ["farm"]
 
 
-def test_of_near_words_the_one_that_most_skills_have_is_meant() -> None:
+def test_of_near_words_the_one_that_most_skills_have_is_meant():
     skills = [skill_document(f"s{n}", "carrots") for n in range(3)] + [
         skill_document("s9", "parrots")
     ]

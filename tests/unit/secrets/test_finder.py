@@ -6,18 +6,11 @@ import base64
 import json
 import random
 import signal
-from collections.abc import Iterator
 from typing import NoReturn
 
 import pytest
 
-from brain.secrets import (
-    CERTAIN,
-    DOUBTFUL,
-    MAX_SECRET_FINDINGS,
-    find_secrets,
-    find_secrets_in_each,
-)
+from brain.secrets import CERTAIN, DOUBTFUL, MAX_SECRET_FINDINGS, find_secrets, find_secrets_in_each
 from brain.secrets.finder import find_hits
 from tests.bench.generate import Corpus, skill
 from tests.support import planted_secrets, secret_lookalikes
@@ -32,7 +25,7 @@ def planted_text(rng: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_ninety_nine_of_a_hundred_planted_secrets_are_found(seed: int) -> None:
+def test_ninety_nine_of_a_hundred_planted_secrets_are_found(seed):
     rng = random.Random(seed)
     texts = [planted_text(rng) for _ in range(PER_SEED)]
     missed = [text for text in texts if not find_secrets(text)]
@@ -40,7 +33,7 @@ def test_ninety_nine_of_a_hundred_planted_secrets_are_found(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", planted_secrets.SECRET_MAKERS)
-def test_ninety_nine_of_a_hundred_keys_of_each_issuer_are_found(kind: str) -> None:
+def test_ninety_nine_of_a_hundred_keys_of_each_issuer_are_found(kind):
     keys = [planted_secrets.SECRET_MAKERS[kind](random.Random(seed)) for seed in range(300)]
     texts = [FRAME.format(f"id 123456789{key}" if key[0] == ":" else key) for key in keys]
     missed = [text for text in texts if not find_secrets(text.encode())]
@@ -48,7 +41,7 @@ def test_ninety_nine_of_a_hundred_keys_of_each_issuer_are_found(kind: str) -> No
 
 
 @pytest.mark.parametrize("form", [form for form, _ in planted_secrets.NAMED_SECRETS])
-def test_ninety_nine_of_a_hundred_values_beside_a_keyword_are_found(form: str) -> None:
+def test_ninety_nine_of_a_hundred_values_beside_a_keyword_are_found(form):
     make = dict(planted_secrets.NAMED_SECRETS)[form]
     texts = [FRAME.format(form.format(make(random.Random(seed)))) for seed in range(300)]
     missed = [text for text in texts if not find_secrets(text.encode())]
@@ -56,14 +49,14 @@ def test_ninety_nine_of_a_hundred_values_beside_a_keyword_are_found(form: str) -
 
 
 @pytest.mark.parametrize("number", range(len(secret_lookalikes.HARMLESS_TEXTS)))
-def test_no_path_hash_address_example_or_placeholder_alarms(number: int) -> None:
+def test_no_path_hash_address_example_or_placeholder_alarms(number):
     make = secret_lookalikes.HARMLESS_TEXTS[number]
     texts = [FRAME.format(make(random.Random(seed))).encode() for seed in range(60)]
     assert [text for text in texts if find_secrets(text)] == []
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_many_texts_are_looked_through_as_each_alone(seed: int) -> None:
+def test_many_texts_are_looked_through_as_each_alone(seed):
     rng = random.Random(seed)
     some = (
         secret_lookalikes.text_without_secret,
@@ -78,14 +71,14 @@ def test_many_texts_are_looked_through_as_each_alone(seed: int) -> None:
         )
 
 
-def test_skills_of_prose_do_not_alarm() -> None:
+def test_skills_of_prose_do_not_alarm():
     corpus = Corpus("directory", 1000, 0)
     alarms = [n for n in range(0, 1000, 5) if find_secrets(skill(corpus, n).encode())]
     assert alarms == []
 
 
 @pytest.mark.parametrize("kind", planted_secrets.SECRET_MAKERS)
-def test_a_key_is_named_by_who_issued_it(kind: str) -> None:
+def test_a_key_is_named_by_who_issued_it(kind):
     key = planted_secrets.SECRET_MAKERS[kind](random.Random(7))
     assert [found.rule for found in find_secrets(f"use {key} here".encode())] == [
         kind.partition(" ")[0]
@@ -93,7 +86,7 @@ def test_a_key_is_named_by_who_issued_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", planted_secrets.SECRET_MAKERS)
-def test_a_key_in_base64_is_named_too(kind: str) -> None:
+def test_a_key_in_base64_is_named_too(kind):
     key = planted_secrets.SECRET_MAKERS[kind](random.Random(8))
     coded = base64.b64encode(key.encode())
     assert [found.rule for found in find_secrets(b"x: " + coded)] == [
@@ -101,19 +94,19 @@ def test_a_key_in_base64_is_named_too(kind: str) -> None:
     ]
 
 
-def test_a_place_is_line_and_column_of_the_first_byte() -> None:
+def test_a_place_is_line_and_column_of_the_first_byte():
     key = planted_secrets.SECRET_MAKERS["github-token"](random.Random(1))
     (found,) = find_secrets(f"one\ntwo ü {key}\n".encode())
     assert (found.line, found.column) == (2, 8)
 
 
-def test_a_key_over_two_lines_is_placed_where_it_begins() -> None:
+def test_a_key_over_two_lines_is_placed_where_it_begins():
     key = planted_secrets.SECRET_MAKERS["aws-access-key"](random.Random(2))
     (found,) = find_secrets(f"a\nb {key[:9]}\n  {key[9:]}\n".encode())
     assert (found.rule, found.line, found.column) == ("aws-access-key", 2, 3)
 
 
-def test_a_key_in_base64_over_two_lines_is_found_up_to_its_padding() -> None:
+def test_a_key_in_base64_over_two_lines_is_found_up_to_its_padding():
     key = planted_secrets.SECRET_MAKERS["npm-token"](random.Random(2))
     coded = base64.b64encode(f"k: {key}".encode()).decode()
     assert coded.endswith("=")
@@ -122,13 +115,13 @@ def test_a_key_in_base64_over_two_lines_is_found_up_to_its_padding() -> None:
         assert (found.rule, found.line) == ("npm-token-base64", 1)
 
 
-def test_the_next_statement_does_not_continue_a_key() -> None:
+def test_the_next_statement_does_not_continue_a_key():
     start = planted_secrets.SECRET_MAKERS["github-token"](random.Random(2))[:22]
     for following in ('DATABASE_URL9 = "x"', "databaseUrlOfShop9: x", "DATABASE_URL_OF_SHOP9=x"):
         assert find_secrets(f"use {start}\n{following}\n".encode()) == []
 
 
-def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
+def test_the_id_is_that_of_rule_and_secret_wherever_it_stands():
     one, other = (planted_secrets.SECRET_MAKERS["stripe-key"](random.Random(n)) for n in (1, 2))
     (here,) = find_secrets(one.encode())
     (there,) = find_secrets(f"\n\n- `{one}`".encode())
@@ -137,7 +130,7 @@ def test_the_id_is_that_of_rule_and_secret_wherever_it_stands() -> None:
     assert len(here.id) == 16 and set(here.id) <= set("0123456789abcdef")
 
 
-def test_a_finding_never_holds_the_secret() -> None:
+def test_a_finding_never_holds_the_secret():
     rng = random.Random(3)
     for text in (planted_text(rng) for _ in range(200)):
         findings = find_secrets(text)
@@ -162,9 +155,7 @@ DOUBTFUL_TEXTS = (
 
 
 @pytest.mark.parametrize("grade, texts", [(CERTAIN, CERTAIN_TEXTS), (DOUBTFUL, DOUBTFUL_TEXTS)])
-def test_a_format_is_certain_and_a_keyword_or_half_a_key_is_doubtful(
-    grade: str, texts: tuple[str, ...]
-) -> None:
+def test_a_format_is_certain_and_a_keyword_or_half_a_key_is_doubtful(grade, texts):
     makers, rng = planted_secrets.SECRET_MAKERS, random.Random(12)
     parts = {
         "ghp": makers["github-token"](rng),
@@ -180,7 +171,7 @@ def test_a_format_is_certain_and_a_keyword_or_half_a_key_is_doubtful(
         assert findings and {one.grade for one in findings} == {grade}, (text, findings)
 
 
-def test_an_excerpt_is_the_line_with_every_secret_masked() -> None:
+def test_an_excerpt_is_the_line_with_every_secret_masked():
     keys = [planted_secrets.SECRET_MAKERS["npm-token"](random.Random(n)) for n in (1, 2)]
     first, second = find_secrets(f"one\n- from {keys[0]}, then {keys[1]}tail end\n".encode())
     assert first.excerpt == "- from [redacted: npm-token] then"
@@ -189,20 +180,20 @@ def test_an_excerpt_is_the_line_with_every_secret_masked() -> None:
     assert cut.excerpt == f"…{'a ' * 30}[redacted: npm-token] {'b ' * 19}b…"
 
 
-def test_a_password_in_a_url_is_judged_as_it_is_without_its_escapes() -> None:
+def test_a_password_in_a_url_is_judged_as_it_is_without_its_escapes():
     text = "postgres://app:{}@db.internal/app"
     (found,) = find_secrets(text.format("wq7%40zk" + "f29Xb").encode())
     assert found.rule == "url-password"
     assert find_secrets(text.format("%70ass" + "word%2D1234").encode()) == []
 
 
-def test_a_key_in_json_text_with_escaped_line_ends_is_found() -> None:
+def test_a_key_in_json_text_with_escaped_line_ends_is_found():
     pem = planted_secrets.fake_private_key(random.Random(4))
     (found,) = find_secrets(json.dumps({"k": pem}).encode())
     assert found.rule == "private-key"
 
 
-def test_findings_of_one_file_are_bounded() -> None:
+def test_findings_of_one_file_are_bounded():
     rng = random.Random(5)
     text = "\n".join(
         planted_secrets.SECRET_MAKERS["npm-token"](rng) for _ in range(MAX_SECRET_FINDINGS + 50)
@@ -210,7 +201,7 @@ def test_findings_of_one_file_are_bounded() -> None:
     assert len(find_secrets(text.encode())) == MAX_SECRET_FINDINGS
 
 
-def test_a_web_token_is_found_in_whatever_looks_like_the_start_of_one() -> None:
+def test_a_web_token_is_found_in_whatever_looks_like_the_start_of_one():
     token = planted_secrets.SECRET_MAKERS["jwt"](random.Random(6))
     for before in ("", "-", "-eyJ1" * 2000 + " ", "a" * 5000 + "-", "x.eyJ1234.", ".eyJ.eyJ "):
         (found,) = find_secrets(f"{before}{token} {token[:-30]}".encode())
@@ -248,7 +239,7 @@ HOSTILE = {
 
 
 @pytest.fixture
-def deadline() -> Iterator[None]:
+def deadline():
     """End what takes a minute of processor time, which nothing here does by far."""
 
     def too_long(*_: object) -> NoReturn:
@@ -262,11 +253,11 @@ def deadline() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_hostile_text_is_looked_through_in_bounded_time(name: str, deadline: None) -> None:
+def test_hostile_text_is_looked_through_in_bounded_time(name, deadline):
     assert len(find_secrets(HOSTILE[name])) <= MAX_SECRET_FINDINGS
 
 
-def test_any_bytes_are_taken() -> None:
+def test_any_bytes_are_taken():
     rng = random.Random(6)
     for size in (0, 1, 7, 300, 5000):
         assert len(find_secrets(rng.randbytes(size))) <= MAX_SECRET_FINDINGS

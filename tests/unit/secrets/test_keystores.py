@@ -1,7 +1,5 @@
 """Keys in the files of wallets and tools, which only a password keeps."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -43,7 +41,7 @@ PUTTY = f"PuTTY-User-Key-File-3: ssh-rsa\nEncryption: none\nPrivate-Lines: 14\n{
 
 @pytest.mark.parametrize("indent", [None, 2])
 @pytest.mark.parametrize("keystore", [V3, EIP_2335], ids=["v3", "eip-2335"])
-def test_a_keystore_is_found_however_it_is_written(keystore: object, indent: int | None) -> None:
+def test_a_keystore_is_found_however_it_is_written(keystore, indent):
     text = json.dumps(keystore, indent=indent)
     for written in (text, json.dumps({"file": text}), f"# Wallet\n\n{text}\n\nand more"):
         assert [one.rule for one in find_secrets(written.encode())] == ["keystore"]
@@ -51,14 +49,14 @@ def test_a_keystore_is_found_however_it_is_written(keystore: object, indent: int
         assert count == 1 and HEX.encode() not in left
 
 
-def test_each_keystore_of_a_list_is_found() -> None:
+def test_each_keystore_of_a_list_is_found():
     text = json.dumps([V3, {**V3, "id": "other"}] * 4).encode()
     assert len(find_secrets(text)) == 8
     assert HEX.encode() not in mask_secrets(text)[0]
 
 
 @pytest.mark.parametrize("text", [ENCRYPTED, PUTTY], ids=["encrypted pem", "putty"])
-def test_private_keys_of_other_forms_are_found(text: str) -> None:
+def test_private_keys_of_other_forms_are_found(text):
     assert [one.rule for one in find_secrets(text.encode())] == ["private-key"]
     assert BODY.encode() not in mask_secrets(text.encode())[0]
 
@@ -74,10 +72,10 @@ def test_private_keys_of_other_forms_are_found(text: str) -> None:
         "Private-Lines: see the manual",
     ],
 )
-def test_what_only_speaks_of_keystores_is_none(text: str) -> None:
+def test_what_only_speaks_of_keystores_is_none(text):
     assert find_secrets(text.encode()) == []
 
 
-def test_many_beginnings_of_keystores_take_no_longer_than_their_bytes() -> None:
+def test_many_beginnings_of_keystores_take_no_longer_than_their_bytes():
     """If each looked through what follows, 10^11 steps would be taken, and the test not end."""
     assert find_secrets(b'"kdf" "ciphertext": "' * 100_000) == []

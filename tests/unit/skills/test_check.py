@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from skills_ref.validator import validate
 
@@ -53,7 +51,7 @@ VERDICTS: dict[str, tuple[str, bool]] = {
 
 
 @pytest.mark.parametrize("form", VERDICTS)
-def test_the_strict_verdict_is_that_of_the_reference_validator(form: str, tmp_path: Path) -> None:
+def test_the_strict_verdict_is_that_of_the_reference_validator(form, tmp_path):
     head, good = VERDICTS[form]
     folder = tmp_path / "a-skill"
     folder.mkdir()
@@ -75,9 +73,7 @@ def test_the_strict_verdict_is_that_of_the_reference_validator(form: str, tmp_pa
     ],
 )
 @pytest.mark.parametrize("strict", [True, False])
-def test_a_head_that_cannot_be_read_is_the_only_problem(
-    content: bytes, code: str, line: int, strict: bool
-) -> None:
+def test_a_head_that_cannot_be_read_is_the_only_problem(content, code, line, strict):
     (problem,) = check_skill("a-skill/SKILL.md", content, "a-skill", strict)
     assert (problem.code, problem.severity, problem.line) == (code, "error", line)
 
@@ -92,14 +88,14 @@ def test_a_head_that_cannot_be_read_is_the_only_problem(
     ],
 )
 def test_a_head_that_only_agents_read_is_a_warning_and_to_the_specification_an_error(
-    content: bytes, code: str, line: int
-) -> None:
+    content, code, line
+):
     for strict, severity in ((True, "error"), (False, "warning")):
         problems = check_skill("a-skill/SKILL.md", content, "a-skill", strict)
         assert (code, severity, line) in [problem[:3] for problem in problems]
 
 
-def test_a_value_that_yaml_refuses_is_shown_as_it_should_be_written() -> None:
+def test_a_value_that_yaml_refuses_is_shown_as_it_should_be_written():
     content = doc('name: a\ndescription: a: b "c"\nlicense: MIT')
     (problem,) = check_skill("SKILL.md", content, "a", False)
     assert problem[:3] == ("bad_yaml", "warning", 3)
@@ -120,7 +116,7 @@ def test_a_value_that_yaml_refuses_is_shown_as_it_should_be_written() -> None:
         (f"{GOOD}\n# --- #", "dashes_in_head", 4),
     ],
 )
-def test_what_clients_take_is_an_error_only_if_strict(head: str, code: str, line: int) -> None:
+def test_what_clients_take_is_an_error_only_if_strict(head, code, line):
     for strict, severity in ((True, "error"), (False, "warning")):
         found = check_skill("a-skill/SKILL.md", doc(head), "a-skill", strict)
         assert (code, severity, line) in [problem[:3] for problem in found]
@@ -138,27 +134,27 @@ def test_what_clients_take_is_an_error_only_if_strict(head: str, code: str, line
         (f"{GOOD}\nmetadata:\n  version: latest", "bad_version", 5),
     ],
 )
-def test_what_clients_need_is_always_an_error(head: str, code: str, line: int) -> None:
+def test_what_clients_need_is_always_an_error(head, code, line):
     for strict in (True, False):
         found = check_skill("a-skill/SKILL.md", doc(head), "a-skill", strict)
         assert (code, "error", line) in [problem[:3] for problem in found]
 
 
-def test_slug_35_a_folder_of_another_name_is_named() -> None:
+def test_slug_35_a_folder_of_another_name_is_named():
     (problem,) = check_skill("a/SKILL.md", doc("name: b\ndescription: d"), "a", True)
     assert problem == Problem(
         "name_mismatch", "error", 2, "the name b is not that of its folder, a"
     )
 
 
-def test_frontmatter_22_asked_for_rights_are_shown() -> None:
+def test_frontmatter_22_asked_for_rights_are_shown():
     (problem,) = check_skill(
         "a-skill/SKILL.md", doc(f"{GOOD}\nallowed-tools: '*'"), "a-skill", True
     )
     assert problem == Problem("asks_for_tools", "warning", 4, "asks for tools: '*'")
 
 
-def test_a_flat_skill_breaks_the_specification_and_no_client() -> None:
+def test_a_flat_skill_breaks_the_specification_and_no_client():
     content = doc("name: a-skill\ndescription: d")
     assert check_skill("a-skill.md", content, None, False) == []
     (problem,) = check_skill("a-skill.md", content, None, True)
@@ -177,13 +173,13 @@ def test_a_flat_skill_breaks_the_specification_and_no_client() -> None:
         (doc(GOOD, "x" * 20_001), "a-skill/SKILL.md", "long_body", 5),
     ],
 )
-def test_other_oddities_are_named(content: bytes, path: str, code: str, line: int) -> None:
+def test_other_oddities_are_named(content, path, code, line):
     (problem,) = check_skill(path, content, "a-skill", False)
     assert (problem.code, problem.severity, problem.line) == (code, "warning", line)
     assert problem.message.isprintable()
 
 
-def test_an_ordinary_text_with_windows_line_ends_hides_nothing() -> None:
+def test_an_ordinary_text_with_windows_line_ends_hides_nothing():
     assert (
         check_skill(
             "a-skill/SKILL.md", doc(GOOD, "a\n\tb\n").replace(b"\n", b"\r\n"), "a-skill", True

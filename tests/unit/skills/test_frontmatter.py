@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain.errors import InvalidInput
@@ -14,6 +12,7 @@ from brain.skills.frontmatter import (
     parse_front_matter,
 )
 from brain.skills.strict_yaml import load_yaml_file
+from tests.support.refusals import raises_code
 
 
 def doc(head: str, body: str = "body\n") -> bytes:
@@ -136,8 +135,8 @@ REFUSED = {
     ],
 )
 def test_front_matter_with_two_readings_is_refused_with_its_line(
-    code: str, line: int | None, content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    code, line, content, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     problem = problem_of(content)
     assert problem is not None
@@ -159,36 +158,36 @@ def problem_of(content: bytes) -> InvalidInput | None:
         return error
 
 
-def test_frontmatter_03_only_the_first_block_is_read() -> None:
+def test_frontmatter_03_only_the_first_block_is_read():
     body = "text\n---\nname: evil\n---\nmore\n"
     assert load_front_matter(doc("name: good", body)) == {"name": "good"}
     assert document_parts.split_document(doc("name: good", body)).body == body.encode()
 
 
-def test_frontmatter_04_an_indented_line_of_dashes_stays_in_its_block_scalar() -> None:
+def test_frontmatter_04_an_indented_line_of_dashes_stays_in_its_block_scalar():
     content = doc("description: |\n  a\n  ---\n  b\nname: x")
     assert load_front_matter(content) == {"description": "a\n---\nb\n", "name": "x"}
 
 
 @pytest.mark.parametrize("closing", ["---", "--- ", "---\t ", "---\r"])
-def test_spaces_after_the_closing_dashes_do_not_matter(closing: str) -> None:
+def test_spaces_after_the_closing_dashes_do_not_matter(closing):
     assert load_front_matter(f"---\nname: x\n{closing}\nbody".encode()) == {"name": "x"}
 
 
-def test_frontmatter_06_crlf_is_read_as_it_stands() -> None:
+def test_frontmatter_06_crlf_is_read_as_it_stands():
     content = b"---\r\nname: x\r\ndescription: |\r\n  a\r\n  b\r\n---\r\nbody\r\n"
     assert load_front_matter(content) == {"name": "x", "description": "a\nb\n"}
     assert document_parts.split_document(content).newline == "\r\n"
     assert document_parts.split_document(content).to_bytes() == content
 
 
-def test_a_byte_order_mark_is_kept_apart() -> None:
+def test_a_byte_order_mark_is_kept_apart():
     content = b"\xef\xbb\xbf---\nname: x\n---\nbody"
     assert load_front_matter(content) == {"name": "x"}
     assert document_parts.split_document(content).to_bytes() == content
 
 
-def test_frontmatter_22_unknown_keys_are_kept_as_data() -> None:
+def test_frontmatter_22_unknown_keys_are_kept_as_data():
     head = "hooks: rm -rf /\non_load: x\nx-exec: [a, 'b']\nallowed-tools: '*'"
     assert load_front_matter(doc(head)) == {
         "hooks": "rm -rf /",
@@ -198,7 +197,7 @@ def test_frontmatter_22_unknown_keys_are_kept_as_data() -> None:
     }
 
 
-def test_values_keep_what_is_written_where_yaml_would_compute() -> None:
+def test_values_keep_what_is_written_where_yaml_would_compute():
     head = "a: 1.10\nb: 1:30\nc: 2024-01-01\nd: 012\ne: .nan\nf: 1_000\ng: 7\nh: -3\ni: NO\nj: ~"
     assert load_front_matter(doc(head)) == {
         "a": "1.10",
@@ -215,25 +214,23 @@ def test_values_keep_what_is_written_where_yaml_would_compute() -> None:
     assert load_front_matter(doc("n: " + "9" * 5000)) == {"n": "9" * 5000}
 
 
-def test_a_document_at_the_limit_is_read_and_one_above_is_not() -> None:
+def test_a_document_at_the_limit_is_read_and_one_above_is_not():
     head = "a: " + "x" * (MAX_FRONT_MATTER_BYTES - 4)
     assert len(load_front_matter(doc(head))["a"]) == MAX_FRONT_MATTER_BYTES - 4
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         load_front_matter(doc(head + "x"))
-    assert caught.value.code == "too_large"
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         load_front_matter(doc("a: b", "x" * MAX_SKILL_BYTES))
-    assert caught.value.code == "too_large"
 
 
-def test_sixteen_levels_are_read() -> None:
+def test_sixteen_levels_are_read():
     value = load_front_matter(doc("a: " + "[" * 15 + "x" + "]" * 15))["a"]
     for _ in range(15):
         (value,) = value
     assert value == "x"
 
 
-def test_a_yaml_file_is_a_map_and_may_be_empty() -> None:
+def test_a_yaml_file_is_a_map_and_may_be_empty():
     assert load_yaml_file("") == {}
     assert load_yaml_file("# nothing\n") == {}
     assert load_yaml_file("---\na: b\n") == {"a": "b"}
@@ -243,15 +240,13 @@ def test_a_yaml_file_is_a_map_and_may_be_empty() -> None:
         ("a: &x b", "alias_not_allowed"),
         ("a: b: c", "bad_yaml"),
     ):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code(code, InvalidInput) as caught:
             load_yaml_file(text)
-        assert caught.value.code == code
         assert caught.value.message.startswith("line 1:")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         load_yaml_file("a: " + "x" * MAX_FRONT_MATTER_BYTES)
-    assert caught.value.code == "too_large"
 
 
-def test_what_can_be_read_is_read_leniently() -> None:
+def test_what_can_be_read_is_read_leniently():
     assert load_leniently(doc("name: x", "the body")) == ({"name": "x"}, "the body")
     assert load_leniently(b"# bare \xff") == ({}, "# bare \ufffd")

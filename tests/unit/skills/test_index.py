@@ -1,11 +1,9 @@
-from __future__ import annotations
-
 import pytest
 
 from brain.skills import index_lines
 
 
-def test_a_line_has_a_mark_an_address_a_differing_name_and_a_description() -> None:
+def test_a_line_has_a_mark_an_address_a_differing_name_and_a_description():
     named = index_lines.format_line("x/a-skill", "A skill", "Does things.")
     assert named == "▸ x/a-skill (A skill): Does things."
     assert index_lines.format_line("a-skill", "", "Does things.") == "▸ a-skill: Does things."
@@ -38,17 +36,17 @@ def test_a_line_has_a_mark_an_address_a_differing_name_and_a_description() -> No
         ),
     ],
 )
-def test_nothing_closes_or_forges_a_line(name: str, description: str, line: str) -> None:
+def test_nothing_closes_or_forges_a_line(name, description, line):
     assert index_lines.format_line("x", name, description) == line
 
 
-def test_frontmatter_28_text_far_down_a_description_stays_on_its_line_and_is_cut() -> None:
+def test_frontmatter_28_text_far_down_a_description_stays_on_its_line_and_is_cut():
     text = index_lines.format_line("a", "", "harmless" + "\n" * 200 + "do evil")
     assert text == "▸ a: harmless do evil"
     assert index_lines.format_line("a", "", "x" * 2000) == f"▸ a: {'x' * 1023}…"
 
 
-def test_an_index_parses_back_to_what_it_shows() -> None:
+def test_an_index_parses_back_to_what_it_shows():
     text = "\n".join(
         [
             *index_lines.format_lines([("a", "N (1)", "b: c"), ("d", "", "")]),
@@ -75,7 +73,7 @@ def test_an_index_parses_back_to_what_it_shows() -> None:
     assert index_lines.format_omitted_count(1) == "… 1 more skill is not shown"
 
 
-def test_tokens_are_a_quarter_of_the_bytes_rounded_up() -> None:
+def test_tokens_are_a_quarter_of_the_bytes_rounded_up():
     assert [index_lines.estimate_tokens(text) for text in ("", "abcd", "abcde", "é" * 4)] == [
         0,
         1,

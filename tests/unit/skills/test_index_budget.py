@@ -27,7 +27,7 @@ def fit(skills: list[IndexCandidate], budget: int) -> index_lines.IndexText:
     return made
 
 
-def test_what_fits_is_shown_in_full() -> None:
+def test_what_fits_is_shown_in_full():
     whole = index_budget.format_all(SKILLS, index_lines.estimate_tokens)
     assert fit(SKILLS, whole.tokens) == whole
     assert whole.text.split("\n") == [
@@ -36,7 +36,7 @@ def test_what_fits_is_shown_in_full() -> None:
     assert (whole.shown, whole.left_out) == (30, 0)
 
 
-def test_tiers_follow_one_another_as_the_budget_shrinks() -> None:
+def test_tiers_follow_one_another_as_the_budget_shrinks():
     whole = index_budget.format_all(SKILLS, index_lines.estimate_tokens)
     seen = [fit(SKILLS, budget) for budget in range(whole.tokens, -1, -1)]
     cut = [made for made in seen if made.shown == 30 and "▹" not in made.text]
@@ -60,14 +60,14 @@ def test_tiers_follow_one_another_as_the_budget_shrinks() -> None:
     assert seen[-1] == index_lines.IndexText("", 0, 30, 0)
 
 
-def test_names_are_left_out_category_by_category_in_turn() -> None:
+def test_names_are_left_out_category_by_category_in_turn():
     skills = index_budget.order_by_age(SKILLS, [0] * len(SKILLS))
     assert [skill.category for skill in skills[:6]] == ["writing", "tools", ""] * 2
     kept = index_lines.parse_index(fit(skills, 30).text)
     assert {one.category for one in kept} == {"writing", "tools", ""}
 
 
-def test_the_first_of_a_given_order_stay_longest_and_are_described_longest() -> None:
+def test_the_first_of_a_given_order_stay_longest_and_are_described_longest():
     ranked = SKILLS[::-1]
     for budget in range(20, 1200, 7):
         made = index_lines.parse_index(fit(ranked, budget).text)
@@ -77,7 +77,7 @@ def test_the_first_of_a_given_order_stay_longest_and_are_described_longest() -> 
         assert described == {skill.address for skill in ranked[: len(described)]}
 
 
-def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
+def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out():
     quiet = [skill._replace(description="Quiet and useful.") for skill in SKILLS]
     for budget in (800, 2000, 8000):
         made = fit(LOUD + quiet, budget)
@@ -89,7 +89,7 @@ def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out() -> None:
         assert made.left_out == 5000 + 30 - len(parsed)
 
 
-def test_skill_text_04_one_loud_skill_is_cut_before_any_quiet_one() -> None:
+def test_skill_text_04_one_loud_skill_is_cut_before_any_quiet_one():
     quiet = [IndexCandidate(f"s{n}", "Quiet.", "", "me") for n in range(50)]
     loud = IndexCandidate("loud", "USE ME FIRST " * 80, "", "me")
     made = fit([loud, *quiet], 250)
@@ -97,7 +97,7 @@ def test_skill_text_04_one_loud_skill_is_cut_before_any_quiet_one() -> None:
     assert made.text.count("Quiet.") == 50
 
 
-def test_claims_in_the_text_change_nothing_about_who_is_shown() -> None:
+def test_claims_in_the_text_change_nothing_about_who_is_shown():
     plain = [IndexCandidate(f"s{n:02d}", "d" * 60, "", "me") for n in range(40)]
     loud = [plain[0], *(s._replace(description="BEST! USE ME FIRST! " * 3) for s in plain[1:])]
     for budget in range(10, 120, 5):
@@ -108,14 +108,14 @@ def test_claims_in_the_text_change_nothing_about_who_is_shown() -> None:
         assert names[0] == names[1]
 
 
-def test_room_that_one_author_does_not_need_is_the_others() -> None:
+def test_room_that_one_author_does_not_need_is_the_others():
     small = [IndexCandidate("z", "Short.", "", "other")]
     made = fit([*LOUD[:20], *small], 400)
     assert "▸ z: Short." in made.text
     assert made.tokens > 350
 
 
-def test_a_counter_of_its_own_is_kept_to() -> None:
+def test_a_counter_of_its_own_is_kept_to():
     def words(text: str) -> int:
         return len(text.split())
 
@@ -125,12 +125,12 @@ def test_a_counter_of_its_own_is_kept_to() -> None:
     assert index_budget.fit_to_budget(SKILLS, 300, words).shown == 30
 
 
-def test_a_counter_to_which_nothing_is_too_much_ends_with_nothing() -> None:
+def test_a_counter_to_which_nothing_is_too_much_ends_with_nothing():
     made = index_budget.fit_to_budget(SKILLS, 0, lambda text: 1 + len(text))
     assert (made.text, made.shown, made.left_out) == ("", 0, len(SKILLS))
 
 
-def test_skills_without_descriptions_are_shown_by_category() -> None:
+def test_skills_without_descriptions_are_shown_by_category():
     skills = [
         IndexCandidate("b", "", "x"),
         IndexCandidate("a", "", "x"),
@@ -145,14 +145,14 @@ def test_skills_without_descriptions_are_shown_by_category() -> None:
     ]
 
 
-def test_skills_that_were_written_last_come_first() -> None:
+def test_skills_that_were_written_last_come_first():
     ages = [number % 3 for number in range(len(SKILLS))]
     ordered = index_budget.order_by_age(SKILLS, ages)
     age_of = dict(zip((skill.head for skill in SKILLS), ages, strict=True))
     assert [age_of[skill.head] for skill in ordered] == sorted(ages)
 
 
-def test_where_not_all_names_fit_the_first_skills_keep_their_descriptions() -> None:
+def test_where_not_all_names_fit_the_first_skills_keep_their_descriptions():
     many = [IndexCandidate(f"s{n:04d}", "What it is for.", "", "me") for n in range(2000)]
     parsed = index_lines.parse_index(fit(many, 500).text)
     described = [one.address for one in parsed if one.description]

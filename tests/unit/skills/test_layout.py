@@ -13,6 +13,7 @@ from brain.skills.skill_layout import (
     slug_from_path,
 )
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -23,13 +24,13 @@ ELSEWHERE = CASES["elsewhere"]
 PLACES = {f"skills/{path}": name for path, name in SECTION.items()} | ELSEWHERE
 
 
-def test_skills_are_told_from_the_files_beside_them() -> None:
+def test_skills_are_told_from_the_files_beside_them():
     found = find_skill_paths(sorted(PLACES))
     assert found == {path: name for path, name in PLACES.items() if name}
 
 
 @pytest.mark.parametrize("path", PLACES)
-def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
+def test_one_path_is_told_as_in_the_whole_brain(path):
     asked: list[Sequence[str]] = []
 
     def has_any(others: Sequence[str]) -> bool:
@@ -44,7 +45,7 @@ def test_one_path_is_told_as_in_the_whole_brain(path: str) -> None:
 @pytest.mark.parametrize(
     ("path", "category"), CASES["test_the_category_of_a_skill_is_the_folders_above_it"]
 )
-def test_the_category_of_a_skill_is_the_folders_above_it(path: str, category: str) -> None:
+def test_the_category_of_a_skill_is_the_folders_above_it(path, category):
     assert category_from_path(path) == category
 
 
@@ -64,18 +65,18 @@ def test_the_category_of_a_skill_is_the_folders_above_it(path: str, category: st
         ("é/SKILL.md", "e"),
     ],
 )
-def test_the_slug_of_a_path_is_that_of_its_folder_or_file(path: str, slug: str) -> None:
+def test_the_slug_of_a_path_is_that_of_its_folder_or_file(path, slug):
     assert slug_from_path(path) == slug
 
 
 @pytest.mark.parametrize("path", ["🔥/SKILL.md", "con/SKILL.md", "---.md", "\udcff.md", ".md"])
-def test_the_slug_of_an_impossible_name_is_made_of_its_digest(path: str) -> None:
+def test_the_slug_of_an_impossible_name_is_made_of_its_digest(path):
     slug = slug_from_path(path)
     assert slug.startswith("skill-") and len(slug) == 14
     assert slug_from_path(path) == slug
 
 
-def test_a_new_skill_goes_where_it_will_count_as_one() -> None:
+def test_a_new_skill_goes_where_it_will_count_as_one():
     assert new_skill_path("a-skill", "directory") == "a-skill/SKILL.md"
     assert new_skill_path("a-skill", "flat") == "a-skill.md"
     assert new_skill_path("skill", "flat") == "skill.md"
@@ -87,8 +88,7 @@ def test_a_new_skill_goes_where_it_will_count_as_one() -> None:
             assert slug_from_path(f"skills/{path}") == slug
 
 
-def test_an_unknown_layout_is_refused() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_an_unknown_layout_is_refused():
+    with raises_code("bad_layout", InvalidInput) as caught:
         new_skill_path("a", "\x1bnested")
-    assert caught.value.code == "bad_layout"
     assert caught.value.message.isprintable()

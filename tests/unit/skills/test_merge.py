@@ -6,6 +6,7 @@ from brain.errors import InvalidInput
 from brain.skills.frontmatter import load_front_matter
 from brain.skills.skill_document import UpdatedSkill, is_noop, read_declared_names, upsert_document
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -35,7 +36,7 @@ def save(
     return upsert_document(prior, lineage, name, slug, description, body)
 
 
-def test_incoming_front_matter_is_merged_and_its_version_ignored() -> None:
+def test_incoming_front_matter_is_merged_and_its_version_ignored():
     body = b"""---
 name: a-skill
 description: >
@@ -63,7 +64,7 @@ compatibility: any
     )
 
 
-def test_incoming_metadata_replaces_the_old_but_version_and_title_stay() -> None:
+def test_incoming_metadata_replaces_the_old_but_version_and_title_stay():
     prior = b'---\nname: c\ndescription: d\nmetadata:\n  title: C++\n  version: "1.9"\n---\nx'
     body = b"---\nmetadata:\n  author: me\n---\ny"
     made = save(prior, body)
@@ -84,7 +85,7 @@ def test_incoming_metadata_replaces_the_old_but_version_and_title_stay() -> None
         (b"---\n  name: n\n  description: d\n  x:\n  - y\n---\n", b"---\nlicense: MIT\n---\nz"),
     ],
 )
-def test_heads_of_unlike_style_are_merged_by_value(prior: bytes, body: bytes) -> None:
+def test_heads_of_unlike_style_are_merged_by_value(prior, body):
     made = save(prior, body)
     assert load_front_matter(made.content) == {
         "name": "n",
@@ -96,7 +97,7 @@ def test_heads_of_unlike_style_are_merged_by_value(prior: bytes, body: bytes) ->
     assert made.content.endswith(b"---\nz")
 
 
-def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
+def test_missing_fields_are_added_inside_a_head_in_braces():
     made = save(b'---\n{"license": "MIT"}\n---\n# T\n', name="A B", slug="a-b")
     assert load_front_matter(made.content) == {
         "license": "MIT",
@@ -111,21 +112,20 @@ def test_missing_fields_are_added_inside_a_head_in_braces() -> None:
 @pytest.mark.parametrize(
     ("metadata", "expected"), CASES["test_a_title_is_added_to_metadata_of_any_form"]
 )
-def test_a_title_is_added_to_metadata_of_any_form(metadata: str, expected: object) -> None:
+def test_a_title_is_added_to_metadata_of_any_form(metadata, expected):
     body = f"---\ndescription: d\n{metadata}\n---\nx".encode()
     made = save(None, body, name="A B", slug="a-b")
     assert load_front_matter(made.content)["metadata"] == expected
     assert load_front_matter(made.content)["name"] == "a-b"
 
 
-def test_metadata_that_is_no_map_cannot_take_a_title() -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_metadata_that_is_no_map_cannot_take_a_title():
+    with raises_code("bad_type", InvalidInput):
         save(None, b"---\nmetadata: text\n---\nx", name="A B", slug="a-b")
-    assert caught.value.code == "bad_type"
 
 
 @pytest.mark.parametrize("prior", [b"\xff\xfe", b"---\na: " + b"[" * 300 + b"\n---\n"])
-def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior: bytes) -> None:
+def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior):
     for body in (None, b"bare"):
         with pytest.raises(InvalidInput):
             save(prior, body)
@@ -134,7 +134,7 @@ def test_a_head_that_cannot_be_read_gives_way_only_to_a_whole_document(prior: by
     assert save(prior, b"---\nname: n\ndescription: d\n---\nnew").version == "2"
 
 
-def test_an_identical_save_is_told_from_one_that_changes_something() -> None:
+def test_an_identical_save_is_told_from_one_that_changes_something():
     assert is_noop(PRIOR, None, None)
     assert is_noop(PRIOR, "Does things.", None)
     assert is_noop(PRIOR, None, b"# Title\n\nbody\n")
@@ -148,7 +148,7 @@ def test_an_identical_save_is_told_from_one_that_changes_something() -> None:
     assert is_noop(b"# bare\n", None, b"# bare\n")
 
 
-def test_a_comment_below_a_replaced_field_does_not_run_into_a_block_scalar() -> None:
+def test_a_comment_below_a_replaced_field_does_not_run_into_a_block_scalar():
     prior = b"---\nname: n\ndescription: d\nnotes: old\n\n  # indented\n# at the margin\n---\n"
     body = b"---\nnotes: |\n  new\n---\nx"
     made = save(prior, body)
@@ -158,7 +158,7 @@ def test_a_comment_below_a_replaced_field_does_not_run_into_a_block_scalar() -> 
     assert load_front_matter(kept.content)["notes"] == "new\n\n"
 
 
-def test_lines_taken_over_get_the_line_ends_of_the_old_head() -> None:
+def test_lines_taken_over_get_the_line_ends_of_the_old_head():
     prior = PRIOR.replace(b"\n", b"\r\n")
     made = save(prior, b"---\nlicense: |\n  a\n  b\nx: y\n---\nbody\n")
     head, _, body = made.content.rpartition(b"---\r\n")

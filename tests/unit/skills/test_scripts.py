@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 import unicodedata
 
@@ -53,12 +51,12 @@ MIXED = CASES["mixed"]
 
 
 @pytest.mark.parametrize("name", ORDINARY)
-def test_an_ordinary_name_mixes_nothing(name: str) -> None:
+def test_an_ordinary_name_mixes_nothing(name):
     assert unicode_scripts.find_mixed_letters(name) == []
 
 
 @pytest.mark.parametrize("name", MIXED)
-def test_letters_among_those_of_another_script_are_named(name: str) -> None:
+def test_letters_among_those_of_another_script_are_named(name):
     found = unicode_scripts.find_mixed_letters(name)
     if name == "кодo":  # which of the two is at home there is not known: Latin is the usual one
         assert found == ["к", "о", "д"]
@@ -66,13 +64,13 @@ def test_letters_among_those_of_another_script_are_named(name: str) -> None:
         assert "".join(found) == "".join(dict.fromkeys(MIXED[name]))
 
 
-def test_letters_that_look_like_latin_ones_are_read_as_those() -> None:
+def test_letters_that_look_like_latin_ones_are_read_as_those():
     assert unicode_scripts.map_confusables_to_latin("раураl") == "paypal"
     assert unicode_scripts.map_confusables_to_latin("Ελ") == "Eλ"
     assert unicode_scripts.map_confusables_to_latin("技能") == "技能"
 
 
-def test_the_table_of_scripts_knows_all_that_this_python_knows() -> None:
+def test_the_table_of_scripts_knows_all_that_this_python_knows():
     known = [n for n in range(0x110000) if unicodedata.category(chr(n)) not in ("Cn", "Co", "Cs")]
     assert [
         hex(n)
@@ -86,7 +84,7 @@ def test_the_table_of_scripts_knows_all_that_this_python_knows() -> None:
     )
 
 
-def test_what_unicode_14_had_is_settled_and_nothing_else_is() -> None:
+def test_what_unicode_14_had_is_settled_and_nothing_else_is():
     if unicodedata.unidata_version == "14.0.0":
         for n in range(0x80, 0x30000):
             is_known = unicodedata.category(chr(n)) not in ("Cn", "Co", "Cs")
@@ -97,7 +95,7 @@ def test_what_unicode_14_had_is_settled_and_nothing_else_is() -> None:
 SLUGS = "a05a79c64b1420477496300fb9b10d88b0979ac4b43367bf12ec6c85d716dccf"
 
 
-def test_slugs_are_the_same_under_every_python() -> None:
+def test_slugs_are_the_same_under_every_python():
     """The digest was made under 3.11; 3.12 and 3.13 know more letters and give the same."""
     every = "\n".join(fold_to_slug(f"a{chr(n)}b") for n in range(0x80, 0x20000))
     chance = random.Random(11)
@@ -106,7 +104,7 @@ def test_slugs_are_the_same_under_every_python() -> None:
     assert blob_id(f"{every}\n{some}".encode()).hex() == SLUGS
 
 
-def test_a_letter_that_a_later_unicode_adds_is_passed_over() -> None:
+def test_a_letter_that_a_later_unicode_adds_is_passed_over():
     assert fold_to_slug("new\U0001e030letter") == "newletter"
     assert fold_to_slug("\U0001e030") == ""
     assert not is_same_skill("\U0001e030", "\u0430")

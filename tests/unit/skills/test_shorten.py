@@ -1,7 +1,5 @@
 """Descriptions are cut after words, and keep what says what they are for."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.skills.index_budget import min_useful_size, shorten_text, utf8_size
@@ -27,17 +25,17 @@ from brain.skills.index_budget import min_useful_size, shorten_text, utf8_size
         ("", 0, ""),
     ],
 )
-def test_a_text_is_cut_after_a_word_within_so_many_bytes(text: str, most: int, short: str) -> None:
+def test_a_text_is_cut_after_a_word_within_so_many_bytes(text, most, short):
     assert shorten_text(text, most) == short
     assert utf8_size(short) <= most
 
 
-def test_a_text_is_cut_by_characters_too() -> None:
+def test_a_text_is_cut_by_characters_too():
     assert shorten_text("naïve café au lait", 11, len) == "naïve café…"
     assert shorten_text("word word word", 10, len) == "word word…"
 
 
-def test_the_first_clause_is_the_least_that_stays() -> None:
+def test_the_first_clause_is_the_least_that_stays():
     text = "Fills in PDF forms, also scanned ones. Use it for tax returns and for contracts."
     assert shorten_text(text, min_useful_size(text)) == "Fills in PDF forms…"
     text = "A tool of tools which does whatever one may want of it without so much as a comma"

@@ -15,14 +15,14 @@ def addresses(*paths: str) -> list[str]:
     return [made[path] for path in paths]
 
 
-def test_a_skill_that_shares_its_slug_with_none_is_addressed_by_it() -> None:
+def test_a_skill_that_shares_its_slug_with_none_is_addressed_by_it():
     assert addresses("skills/x/a/SKILL.md") == ["a"]
 
 
 @pytest.mark.parametrize(
     ("path", "address"), CASES["test_skills_that_share_a_slug_are_addressed_by_their_paths"]
 )
-def test_skills_that_share_a_slug_are_addressed_by_their_paths(path: str, address: str) -> None:
+def test_skills_that_share_a_slug_are_addressed_by_their_paths(path, address):
     assert addresses(path, "other/a/SKILL.md")[0] == address
 
 
@@ -38,14 +38,14 @@ def test_skills_that_share_a_slug_are_addressed_by_their_paths(path: str, addres
         f"skills/{'x' * 300}/a/SKILL.md",
     ],
 )
-def test_a_path_that_no_line_can_show_is_replaced_by_its_digest(path: str) -> None:
+def test_a_path_that_no_line_can_show_is_replaced_by_its_digest(path):
     (address, _) = addresses(path, "other/a/SKILL.md")
     assert address.startswith("a~") and len(address) == 10
     assert address == skill_address.digest_address("a", path)
     assert skill_address.slug_of_digest_address(address) == "a"
 
 
-def test_no_address_opens_another_skill_whose_path_looks_like_it() -> None:
+def test_no_address_opens_another_skill_whose_path_looks_like_it():
     group = [
         "skills/a/SKILL.md",
         "skills/skills/a/SKILL.md",
@@ -66,7 +66,7 @@ def test_no_address_opens_another_skill_whose_path_looks_like_it() -> None:
 @pytest.mark.parametrize(
     "text", ["x/a", "x/a/", "./x/a", "skills/x/a", "x/a/SKILL.md", "skills/x/a/SKILL.md"]
 )
-def test_every_form_of_a_path_means_it(text: str) -> None:
+def test_every_form_of_a_path_means_it(text):
     assert "skills/x/a/SKILL.md" in skill_address.path_candidates(text)
 
 
@@ -82,5 +82,5 @@ def test_every_form_of_a_path_means_it(text: str) -> None:
         ("a", ("a", "")),
     ],
 )
-def test_a_version_follows_the_last_at_sign(text: str, parts: tuple[str, str]) -> None:
+def test_a_version_follows_the_last_at_sign(text, parts):
     assert skill_address.split_version(text) == parts

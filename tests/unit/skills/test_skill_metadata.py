@@ -10,13 +10,14 @@ from brain.skills.skill_metadata import (
     encode_skill_metadata,
     read_skill_metadata,
 )
+from tests.support.refusals import raises_code
 
 
 def doc(head: str, body: str = "# Title\n\ntext\n") -> bytes:
     return f"---\n{head}\n---\n{body}".encode()
 
 
-def test_a_plain_head_gives_a_card() -> None:
+def test_a_plain_head_gives_a_card():
     content = doc("name: a-skill\ndescription: Does things.\nversion: 1.10")
     assert read_skill_metadata(content, "other") == SkillMetadata(
         "a-skill", "Does things.", "1.10", ""
@@ -60,9 +61,7 @@ def test_a_plain_head_gives_a_card() -> None:
         ("name: n\ndescription: d\nversion: 1 # first", SkillMetadata("n", "d", "1", "")),
     ],
 )
-def test_a_messy_head_gives_what_it_holds_and_says_what_is_wrong(
-    head: str, card: SkillMetadata
-) -> None:
+def test_a_messy_head_gives_what_it_holds_and_says_what_is_wrong(head, card):
     assert read_skill_metadata(doc(head), "fallback") == card
 
 
@@ -79,9 +78,7 @@ def test_a_messy_head_gives_what_it_holds_and_says_what_is_wrong(
         (doc("- &x b", "x" * 500), "alias_not_allowed", "x" * 120),
     ],
 )
-def test_an_unreadable_head_falls_back_to_the_body(
-    content: bytes, code: str, description: str | None
-) -> None:
+def test_an_unreadable_head_falls_back_to_the_body(content, code, description):
     card = read_skill_metadata(content, "fallback")
     if description is None:
         assert card.name == "x"
@@ -91,17 +88,17 @@ def test_an_unreadable_head_falls_back_to_the_body(
     )
 
 
-def test_a_long_description_is_cut_and_flagged() -> None:
+def test_a_long_description_is_cut_and_flagged():
     card = read_skill_metadata(doc(f"name: n\ndescription: {'d' * 64_000}\nversion: 1"), "")
     assert card == SkillMetadata("n", "d" * 1024, "1", "description_too_long")
 
 
-def test_name_and_description_come_without_hidden_code_points() -> None:
+def test_name_and_description_come_without_hidden_code_points():
     head = "name: n\u200b\u202ex\ndescription: a\u00a0b\ufe0f\u2060c\nversion: 1"
     assert read_skill_metadata(doc(head), "")[:2] == ("nx", "a bc")
 
 
-def test_a_card_survives_its_encoding_and_a_fallback_name_does_not() -> None:
+def test_a_card_survives_its_encoding_and_a_fallback_name_does_not():
     card = read_skill_metadata(doc("name: n\ndescription: é\nversion: 1.2"), "")
     assert decode_skill_metadata(encode_skill_metadata(card), "other") == card
     nameless = read_skill_metadata(doc("description: d"), "here")
@@ -112,7 +109,6 @@ def test_a_card_survives_its_encoding_and_a_fallback_name_does_not() -> None:
 
 
 @pytest.mark.parametrize("value", [[], ["a"] * 3, ["a"] * 5, [1, "", "", ""], "text", {"a": "b"}])
-def test_bytes_that_are_no_card_are_refused(value: object) -> None:
-    with pytest.raises(FormatError) as caught:
+def test_bytes_that_are_no_card_are_refused(value):
+    with raises_code("bad_card", FormatError):
         decode_skill_metadata(pack(value))
-    assert caught.value.code == "bad_card"

@@ -25,12 +25,12 @@ def front_matter_of(content: bytes) -> dict[str, object]:
     return frontmatter.load_front_matter(content)
 
 
-def test_a_skill_that_keeps_the_specification_stays_as_it_is() -> None:
+def test_a_skill_that_keeps_the_specification_stays_as_it_is():
     content = skill_text("a", "Does b.", "license: MIT\nmetadata:\n  version: '2'\n").encode()
     assert export_to_spec(content, "a") == content
 
 
-def test_the_version_goes_into_the_metadata(tmp_path: Path) -> None:
+def test_the_version_goes_into_the_metadata(tmp_path):
     made = export_to_spec(skill_text("a", "Does b.", "version: 1.10\n").encode(), "a")
     assert front_matter_of(made)["metadata"] == {
         "version": "1.10"
@@ -38,14 +38,14 @@ def test_the_version_goes_into_the_metadata(tmp_path: Path) -> None:
     assert is_valid(tmp_path, made)
 
 
-def test_a_skill_without_a_version_gets_none() -> None:
+def test_a_skill_without_a_version_gets_none():
     assert "metadata" not in front_matter_of(
         export_to_spec(skill_text("a", "b", "license: MIT\n").encode(), "a")
     )
     assert "metadata" not in front_matter_of(export_to_spec(b"# A skill\n\nBody.\n", "a"))
 
 
-def test_another_name_is_kept_as_the_title(tmp_path: Path) -> None:
+def test_another_name_is_kept_as_the_title(tmp_path):
     made = export_to_spec(skill_text("My Skill", "b").encode(), "a")
     assert front_matter_of(made)["name"] == "a" and front_matter_of(made)["metadata"] == {
         "title": "My Skill"
@@ -53,7 +53,7 @@ def test_another_name_is_kept_as_the_title(tmp_path: Path) -> None:
     assert is_valid(tmp_path, made)
 
 
-def test_fields_that_nobody_knows_are_kept_as_text(tmp_path: Path) -> None:
+def test_fields_that_nobody_knows_are_kept_as_text(tmp_path):
     extra = "tags: [x, y]\nmodel: opus\nmetadata:\n  hermes:\n    tags: [z]\n  shown: true\n"
     made = export_to_spec(skill_text("a", "b", extra).encode(), "a")
     assert front_matter_of(made)["metadata"] == {
@@ -65,7 +65,7 @@ def test_fields_that_nobody_knows_are_kept_as_text(tmp_path: Path) -> None:
     assert is_valid(tmp_path, made)
 
 
-def test_fields_that_a_client_reads_stay_as_they_are_written() -> None:
+def test_fields_that_a_client_reads_stay_as_they_are_written():
     hooks = "hooks:\n  Stop:\n    - matcher: '*' # all\n"
     content = skill_text("a", "b", f"model: opus\n{hooks}").encode()
     assert export_to_spec(content, "a", frozenset(("model", "hooks"))) == content
@@ -75,7 +75,7 @@ def test_fields_that_a_client_reads_stay_as_they_are_written() -> None:
     assert hooks.encode() in made and front_matter_of(made)["metadata"] == {"version": "3"}
 
 
-def test_metadata_that_a_client_reads_keeps_its_shape() -> None:
+def test_metadata_that_a_client_reads_keeps_its_shape():
     extra = "metadata:\n  hermes:\n    tags: [z]\n"
     made = export_to_spec(skill_text("B", "b", extra).encode(), "a", frozenset(("metadata",)))
     assert front_matter_of(made)["metadata"] == {"hermes": {"tags": ["z"]}, "title": "B"}
@@ -85,9 +85,7 @@ def test_metadata_that_a_client_reads_keeps_its_shape() -> None:
 @pytest.mark.parametrize(
     ("text", "value"), [("made by hand", "made by hand"), ("[1, x]", '[1, "x"]')]
 )
-def test_metadata_that_is_no_map_is_kept_as_text(
-    keeps: frozenset[str], text: str, value: str
-) -> None:
+def test_metadata_that_is_no_map_is_kept_as_text(keeps, text, value):
     made = export_to_spec(skill_text("B", "b", f"metadata: {text}\n").encode(), "a", keeps)
     assert front_matter_of(made)["metadata"] == {"metadata": value, "title": "B"}
 
@@ -112,7 +110,7 @@ def test_metadata_that_is_no_map_is_kept_as_text(
         '---\nname: Ä\ndescription: "ü\\u202e\\t\'"\n---\n'.encode(),
     ],
 )
-def test_any_readable_skill_becomes_valid_and_then_stays(tmp_path: Path, content: bytes) -> None:
+def test_any_readable_skill_becomes_valid_and_then_stays(tmp_path, content):
     made = export_to_spec(content, "a")
     assert is_valid(tmp_path, made)
     assert export_to_spec(made, "a") == made
@@ -128,9 +126,7 @@ def test_any_readable_skill_becomes_valid_and_then_stays(tmp_path: Path, content
 )
 @example({"no": "x"})
 @example({"null": "x", "version": "0"})
-def test_what_a_skill_says_is_all_there(
-    tmp_path_factory: pytest.TempPathFactory, fields: dict[str, str]
-) -> None:
+def test_what_a_skill_says_is_all_there(tmp_path_factory, fields):
     import json
 
     lines = "".join(
@@ -152,19 +148,19 @@ def test_what_a_skill_says_is_all_there(
 
 
 @pytest.mark.parametrize("key", ["no", "on", "Yes", "null"])
-def test_a_key_that_yaml_reads_as_no_text_is_exported_as_text(tmp_path: Path, key: str) -> None:
+def test_a_key_that_yaml_reads_as_no_text_is_exported_as_text(tmp_path, key):
     for written in (key, f"'{key}'"):
         made = export_to_spec(skill_text("a", "b", f"{written}: x\n").encode(), "a")
         assert front_matter_of(made)["metadata"] == {key: "x"}
         assert is_valid(tmp_path, made)
 
 
-def test_front_matter_that_yaml_refuses_is_exported_with_quotes(tmp_path: Path) -> None:
+def test_front_matter_that_yaml_refuses_is_exported_with_quotes(tmp_path):
     made = export_to_spec(b"---\nname: a\ndescription: Use: it [now] #1\n---\ntext\n", "a")
     assert made == b'---\nname: a\ndescription: "Use: it [now] #1"\n---\ntext\n'
     assert is_valid(tmp_path, made)
 
 
-def test_front_matter_that_exceeds_a_limit_is_refused() -> None:
+def test_front_matter_that_exceeds_a_limit_is_refused():
     with pytest.raises(InvalidInput, match="line 2: lists and maps are nested too deeply"):
         export_to_spec(b"---\nname: " + b"[" * 300 + b"\n---\n", "a")

@@ -5,6 +5,7 @@ import pytest
 from brain.errors import InvalidInput
 from brain.skills import skill_version
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -42,7 +43,7 @@ def bump(raw: str) -> str:
 
 
 @pytest.mark.parametrize(("raw", "after"), BUMPS)
-def test_a_bump_raises_the_last_number_and_keeps_the_form(raw: str, after: str) -> None:
+def test_a_bump_raises_the_last_number_and_keeps_the_form(raw, after):
     assert bump(raw) == after
 
 
@@ -50,10 +51,9 @@ def test_a_bump_raises_the_last_number_and_keeps_the_form(raw: str, after: str) 
     "raw",
     [pytest.param(raw, id=f"{row}-{raw[:12]!a}") for row, all_ in BAD.items() for raw in all_],
 )
-def test_what_is_not_a_version_is_refused_and_shown(raw: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_is_not_a_version_is_refused_and_shown(raw):
+    with raises_code("bad_version", InvalidInput) as caught:
         skill_version.parse_version(raw, 4)
-    assert caught.value.code == "bad_version"
     assert "line 4" in caught.value.message
     assert caught.value.message.isprintable()
     assert len(caught.value.message) < 300
@@ -62,39 +62,38 @@ def test_what_is_not_a_version_is_refused_and_shown(raw: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "text"), [("3", "3"), ("'3'", "3"), ('"v1.10"', "1.10"), ("V2", "2"), ("1.0", "1.0")]
 )
-def test_the_text_form_has_neither_quotes_nor_v(raw: str, text: str) -> None:
+def test_the_text_form_has_neither_quotes_nor_v(raw, text):
     assert skill_version.parse_version(raw) == text
 
 
 @pytest.mark.parametrize(("a", "b", "order"), CASES["test_versions_compare_number_by_number"])
-def test_versions_compare_number_by_number(a: str, b: str, order: int) -> None:
+def test_versions_compare_number_by_number(a, b, order):
     assert skill_version.compare_versions(a, b) == order
     assert skill_version.compare_versions(b, a) == -order
 
 
-def test_the_greatest_of_some_versions_is_found() -> None:
+def test_the_greatest_of_some_versions_is_found():
     assert skill_version.greatest_version(["1.9", "2", "1.10"]) == "2"
 
 
-def test_an_integer_version_is_a_number_and_any_other_is_text() -> None:
+def test_an_integer_version_is_a_number_and_any_other_is_text():
     assert skill_version.version_value("12") == 12
     assert skill_version.version_value("1.10") == "1.10"
 
 
 @pytest.mark.parametrize("text", ["999999999", "1.999999999", "latest"])
-def test_version_14_what_has_no_next_version_stays(text: str) -> None:
+def test_version_14_what_has_no_next_version_stays(text):
     assert skill_version.next_version(text) == text
 
 
-def test_version_14_a_new_skill_cannot_start_near_the_top() -> None:
+def test_version_14_a_new_skill_cannot_start_near_the_top():
     assert skill_version.check_initial_version("99999999") == "99999999"
     for text in ("100000000", "1.100000000", "999999999"):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("bad_version", InvalidInput):
             skill_version.check_initial_version(text)
-        assert caught.value.code == "bad_version"
 
 
 @pytest.mark.parametrize("text", ["9" * 4301, "1\u202e", "", "x", "²"])
-def test_what_a_foreign_store_gives_for_a_version_is_before_all_others_and_shown(text: str) -> None:
+def test_what_a_foreign_store_gives_for_a_version_is_before_all_others_and_shown(text):
     assert skill_version.version_value(text) == skill_version.next_version(text) == text
     assert skill_version.compare_versions(text, "0.0") == -1

@@ -155,7 +155,7 @@ FORMS: dict[str, tuple[bytes, bytes, bytes]] = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_save_changes_the_version_line_and_no_other_byte(form: str) -> None:
+def test_a_save_changes_the_version_line_and_no_other_byte(form):
     prior, old, new = FORMS[form]
     assert prior.count(old) == 1
     made = upsert_document(prior, None, "agent-browser", "agent-browser", None, None)
@@ -164,7 +164,7 @@ def test_a_save_changes_the_version_line_and_no_other_byte(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_document_of_any_form_is_listed_and_saved_again(form: str) -> None:
+def test_a_document_of_any_form_is_listed_and_saved_again(form):
     prior = FORMS[form][0]
     card = read_skill_metadata(prior, "fallback")
     assert card.name.lower().replace(" ", "-") == "agent-browser"
@@ -176,7 +176,7 @@ def test_a_document_of_any_form_is_listed_and_saved_again(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_new_body_and_description_leave_the_rest_of_a_head_alone(form: str) -> None:
+def test_a_new_body_and_description_leave_the_rest_of_a_head_alone(form):
     prior = FORMS[form][0]
     made = upsert_document(prior, None, "x", "x", "New: one", b"# new body\n")
     card = read_skill_metadata(made.content, "fallback")
@@ -210,7 +210,7 @@ RECOVERED = {
 
 
 @pytest.mark.parametrize("form", RECOVERED)
-def test_front_matter_that_yaml_refuses_is_read_and_its_problem_named(form: str) -> None:
+def test_front_matter_that_yaml_refuses_is_read_and_its_problem_named(form):
     content, code = RECOVERED[form]
     card = read_skill_metadata(content, "fallback")
     assert (card.name, card.description) == ("agent-browser", "Drives a browser.")
@@ -223,7 +223,7 @@ def test_front_matter_that_yaml_refuses_is_read_and_its_problem_named(form: str)
 
 
 @pytest.mark.parametrize("form", RECOVERED)
-def test_front_matter_that_yaml_refuses_is_saved_with_its_version_alone_changed(form: str) -> None:
+def test_front_matter_that_yaml_refuses_is_saved_with_its_version_alone_changed(form):
     prior, code = RECOVERED[form]
     made = upsert_document(prior, None, "agent-browser", "agent-browser", None, None)
     card = read_skill_metadata(made.content, "fallback")
@@ -241,12 +241,12 @@ def test_front_matter_that_yaml_refuses_is_saved_with_its_version_alone_changed(
 @pytest.mark.parametrize(
     ("line", "shown"), CASES["test_a_description_that_yaml_refuses_is_shown_as_written"]
 )
-def test_a_description_that_yaml_refuses_is_shown_as_written(line: str, shown: str | None) -> None:
+def test_a_description_that_yaml_refuses_is_shown_as_written(line, shown):
     card = read_skill_metadata(doc(NAME, f"description: {line}\n".encode()), "")
     assert card.description == (shown or line)
 
 
-def test_a_field_is_quoted_where_it_is_written_and_nowhere_else() -> None:
+def test_a_field_is_quoted_where_it_is_written_and_nowhere_else():
     prior = doc(NAME, b"description: Use: it\n", b"note: a: b\n", b"version: 3\n")
     patched = prior.replace(b"Use: it", b"Use: that")
     made = replace_document(prior, "agent-browser", patched)
@@ -260,20 +260,20 @@ def test_a_field_is_quoted_where_it_is_written_and_nowhere_else() -> None:
     assert described.content == prior.replace(b"Use: it", b"Plain.").replace(b"3", b"4")
 
 
-def test_a_new_skill_with_values_of_other_types_gets_them_in_quotes() -> None:
+def test_a_new_skill_with_values_of_other_types_gets_them_in_quotes():
     made = upsert_document(None, None, "x", "x", None, b"---\nname: 2024\ndescription: [a]\n---\n")
     assert made.content.startswith(b'---\nname: "2024"\ndescription: "[a]"\n')
     assert made.name == "2024"
 
 
-def test_control_characters_are_not_taken_into_front_matter() -> None:
+def test_control_characters_are_not_taken_into_front_matter():
     prior = RECOVERED["control character"][0]
     assert replace_document(prior, "x", prior + b"more").version == "2"
     with pytest.raises(InvalidInput, match="line 4: there is a control character"):
         replace_document(doc(NAME, TEXT), "x", prior)
 
 
-def test_a_description_shown_of_a_text_without_one_is_the_one_that_is_written() -> None:
+def test_a_description_shown_of_a_text_without_one_is_the_one_that_is_written():
     for prior in (
         b"# Browser\n\ntext\n",
         doc(NAME),
@@ -289,7 +289,7 @@ def test_a_description_shown_of_a_text_without_one_is_the_one_that_is_written() 
                 assert made.content.endswith(prior.split(b"---\n\n# B")[-1])
 
 
-def test_hostile_front_matter_is_read_in_linear_time() -> None:
+def test_hostile_front_matter_is_read_in_linear_time():
     for line in (
         b"a: b: c\n",
         b"description: {\n",
@@ -304,11 +304,11 @@ def test_hostile_front_matter_is_read_in_linear_time() -> None:
         assert read_skill_metadata(content[: 60 << 10] + b"\n---\n", "n").version == "1"
 
 
-def test_a_file_not_exactly_called_skill_md_is_found() -> None:
+def test_a_file_not_exactly_called_skill_md_is_found():
     assert find_skill_paths(["a/skill.md", "b/Skill.md"]) == {"a/skill.md": "a", "b/Skill.md": "b"}
 
 
-def test_a_save_of_a_head_with_both_versions_keeps_them_together() -> None:
+def test_a_save_of_a_head_with_both_versions_keeps_them_together():
     prior = doc(NAME, TEXT, b"version: 1.2.0\n", b'metadata:\n  version: "1.2.0"\n')
     made = upsert_document(prior, None, "x", "x", None, None)
     assert made.content == prior.replace(b"1.2.0", b"1.2.1")

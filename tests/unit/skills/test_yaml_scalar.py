@@ -100,7 +100,7 @@ def read_as_yaml_1_2(text: str) -> object:
 
 @pytest.mark.parametrize("read", [read_as_yaml_1_1, read_as_yaml_1_2])
 @pytest.mark.parametrize("text", TEXTS)
-def test_text_is_text_to_every_reader(text: str, read: object) -> None:
+def test_text_is_text_to_every_reader(text, read):
     assert callable(read)
     written = write_scalar(text)
     assert read(f"key: {written}\n") == {"key": text}
@@ -108,7 +108,7 @@ def test_text_is_text_to_every_reader(text: str, read: object) -> None:
 
 
 @pytest.mark.parametrize("slug", ["2024", "true", "null", "1e5", "0x10", "on", "2026-01-01"])
-def test_a_slug_that_looks_like_another_type_is_a_name_in_quotes(slug: str) -> None:
+def test_a_slug_that_looks_like_another_type_is_a_name_in_quotes(slug):
     made = upsert_document(None, None, slug, slug, slug, b"x\n")
     exported = export_to_spec(made.content.replace(slug.encode(), b"other", 1), slug)
     for content in (made.content, exported):
@@ -119,7 +119,7 @@ def test_a_slug_that_looks_like_another_type_is_a_name_in_quotes(slug: str) -> N
         assert read_skill_metadata(content, "").name == slug
 
 
-def test_the_description_and_the_title_are_quoted_where_they_must_be() -> None:
+def test_the_description_and_the_title_are_quoted_where_they_must_be():
     for text in TEXTS:
         folded = " ".join(text.split())
         if not folded.isprintable() or not folded:

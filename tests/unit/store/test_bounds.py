@@ -7,8 +7,6 @@ import os
 import random
 import shutil
 import struct
-from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import apsw
@@ -33,38 +31,38 @@ from brain.store.connection import Connection
 from brain.store.protocol import ObjectKind
 from brain.store.sqlite_store import SqliteStore, create_store
 from brain.store.writer_lock import writer_lock
+from tests.support.refusals import raises_code
 
 ID = blob_id(b"id")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path):
     made = create_store(tmp_path / "s")
     yield made
     made.close()
 
 
-def test_the_file_is_marked_as_a_store_of_version_4(store: SqliteStore, tmp_path: Path) -> None:
+def test_the_file_is_marked_as_a_store_of_version_4(store, tmp_path):
     store.close()
     header = (tmp_path / "s/store.db").read_bytes()[:100]
     assert header[68:72] == b"brn1" and header[60:64] == (4).to_bytes(4, "big")
     assert struct.unpack(">H", header[16:18]) == (8192,)
 
 
-def test_kinds_of_objects_are_numbered_as_stores_have_them() -> None:
+def test_kinds_of_objects_are_numbered_as_stores_have_them():
     kinds = ObjectKind.BLOB, ObjectKind.NODE, ObjectKind.BUNDLE, ObjectKind.SNAPSHOT
     assert kinds == (0, 1, 2, 3)
 
 
-def test_a_connection_waits_as_long_as_it_was_told(tmp_path: Path) -> None:
+def test_a_connection_waits_as_long_as_it_was_told(tmp_path):
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
     db = Connection(str(tmp_path / "t.db"), flags, timeout=2.5, name="t.db")
     assert db.fetch_all("PRAGMA busy_timeout") == [(2500,)]
     assert db.fetch_without_waiting("PRAGMA busy_timeout") == [(0,)]
     assert db.fetch_all("PRAGMA busy_timeout") == [(2500,)]
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError):
         db.fetch_all("SELECT zeroblob((32 << 20) + 1)")
-    assert error.value.code == "bad_store"
     assert db.fetch_all("SELECT length(zeroblob(32 << 20))") == [(32 << 20,)]
     db.close()
 
@@ -74,7 +72,7 @@ def codecs(store: SqliteStore) -> list[int]:
 
 
 @pytest.mark.parametrize(("size", "codec"), [((256 << 10) - 1, 0), (256 << 10, 2)])
-def test_a_batch_of_256_kib_is_compressed(store: SqliteStore, size: int, codec: int) -> None:
+def test_a_batch_of_256_kib_is_compressed(store, size, codec):
     parts = [bytes([number]) * 65_536 for number in range(3)]
     parts.append(b"x" * (size - 3 * 65_536))
     with store.transaction() as tx:
@@ -84,7 +82,7 @@ def test_a_batch_of_256_kib_is_compressed(store: SqliteStore, size: int, codec: 
 
 
 @pytest.mark.parametrize(("size", "rows"), [((256 << 10) - 1, 1), (256 << 10, 3)])
-def test_a_blob_of_256_kib_is_cut_into_chunks(store: SqliteStore, size: int, rows: int) -> None:
+def test_a_blob_of_256_kib_is_cut_into_chunks(store, size, rows):
     content = random.Random(1).randbytes(size)
     with store.transaction() as tx:
         id = tx.put_blob(content)
@@ -93,21 +91,19 @@ def test_a_blob_of_256_kib_is_cut_into_chunks(store: SqliteStore, size: int, row
     assert store.read_blob(id) == content and store.blob_size(id) == size
 
 
-def test_a_blob_is_read_as_a_whole_up_to_the_limit(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_blob_is_read_as_a_whole_up_to_the_limit(store, monkeypatch):
     content = random.Random(1).randbytes(300_000)
     with store.transaction() as tx:
         id = tx.put_blob(content)
     monkeypatch.setattr(limits, "MAX_IN_MEMORY_BYTES", 300_000)
     assert store.read_blob(id) == content
     monkeypatch.setattr(limits, "MAX_IN_MEMORY_BYTES", 299_999)
-    with pytest.raises(InvalidInput) as error:
+    with raises_code("too_large", InvalidInput):
         store.read_blob(id)
-    assert error.value.code == "too_large" and b"".join(store.stream_blob(id)) == content
+    assert b"".join(store.stream_blob(id)) == content
 
 
-def test_a_larger_file_than_a_brain_takes_is_refused(store: SqliteStore) -> None:
+def test_a_larger_file_than_a_brain_takes_is_refused(store):
     for size, fits in ((limits.MAX_FILE_BYTES, True), (limits.MAX_FILE_BYTES + 1, False)):
         chunk_list = ChunkList(0, b"", 0, [ID, ID], [size - 1_000_000, 1_000_000])
         chunk_list = ChunkList(1, ID, size - 1_000_000, [ID], [1_000_000])
@@ -115,9 +111,8 @@ def test_a_larger_file_than_a_brain_takes_is_refused(store: SqliteStore) -> None
             if fits:
                 tx.put_chunk_list(ID, chunk_list)  # type: ignore[attr-defined]
                 continue
-            with pytest.raises(InvalidInput) as error:
+            with raises_code("too_large", InvalidInput):
                 tx.put_chunk_list(ID, chunk_list)  # type: ignore[attr-defined]
-            assert error.value.code == "too_large"
 
 
 def packed_codecs(packer: BlobPacker, contents: list[bytes]) -> list[int]:
@@ -125,7 +120,7 @@ def packed_codecs(packer: BlobPacker, contents: list[bytes]) -> list[int]:
     return [rows[blob_id(one)] for one in contents]
 
 
-def test_what_shrinks_by_a_sixteenth_is_compressed() -> None:
+def test_what_shrinks_by_a_sixteenth_is_compressed():
     chance = random.Random(1)
     noise = chance.randbytes(3200)
     contents = [
@@ -139,7 +134,7 @@ def test_what_shrinks_by_a_sixteenth_is_compressed() -> None:
     assert packed_codecs(BlobPacker(ZstdCompressor(level=3)), contents) == expected
 
 
-def test_the_size_of_a_blob_says_how_it_is_compressed() -> None:
+def test_the_size_of_a_blob_says_how_it_is_compressed():
     plain = BlobPacker(ZstdCompressor(level=3))
     tuned = plain._replace(tuned=plain.plain, number=5)
     contents = [b"a" * 63, b"a" * 64, b"a" * 32_767, b"a" * 32_768]
@@ -148,7 +143,7 @@ def test_the_size_of_a_blob_says_how_it_is_compressed() -> None:
     assert plain.pack([]) == []
 
 
-def test_a_dictionary_is_trained_on_two_hundred_blobs(store: SqliteStore) -> None:
+def test_a_dictionary_is_trained_on_two_hundred_blobs(store):
     chance = random.Random(2)
     words = [chance.randbytes(9).hex().encode() for _ in range(80)]
     contents = [b" ".join(chance.choices(words, k=40)) for _ in range(199)]
@@ -165,7 +160,7 @@ def test_a_dictionary_is_trained_on_two_hundred_blobs(store: SqliteStore) -> Non
 
 
 @pytest.mark.parametrize("depth", [0, 1, 32])
-def test_prefixes_nest_32_deep(depth: int) -> None:
+def test_prefixes_nest_32_deep(depth):
     chunk_list = ChunkList(depth, ID if depth else b"", 9 if depth else 0, [ID], [7])
     assert decode_chunk_list(ID, encode_chunk_list(ID, chunk_list)) == chunk_list
     with pytest.raises(ValueError, match="a wrong length or depth"):
@@ -176,7 +171,7 @@ def listed(sizes: list[int], depth: int = 0) -> ChunkList:
     return ChunkList(depth, ID if depth else b"", 9 if depth else 0, [ID] * len(sizes), sizes)
 
 
-def test_a_list_of_chunks_is_rearranged_at_64() -> None:
+def test_a_list_of_chunks_is_rearranged_at_64():
     small, large = (32 << 10) - 1, 32 << 10
     short = listed([small] * 63)
     assert plan_append(ID, short) == (short, [])
@@ -190,9 +185,7 @@ def test_a_list_of_chunks_is_rearranged_at_64() -> None:
 
 
 @pytest.mark.parametrize(("free", "fits"), [(20, False), (21, True)])
-def test_a_store_is_rewritten_where_there_is_room_for_two(
-    store: SqliteStore, tmp_path: Path, free: int, fits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_is_rewritten_where_there_is_room_for_two(store, tmp_path, free, fits, monkeypatch):
     file = tmp_path / "file"
     file.write_bytes(bytes(10))
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
@@ -205,9 +198,7 @@ def test_a_store_is_rewritten_where_there_is_room_for_two(
 
 
 @pytest.mark.parametrize("code", ["no_space", "io_error"])
-def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(
-    store: SqliteStore, code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(store, code, monkeypatch):
     def fail(db: Connection) -> None:
         raise StoreError("it fails", code=code)
 
@@ -219,7 +210,7 @@ def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(
             store.compact()
 
 
-def test_a_sweep_removes_so_many_and_no_more(store: SqliteStore) -> None:
+def test_a_sweep_removes_so_many_and_no_more(store):
     with store.transaction() as tx:
         for number in range(3):
             tx.put_object(3, blob_id(b"s%d" % number), b"s")
@@ -234,9 +225,7 @@ def test_a_sweep_removes_so_many_and_no_more(store: SqliteStore) -> None:
 
 
 @pytest.mark.parametrize("split", range(1, 20))
-def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(
-    store: SqliteStore, split: int
-) -> None:
+def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(store, split):
     data, content = b"0123456789ab", b"....0123456789ab....."
     row = (7, data, checksums.row_checksum(b"7", data))
     store._db.execute("INSERT INTO dictionaries VALUES (?, ?, ?)", row)
@@ -247,7 +236,7 @@ def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(
     assert list(erase._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
 
 
-def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store: SqliteStore) -> None:
+def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store):
     chance = random.Random(2)
     words = [chance.randbytes(9).hex().encode() for _ in range(80)]
     contents = [b" ".join(chance.choices(words, k=40)) for _ in range(300)]
@@ -269,7 +258,7 @@ def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store: Sql
     assert store.check_stray_rows() == []
 
 
-def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store: SqliteStore) -> None:
+def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
     content = random.Random(3).randbytes((256 << 10) + 9)
     first = content[:9]
     with store.transaction() as tx:
@@ -284,7 +273,7 @@ def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store: Sqlite
     assert store.read_blob(large) == content
 
 
-def test_a_redaction_is_described_by_its_snapshot() -> None:
+def test_a_redaction_is_described_by_its_snapshot():
     done = operation.redact_operation("a", ID, "it leaked")
     author = "a" * 81
     made = Snapshot(
@@ -304,7 +293,7 @@ def test_a_redaction_is_described_by_its_snapshot() -> None:
     assert {error.code, conflict.code, bare.code} == {"redacted"}
 
 
-def test_the_lock_tells_whether_its_last_holder_died(tmp_path: Path) -> None:
+def test_the_lock_tells_whether_its_last_holder_died(tmp_path):
     for content, died in (("", False), ("1", True)):
         (tmp_path / "lock").write_text(content)
         with writer_lock(tmp_path, 0) as found:
@@ -323,15 +312,14 @@ def test_the_lock_tells_whether_its_last_holder_died(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("writable", "code"), [(True, "cannot_open"), (False, "read_only")])
 def test_a_lock_that_cannot_be_made_says_whether_the_folder_can_be_written(
-    tmp_path: Path, writable: bool, code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, writable, code, monkeypatch
+):
     monkeypatch.setattr(os, "access", lambda path, mode: writable)
-    with pytest.raises(StoreError) as error, writer_lock(tmp_path / "none", 0):
+    with raises_code(code, StoreError), writer_lock(tmp_path / "none", 0):
         pass
-    assert error.value.code == code
 
 
-def test_the_index_of_words_is_marked_with_its_version(tmp_path: Path) -> None:
+def test_the_index_of_words_is_marked_with_its_version(tmp_path):
     index = full_text_index.open_full_text_index(tmp_path, [1.0, 1.0])
     index._db.begin()
     index.update(b"one", [], [("a", ["x", ""]), ("b", ["x y", ""])])

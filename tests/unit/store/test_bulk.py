@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from brain.store.protocol import ObjectKind
 from brain.store.readonly_store import open_store_reader
 from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.refusals import raises_code
 
 SKILLS = [
     b"---\nname: skill-%d\ndescription: Say hello in %d ways\n---\n# Steps\n\n- say %d\n"
@@ -29,7 +28,7 @@ def pairs(contents: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path):
     made = create_store(tmp_path / ".brain")
     yield made
     made.close()
@@ -41,7 +40,7 @@ def journal(store: SqliteStore) -> tuple[object, object]:
     return mode, sync
 
 
-def test_a_first_load_leaves_the_log_and_comes_back_to_it(store: SqliteStore) -> None:
+def test_a_first_load_leaves_the_log_and_comes_back_to_it(store):
     with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
         assert tx.has_object(blob_id(SKILLS[0]))
@@ -50,7 +49,7 @@ def test_a_first_load_leaves_the_log_and_comes_back_to_it(store: SqliteStore) ->
     assert not store.find_missing(map(blob_id, SKILLS))
 
 
-def test_a_first_load_that_fails_comes_back_to_the_log(store: SqliteStore) -> None:
+def test_a_first_load_that_fails_comes_back_to_the_log(store):
     with pytest.raises(KeyboardInterrupt), store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
         raise KeyboardInterrupt
@@ -58,7 +57,7 @@ def test_a_first_load_that_fails_comes_back_to_the_log(store: SqliteStore) -> No
     assert list(store.stream_object_ids()) == []
 
 
-def test_a_load_into_a_full_store_stays_in_the_log(store: SqliteStore) -> None:
+def test_a_load_into_a_full_store_stays_in_the_log(store):
     with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
     with store.transaction(BULK_LOAD_BYTES) as tx:
@@ -66,7 +65,7 @@ def test_a_load_into_a_full_store_stays_in_the_log(store: SqliteStore) -> None:
         assert journal(store) == ("wal", 2)
 
 
-def test_a_store_that_others_have_open_stays_in_the_log(store: SqliteStore, tmp_path: Path) -> None:
+def test_a_store_that_others_have_open_stays_in_the_log(store, tmp_path):
     reader = open_store_reader(tmp_path / ".brain")
     assert reader.list_refs() == {}
     with store.transaction(BULK_LOAD_BYTES) as tx:
@@ -76,7 +75,7 @@ def test_a_store_that_others_have_open_stays_in_the_log(store: SqliteStore, tmp_
     reader.close()
 
 
-def test_a_dictionary_is_trained_once_and_makes_skills_smaller(store: SqliteStore) -> None:
+def test_a_dictionary_is_trained_once_and_makes_skills_smaller(store):
     for part in (SKILLS[:1500], SKILLS[1500:]):
         with store.transaction(BULK_LOAD_BYTES) as tx:
             tx.put_blobs(pairs(part))
@@ -89,7 +88,7 @@ def test_a_dictionary_is_trained_once_and_makes_skills_smaller(store: SqliteStor
     assert dict(store.read_small_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
 
 
-def test_the_dictionary_waits_for_a_batch_that_serves(store: SqliteStore) -> None:
+def test_the_dictionary_waits_for_a_batch_that_serves(store):
     with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs([b"one line\n" * 30_000]))
         tx.put_blobs(pairs(SKILLS[:50]))
@@ -100,9 +99,7 @@ def test_the_dictionary_waits_for_a_batch_that_serves(store: SqliteStore) -> Non
     assert rows[3] == len(SKILLS) - 50
 
 
-def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(store, monkeypatch):
     late = threading.Event()
     pack = encoder._compress_batch
 
@@ -122,7 +119,7 @@ def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(
     assert rows == {0: 50, 2: 1, 3: len(SKILLS) - 50}
 
 
-def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) -> None:
+def test_a_batch_with_nothing_in_common_needs_no_dictionary(store):
     contents = [b"%d" % number for number in range(1000)]
     with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(contents))
@@ -130,25 +127,24 @@ def test_a_batch_with_nothing_in_common_needs_no_dictionary(store: SqliteStore) 
     assert len(list(store.read_small_blobs([blob_id(content) for content in contents]))) == 1000
 
 
-def test_an_error_of_the_worker_reaches_the_caller_and_undoes_all(store: SqliteStore) -> None:
-    with pytest.raises(BrainError) as error, store.transaction(BULK_LOAD_BYTES) as tx:
+def test_an_error_of_the_worker_reaches_the_caller_and_undoes_all(store):
+    with raises_code("bad_store", BrainError), store.transaction(BULK_LOAD_BYTES) as tx:
         store._connection.execute("DROP TABLE signatures")
         tx.put_signature(bytes(32), bytes(32), b"signature")
         tx.put_object(ObjectKind.NODE, bytes(32), b"n")
-    assert error.value.code == "bad_store"
     assert store.list_signatures(bytes(32)) == []
     assert list(store.stream_object_ids()) == []
     assert journal(store) == ("wal", 2)
 
 
-def test_an_error_of_the_worker_at_the_very_end_is_not_lost(store: SqliteStore) -> None:
+def test_an_error_of_the_worker_at_the_very_end_is_not_lost(store):
     with pytest.raises(BrainError), store.transaction(BULK_LOAD_BYTES) as tx:
         store._connection.execute("DROP TABLE signatures")
         tx.put_signature(bytes(32), bytes(32), b"signature")
     assert store.list_signatures(bytes(32)) == []
 
 
-def test_no_thread_outlives_its_load(store: SqliteStore) -> None:
+def test_no_thread_outlives_its_load(store):
     before = threading.active_count()
     with store.transaction(BULK_LOAD_BYTES) as tx:
         tx.put_blobs(pairs(SKILLS))
@@ -158,7 +154,7 @@ def test_no_thread_outlives_its_load(store: SqliteStore) -> None:
     assert threading.active_count() == before
 
 
-def test_a_long_batch_of_a_small_transaction_is_packed_too(store: SqliteStore) -> None:
+def test_a_long_batch_of_a_small_transaction_is_packed_too(store):
     with store.transaction() as tx:
         tx.put_blobs(pairs(SKILLS[:10]))
         tx.put_blobs(pairs([skill * 40 for skill in SKILLS[:100]]))
@@ -168,7 +164,7 @@ def test_a_long_batch_of_a_small_transaction_is_packed_too(store: SqliteStore) -
     assert rows == {0: 10, 2: 100}
 
 
-def test_blobs_packed_by_others_share_the_dictionary_of_the_samples(store: SqliteStore) -> None:
+def test_blobs_packed_by_others_share_the_dictionary_of_the_samples(store):
     with store.transaction(BULK_LOAD_BYTES) as tx:
         packing = tx.get_packing(SKILLS[:300])
         assert packing is not None
@@ -178,6 +174,6 @@ def test_blobs_packed_by_others_share_the_dictionary_of_the_samples(store: Sqlit
     assert dict(store.read_small_blobs([blob_id(s) for s in SKILLS])) == dict(pairs(SKILLS))
 
 
-def test_a_small_load_is_not_packed_by_others(store: SqliteStore) -> None:
+def test_a_small_load_is_not_packed_by_others(store):
     with store.transaction() as tx:
         assert tx.get_packing(SKILLS[:300]) is None

@@ -28,9 +28,7 @@ def listed(*sizes: int, depth: int = 0) -> ChunkList:
 
 
 @given(pieces, st.integers(0, MAX_PREFIX_DEPTH), st.integers(1, 2**40))
-def test_a_recipe_comes_back_as_it_was_packed(
-    listing: list[tuple[bytes, int]], depth: int, prefix_size: int
-) -> None:
+def test_a_recipe_comes_back_as_it_was_packed(listing, depth, prefix_size):
     chunks, sizes = [chunk for chunk, _ in listing], [size for _, size in listing]
     prefix, size = (BASE, prefix_size) if depth else (b"", 0)
     recipe = ChunkList(depth, prefix, size, chunks, sizes)
@@ -39,14 +37,14 @@ def test_a_recipe_comes_back_as_it_was_packed(
 
 
 @pytest.mark.parametrize("place", range(80))
-def test_a_recipe_with_any_byte_changed_is_refused(place: int) -> None:
+def test_a_recipe_with_any_byte_changed_is_refused(place):
     stored = bytearray(encode_chunk_list(ID, listed(5, 6, depth=1)))
     stored[place] ^= 1
     with pytest.raises(ValueError, match="its chunk list"):
         decode_chunk_list(ID, bytes(stored))
 
 
-def test_a_recipe_under_another_id_or_cut_short_is_refused() -> None:
+def test_a_recipe_under_another_id_or_cut_short_is_refused():
     stored = encode_chunk_list(ID, listed(5, 6))
     for id, given_bytes in ((BASE, stored), (ID, stored[:-1]), (ID, b""), (ID, stored[:8])):
         with pytest.raises(ValueError, match="its chunk list"):
@@ -64,17 +62,17 @@ def test_a_recipe_under_another_id_or_cut_short_is_refused() -> None:
         ChunkList(0, b"", 0, [BASE], []),
     ],
 )
-def test_a_recipe_that_contradicts_itself_is_refused(recipe: ChunkList) -> None:
+def test_a_recipe_that_contradicts_itself_is_refused(recipe):
     with pytest.raises(ValueError, match="its chunk list"):
         decode_chunk_list(ID, encode_chunk_list(ID, recipe))
 
 
-def test_pieces_are_added_to_a_short_list() -> None:
+def test_pieces_are_added_to_a_short_list():
     recipe = listed(*[100] * (MAX_LISTED_CHUNKS - 1))
     assert plan_append(BASE, recipe) == (recipe, [])
 
 
-def test_many_small_pieces_are_joined() -> None:
+def test_many_small_pieces_are_joined():
     recipe = listed(SMALL_CHUNK_BYTES, SMALL_CHUNK_BYTES, *[100] * (MAX_LISTED_CHUNKS - 2))
     plan = plan_append(BASE, recipe)
     assert plan is not None
@@ -82,18 +80,18 @@ def test_many_small_pieces_are_joined() -> None:
     assert plan.rejoin == recipe.chunks[2:]
 
 
-def test_a_long_list_of_whole_chunks_becomes_a_prefix() -> None:
+def test_a_long_list_of_whole_chunks_becomes_a_prefix():
     recipe = listed(*[SMALL_CHUNK_BYTES] * MAX_LISTED_CHUNKS, depth=3)
     plan = plan_append(BASE, recipe)
     assert plan == (ChunkList(4, BASE, recipe.size, [], []), [])
 
 
-def test_prefixes_do_not_nest_beyond_the_bound() -> None:
+def test_prefixes_do_not_nest_beyond_the_bound():
     assert (
         plan_append(BASE, listed(*[SMALL_CHUNK_BYTES] * MAX_LISTED_CHUNKS, depth=MAX_PREFIX_DEPTH))
         is None
     )
 
 
-def test_nothing_is_a_recipe_of_no_bytes() -> None:
+def test_nothing_is_a_recipe_of_no_bytes():
     assert EMPTY_CHUNK_LIST.size == 0

@@ -9,7 +9,7 @@ import stat
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
@@ -22,12 +22,13 @@ from brain.store.connection import Connection
 from brain.store.readonly_store import open_store_reader
 from brain.store.sqlite_store import create_store, open_store
 from brain.store.writer_lock import writer_lock
+from tests.support.refusals import raises_code
 
 NOBODY = 65534
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     store = create_store(tmp_path / ".brain")
     with store.transaction() as tx:
         tx.update_ref("main", None, b"1" * 32)
@@ -43,7 +44,7 @@ NOISE = [(b"%032d" % number, random.Random(number).randbytes(100_000)) for numbe
 
 
 @pytest.fixture
-def open_place() -> Iterator[Path]:
+def open_place():
     """A folder that other users can reach, which the folders of tests are not."""
     place = Path(tempfile.mkdtemp())
     place.chmod(0o755)
@@ -91,7 +92,7 @@ def give_away(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["store.db-wal", "mark", "lock"])
-def test_a_file_of_another_user_beside_the_store_is_not_used(open_place: Path, name: str) -> None:
+def test_a_file_of_another_user_beside_the_store_is_not_used(open_place, name):
     folder = open_place / ".brain"
     store = create_store(folder)
     with store.transaction() as tx:
@@ -114,9 +115,7 @@ def written(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
-def test_folder_and_files_are_for_their_owner_whatever_the_umask(
-    tmp_path: Path, umask: int
-) -> None:
+def test_folder_and_files_are_for_their_owner_whatever_the_umask(tmp_path, umask):
     before = os.umask(umask)
     try:
         store = create_store(tmp_path / ".brain")
@@ -135,23 +134,22 @@ def test_folder_and_files_are_for_their_owner_whatever_the_umask(
     store.close()
 
 
-def test_a_store_is_not_created_over_another(folder: Path) -> None:
-    with pytest.raises(Conflict) as error:
+def test_a_store_is_not_created_over_another(folder):
+    with raises_code("exists", Conflict):
         create_store(folder)
-    assert error.value.code == "exists"
     store = open_store_reader(folder)
     assert store.read_ref("main") == b"1" * 32
     store.close()
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(StoreError) as error:
         create_store(tmp_path / "file" / ".brain")
     assert error.value.hint
 
 
-def test_the_file_says_what_it_is_and_how_it_is_kept(folder: Path) -> None:
+def test_the_file_says_what_it_is_and_how_it_is_kept(folder):
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         for pragma, value in (
             ("application_id", schema.APPLICATION_ID),
@@ -161,7 +159,7 @@ def test_the_file_says_what_it_is_and_how_it_is_kept(folder: Path) -> None:
             assert db.execute(f"PRAGMA {pragma}").fetchall() == [(value,)]
 
 
-def test_the_connection_is_durable_and_guarded(folder: Path) -> None:
+def test_the_connection_is_durable_and_guarded(folder):
     db = Connection(
         str(folder / "store.db"), apsw.SQLITE_OPEN_READWRITE, timeout=1, name="store.db"
     )
@@ -172,7 +170,7 @@ def test_the_connection_is_durable_and_guarded(folder: Path) -> None:
     db.close()
 
 
-def test_closing_leaves_the_log_for_the_next_one(folder: Path) -> None:
+def test_closing_leaves_the_log_for_the_next_one(folder):
     assert (folder / "store.db-wal").stat().st_size > 0
     store = open_store(folder)
     assert store.read_ref("main") == b"1" * 32
@@ -180,7 +178,7 @@ def test_closing_leaves_the_log_for_the_next_one(folder: Path) -> None:
     assert (folder / "store.db-wal").stat().st_size > 0
 
 
-def test_the_log_is_bounded(folder: Path) -> None:
+def test_the_log_is_bounded(folder):
     store = open_store(folder)
     for number in range(300):
         with store.transaction() as tx:
@@ -189,7 +187,7 @@ def test_the_log_is_bounded(folder: Path) -> None:
     store.close()
 
 
-def test_a_long_log_is_emptied_at_once(folder: Path) -> None:
+def test_a_long_log_is_emptied_at_once(folder):
     store = open_store(folder)
     with store.transaction() as tx:
         tx.put_blobs(NOISE)
@@ -197,7 +195,7 @@ def test_a_long_log_is_emptied_at_once(folder: Path) -> None:
     store.close()
 
 
-def test_a_long_log_that_a_reader_still_needs_is_left_to_later(folder: Path) -> None:
+def test_a_long_log_that_a_reader_still_needs_is_left_to_later(folder):
     store, reader = open_store(folder), open_store_reader(folder)
     rows = reader._db.stream_rows("SELECT name FROM facts")
     next(rows)
@@ -210,20 +208,19 @@ def test_a_long_log_that_a_reader_still_needs_is_left_to_later(folder: Path) -> 
     store.close()
 
 
-def test_a_reader_writes_nothing_into_the_file(folder: Path) -> None:
+def test_a_reader_writes_nothing_into_the_file(folder):
     checkpoint(folder)
     before = (folder / "store.db").read_bytes()
     reader = open_store_reader(folder)
     assert reader.list_refs() == {"main": b"1" * 32}
     assert reader.check_integrity() == []
-    with pytest.raises(StoreError) as error:
+    with raises_code("read_only", StoreError):
         reader._db.execute("DELETE FROM facts")
-    assert error.value.code == "read_only"
     reader.close()
     assert (folder / "store.db").read_bytes() == before
 
 
-def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder: Path) -> None:
+def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder):
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         assert db.execute("PRAGMA journal_mode=DELETE").fetchall() == [("delete",)]
     reader = open_store_reader(folder)
@@ -235,34 +232,30 @@ def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder: Path) -> 
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, schema.SCHEMA_VERSION + 1])
-def test_a_store_of_another_version_is_refused_and_left_as_it_is(
-    folder: Path, version: int
-) -> None:
+def test_a_store_of_another_version_is_refused_and_left_as_it_is(folder, version):
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute(f"PRAGMA user_version={version}").fetchall()
     checkpoint(folder)
     before = (folder / "store.db").read_bytes()
     for opened in (open_store_reader, open_store):
-        with pytest.raises(StoreError) as error:
+        with raises_code("unsupported_version", StoreError):
             opened(folder)
-        assert error.value.code == "unsupported_version"
     assert (folder / "store.db").read_bytes() == before
 
 
 @pytest.mark.parametrize(
     "name", ["cards", "skill_log", "skill_paths", "merges", "sheet", "sqlite_stat1"]
 )
-def test_a_store_holds_nothing_that_is_derived(folder: Path, name: str) -> None:
+def test_a_store_holds_nothing_that_is_derived(folder, name):
     assert name not in {sql.split()[2] for sql in schema.TABLES}
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute("ANALYZE" if name == "sqlite_stat1" else f"CREATE TABLE {name} (x)").fetchall()
     for opened in (open_store_reader, open_store):
-        with pytest.raises(StoreError) as error:
+        with raises_code("bad_store", StoreError):
             opened(folder)
-        assert error.value.code == "bad_store"
 
 
-def test_another_users_store_is_refused(open_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_users_store_is_refused(open_place, monkeypatch):
     create_store(open_place / ".brain").close()
     (open_place / ".brain").chmod(0o755)
     (open_place / ".brain" / "store.db").chmod(0o666)
@@ -272,7 +265,7 @@ def test_another_users_store_is_refused(open_place: Path, monkeypatch: pytest.Mo
     assert unprivileged(lambda: str(open_store(open_place / ".brain"))) == "foreign_owner"
 
 
-def test_root_may_open_anybodys_store(open_place: Path) -> None:
+def test_root_may_open_anybodys_store(open_place):
     create_store(open_place / ".brain").close()
     give_away(open_place / ".brain")
     store = open_store(open_place / ".brain")
@@ -283,9 +276,7 @@ def test_root_may_open_anybodys_store(open_place: Path) -> None:
 
 
 @pytest.mark.parametrize("log", ["none", "empty"])
-def test_a_medium_that_cannot_be_written_is_read_when_the_log_is_empty(
-    open_place: Path, log: str
-) -> None:
+def test_a_medium_that_cannot_be_written_is_read_when_the_log_is_empty(open_place, log):
     folder = open_place / ".brain"
     store = create_store(folder)
     with store.transaction() as tx:
@@ -302,7 +293,7 @@ def test_a_medium_that_cannot_be_written_is_read_when_the_log_is_empty(
     assert not (folder / "store.db-shm").exists()
 
 
-def test_a_log_that_is_not_empty_is_never_ignored(open_place: Path) -> None:
+def test_a_log_that_is_not_empty_is_never_ignored(open_place):
     folder = open_place / ".brain"
     store = create_store(folder)
     with store.transaction() as tx:
@@ -333,8 +324,8 @@ except StoreError as error:
 
 @pytest.mark.parametrize("announced", [0, 1 << 30])
 def test_a_disk_that_takes_no_more_is_a_typed_error_and_leaves_the_old_state(
-    folder: Path, project: Path, announced: int
-) -> None:
+    folder, project, announced
+):
     done = subprocess.run(
         [sys.executable, "-c", FULL, folder, str(announced)],
         env={"PYTHONPATH": str(project)},

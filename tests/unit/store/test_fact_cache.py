@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain.errors import StoreError
 from brain.store import ref_table
 from brain.store.readonly_store import open_store_reader
-from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store, open_store
+from brain.store.sqlite_store import BULK_LOAD_BYTES, create_store, open_store
+from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store, set_fact
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path):
     made = create_store(tmp_path / ".brain")
     yield made
     made.close()
 
 
 @pytest.fixture
-def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+def loads(monkeypatch):
     """Return a list that grows each time the facts are read."""
     load, counted = ref_table.load_facts, list[int]()
 
@@ -34,7 +32,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return counted
 
 
-def test_facts_are_read_once_while_nothing_changes(store: SqliteStore, loads: list[int]) -> None:
+def test_facts_are_read_once_while_nothing_changes(store, loads):
     for _ in range(5):
         assert store.read_meta("branch") is None and store.removal_epoch() == 0
         assert store.list_refs() == {}
@@ -42,7 +40,7 @@ def test_facts_are_read_once_while_nothing_changes(store: SqliteStore, loads: li
 
 
 @pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
-def test_own_commits_are_seen_at_once(store: SqliteStore, expected: int) -> None:
+def test_own_commits_are_seen_at_once(store, expected):
     for value in (b"one", b"two"):
         before = store.read_meta("branch")
         with store.transaction(expected) as tx:
@@ -52,7 +50,7 @@ def test_own_commits_are_seen_at_once(store: SqliteStore, expected: int) -> None
         assert store.read_meta("branch") == value
 
 
-def test_what_was_rolled_back_is_not_kept(store: SqliteStore) -> None:
+def test_what_was_rolled_back_is_not_kept(store):
     db = store._db
     assert store.read_meta("branch") is None
     db.begin()
@@ -62,9 +60,7 @@ def test_what_was_rolled_back_is_not_kept(store: SqliteStore) -> None:
     assert store.read_meta("branch") is None
 
 
-def test_a_commit_that_fails_leaves_no_facts(
-    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commit_that_fails_leaves_no_facts(store, monkeypatch):
     def fail() -> None:
         assert store.read_meta("branch") == b"never"
         raise StoreError("no space left")
@@ -78,9 +74,7 @@ def test_a_commit_that_fails_leaves_no_facts(
 
 @pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
 @pytest.mark.parametrize("open_reader", [open_store, open_store_reader])
-def test_commits_of_other_connections_are_seen_at_once(
-    store: SqliteStore, tmp_path: Path, open_reader: type, expected: int
-) -> None:
+def test_commits_of_other_connections_are_seen_at_once(store, tmp_path, open_reader, expected):
     reader = open_reader(tmp_path / ".brain")
     for value in (b"one", b"two"):
         with store.transaction(expected) as tx:
@@ -91,9 +85,7 @@ def test_commits_of_other_connections_are_seen_at_once(
     reader.close()
 
 
-def test_a_commit_while_this_connection_reads_is_seen_when_it_reads_again(
-    store: SqliteStore, tmp_path: Path
-) -> None:
+def test_a_commit_while_this_connection_reads_is_seen_when_it_reads_again(store, tmp_path):
     other = open_store(tmp_path / ".brain")
     rows = store._db.stream_rows("SELECT name FROM facts UNION ALL SELECT name FROM facts")
     next(rows)
@@ -106,15 +98,12 @@ def test_a_commit_while_this_connection_reads_is_seen_when_it_reads_again(
     other.close()
 
 
-def test_facts_that_are_damaged_meanwhile_are_refused_each_time(
-    store: SqliteStore, tmp_path: Path
-) -> None:
+def test_facts_that_are_damaged_meanwhile_are_refused_each_time(store, tmp_path):
     assert store.list_refs() == {}
     execute_in_store(tmp_path, ("INSERT INTO facts VALUES ('ref:heads/main', X'00')", ()))
     for _ in range(2):
-        with pytest.raises(StoreError) as error:
+        with raises_code("corrupt_ref", StoreError):
             store.list_refs()
-        assert error.value.code == "corrupt_ref"
     execute_in_store(tmp_path, ("DELETE FROM facts WHERE name = 'ref:heads/main'", ()))
     assert store.list_refs() == {}
     set_fact(tmp_path, "epoch", (7).to_bytes(8, "big"))

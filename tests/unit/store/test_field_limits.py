@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import zlib
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -29,17 +28,13 @@ from brain.store.blobs.codec import MAX_ROW_CONTENT_BYTES, BlobDecoder
 from brain.store.connection import Connection
 from brain.store.file_checks import FileIdentities
 from brain.store.protocol import PendingWrite
-from brain.store.sqlite_store import (
-    SqliteStore,
-    create_store,
-    open_store,
-    open_store_or_readonly,
-)
+from brain.store.sqlite_store import SqliteStore, create_store, open_store, open_store_or_readonly
 from brain.store.writer_lock import writer_lock
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path):
     made = create_store(tmp_path / "s")
     yield made
     made.close()
@@ -72,7 +67,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         ("meta:branch", b"a\n", "it is not the name of a branch"),
     ],
 )
-def test_a_fact_is_of_its_size(name: str, value: bytes, fault: str) -> None:
+def test_a_fact_is_of_its_size(name, value, fault):
     assert field_limits.find_fact_error(name, value) == fault
 
 
@@ -86,9 +81,7 @@ def test_a_fact_is_of_its_size(name: str, value: bytes, fault: str) -> None:
         (1, bytes(32), bytes(MAX_OBJECT_BYTES + 1), f"it has {MAX_OBJECT_BYTES + 1} bytes"),
     ],
 )
-def test_an_operation_has_a_number_an_id_and_a_limit(
-    number: int, id: bytes, data: bytes, fault: str
-) -> None:
+def test_an_operation_has_a_number_an_id_and_a_limit(number, id, data, fault):
     assert field_limits.find_operation_error(number, id, data) == fault
 
 
@@ -103,25 +96,25 @@ def test_an_operation_has_a_number_an_id_and_a_limit(
         (PendingWrite("a", 0, b"", bytes(257)), "its fields have the wrong sizes"),
     ],
 )
-def test_a_pending_write_is_of_a_kind_and_of_sizes(row: PendingWrite, fault: str) -> None:
+def test_a_pending_write_is_of_a_kind_and_of_sizes(row, fault):
     assert field_limits.find_pending_error(row) == fault
     assert field_limits.find_pending_error(row._replace(path="../a"))
 
 
-def test_a_signature_has_three_sizes() -> None:
+def test_a_signature_has_three_sizes():
     assert field_limits.find_signature_error(bytes(32), bytes(32), bytes(64)) == ""
     for sizes in ((31, 32, 64), (32, 33, 64), (32, 32, 63)):
         assert field_limits.find_signature_error(*map(bytes, sizes))
 
 
-def test_checksums_are_those_of_the_format() -> None:
+def test_checksums_are_those_of_the_format():
     assert checksums.row_checksum(b"a", b"").hex() == blob_id(b"1:a0:").hex()[:16]
     assert checksums.cache_row_checksum(b"ab", b"c") == zlib.crc32(b"abc").to_bytes(4, "big")
     assert checksums.rows_crc([b"a", b"bc"]) == zlib.crc32(b"1:a2:bc")
     assert checksums.rows_crc([b"bc"], checksums.rows_crc([b"a"])) == zlib.crc32(b"1:a2:bc")
 
 
-def test_what_a_mark_misses_is_named() -> None:
+def test_what_a_mark_misses_is_named():
     head = (5).to_bytes(8, "big")
     describe = high_water_mark.describe_lost_operations
     assert high_water_mark.marked_operation_number(head + b"a") == 5
@@ -135,12 +128,11 @@ def test_what_a_mark_misses_is_named() -> None:
         "operations 3 to 5 were acknowledged and are not in the store"
     )
     high_water_mark.check_operations_not_lost(b"", head)
-    with pytest.raises(StoreError) as error:
+    with raises_code("lost_operations", StoreError):
         high_water_mark.check_operations_not_lost(head, b"")
-    assert error.value.code == "lost_operations"
 
 
-def test_the_head_of_a_log_at_a_number_is_that_of_then(store: SqliteStore) -> None:
+def test_the_head_of_a_log_at_a_number_is_that_of_then(store):
     with store.transaction() as tx:
         ids = [tx.append_operation(b"%d" % number) for number in range(3)]
     head = 3, ids[2]
@@ -151,9 +143,8 @@ def test_the_head_of_a_log_at_a_number_is_that_of_then(store: SqliteStore) -> No
     assert operation_log.decode_log_head(None) == (0, b"")
     assert [store.read_operation(number).id for number in (1, 2, 3)] == ids
     for number in (0, 4):
-        with pytest.raises(NotFound) as error:
+        with raises_code("missing_operation", NotFound):
             store.read_operation(number)
-        assert error.value.code == "missing_operation"
 
 
 def change(folder: Path, *statements: str) -> list[str]:
@@ -214,16 +205,12 @@ ID = "x'" + "07" * 32 + "'"
         ),
     ],
 )
-def test_rows_that_a_store_has_no_place_for_are_named(
-    store: SqliteStore, tmp_path: Path, statements: tuple[str, ...], faults: list[str]
-) -> None:
+def test_rows_that_a_store_has_no_place_for_are_named(store, tmp_path, statements, faults):
     store.close()
     assert change(tmp_path / "s", *statements) == faults
 
 
-def test_a_dictionary_has_a_limit_and_a_fact_a_known_name(
-    store: SqliteStore, tmp_path: Path
-) -> None:
+def test_a_dictionary_has_a_limit_and_a_fact_a_known_name(store, tmp_path):
     for size, fault in (
         ((1 << 20), []),
         ((1 << 20) + 1, [f"dictionary 7 has {(1 << 20) + 1} bytes"]),
@@ -242,14 +229,13 @@ def test_a_dictionary_has_a_limit_and_a_fact_a_known_name(
     assert store.check_stray_rows() == ["there is no fact called odd"]
 
 
-def test_a_refused_file_is_closed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refused_file_is_closed_again(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_bytes(b"x")
     os.close(file_checks.open_regular_file(file, os.O_RDONLY))
     os.link(file, tmp_path / "other")
-    with pytest.raises(StoreError, match="has another name elsewhere") as error:
+    with raises_code("bad_store", StoreError, match="has another name elsewhere"):
         file_checks.open_regular_file(file, os.O_RDONLY)
-    assert error.value.code == "bad_store"
     targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
     assert str(file) not in targets
     (tmp_path / "other").unlink()
@@ -258,12 +244,11 @@ def test_a_refused_file_is_closed_again(tmp_path: Path, monkeypatch: pytest.Monk
         if fits:
             os.close(file_checks.open_regular_file(file, os.O_RDONLY))
             continue
-        with pytest.raises(StoreError) as error:
+        with raises_code("foreign_owner", StoreError):
             file_checks.open_regular_file(file, os.O_RDONLY)
-        assert error.value.code == "foreign_owner"
 
 
-def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_path: Path) -> None:
+def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_path):
     path = tmp_path / "db"
     path.write_bytes(b"")
     identities = FileIdentities(str(path))
@@ -272,9 +257,8 @@ def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_
     identities.check_unchanged()
     identities.remember()
     (tmp_path / "db-wal").unlink()
-    with pytest.raises(StoreError, match=r"^db-wal was removed or replaced") as error:
+    with raises_code("store_replaced", StoreError, match=r"^db-wal was removed or replaced"):
         identities.check_unchanged()
-    assert error.value.code == "store_replaced"
     identities.forget_wal()
     identities.check_unchanged()
     path.unlink()
@@ -285,24 +269,20 @@ def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_
 
 @pytest.mark.parametrize("refused", ["store.db", ""])
 def test_a_store_without_write_access_is_not_opened_for_writing(
-    store: SqliteStore, tmp_path: Path, refused: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    store, tmp_path, refused, monkeypatch
+):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / "s" / refused)
-    with pytest.raises(StoreError) as error:
+    with raises_code("read_only", StoreError):
         store_database.open_store_database(tmp_path / "s")
-    assert error.value.code == "read_only"
 
 
-def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(
-    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(store, tmp_path, monkeypatch):
     store._db.execute("PRAGMA user_version=99")
     store.close()
     opens = [store_database.open_store_database, store_database.open_store_database_readonly]
     for open_database in opens:
-        with pytest.raises(StoreError) as error:
+        with raises_code("unsupported_version", StoreError):
             open_database(tmp_path / "s")
-        assert error.value.code == "unsupported_version"
     targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
     assert not [target for target in targets if target.startswith(str(tmp_path))]
     monkeypatch.setattr(ref_table, "create_seal", lambda db: db.execute("no SQL"))
@@ -312,13 +292,13 @@ def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(
     assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o700
 
 
-def test_a_large_load_is_one_of_32_mib(store: SqliteStore) -> None:
+def test_a_large_load_is_one_of_32_mib(store):
     names = [type(store.transaction(size)).__name__ for size in ((32 << 20) - 1, 32 << 20)]
     assert names == ["SqliteTransaction", "BulkTransaction"]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513])
-def test_each_key_of_any_number_is_looked_up_once(store: SqliteStore, count: int) -> None:
+def test_each_key_of_any_number_is_looked_up_once(store, count):
     ids = [blob_id(b"%d" % number) for number in range(count)]
     with store.transaction() as tx:
         tx.put_blobs([(id, b"%d" % number) for number, id in enumerate(ids)])
@@ -337,15 +317,13 @@ def test_each_key_of_any_number_is_looked_up_once(store: SqliteStore, count: int
         ([1, 7], 1, 3, [(1, 3), (4, 6), (7, 7)]),
     ],
 )
-def test_a_table_is_split_into_ranges(
-    store: SqliteStore, numbers: list[int], size: int, most: int, ranges: list[tuple[int, int]]
-) -> None:
+def test_a_table_is_split_into_ranges(store, numbers, size, most, ranges):
     db: Connection = store._db
     db.execute_many("INSERT INTO dictionaries VALUES (?, x'', x'')", [(n,) for n in numbers])
     assert db.split_rows("dictionaries", size, most) == ranges
 
 
-def test_a_row_unpacks_to_a_mebibyte_and_no_more(store: SqliteStore) -> None:
+def test_a_row_unpacks_to_a_mebibyte_and_no_more(store):
     decoder = BlobDecoder(store._db)
     pack = ZstdCompressor().compress
     whole = bytes(1 << 20)
@@ -358,12 +336,11 @@ def test_a_row_unpacks_to_a_mebibyte_and_no_more(store: SqliteStore) -> None:
         (-1, b"", "its codec -1 is unknown"),
         (3, b"", "its codec 3 is unknown"),
     ):
-        with pytest.raises(StoreError, match=why) as error:
+        with raises_code("corrupt_object", StoreError, match=why):
             decoder.decode(b"i" * 32, codec, data)
-        assert error.value.code == "corrupt_object"
 
 
-def test_one_damaged_frame_of_many_is_named_alone(store: SqliteStore) -> None:
+def test_one_damaged_frame_of_many_is_named_alone(store):
     pack = ZstdCompressor().compress
     contents = [b"%d" % number * 9 for number in range(20)]
     rows = [(blob_id(content), 2, pack(content)) for content in contents]
@@ -381,8 +358,8 @@ def test_one_damaged_frame_of_many_is_named_alone(store: SqliteStore) -> None:
 
 @pytest.mark.parametrize(("user", "changed"), [(0, 2), (1234, 0)])
 def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
-    tmp_path: Path, user: int, changed: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, user, changed, monkeypatch
+):
     owners: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "geteuid", lambda: user)
     monkeypatch.setattr(os, "fchown", lambda handle, user, group: owners.append((user, group)))
@@ -398,7 +375,7 @@ def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
     assert stat.S_IMODE((tmp_path / "mark").stat().st_mode) == 0o600
 
 
-def test_a_planted_row_is_replaced_also_after_other_changes(store: SqliteStore) -> None:
+def test_a_planted_row_is_replaced_also_after_other_changes(store):
     contents = [b"%d" % number for number in range(4)]
     sql = "INSERT INTO blobs (id, codec, data) VALUES (?, 0, x'00')"
     with store.transaction() as tx:
@@ -409,9 +386,7 @@ def test_a_planted_row_is_replaced_also_after_other_changes(store: SqliteStore) 
     assert [store.read_blob(blob_id(content)) for content in contents] == contents
 
 
-def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(
-    store: SqliteStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(store, tmp_path, monkeypatch):
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
     with closing(open_store_or_readonly(tmp_path / "s")) as writable:
@@ -420,19 +395,15 @@ def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(
     with closing(open_store_or_readonly(tmp_path / "s")) as readable:
         assert readable.read_blob(blob) == b"content"
         for change in (readable.transaction, readable.compact, readable.clear_pending_writes):
-            with pytest.raises(StoreError) as error:
+            with raises_code("read_only", StoreError):
                 change()
-            assert error.value.code == "read_only"
     monkeypatch.undo()
     store._db.execute("PRAGMA user_version=99")
-    with pytest.raises(StoreError) as error:
+    with raises_code("unsupported_version", StoreError):
         open_store_or_readonly(tmp_path / "s")
-    assert error.value.code == "unsupported_version"
 
 
-def test_rows_that_another_process_adds_during_the_search_are_not_stray(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_that_another_process_adds_during_the_search_are_not_stray(tmp_path, monkeypatch):
     create_store(tmp_path / ".brain").close()
     with (
         closing(open_store(tmp_path / ".brain")) as store,

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -22,7 +20,7 @@ def fill(index: FullTextIndex, state: bytes = b"one") -> FullTextIndex:
 
 
 @pytest.fixture(params=["memory", "file"])
-def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[FullTextIndex]:
+def index(request, tmp_path):
     in_file = request.param == "file"
     made = (
         full_text_index.open_full_text_index(tmp_path, WEIGHTS)
@@ -37,16 +35,14 @@ def keys(index: FullTextIndex, *words: str, limit: int = -1) -> list[str]:
     return [key for key, _ in index.search(words, limit)]
 
 
-def test_keys_are_found_by_the_stems_of_their_words(index: FullTextIndex) -> None:
+def test_keys_are_found_by_the_stems_of_their_words(index):
     assert index.stem_words("Parsing the élan") == ["pars", "the", "elan"]
     assert keys(index, "parse") == ["a"]
     assert index.count_documents(["date", "walk", "nothing"]) == {"date": 2, "walk": 1}
     assert index.count_keys() == 3 and index.list_keys() == ["a", "b", "c"]
 
 
-def test_stems_are_counted_as_of_now_whoever_changed_the_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stems_are_counted_as_of_now_whoever_changed_the_index(tmp_path, monkeypatch):
     reader, other = (full_text_index.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
     fill(reader)
     for _ in range(2):
@@ -60,35 +56,33 @@ def test_stems_are_counted_as_of_now_whoever_changed_the_index(
     other.close()
 
 
-def test_a_text_counts_by_its_weight() -> None:
+def test_a_text_counts_by_its_weight():
     made = full_text_index.open_memory_full_text((1.0, 5.0))
     with made.transaction():
         made.update(b"", (), [("a", ("dates", "no")), ("b", ("no", "dates"))])
     assert keys(made, "dates") == ["b", "a"]
 
 
-def test_what_is_taken_out_is_gone_and_what_comes_under_its_key_is_there(
-    index: FullTextIndex,
-) -> None:
+def test_what_is_taken_out_is_gone_and_what_comes_under_its_key_is_there(index):
     with index.transaction():
         index.update(b"two", ["a", "b", "never"], [("a", ("whales", ""))])
     assert keys(index, "dates") == [] and keys(index, "whales") == ["a"]
     assert index.state == b"two" and index.list_keys() == ["a", "c"]
 
 
-def test_a_change_that_is_broken_off_changes_nothing(index: FullTextIndex) -> None:
+def test_a_change_that_is_broken_off_changes_nothing(index):
     with pytest.raises(RuntimeError), index.transaction():
         index.update(b"two", ["a"], [("d", ("whales", ""))])
         raise RuntimeError
     assert index.state == b"one" and keys(index, "parse") == ["a"]
 
 
-def test_no_words_find_nothing_and_a_negative_limit_takes_all(index: FullTextIndex) -> None:
+def test_no_words_find_nothing_and_a_negative_limit_takes_all(index):
     assert keys(index) == []
     assert len(keys(index, "dates", "y")) == 3 and len(keys(index, "dates", "y", limit=2)) == 2
 
 
-def test_the_file_is_found_again_and_is_for_its_owner_alone(tmp_path: Path) -> None:
+def test_the_file_is_found_again_and_is_for_its_owner_alone(tmp_path):
     fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
     again = full_text_index.open_full_text_index(tmp_path, WEIGHTS)
     assert again.state == b"one" and keys(again, "parse") == ["a"]
@@ -97,7 +91,7 @@ def test_the_file_is_found_again_and_is_for_its_owner_alone(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense" * 2000, "version"])
-def test_a_file_that_is_no_index_is_replaced(tmp_path: Path, damage: bytes | str) -> None:
+def test_a_file_that_is_no_index_is_replaced(tmp_path, damage):
     import apsw
 
     path = tmp_path / full_text_index.FULL_TEXT_FILE_NAME
@@ -111,7 +105,7 @@ def test_a_file_that_is_no_index_is_replaced(tmp_path: Path, damage: bytes | str
     again.close()
 
 
-def test_where_no_file_can_be_the_index_is_in_memory(tmp_path: Path) -> None:
+def test_where_no_file_can_be_the_index_is_in_memory(tmp_path):
     (tmp_path / full_text_index.FULL_TEXT_FILE_NAME).mkdir()
     for folder in (tmp_path, tmp_path / "nowhere"):
         made = fill(full_text_index.open_full_text_index(folder, WEIGHTS))
@@ -119,7 +113,7 @@ def test_where_no_file_can_be_the_index_is_in_memory(tmp_path: Path) -> None:
         made.close()
 
 
-def test_removing_leaves_nothing(tmp_path: Path) -> None:
+def test_removing_leaves_nothing(tmp_path):
     fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
     full_text_index.delete_full_text_index(tmp_path)
     full_text_index.delete_full_text_index(tmp_path)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import random
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 from blake3 import blake3
@@ -40,7 +39,7 @@ def pairs(contents: list[bytes]) -> list[tuple[bytes, bytes]]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path):
     made = create_store(tmp_path / ".brain")
     yield made
     made.close()
@@ -101,9 +100,7 @@ def plant(store: SqliteStore, id: bytes, codec: int, data: bytes) -> None:
 
 @pytest.mark.parametrize("planted", PLANTED)
 @pytest.mark.parametrize("way", WAYS)
-def test_content_replaces_a_row_planted_under_its_id(
-    store: SqliteStore, way: str, planted: str
-) -> None:
+def test_content_replaces_a_row_planted_under_its_id(store, way, planted):
     put, contents = WAYS[way]
     for content in contents[::7]:
         plant(store, blob_id(content), *PLANTED[planted])
@@ -114,9 +111,7 @@ def test_content_replaces_a_row_planted_under_its_id(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_valid_list_of_chunks_under_the_id_of_a_small_blob_is_replaced(
-    store: SqliteStore, way: str
-) -> None:
+def test_a_valid_list_of_chunks_under_the_id_of_a_small_blob_is_replaced(store, way):
     put, contents = WAYS[way]
     with store.transaction() as tx:
         tx.put_blob(LARGE)
@@ -129,7 +124,7 @@ def test_a_valid_list_of_chunks_under_the_id_of_a_small_blob_is_replaced(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_rows_of_stored_content_stay_as_they_are(store: SqliteStore, way: str) -> None:
+def test_rows_of_stored_content_stay_as_they_are(store, way):
     put, contents = WAYS[way]
     put_in_transaction(store, contents[:20])
     rows = store._db.fetch_all("SELECT * FROM blobs ORDER BY number")
@@ -150,8 +145,8 @@ def other_list() -> ChunkList:
 @pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
 @pytest.mark.parametrize("planted", [*PLANTED, "a list of other chunks", "a list with a prefix"])
 def test_a_large_blob_replaces_rows_planted_under_its_id_and_under_its_chunks(
-    store: SqliteStore, planted: str, expected: int
-) -> None:
+    store, planted, expected
+):
     id = blob_id(LARGE)
     if planted == "a list of other chunks":
         plant(store, blob_id(OTHER), CODEC_RAW, OTHER)
@@ -171,7 +166,7 @@ def test_a_large_blob_replaces_rows_planted_under_its_id_and_under_its_chunks(
         assert not [fault for result in results for fault in result.faults if fault[0] == id]
 
 
-def test_a_damaged_chunk_is_replaced_when_its_blob_is_stored_again(store: SqliteStore) -> None:
+def test_a_damaged_chunk_is_replaced_when_its_blob_is_stored_again(store):
     with store.transaction() as tx:
         id = tx.put_blob(LARGE)
     plant(store, blob_id(CHUNKS[0]), CODEC_RAW, OTHER)
@@ -180,9 +175,7 @@ def test_a_damaged_chunk_is_replaced_when_its_blob_is_stored_again(store: Sqlite
     assert store.read_blob(id) == LARGE
 
 
-def test_content_that_a_file_grew_to_replaces_a_row_planted_under_its_id(
-    store: SqliteStore,
-) -> None:
+def test_content_that_a_file_grew_to_replaces_a_row_planted_under_its_id(store):
     grown = LARGE + b"one more line\n"
     with store.transaction() as tx:
         base = tx.put_blob(LARGE)
@@ -193,9 +186,7 @@ def test_content_that_a_file_grew_to_replaces_a_row_planted_under_its_id(
 
 
 @pytest.mark.parametrize("damaged", ["the list of its base", "a chunk that is joined again"])
-def test_a_file_that_grew_from_a_damaged_blob_is_stored_whole(
-    store: SqliteStore, damaged: str
-) -> None:
+def test_a_file_that_grew_from_a_damaged_blob_is_stored_whole(store, damaged):
     content, base = LARGE, b""
     listed = 0
     while listed < MAX_LISTED_CHUNKS:
@@ -212,7 +203,7 @@ def test_a_file_that_grew_from_a_damaged_blob_is_stored_whole(
     assert store.read_blob(blob_id(grown)) == grown
 
 
-def test_an_intact_list_of_other_chunks_stays(store: SqliteStore) -> None:
+def test_an_intact_list_of_other_chunks_stays(store):
     """Other blobs may have it as their prefix."""
     grown = LARGE + b"one more line\n" * 2000
     with store.transaction() as tx:
@@ -226,9 +217,7 @@ def test_an_intact_list_of_other_chunks_stays(store: SqliteStore) -> None:
 
 @pytest.mark.parametrize("kind", [ObjectKind.NODE, ObjectKind.BUNDLE, ObjectKind.SNAPSHOT])
 @pytest.mark.parametrize("field", ["data", "kind", "checksum"])
-def test_an_object_replaces_a_row_planted_under_its_id(
-    store: SqliteStore, kind: int, field: str
-) -> None:
+def test_an_object_replaces_a_row_planted_under_its_id(store, kind, field):
     id, data = bytes(32), b"an object"
     with store.transaction() as tx:
         tx.put_object(kind, id, data)
@@ -240,7 +229,7 @@ def test_an_object_replaces_a_row_planted_under_its_id(
 
 
 @pytest.mark.parametrize("table", ["objects", "blobs"])
-def test_a_row_in_the_wrong_table_hides_nothing(store: SqliteStore, table: str) -> None:
+def test_a_row_in_the_wrong_table_hides_nothing(store, table):
     id = blob_id(SMALL[0])
     if table == "objects":
         sql = "INSERT INTO objects (id, kind, data, checksum) VALUES (?, 1, X'', X'')"
@@ -256,7 +245,7 @@ def test_a_row_in_the_wrong_table_hides_nothing(store: SqliteStore, table: str) 
 
 @pytest.mark.parametrize("number", [1, 5, 2**62, 2**63 - 1])
 @pytest.mark.parametrize("checksum", ["valid", "wrong"])
-def test_a_planted_dictionary_stops_no_load(store: SqliteStore, number: int, checksum: str) -> None:
+def test_a_planted_dictionary_stops_no_load(store, number, checksum):
     data = b"no dictionary"
     fits = checksums.row_checksum(b"%d" % number, data) if checksum == "valid" else b"wrong"
     store._db.execute_many(
@@ -270,9 +259,7 @@ def test_a_planted_dictionary_stops_no_load(store: SqliteStore, number: int, che
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_redacted_content_is_refused_though_somebody_planted_it(
-    store: SqliteStore, way: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redacted_content_is_refused_though_somebody_planted_it(store, way, monkeypatch):
     put, contents = WAYS[way]
     plant(store, blob_id(contents[3]), CODEC_RAW, contents[3])
 

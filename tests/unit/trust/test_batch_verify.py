@@ -36,9 +36,7 @@ def told(given: list[tuple[bytes, bytes, bytes]]) -> dict[bytes, SnapshotSigners
 
 @pytest.mark.parametrize("processors", [1, 2, 4])
 @pytest.mark.parametrize("count", [0, 1, 512, 513, 1300])
-def test_who_signed_is_told_however_many_help(
-    monkeypatch: pytest.MonkeyPatch, processors: int, count: int
-) -> None:
+def test_who_signed_is_told_however_many_help(monkeypatch, processors, count):
     monkeypatch.setattr(process_pool, "processor_count", lambda: processors)
     given = rows(count)
     assert told(given) == {
@@ -47,7 +45,7 @@ def test_who_signed_is_told_however_many_help(
     }
 
 
-def test_the_work_of_a_child_that_is_killed_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_work_of_a_child_that_is_killed_is_done_again(monkeypatch):
     parent, honest = os.getpid(), ed25519.verify_signature
 
     def deadly(key: bytes, message: bytes, signature: bytes) -> bool:
@@ -61,7 +59,7 @@ def test_the_work_of_a_child_that_is_killed_is_done_again(monkeypatch: pytest.Mo
     assert {number for number, here in enumerate(found) if found[here].invalid} == WRONG
 
 
-def test_each_key_is_told_once_and_good_beside_bad() -> None:
+def test_each_key_is_told_once_and_good_beside_bad():
     (here, _, signature), *_ = rows(2)[1:]
     second = ed25519.sign_message(OTHER, signature_format.signature_message(BRAIN, here))
     given = [(here, KEY, signature), (here, SECOND, second), (here, KEY, signature)]

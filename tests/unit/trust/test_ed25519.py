@@ -17,6 +17,7 @@ from tests.support.ed25519_curve import (
     multiply_point,
     recover_x,
 )
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -25,18 +26,18 @@ SEED, KEY, MESSAGE, SIGNATURE = (bytes.fromhex(text) for text in RFC_8032[1])
 
 
 @pytest.mark.parametrize("vector", RFC_8032)
-def test_keys_and_signatures_are_those_of_rfc_8032(vector: tuple[str, str, str, str]) -> None:
+def test_keys_and_signatures_are_those_of_rfc_8032(vector):
     seed, key, message, signature = (bytes.fromhex(text) for text in vector)
     assert ed25519.public_key(seed) == key
     assert ed25519.sign_message(seed, message) == signature
     assert ed25519.verify_signature(key, message, signature)
 
 
-def test_new_keys_differ() -> None:
+def test_new_keys_differ():
     assert len({ed25519.generate_seed() for _ in range(10)}) == 10
 
 
-def test_no_flipped_bit_of_a_signature_nor_another_message_is_taken() -> None:
+def test_no_flipped_bit_of_a_signature_nor_another_message_is_taken():
     for bit in range(8 * len(SIGNATURE)):
         flipped = bytearray(SIGNATURE)
         flipped[bit // 8] ^= 1 << bit % 8
@@ -46,14 +47,14 @@ def test_no_flipped_bit_of_a_signature_nor_another_message_is_taken() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, 31, 33, 63, 65, 128])
-def test_what_has_another_length_is_not_valid(length: int) -> None:
+def test_what_has_another_length_is_not_valid(length):
     assert not ed25519.verify_signature(KEY, MESSAGE, (SIGNATURE * 2)[:length])
     assert not ed25519.verify_signature((KEY * 4)[:length], MESSAGE, SIGNATURE)
     assert not ed25519.is_usable_key((KEY * 4)[:length])
 
 
 @pytest.mark.parametrize("more", [1, 2, 8])
-def test_a_second_form_of_s_is_not_valid(more: int) -> None:
+def test_a_second_form_of_s_is_not_valid(more):
     s = int.from_bytes(SIGNATURE[32:], "little") + more * ORDER
     assert not ed25519.verify_signature(KEY, MESSAGE, SIGNATURE[:32] + s.to_bytes(32, "little"))
 
@@ -80,21 +81,21 @@ def small_order() -> list[bytes]:
     return [*canonical, *(set(every) - set(canonical))]
 
 
-def test_no_key_of_small_order_is_usable_in_any_form() -> None:
+def test_no_key_of_small_order_is_usable_in_any_form():
     keys = small_order()
     assert len(keys) == 14
     for key in keys:
         assert not ed25519.is_usable_key(key)
 
 
-def test_a_key_that_fits_every_message_is_refused_where_openssl_takes_it() -> None:
+def test_a_key_that_fits_every_message_is_refused_where_openssl_takes_it():
     identity = encode_point(0, 1)
     anything = identity + bytes(32)
     Ed25519PublicKey.from_public_bytes(identity).verify(anything, b"any message")
     assert not ed25519.verify_signature(identity, b"any message", anything)
 
 
-def test_the_points_of_the_curve_add_up() -> None:
+def test_the_points_of_the_curve_add_up():
     x = recover_x(4 * pow(5, -1, PRIME) % PRIME)
     assert x is not None
     base = (x if x % 2 == 0 else PRIME - x, 4 * pow(5, -1, PRIME) % PRIME)
@@ -104,26 +105,26 @@ def test_the_points_of_the_curve_add_up() -> None:
 
 @pytest.mark.parametrize("y", range(19))
 @pytest.mark.parametrize("sign", [0, 1])
-def test_a_key_that_is_not_reduced_is_refused(y: int, sign: int) -> None:
+def test_a_key_that_is_not_reduced_is_refused(y, sign):
     key = (PRIME + y | sign << 255).to_bytes(32, "little")
     assert not ed25519.is_usable_key(key)
     assert not ed25519.verify_signature(key, MESSAGE, SIGNATURE)
 
 
-def test_a_key_is_usable_if_it_is_a_point_of_large_order() -> None:
+def test_a_key_is_usable_if_it_is_a_point_of_large_order():
     for y in range(2, 300):
         for sign in (0, 1):
             key = (y | sign << 255).to_bytes(32, "little")
             assert ed25519.is_usable_key(key) == (recover_x(y) is not None), y
 
 
-def test_a_key_that_is_no_point_fits_nothing() -> None:
+def test_a_key_that_is_no_point_fits_nothing():
     y = next(y for y in range(2, 100) if recover_x(y) is None)
     assert not ed25519.verify_signature(y.to_bytes(32, "little"), MESSAGE, SIGNATURE)
 
 
 @pytest.mark.parametrize("passphrase", [b"", b"correct horse", bytes(range(256))])
-def test_a_private_key_comes_back_from_pem(passphrase: bytes) -> None:
+def test_a_private_key_comes_back_from_pem(passphrase):
     pem = ed25519.private_key_to_pem(SEED, passphrase)
     assert ed25519.private_key_from_pem(pem, passphrase) == SEED
     assert ed25519.is_encrypted_pem(pem) == bool(passphrase)
@@ -141,13 +142,12 @@ def test_a_private_key_comes_back_from_pem(passphrase: bytes) -> None:
     ],
     ids=["no passphrase", "wrong passphrase", "empty", "text", "cut", "altered"],
 )
-def test_what_holds_no_key_is_refused(pem: bytes, passphrase: bytes, code: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_what_holds_no_key_is_refused(pem, passphrase, code):
+    with raises_code(code, InvalidInput):
         ed25519.private_key_from_pem(pem, passphrase)
-    assert caught.value.code == code
 
 
-def test_a_key_of_another_kind_is_refused() -> None:
+def test_a_key_of_another_kind_is_refused():
     from cryptography.hazmat.primitives import serialization
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 

@@ -20,6 +20,7 @@ from brain.trust.batch_verify import verify_in_background
 from brain.trust.equivocation import EquivocationPair
 from brain.trust.equivocation_proof import ProvenEquivocation, SignedSnapshot
 from tests.support.json_mutations import mutate_json
+from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, SignedLineage, find_equivocations
 
 
@@ -36,20 +37,20 @@ def found(line: SignedLineage, read: Iterable[int] = ()) -> list[tuple[int, int,
     return sorted(told)
 
 
-def test_a_line_has_none() -> None:
+def test_a_line_has_none():
     line = SignedLineage(by=[0])
     for _ in range(5):
         line.add(by=[0])
     assert found(line) == []
 
 
-def test_two_children_of_one_snapshot_by_one_key_are_one() -> None:
+def test_two_children_of_one_snapshot_by_one_key_are_one():
     line = SignedLineage(by=[0])
     a, b = line.add(0, by=[0, 1]), line.add(0, by=[0], author="other")
     assert found(line) == [(0, 0, a, b)]
 
 
-def test_two_children_by_two_keys_or_unsigned_are_none() -> None:
+def test_two_children_by_two_keys_or_unsigned_are_none():
     line = SignedLineage(by=[0])
     line.add(0, by=[0])
     line.add(0, by=[1], author="b")
@@ -57,7 +58,7 @@ def test_two_children_by_two_keys_or_unsigned_are_none() -> None:
     assert found(line) == []
 
 
-def test_a_signature_that_does_not_fit_accuses_nobody() -> None:
+def test_a_signature_that_does_not_fit_accuses_nobody():
     line = SignedLineage(by=[0])
     line.add(0, by=[0])
     b = line.add(0, author="b")
@@ -65,7 +66,7 @@ def test_a_signature_that_does_not_fit_accuses_nobody() -> None:
     assert found(line) == []
 
 
-def test_a_merge_of_a_sibling_or_of_what_came_of_it_is_its_descendant_and_none() -> None:
+def test_a_merge_of_a_sibling_or_of_what_came_of_it_is_its_descendant_and_none():
     line = SignedLineage(by=[0])
     side = line.add(0, by=[0])
     line.add(0, side, by=[0])
@@ -76,7 +77,7 @@ def test_a_merge_of_a_sibling_or_of_what_came_of_it_is_its_descendant_and_none()
     assert found(line) == []
 
 
-def test_a_merge_of_something_else_is_one() -> None:
+def test_a_merge_of_something_else_is_one():
     line = SignedLineage(by=[0])
     side = line.add(line.add(0, author="unsigned"), author="x")
     a = line.add(0, by=[0])
@@ -84,21 +85,21 @@ def test_a_merge_of_something_else_is_one() -> None:
     assert found(line) == [(0, 0, a, merge)]
 
 
-def test_each_of_many_children_is_told_once_for_each_key() -> None:
+def test_each_of_many_children_is_told_once_for_each_key():
     line = SignedLineage()
     for number in range(6):
         line.add(0, by=[0, 1], author=str(number))
     assert [key for _, key, _, _ in found(line)] == [0] * 5 + [1] * 5
 
 
-def test_two_children_that_a_head_descends_from_are_none_to_who_reads_that_head() -> None:
+def test_two_children_that_a_head_descends_from_are_none_to_who_reads_that_head():
     line, a, b = simple()
     merge = line.add(a, b, by=[0])
     assert found(line, [0, a, b, merge]) == []
     assert found(line, [0, a]) == found(line, [0, b]) == [(0, 0, a, b)] == found(line)
 
 
-def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first() -> None:
+def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first():
     line = SignedLineage(by=[0])
     a = line.add(0, by=[0])
     third = line.add(0, a, by=[0])
@@ -107,7 +108,7 @@ def test_a_merge_of_two_children_hides_no_third_one_whatever_was_told_first() ->
     assert found(line, [*range(3, head + 1), 0, a]) == [(0, 0, third, b)]
 
 
-def test_an_equivocation_is_a_warning_on_the_second() -> None:
+def test_an_equivocation_is_a_warning_on_the_second():
     told = equivocation.equivocation_finding(
         EquivocationPair(bytes(32), PUBLIC_KEYS[0], b"1" * 32, b"2" * 32)
     )
@@ -151,7 +152,7 @@ def code_of(value: Any) -> str:
     return caught.value.code
 
 
-def test_a_proof_shows_key_brain_parent_and_both_snapshots_in_either_order() -> None:
+def test_a_proof_shows_key_brain_parent_and_both_snapshots_in_either_order():
     line, a, b = simple()
     text = equivocation_proof.render_equivocation_proof(*pair(line, a, b))
     assert text == equivocation_proof.render_equivocation_proof(*pair(line, b, a))
@@ -161,7 +162,7 @@ def test_a_proof_shows_key_brain_parent_and_both_snapshots_in_either_order() -> 
     )
 
 
-def test_a_proof_keeps_its_schema() -> None:
+def test_a_proof_keeps_its_schema():
     jsonschema_rs.validate(brain._schemas.load("equivocation"), document())
 
 
@@ -170,25 +171,24 @@ def altered() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize(("name", "value"), altered(), ids=[name for name, _ in altered()])
-def test_a_proof_with_anything_altered_is_refused(name: str, value: Any) -> None:
+def test_a_proof_with_anything_altered_is_refused(name, value):
     assert code_of(value)
 
 
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"nothing", b"\xff", b"{" * 100_000, b" " * (5 << 20)]
 )
-def test_what_is_no_proof_is_refused(text: bytes) -> None:
+def test_what_is_no_proof_is_refused(text):
     with pytest.raises(ProofError):
         equivocation_proof.verify_equivocation_proof(text)
 
 
-def test_a_key_twice_is_refused() -> None:
+def test_a_key_twice_is_refused():
     text = json.dumps(document())
-    with pytest.raises(ProofError) as caught:
+    with raises_code("duplicate_key", ProofError):
         equivocation_proof.verify_equivocation_proof(
             text.replace("{", '{"format": "brain v1 equivocation",', 1).encode()
         )
-    assert caught.value.code == "duplicate_key"
 
 
 def made(line: SignedLineage, a: int, b: int, parent: int = 0) -> dict[str, Any]:
@@ -206,25 +206,25 @@ def made(line: SignedLineage, a: int, b: int, parent: int = 0) -> dict[str, Any]
     }
 
 
-def test_the_same_snapshot_twice_is_no_equivocation() -> None:
+def test_the_same_snapshot_twice_is_no_equivocation():
     line, a, _ = simple()
     assert code_of(made(line, a, a)) == "bad_field"
 
 
-def test_snapshots_on_different_parents_are_none() -> None:
+def test_snapshots_on_different_parents_are_none():
     line, a, b = simple()
     c = line.add(a, by=[0])
     assert code_of(made(line, b, c)) == "no_equivocation"
 
 
-def test_a_child_that_merges_the_other_is_none() -> None:
+def test_a_child_that_merges_the_other_is_none():
     line, a, _ = simple()
     merge = line.add(0, a, by=[0])
     assert code_of(made(line, a, merge)) == "no_equivocation"
     assert lineage.is_ancestor(line.load, line.ids[a], line.ids[merge])
 
 
-def test_a_late_merge_is_not_shown_by_two_snapshots() -> None:
+def test_a_late_merge_is_not_shown_by_two_snapshots():
     line, a, _ = simple()
     tip = a
     for _ in range(3):
@@ -232,12 +232,11 @@ def test_a_late_merge_is_not_shown_by_two_snapshots() -> None:
     merge = line.add(0, tip, by=[0])
     assert code_of(made(line, a, merge)) == "no_equivocation"
     other = line.add(0, line.add(line.add(line.add(0, author="q"))), by=[0])
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("not_provable", InvalidInput):
         equivocation_proof.render_equivocation_proof(*pair(line, a, other))
-    assert caught.value.code == "not_provable"
 
 
-def test_a_merge_of_the_next_generation_is_shown() -> None:
+def test_a_merge_of_the_next_generation_is_shown():
     line, a, b = simple()
     merge = line.add(0, b, by=[0])
     assert equivocation_proof.verify_equivocation_proof(
@@ -245,34 +244,34 @@ def test_a_merge_of_the_next_generation_is_shown() -> None:
     )
 
 
-def test_snapshots_of_two_brains_are_none() -> None:
+def test_snapshots_of_two_brains_are_none():
     line, a, b = simple()
     value = made(line, a, b)
     value["brain"] = "00" * 32
     assert code_of(value) == "no_equivocation"
 
 
-def test_a_signature_of_another_key_is_none() -> None:
+def test_a_signature_of_another_key_is_none():
     line, a, b = simple()
     value = made(line, a, b)
     value["key"] = signature_format.format_key(PUBLIC_KEYS[1])
     assert code_of(value) == "bad_signature"
 
 
-def test_signatures_the_wrong_way_round_are_none() -> None:
+def test_signatures_the_wrong_way_round_are_none():
     value = document()
     one, two = value["signed"]
     one["signature"], two["signature"] = two["signature"], one["signature"]
     assert code_of(value) == "bad_signature"
 
 
-def test_the_wrong_way_round_is_refused() -> None:
+def test_the_wrong_way_round_is_refused():
     value = document()
     value["signed"].reverse()
     assert code_of(value) == "bad_field"
 
 
-def test_what_is_no_snapshot_is_refused() -> None:
+def test_what_is_no_snapshot_is_refused():
     value = document()
     rows = sorted([b"\x90", b"\x91\x01"], key=snapshot_id)
     for row, data in zip(value["signed"], rows, strict=True):
@@ -290,16 +289,16 @@ def test_what_is_no_snapshot_is_refused() -> None:
         ({}, False),
     ],
 )
-def test_a_text_is_a_proof_of_equivocation_by_its_format(value: Any, expected: bool) -> None:
+def test_a_text_is_a_proof_of_equivocation_by_its_format(value, expected):
     assert equivocation_proof.is_equivocation_proof(json.dumps(value).encode()) is expected
 
 
-def test_a_text_that_is_not_json_is_no_proof_of_equivocation() -> None:
+def test_a_text_that_is_not_json_is_no_proof_of_equivocation():
     assert not equivocation_proof.is_equivocation_proof(b"brain v1 equivocation")
     assert not equivocation_proof.is_equivocation_proof(b"\xff")
 
 
-def test_what_a_proof_is_about_is_compared_with_what_is_expected() -> None:
+def test_what_a_proof_is_about_is_compared_with_what_is_expected():
     line, a, b = simple()
     text = equivocation_proof.render_equivocation_proof(*pair(line, a, b))
     first, second = sorted([line.ids[a], line.ids[b]])
@@ -318,12 +317,11 @@ def test_what_a_proof_is_about_is_compared_with_what_is_expected() -> None:
             equivocation_proof.check_equivocation(text, **other)
         assert caught.value.code == f"not_this_{min(other)}"
         assert caught.value.message.endswith(next(iter(other.values())))
-    with pytest.raises(InvalidInput) as bad_id:
+    with raises_code("bad_id", InvalidInput):
         equivocation_proof.check_equivocation(text, brain="main")
-    assert bad_id.value.code == "bad_id"
 
 
-def test_an_equivocation_says_which_key_signed_what_else() -> None:
+def test_an_equivocation_says_which_key_signed_what_else():
     found = equivocation.equivocation_finding(
         EquivocationPair(bytes(32), PUBLIC_KEYS[0], b"1" * 32, b"2" * 32)
     )
@@ -331,7 +329,7 @@ def test_an_equivocation_says_which_key_signed_what_else() -> None:
     assert found.message == f"{key} also signed {'31' * 32}, on the same snapshot before"
 
 
-def test_a_proof_that_does_not_follow_says_why() -> None:
+def test_a_proof_that_does_not_follow_says_why():
     line, a, _ = simple()
     merge = line.add(0, a, by=[0])
     with pytest.raises(
@@ -342,7 +340,7 @@ def test_a_proof_that_does_not_follow_says_why() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 3])
-def test_a_proof_is_about_two_snapshots(count: int) -> None:
+def test_a_proof_is_about_two_snapshots(count):
     line, a, b = simple()
     c = line.add(0, by=[0], author="c")
     rows = made(line, a, b)["signed"] + made(line, c, c)["signed"][:1]
@@ -350,7 +348,7 @@ def test_a_proof_is_about_two_snapshots(count: int) -> None:
     assert code_of({**made(line, a, b), "signed": rows[:count]}) == "bad_field"
 
 
-def test_siblings_behind_the_head_are_compared_with_the_others_alone() -> None:
+def test_siblings_behind_the_head_are_compared_with_the_others_alone():
     line = SignedLineage(by=[0])
     read = [line.add(0, by=[0], author=str(number)) for number in range(3)]
     assert found(line, [0, *read]) == []

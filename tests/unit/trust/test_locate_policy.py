@@ -15,6 +15,7 @@ from brain.trust import locate_policy
 from brain.trust.locate_policy import LocatePolicy, policy_locator
 from brain.trust.policy import MAX_POLICY_BYTES
 from tests.support.node_store import MemoryNodeStore
+from tests.support.refusals import raises_code
 from tests.support.snapshot_graphs import SnapshotGraph
 
 BLOB = blob_id(b"trust")
@@ -42,13 +43,13 @@ class Brain:
 
 
 @pytest.mark.parametrize("kind", [FILE, EXECUTABLE])
-def test_the_trust_file_lies_at_the_top(kind: int) -> None:
+def test_the_trust_file_lies_at_the_top(kind):
     brain = Brain()
     made = brain.snapshot(NOTE, TreeEntry("trust.json", kind, BLOB, 5))
     assert brain.locate()(made) == BLOB
 
 
-def test_a_brain_without_one_has_none() -> None:
+def test_a_brain_without_one_has_none():
     brain = Brain()
     assert brain.locate()(brain.snapshot()) == b""
     assert brain.locate()(brain.snapshot(NOTE)) == b""
@@ -56,14 +57,13 @@ def test_a_brain_without_one_has_none() -> None:
 
 
 @pytest.mark.parametrize(("kind", "size"), [(LINK, 5), (FILE, 1 << 30)])
-def test_a_link_or_a_huge_file_is_no_trust_file(kind: int, size: int) -> None:
+def test_a_link_or_a_huge_file_is_no_trust_file(kind, size):
     brain = Brain()
-    with pytest.raises(BrainError) as caught:
+    with raises_code("bad_trust", BrainError):
         brain.locate()(brain.snapshot(TreeEntry("trust.json", kind, BLOB, size)))
-    assert caught.value.code == "bad_trust"
 
 
-def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once() -> None:
+def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once():
     brain = Brain()
     trust = TreeEntry("trust.json", FILE, BLOB, 5)
     made = [
@@ -85,9 +85,7 @@ def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once() -> None:
         (LINK, MAX_POLICY_BYTES + 1, "it is a link"),
     ],
 )
-def test_a_trust_file_is_a_file_of_at_most_the_greatest_size(
-    kind: int, size: int, message: str
-) -> None:
+def test_a_trust_file_is_a_file_of_at_most_the_greatest_size(kind, size, message):
     brain = Brain()
     made = brain.snapshot(TreeEntry("trust.json", kind, BLOB, size))
     if message:
@@ -97,7 +95,7 @@ def test_a_trust_file_is_a_file_of_at_most_the_greatest_size(
         assert brain.locate()(made) == BLOB
 
 
-def test_lookups_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lookups_are_kept_up_to_a_number(monkeypatch):
     monkeypatch.setattr(locate_policy, "_MAX_CACHED_LOOKUPS", 2)
     brain = Brain()
     made = [
@@ -118,9 +116,8 @@ def test_lookups_are_kept_up_to_a_number(monkeypatch: pytest.MonkeyPatch) -> Non
     assert len(asked) == 4  # 0 and 1, then 2, which clears them, then 0 again
 
 
-def test_a_trust_file_is_read_only_under_its_own_id() -> None:
+def test_a_trust_file_is_read_only_under_its_own_id():
     contents = {BLOB: b"trust", blob_id(b"other"): b"trust"}
     assert locate_policy.read_policy_blob(contents.__getitem__, BLOB) == b"trust"
-    with pytest.raises(BrainError) as caught:
+    with raises_code("corrupt_object", BrainError):
         locate_policy.read_policy_blob(contents.__getitem__, blob_id(b"other"))
-    assert caught.value.code == "corrupt_object"

@@ -14,6 +14,7 @@ from brain.errors import BrainError
 from brain.trust import ed25519, policy, policy_edit
 from brain.trust.policy import KeyRevocation, Policy, PolicyKey
 from brain.trust.signature_format import format_key
+from tests.support.refusals import raises_code
 
 KEYS = [ed25519.public_key(bytes([number]) * 32) for number in range(1, 5)]
 A, B, C, D = map(format_key, KEYS)
@@ -50,9 +51,9 @@ def parse(text: str) -> Policy:
 
 def refused(text: str | bytes) -> str:
     content = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    with pytest.raises(BrainError) as caught:
+    with raises_code("bad_trust", BrainError) as caught:
         policy.parse_policy(content)
-    assert caught.value.code == "bad_trust" and caught.value.hint
+    assert caught.value.hint
     return caught.value.message
 
 
@@ -72,7 +73,7 @@ def usable(number: int) -> list[bytes]:
     return list(islice(filter(ed25519.is_usable_key, every), number))
 
 
-def test_a_full_file_is_read() -> None:
+def test_a_full_file_is_read():
     assert parse(FULL) == Policy(
         1,
         (
@@ -93,7 +94,7 @@ def test_a_full_file_is_read() -> None:
     ],
     ids=["CRLF", "one line", "another order", "escapes", "white space around"],
 )
-def test_any_json_of_the_shape_is_read(text: str) -> None:
+def test_any_json_of_the_shape_is_read(text):
     assert parse(text) == parse(FULL)
 
 
@@ -101,19 +102,19 @@ BAD_THRESHOLDS = [0, -1, 2, 10**30, 10**400, True, False, None, "1", 1.0, [1], {
 
 
 @pytest.mark.parametrize("threshold", BAD_THRESHOLDS, ids=lambda one: repr(one)[:20])
-def test_a_threshold_that_is_no_number_of_usable_keys_is_refused(threshold: Any) -> None:
+def test_a_threshold_that_is_no_number_of_usable_keys_is_refused(threshold):
     refused(file(threshold=threshold))
 
 
 @pytest.mark.parametrize(
     "text", ["-0", "1.0", "1e0", "10e-1", "01", "+1", "0x1", "0o1", "1_0", "٣", "NaN", "1" * 5000]
 )
-def test_a_threshold_in_another_notation_is_refused(text: str) -> None:
+def test_a_threshold_in_another_notation_is_refused(text):
     refused(file().replace('"threshold": 1', f'"threshold": {text}'))
 
 
 @pytest.mark.parametrize("gone", [{"until": ID}, {"revoked": {"reason": ""}}])
-def test_a_key_that_may_not_go_on_does_not_count_for_the_threshold(gone: dict[str, Any]) -> None:
+def test_a_key_that_may_not_go_on_does_not_count_for_the_threshold(gone):
     both = [row(), row(name="b", key=B)]
     assert parse(file(*both, threshold=2)).threshold == 2
     lame = [row(), row(name="b", key=B, **gone)]
@@ -122,11 +123,11 @@ def test_a_key_that_may_not_go_on_does_not_count_for_the_threshold(gone: dict[st
     refused(file(row(**gone)))
 
 
-def test_one_key_under_two_names_is_refused() -> None:
+def test_one_key_under_two_names_is_refused():
     assert "two names" in refused(file(row(), row(name="b")))
 
 
-def test_two_keys_under_one_name_are_refused() -> None:
+def test_two_keys_under_one_name_are_refused():
     assert "same name" in refused(file(row(), row(key=B)))
 
 
@@ -134,7 +135,7 @@ def test_two_keys_under_one_name_are_refused() -> None:
     "name",
     ["AUDITOR", "ａuditor", "é", "e\u0301", "\U00031350", "\U0001fae8", "\u202e", " auditor", "no"],
 )
-def test_names_are_bytes_so_no_version_of_unicode_decides(name: str) -> None:
+def test_names_are_bytes_so_no_version_of_unicode_decides(name):
     """U+31350 is assigned from Unicode 15 on, which Python 3.12 has and 3.11 has not."""
     both = [row(), row(name=name, key=B)]
     assert parse(file(*both)).keys[1].name == name
@@ -152,7 +153,7 @@ def test_names_are_bytes_so_no_version_of_unicode_decides(name: str) -> None:
         ("\U0001f511" * 17, False),
     ],
 )
-def test_the_limit_of_a_name_is_in_bytes(name: str, good: bool) -> None:
+def test_the_limit_of_a_name_is_in_bytes(name, good):
     if good:
         assert parse(file(row(name=name))).keys[0].name == name
     else:
@@ -164,14 +165,14 @@ NONCHARACTERS = ["\ufdd0", "\ufdef", "\ufffe", "\uffff", "\U0001fffe", "\U0010ff
 
 
 @pytest.mark.parametrize("bad", [*CONTROLS, *NONCHARACTERS, "\ud800", "\udfff"], ids=ascii)
-def test_controls_surrogates_and_noncharacters_are_refused(bad: str) -> None:
+def test_controls_surrogates_and_noncharacters_are_refused(bad):
     refused(file(row(name=f"a{bad}b")))
     refused(file(row(), row(name="b", key=B, revoked={"reason": bad})))
     refused(json.dumps(json.loads(file(row(name=f"a{bad}b"))), ensure_ascii=False))
 
 
 @pytest.mark.parametrize("good", ["\x20", "\x7e", "\xa0", "\ufdcf", "\ufdf0", "\ufffd"], ids=ascii)
-def test_what_stands_beside_them_is_not(good: str) -> None:
+def test_what_stands_beside_them_is_not(good):
     assert parse(file(row(name=good))).keys[0].name == good
 
 
@@ -215,7 +216,7 @@ BAD_ROWS: list[Any] = [
 
 
 @pytest.mark.parametrize("bad", BAD_ROWS, ids=repr)
-def test_a_row_that_is_not_one_is_refused(bad: Any) -> None:
+def test_a_row_that_is_not_one_is_refused(bad):
     refused(file(bad, row(name="z", key=D)))
 
 
@@ -257,11 +258,11 @@ def test_a_row_that_is_not_one_is_refused(bad: Any) -> None:
     ],
     ids=lambda text: text[:40],
 )
-def test_a_file_that_has_two_readings_or_no_end_is_refused(text: str) -> None:
+def test_a_file_that_has_two_readings_or_no_end_is_refused(text):
     refused(text)
 
 
-def test_a_file_that_is_not_utf_8_is_refused() -> None:
+def test_a_file_that_is_not_utf_8_is_refused():
     for bad in (b"\xff", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80"):
         refused(file().encode().replace(b"auditor", bad))
 
@@ -271,7 +272,7 @@ def keeps_schema(text: str) -> bool:
     return bool(validator.is_valid(json.loads(text)))
 
 
-def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape() -> None:
+def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape():
     for text in (FULL, file(), policy_edit.create_policy("a", KEYS[0]).decode()):
         assert keeps_schema(text)
     for bad in BAD_ROWS:
@@ -286,24 +287,24 @@ def test_the_schema_takes_what_is_taken_and_refuses_what_has_another_shape() -> 
 # Edits
 
 
-def test_a_new_file_trusts_one_key() -> None:
+def test_a_new_file_trusts_one_key():
     text = policy_edit.create_policy("Ana López", KEYS[0])
     assert policy.parse_policy(text) == Policy(1, (PolicyKey("Ana López", KEYS[0]),))
 
 
-def test_a_file_is_written_in_one_layout() -> None:
+def test_a_file_is_written_in_one_layout():
     assert policy_edit.render_policy(parse(FULL)) == FULL.encode()
     assert policy_edit.add_trusted_key(
         json.dumps(json.loads(FULL)).encode(), "c", KEYS[2]
     ).startswith(FULL.encode()[: FULL.index("\n    }\n  ]")])
 
 
-def test_a_key_is_added_at_the_end() -> None:
+def test_a_key_is_added_at_the_end():
     text = policy_edit.add_trusted_key(FULL.encode(), "third: #1", KEYS[2])
     assert policy.parse_policy(text).keys == (*parse(FULL).keys, PolicyKey("third: #1", KEYS[2]))
 
 
-def test_a_key_is_ended_and_revoked() -> None:
+def test_a_key_is_ended_and_revoked():
     ended = policy_edit.expire_trusted_key(
         policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2]), KEYS[0], bytes.fromhex(OTHER)
     )
@@ -313,7 +314,7 @@ def test_a_key_is_ended_and_revoked() -> None:
     assert found.revoked == KeyRevocation(bytes.fromhex(ID), 'lost "it"')
 
 
-def test_a_key_that_was_revoked_can_be_revoked_since_another_snapshot_or_ever() -> None:
+def test_a_key_that_was_revoked_can_be_revoked_since_another_snapshot_or_ever():
     text = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
     late = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
     early = policy_edit.revoke_trusted_key(late, KEYS[1], "lost earlier", bytes.fromhex(OTHER))
@@ -322,7 +323,7 @@ def test_a_key_that_was_revoked_can_be_revoked_since_another_snapshot_or_ever() 
     assert policy.parse_policy(ever).keys[1].revoked == (b"", "never ours")
 
 
-def test_the_most_keys_can_all_be_ended_and_revoked_with_the_longest_reasons() -> None:
+def test_the_most_keys_can_all_be_ended_and_revoked_with_the_longest_reasons():
     """A file that is full must not keep anybody from revoking a stolen key."""
     rows = [
         PolicyKey(f"{number:03}" + '"' * 61, key, bytes(32), b"" if number == 0 else bytes(32))
@@ -338,7 +339,7 @@ def test_the_most_keys_can_all_be_ended_and_revoked_with_the_longest_reasons() -
     assert policy.parse_policy(spaced) == found
 
 
-def test_a_threshold_is_set() -> None:
+def test_a_threshold_is_set():
     text = policy_edit.set_policy_threshold(
         policy_edit.add_trusted_key(FULL.encode(), "c", KEYS[2]), 2
     )
@@ -347,7 +348,7 @@ def test_a_threshold_is_set() -> None:
     assert policy_edit.set_policy_threshold(short, 1) == short
 
 
-def test_an_edit_that_makes_no_sense_is_refused() -> None:
+def test_an_edit_that_makes_no_sense_is_refused():
     two = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
     once = policy_edit.expire_trusted_key(two, KEYS[0], bytes(32))
     gone = policy_edit.revoke_trusted_key(two, KEYS[0], "lost")
@@ -367,25 +368,24 @@ def test_an_edit_that_makes_no_sense_is_refused() -> None:
         lambda: policy_edit.set_policy_threshold(once, 2),
         lambda: policy_edit.add_trusted_key(b'{"threshold": 1}', "a", KEYS[0]),
     ):
-        with pytest.raises(BrainError) as caught:
+        with raises_code("bad_trust", BrainError):
             make()
-        assert caught.value.code == "bad_trust"
 
 
-def test_a_file_of_the_greatest_size_is_read() -> None:
+def test_a_file_of_the_greatest_size_is_read():
     text = FULL.ljust(policy.MAX_POLICY_BYTES - len(FULL.encode()) + len(FULL))
     assert len(text.encode()) == policy.MAX_POLICY_BYTES
     assert parse(text) == parse(FULL)
     assert "bytes" in refused(text + " ")
 
 
-def test_a_reason_of_256_bytes_is_read() -> None:
+def test_a_reason_of_256_bytes_is_read():
     for reason in ("x" * 256, "é" * 128, ""):
         (found, _) = parse(file(row(revoked={"reason": reason}), row(name="b", key=B))).keys
         assert found.revoked == KeyRevocation(b"", reason)
 
 
-def test_what_is_wrong_with_a_file_is_named() -> None:
+def test_what_is_wrong_with_a_file_is_named():
     many = [row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(257))]
     for text, message in [
         (file(*many), "keys is not a list of 1 to 256"),
@@ -406,17 +406,17 @@ def test_what_is_wrong_with_a_file_is_named() -> None:
         assert message in refused(text)
 
 
-def test_256_keys_are_read() -> None:
+def test_256_keys_are_read():
     many = [row(name=f"k{n}", key=format_key(key)) for n, key in enumerate(usable(256))]
     assert len(parse(file(*many, threshold=256)).keys) == 256
 
 
-def test_a_text_is_a_trust_file_or_not() -> None:
+def test_a_text_is_a_trust_file_or_not():
     assert policy.is_policy(FULL.encode())
     assert not policy.is_policy(b"{}")
 
 
-def test_a_key_that_was_revoked_is_not_revoked_again_since_the_same_snapshot() -> None:
+def test_a_key_that_was_revoked_is_not_revoked_again_since_the_same_snapshot():
     text = policy_edit.add_trusted_key(policy_edit.create_policy("a", KEYS[0]), "b", KEYS[1])
     gone = policy_edit.revoke_trusted_key(text, KEYS[1], "lost", bytes.fromhex(ID))
     with pytest.raises(BrainError, match="b has been revoked already"):

@@ -17,6 +17,7 @@ from brain.errors import BrainError
 from brain.trust import ed25519, pinned_roots
 from brain.trust.signature_format import format_key
 from brain.util import settings_file
+from tests.support.refusals import raises_code
 from tests.support.signed_lineages import PUBLIC_KEYS
 
 A, B, C = map(format_key, PUBLIC_KEYS[:3])
@@ -24,17 +25,17 @@ BRAIN, OTHER = "1f" * 32, "2e" * 32
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
+def path(tmp_path):
     """A file that is not there, in a folder that is not there."""
     return tmp_path / "settings" / "roots.json"
 
 
-def test_without_a_file_nothing_is_pinned_and_none_is_made(path: Path) -> None:
+def test_without_a_file_nothing_is_pinned_and_none_is_made(path):
     assert pinned_roots.load_pinned_roots(path, BRAIN) == []
     assert not path.parent.exists()
 
 
-def test_the_first_roots_of_a_brain_are_pinned_once(path: Path) -> None:
+def test_the_first_roots_of_a_brain_are_pinned_once(path):
     assert pinned_roots.pin_first_roots(path, BRAIN, [A])
     assert not pinned_roots.pin_first_roots(path, BRAIN, [B])
     assert pinned_roots.pin_first_roots(path, OTHER, [C, B])
@@ -44,12 +45,12 @@ def test_the_first_roots_of_a_brain_are_pinned_once(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_no_roots_are_pinned_as_none(path: Path) -> None:
+def test_no_roots_are_pinned_as_none(path):
     assert not pinned_roots.pin_first_roots(path, BRAIN, [])
     assert pinned_roots.load_pinned_roots(path, BRAIN) == []
 
 
-def test_roots_are_added_and_removed(path: Path) -> None:
+def test_roots_are_added_and_removed(path):
     pinned_roots.pin_first_roots(path, OTHER, [C])
     assert pinned_roots.change_pinned_roots(path, BRAIN, [A, B], []) == sorted([A, B])
     assert pinned_roots.change_pinned_roots(path, BRAIN, [C], [A]) == sorted([B, C])
@@ -61,7 +62,7 @@ def test_roots_are_added_and_removed(path: Path) -> None:
     assert json.loads(path.read_text())["brains"] == {OTHER: [C]}
 
 
-def test_a_change_that_cannot_be_changes_nothing(path: Path) -> None:
+def test_a_change_that_cannot_be_changes_nothing(path):
     pinned_roots.pin_first_roots(path, BRAIN, [A])
     before = path.read_bytes()
     many = [f"ed25519:{number:02x}{'00' * 31}" for number in range(3, 99)]
@@ -71,9 +72,9 @@ def test_a_change_that_cannot_be_changes_nothing(path: Path) -> None:
         ([f"ed25519:{'00' * 32}"], [], "bad_key"),
         (many, [], "bad_key"),
     ):
-        with pytest.raises(BrainError) as caught:
+        with raises_code(code, BrainError):
             pinned_roots.change_pinned_roots(path, BRAIN, add, remove)
-        assert caught.value.code == code and path.read_bytes() == before
+        assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -97,7 +98,7 @@ def test_a_change_that_cannot_be_changes_nothing(path: Path) -> None:
     ],
     ids=lambda text: text[:60],
 )
-def test_a_file_that_is_not_one_is_refused_and_left_as_it_is(path: Path, text: str) -> None:
+def test_a_file_that_is_not_one_is_refused_and_left_as_it_is(path, text):
     path.parent.mkdir()
     path.write_text(text)
     for call in (
@@ -105,9 +106,9 @@ def test_a_file_that_is_not_one_is_refused_and_left_as_it_is(path: Path, text: s
         lambda: pinned_roots.pin_first_roots(path, BRAIN, [A]),
         lambda: pinned_roots.change_pinned_roots(path, BRAIN, [A], []),
     ):
-        with pytest.raises(BrainError) as caught:
+        with raises_code("bad_roots", BrainError) as caught:
             call()
-        assert caught.value.code == "bad_roots" and "roots.json" in caught.value.message
+        assert "roots.json" in caught.value.message
     assert path.read_text() == text
 
 
@@ -117,20 +118,19 @@ def usable_keys(number: int) -> list[str]:
     return [format_key(key) for key in islice(filter(ed25519.is_usable_key, every), number)]
 
 
-def test_a_brain_has_at_most_16_root_keys(path: Path) -> None:
+def test_a_brain_has_at_most_16_root_keys(path):
     keys = usable_keys(17)
     assert pinned_roots.change_pinned_roots(path, BRAIN, keys[:16], []) == sorted(keys[:16])
     for make in (
         lambda: pinned_roots.change_pinned_roots(path, BRAIN, keys[16:], []),
         lambda: pinned_roots.pin_first_roots(path, OTHER, keys),
     ):
-        with pytest.raises(BrainError, match="16 root keys") as caught:
+        with raises_code("bad_roots", BrainError, match="16 root keys"):
             make()
-        assert caught.value.code == "bad_roots"
     assert pinned_roots.change_pinned_roots(path, BRAIN, keys[16:], keys[:1]) == sorted(keys[1:])
 
 
-def test_a_change_that_changes_nothing_writes_nothing(path: Path) -> None:
+def test_a_change_that_changes_nothing_writes_nothing(path):
     pinned_roots.pin_first_roots(path, BRAIN, [A])
     path.write_text(json.dumps(json.loads(path.read_text())))
     before = path.read_bytes()
@@ -138,9 +138,7 @@ def test_a_change_that_changes_nothing_writes_nothing(path: Path) -> None:
     assert path.read_bytes() == before
 
 
-def test_roots_that_another_process_pins_meanwhile_stay(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_roots_that_another_process_pins_meanwhile_stay(path, monkeypatch):
     lock = settings_file.exclusive_lock
 
     @contextmanager
@@ -155,18 +153,17 @@ def test_roots_that_another_process_pins_meanwhile_stay(
     assert pinned_roots.load_pinned_roots(path, BRAIN) == [B]
 
 
-def test_a_file_that_the_system_does_not_open_is_an_error_and_not_an_empty_one(path: Path) -> None:
+def test_a_file_that_the_system_does_not_open_is_an_error_and_not_an_empty_one(path):
     path.mkdir(parents=True)
     for call in (
         lambda: pinned_roots.load_pinned_roots(path, BRAIN),
         lambda: pinned_roots.pin_first_roots(path, BRAIN, [A]),
     ):
-        with pytest.raises(BrainError, match=os.strerror(errno.EISDIR)) as caught:
+        with raises_code("io_error", BrainError, match=os.strerror(errno.EISDIR)):
             call()
-        assert caught.value.code == "io_error"
 
 
-def test_a_file_of_the_greatest_size_is_read(path: Path) -> None:
+def test_a_file_of_the_greatest_size_is_read(path):
     pinned_roots.pin_first_roots(path, BRAIN, [A])
     path.write_text(path.read_text().ljust(settings_file.MAX_SETTINGS_BYTES))
     assert pinned_roots.load_pinned_roots(path, BRAIN) == [A]

@@ -22,7 +22,7 @@ ERROR, WARNING = "error", "warning"
 EVER = KeyRevocation(b"", "stolen")
 
 
-def test_a_lineage_signed_by_a_trusted_key_is_trusted_throughout() -> None:
+def test_a_lineage_signed_by_a_trusted_key_is_trusted_throughout():
     line = SignedLineage(trust_file_text(0), by=[0])
     for _ in range(5):
         line.add(by=[0])
@@ -32,7 +32,7 @@ def test_a_lineage_signed_by_a_trusted_key_is_trusted_throughout() -> None:
     assert {one.signers for one in line.verdicts()} == {(PUBLIC_KEYS[0],)}
 
 
-def test_a_snapshot_without_a_signature_is_unsigned() -> None:
+def test_a_snapshot_without_a_signature_is_unsigned():
     line = SignedLineage(trust_file_text(0), by=[0])
     bare = line.add()
     line.add(by=[0])
@@ -40,20 +40,20 @@ def test_a_snapshot_without_a_signature_is_unsigned() -> None:
     assert line.standings()[bare] == "refused"
 
 
-def test_a_signature_of_a_stranger_is_no_use() -> None:
+def test_a_signature_of_a_stranger_is_no_use():
     line = SignedLineage(trust_file_text(0), by=[0])
     bad = line.add(by=[1])
     assert line.finding_codes() == [(bad, "unknown_key", ERROR), (bad, "below_threshold", ERROR)]
 
 
-def test_a_stranger_beside_enough_others_is_a_warning() -> None:
+def test_a_stranger_beside_enough_others_is_a_warning():
     line = SignedLineage(trust_file_text(0), by=[0])
     both = line.add(by=[0, 1])
     assert line.finding_codes() == [(both, "unknown_key", WARNING)]
     assert line.standings()[both] == "trusted"
 
 
-def test_m_of_n_distinct_keys_have_to_sign() -> None:
+def test_m_of_n_distinct_keys_have_to_sign():
     line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 2])
     line.add(by=[1, 2])
     few = line.add(by=[1])
@@ -61,14 +61,14 @@ def test_m_of_n_distinct_keys_have_to_sign() -> None:
     assert line.finding_codes() == [(few, "below_threshold", ERROR)]
 
 
-def test_the_same_key_twice_counts_once() -> None:
+def test_the_same_key_twice_counts_once():
     line = SignedLineage(trust_file_text(0, 1, threshold=2), by=[0, 1])
     twice = line.add(by=[0, 0])
     assert line.finding_codes() == [(twice, "below_threshold", ERROR)]
 
 
 @pytest.mark.parametrize("size", [0, 31, 63, 65, 128])
-def test_a_malformed_signature_is_bad_and_never_a_crash(size: int) -> None:
+def test_a_malformed_signature_is_bad_and_never_a_crash(size):
     line = SignedLineage(trust_file_text(0), by=[0])
     here = line.add(by=[0])
     line.rows.append((line.ids[here], PUBLIC_KEYS[1], bytes(size)))
@@ -76,7 +76,7 @@ def test_a_malformed_signature_is_bad_and_never_a_crash(size: int) -> None:
     assert line.finding_codes() == [(here, "bad_signature", ERROR)] * 2
 
 
-def test_a_signature_moved_from_another_snapshot_is_bad() -> None:
+def test_a_signature_moved_from_another_snapshot_is_bad():
     line = SignedLineage(trust_file_text(0), by=[0])
     here, there = line.add(by=[0]), line.add()
     row = next(row for row in line.rows if row[0] == line.ids[here])
@@ -87,13 +87,13 @@ def test_a_signature_moved_from_another_snapshot_is_bad() -> None:
     ]
 
 
-def test_a_signature_made_for_another_brain_is_bad() -> None:
+def test_a_signature_made_for_another_brain_is_bad():
     line = SignedLineage(trust_file_text(0), by=[0])
     found = list(verify_signatures(bytes(32), line.head, line.source(), line.rows))
     assert [one.code for one in found[0].findings] == ["bad_signature", "below_threshold"]
 
 
-def test_rights_come_from_the_parents_and_not_from_the_snapshot_itself() -> None:
+def test_rights_come_from_the_parents_and_not_from_the_snapshot_itself():
     line = SignedLineage(trust_file_text(0), by=[0])
     taken = line.add(trust=trust_file_text(1), by=[1])
     line.add(by=[1])
@@ -103,7 +103,7 @@ def test_rights_come_from_the_parents_and_not_from_the_snapshot_itself() -> None
     ]
 
 
-def test_rights_are_handed_over_by_those_who_have_them() -> None:
+def test_rights_are_handed_over_by_those_who_have_them():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=trust_file_text(1), by=[0])
     line.add(by=[1])
@@ -111,7 +111,7 @@ def test_rights_are_handed_over_by_those_who_have_them() -> None:
     assert line.finding_codes() == [(late, "unknown_key", ERROR), (late, "below_threshold", ERROR)]
 
 
-def test_a_merge_has_to_satisfy_all_its_parents() -> None:
+def test_a_merge_has_to_satisfy_all_its_parents():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     left = line.add(0, trust=trust_file_text(0), by=[0])
     right = line.add(0, trust=trust_file_text(1), by=[1])
@@ -121,7 +121,7 @@ def test_a_merge_has_to_satisfy_all_its_parents() -> None:
     assert line.finding_codes() == [(few, "below_threshold", ERROR)]
 
 
-def test_rights_end_with_the_snapshot_that_is_named_and_not_on_other_lines() -> None:
+def test_rights_end_with_the_snapshot_that_is_named_and_not_on_other_lines():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     end = line.add(by=[1])
     ended = line.add(trust=trust_file_text(0, 1, end={1: line.ids[end]}), by=[0])
@@ -137,7 +137,7 @@ def test_rights_end_with_the_snapshot_that_is_named_and_not_on_other_lines() -> 
     ]
 
 
-def test_rights_begin_with_the_snapshot_that_is_named() -> None:
+def test_rights_begin_with_the_snapshot_that_is_named():
     line = SignedLineage(trust_file_text(0), by=[0])
     begin = line.add(0, by=[0])
     trust = trust_file_text(0, 1, begin={1: line.ids[begin]})
@@ -150,7 +150,7 @@ def test_rights_begin_with_the_snapshot_that_is_named() -> None:
     ]
 
 
-def test_a_revocation_reaches_back_to_the_snapshot_it_names() -> None:
+def test_a_revocation_reaches_back_to_the_snapshot_it_names():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     good, stolen, after = line.add(by=[1]), line.add(by=[1]), line.add(by=[1])
     assert line.finding_codes() == []
@@ -164,19 +164,19 @@ def test_a_revocation_reaches_back_to_the_snapshot_it_names() -> None:
     assert line.standings()[good] == "trusted"
 
 
-def test_a_key_revoked_since_ever_never_counted() -> None:
+def test_a_key_revoked_since_ever_never_counted():
     line = SignedLineage(trust_file_text(0, 1), by=[1])
     line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     assert line.finding_codes() == [(0, "revoked_key", ERROR), (0, "below_threshold", ERROR)]
 
 
-def test_what_others_signed_too_outlives_a_revocation() -> None:
+def test_what_others_signed_too_outlives_a_revocation():
     line = SignedLineage(trust_file_text(0, 1), by=[0, 1])
     line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     assert line.finding_codes() == [(0, "revoked_key", WARNING)]
 
 
-def test_a_revocation_since_a_snapshot_on_another_line_reaches_nobody_here() -> None:
+def test_a_revocation_since_a_snapshot_on_another_line_reaches_nobody_here():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     aside = line.add(0, by=[1])
     line.add(
@@ -191,7 +191,7 @@ def stolen_key_is_refused(line: SignedLineage, late: int) -> bool:
     return line.finding_codes() == [(late, "revoked_key", ERROR), (late, "below_threshold", ERROR)]
 
 
-def test_a_revocation_holds_though_a_later_file_leaves_it_out() -> None:
+def test_a_revocation_holds_though_a_later_file_leaves_it_out():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     line.add(trust=trust_file_text(0), by=[0])
@@ -199,7 +199,7 @@ def test_a_revocation_holds_though_a_later_file_leaves_it_out() -> None:
     assert stolen_key_is_refused(line, line.add(by=[1]))
 
 
-def test_a_revocation_outlives_the_trust_file_and_a_new_beginning() -> None:
+def test_a_revocation_outlives_the_trust_file_and_a_new_beginning():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     line.add(trust=NO_TRUST_FILE, by=[0])
@@ -208,7 +208,7 @@ def test_a_revocation_outlives_the_trust_file_and_a_new_beginning() -> None:
     assert stolen_key_is_refused(line, again)
 
 
-def test_a_revocation_on_one_side_of_a_merge_holds_whatever_file_the_merge_takes() -> None:
+def test_a_revocation_on_one_side_of_a_merge_holds_whatever_file_the_merge_takes():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     gone = line.add(0, trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     other = line.add(0, by=[0])
@@ -216,7 +216,7 @@ def test_a_revocation_on_one_side_of_a_merge_holds_whatever_file_the_merge_takes
     assert stolen_key_is_refused(line, line.add(by=[1]))
 
 
-def test_of_several_revocations_of_a_key_each_counts_from_its_own_snapshot() -> None:
+def test_of_several_revocations_of_a_key_each_counts_from_its_own_snapshot():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     left, right = line.add(0, by=[0]), line.add(0, by=[0])
     since = [KeyRevocation(line.ids[number], "") for number in (left, right)]
@@ -230,7 +230,7 @@ def test_of_several_revocations_of_a_key_each_counts_from_its_own_snapshot() -> 
     ]
 
 
-def test_a_revocation_counts_wherever_it_stands_signed_or_not() -> None:
+def test_a_revocation_counts_wherever_it_stands_signed_or_not():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(by=[1])
     line.add(trust=trust_file_text(0, 1, revoked={1: EVER}))
@@ -242,14 +242,14 @@ def test_a_revocation_counts_wherever_it_stands_signed_or_not() -> None:
     ]
 
 
-def test_a_revocation_that_the_head_does_not_descend_from_is_not_known() -> None:
+def test_a_revocation_that_the_head_does_not_descend_from_is_not_known():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(0, trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
     line.add(0, by=[1])
     assert line.finding_codes() == []
 
 
-def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it() -> None:
+def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it():
     line = SignedLineage()
     line.add()
     line.add(trust=trust_file_text(0), by=[0])
@@ -260,7 +260,7 @@ def test_what_is_from_before_the_trust_file_is_vouched_for_by_who_brought_it() -
     assert found == [(1, "unsigned", WARNING)]
 
 
-def test_a_brain_without_a_trust_file_is_unsigned_where_signatures_are_required() -> None:
+def test_a_brain_without_a_trust_file_is_unsigned_where_signatures_are_required():
     line = SignedLineage()
     line.add(by=[0])
     assert line.finding_codes() == []
@@ -269,18 +269,18 @@ def test_a_brain_without_a_trust_file_is_unsigned_where_signatures_are_required(
     assert found == [(0, "unsigned", ERROR), (1, "unsigned", ERROR)]
 
 
-def test_the_first_trust_file_has_to_be_signed_by_its_own_rule() -> None:
+def test_the_first_trust_file_has_to_be_signed_by_its_own_rule():
     line = SignedLineage()
     bad = line.add(trust=trust_file_text(0, 1, threshold=2), by=[0])
     assert line.finding_codes() == [(bad, "below_threshold", ERROR)]
 
 
-def test_a_genesis_with_a_trust_file_is_the_first() -> None:
+def test_a_genesis_with_a_trust_file_is_the_first():
     assert SignedLineage(trust_file_text(0)).finding_codes() == [(0, "unsigned", ERROR)]
     assert SignedLineage(trust_file_text(0), by=[0]).finding_codes() == []
 
 
-def test_root_keys_have_to_have_signed_the_first_trust_file() -> None:
+def test_root_keys_have_to_have_signed_the_first_trust_file():
     line = SignedLineage()
     first = line.add(trust=trust_file_text(0), by=[0, 3])
     line.add(by=[0])
@@ -290,14 +290,14 @@ def test_root_keys_have_to_have_signed_the_first_trust_file() -> None:
     assert line.finding_codes() == [(first, "unknown_key", WARNING)]
 
 
-def test_a_head_under_no_rights_is_refused_where_root_keys_are_given() -> None:
+def test_a_head_under_no_rights_is_refused_where_root_keys_are_given():
     line = SignedLineage()
     head = line.add()
     assert line.finding_codes(roots=[0]) == [(head, "unsigned", ERROR)]
     assert line.standings(roots=[0])[head] == "refused"
 
 
-def test_rights_introduced_anew_on_a_side_line_do_not_enter_by_a_merge() -> None:
+def test_rights_introduced_anew_on_a_side_line_do_not_enter_by_a_merge():
     line = SignedLineage()
     line.add(0, trust=trust_file_text(0), by=[0])
     rogue = line.add(0, trust=trust_file_text(1), by=[1])
@@ -306,7 +306,7 @@ def test_rights_introduced_anew_on_a_side_line_do_not_enter_by_a_merge() -> None
     assert (rogue, "below_threshold", ERROR) in line.finding_codes(roots=[0])
 
 
-def test_after_a_trust_file_is_removed_nobody_has_rights() -> None:
+def test_after_a_trust_file_is_removed_nobody_has_rights():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=NO_TRUST_FILE, by=[0])
     after = line.add()
@@ -315,7 +315,7 @@ def test_after_a_trust_file_is_removed_nobody_has_rights() -> None:
     assert found == [(after, "unsigned", ERROR)]
 
 
-def test_a_removal_of_the_trust_file_has_to_be_signed() -> None:
+def test_a_removal_of_the_trust_file_has_to_be_signed():
     line = SignedLineage(trust_file_text(0), by=[0])
     bad = line.add(trust=NO_TRUST_FILE)
     assert line.finding_codes() == [(bad, "unsigned", ERROR)]
@@ -324,7 +324,7 @@ def test_a_removal_of_the_trust_file_has_to_be_signed() -> None:
 BROKEN = b'{"format": "brain v1 trust", "threshold": 0, "keys": []}'
 
 
-def test_after_a_broken_trust_file_the_last_good_one_is_in_force() -> None:
+def test_after_a_broken_trust_file_the_last_good_one_is_in_force():
     line = SignedLineage(trust_file_text(0), by=[0])
     broken = line.add(trust=BROKEN, by=[0])
     line.add(by=[0])
@@ -336,9 +336,7 @@ def test_after_a_broken_trust_file_the_last_good_one_is_in_force() -> None:
     ]
 
 
-def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_good_entitles() -> (
-    None
-):
+def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_good_entitles():
     line = SignedLineage(trust_file_text(0), by=[0])
     broken = line.add(trust=BROKEN, by=[0])
     line.add(trust=trust_file_text(0, 2), by=[0])
@@ -354,7 +352,7 @@ def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_goo
     assert [line.standings()[number] for number in (1, 2)] == ["refused", "refused"]
 
 
-def test_a_run_of_broken_trust_files_is_told_once_and_repaired_by_taking_the_file_out() -> None:
+def test_a_run_of_broken_trust_files_is_told_once_and_repaired_by_taking_the_file_out():
     line = SignedLineage(trust_file_text(0), by=[0])
     first = line.add(trust=BROKEN, by=[0])
     line.add(trust=b"[]", by=[0])
@@ -366,7 +364,7 @@ def test_a_run_of_broken_trust_files_is_told_once_and_repaired_by_taking_the_fil
     assert line.finding_codes() == [(first, "bad_trust", ERROR), (again, "bad_trust", ERROR)]
 
 
-def test_a_merge_of_a_broken_trust_file_is_under_the_last_good_ones_of_all_sides() -> None:
+def test_a_merge_of_a_broken_trust_file_is_under_the_last_good_ones_of_all_sides():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     left = line.add(0, trust=trust_file_text(0), by=[0])
     right = line.add(line.add(0, trust=trust_file_text(1), by=[0]), trust=BROKEN, by=[1])
@@ -377,7 +375,7 @@ def test_a_merge_of_a_broken_trust_file_is_under_the_last_good_ones_of_all_sides
     assert line.finding_codes() == [(right, "bad_trust", WARNING), (few, "below_threshold", ERROR)]
 
 
-def test_a_broken_first_trust_file_is_as_none_and_told_once() -> None:
+def test_a_broken_first_trust_file_is_as_none_and_told_once():
     line = SignedLineage(BROKEN, by=[0])
     assert line.finding_codes() == [(0, "bad_trust", ERROR)]
     line.add(trust=trust_file_text(0), by=[0])
@@ -387,7 +385,7 @@ def test_a_broken_first_trust_file_is_as_none_and_told_once() -> None:
     assert (1, "below_threshold", ERROR) in line.finding_codes(roots=[1])
 
 
-def test_a_revocation_in_a_broken_trust_file_revokes_nothing() -> None:
+def test_a_revocation_in_a_broken_trust_file_revokes_nothing():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     text = trust_file_text(0, 1, revoked={1: EVER}).replace(b'"threshold": 1', b'"threshold": 9')
     line.add(trust=text, by=[0])
@@ -395,7 +393,7 @@ def test_a_revocation_in_a_broken_trust_file_revokes_nothing() -> None:
     assert line.finding_codes() == [(1, "bad_trust", WARNING)]
 
 
-def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights() -> None:
+def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.add(by=[1])
     forged = line.source()._replace(read_blob=lambda _: trust_file_text(1))
@@ -407,7 +405,7 @@ def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights() -> None
     assert found == [(0, "corrupt_object", ERROR), (1, "corrupt_object", ERROR)]
 
 
-def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order() -> None:
+def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order():
     line = SignedLineage(trust_file_text(0), by=[0])
     known = line.add(0, trust=trust_file_text(0, 1, end={1: line.ids[0]}), by=[0])
     unknown = line.add(0, trust=trust_file_text(0, 2), by=[0])
@@ -435,7 +433,7 @@ def entitled(line: SignedLineage, *roots: int, later: bytes = NO_TRUST_FILE) -> 
     )
 
 
-def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_root() -> None:
+def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_root():
     line = SignedLineage()
     line.add(trust=trust_file_text(0, 1), by=[0])
     line.add()
@@ -446,7 +444,7 @@ def test_a_head_is_signed_by_who_may_if_each_change_of_rights_leads_back_to_the_
     assert not entitled(line, 0)
 
 
-def test_who_names_himself_in_a_trust_file_is_not_who_may() -> None:
+def test_who_names_himself_in_a_trust_file_is_not_who_may():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.add(trust=trust_file_text(3), by=[3])
     line.add(by=[3])
@@ -456,20 +454,20 @@ def test_who_names_himself_in_a_trust_file_is_not_who_may() -> None:
     assert not entitled(line, 0)
 
 
-def test_a_head_under_no_rights_is_signed_by_who_may_if_the_roots_signed_it() -> None:
+def test_a_head_under_no_rights_is_signed_by_who_may_if_the_roots_signed_it():
     line = SignedLineage()
     line.add(by=[0])
     assert entitled(line, 0) and not entitled(line, 1)
 
 
-def test_who_was_revoked_is_not_who_may_also_if_that_was_later() -> None:
+def test_who_was_revoked_is_not_who_may_also_if_that_was_later():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(by=[1])
     assert entitled(line, 0)
     assert not entitled(line, 0, later=trust_file_text(0, 1, revoked={1: EVER}))
 
 
-def test_an_author_that_is_a_key_has_to_have_signed() -> None:
+def test_an_author_that_is_a_key_has_to_have_signed():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     line.add(by=[1], author=format_key(PUBLIC_KEYS[1]))
     forged = line.add(by=[0], author=format_key(PUBLIC_KEYS[1]))
@@ -479,20 +477,20 @@ def test_an_author_that_is_a_key_has_to_have_signed() -> None:
 @pytest.mark.parametrize(
     "author", [format_key(PUBLIC_KEYS[0]).upper().lower()[:-1], "ed25519:", "ed25519:x"]
 )
-def test_an_author_that_only_looks_like_a_key_is_forged(author: str) -> None:
+def test_an_author_that_only_looks_like_a_key_is_forged(author):
     line = SignedLineage(trust_file_text(0), by=[0])
     forged = line.add(by=[0], author=author)
     assert line.finding_codes() == [(forged, "forged_author", ERROR)]
 
 
-def test_an_author_is_proven_also_where_no_rights_are() -> None:
+def test_an_author_is_proven_also_where_no_rights_are():
     line = SignedLineage()
     line.add(by=[3], author=format_key(PUBLIC_KEYS[3]))
     bare = line.add(author=format_key(PUBLIC_KEYS[3]))
     assert line.finding_codes() == [(bare, "forged_author", ERROR)]
 
 
-def test_a_revoked_key_proves_no_author() -> None:
+def test_a_revoked_key_proves_no_author():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     by_thief = line.add(by=[0, 1], author=format_key(PUBLIC_KEYS[1]))
     line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
@@ -502,13 +500,13 @@ def test_a_revoked_key_proves_no_author() -> None:
     ]
 
 
-def test_any_other_author_is_text() -> None:
+def test_any_other_author_is_text():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.add(by=[0], author="Ana <ana@example.org>")
     assert line.finding_codes() == []
 
 
-def test_a_parent_that_is_missing_gives_nobody_rights() -> None:
+def test_a_parent_that_is_missing_gives_nobody_rights():
     line = SignedLineage(trust_file_text(0), by=[0])
     for _ in range(2):
         line.add(by=[0])
@@ -518,7 +516,7 @@ def test_a_parent_that_is_missing_gives_nobody_rights() -> None:
     assert found == [(1, "missing_object", ERROR), (2, "missing_object", ERROR)]
 
 
-def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way() -> None:
+def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way():
     line = SignedLineage()
     line.add()
     line.known[line.ids[1]] = line.known[line.ids[1]]._replace(generation=0)
@@ -527,7 +525,7 @@ def test_a_parent_as_late_as_its_child_is_refused_and_no_endless_way() -> None:
     ] * 2
 
 
-def test_a_parent_as_late_as_its_child_is_refused_though_another_child_is_later() -> None:
+def test_a_parent_as_late_as_its_child_is_refused_though_another_child_is_later():
     line = SignedLineage()
     parent = line.add()
     child = line.add()
@@ -541,7 +539,7 @@ def test_a_parent_as_late_as_its_child_is_refused_though_another_child_is_later(
     assert line.standings()[head] == "unsigned"
 
 
-def test_signatures_that_cannot_be_read_are_an_error() -> None:
+def test_signatures_that_cannot_be_read_are_an_error():
     line = SignedLineage(trust_file_text(0), by=[0])
 
     def rows() -> object:
@@ -552,13 +550,13 @@ def test_signatures_that_cannot_be_read_are_an_error() -> None:
         list(verify_signatures(line.brain, line.head, line.source(), rows()))  # type: ignore[arg-type]
 
 
-def test_signatures_of_snapshots_that_are_not_here_do_no_harm() -> None:
+def test_signatures_of_snapshots_that_are_not_here_do_no_harm():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.rows.insert(0, (bytes(32), PUBLIC_KEYS[0], bytes(64)))
     assert line.finding_codes() == []
 
 
-def test_a_diamond_of_many_levels_is_walked_once() -> None:
+def test_a_diamond_of_many_levels_is_walked_once():
     line = SignedLineage(trust_file_text(0), by=[0])
     tips = (0, 0)
     for _ in range(20):
@@ -578,7 +576,7 @@ def lacking(line: SignedLineage, key: int) -> tuple[list[int], list[int]]:
     return [line.ids.index(here) for here in below], [line.ids.index(here) for here in missing]
 
 
-def test_a_key_is_missing_where_it_may_sign_and_too_few_did() -> None:
+def test_a_key_is_missing_where_it_may_sign_and_too_few_did():
     line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 1])
     both, one, none = line.add(by=[0, 1]), line.add(by=[0]), line.add()
     foreign = line.add(by=[0, 5])
@@ -588,7 +586,7 @@ def test_a_key_is_missing_where_it_may_sign_and_too_few_did() -> None:
     assert both not in lacking(line, 2)[1]
 
 
-def test_a_key_is_missing_where_it_is_the_author_unless_it_is_revoked() -> None:
+def test_a_key_is_missing_where_it_is_the_author_unless_it_is_revoked():
     name = format_key(PUBLIC_KEYS[1])
     line = SignedLineage(trust_file_text(0), by=[0])
     written = line.add(by=[0], author=name)
@@ -599,7 +597,7 @@ def test_a_key_is_missing_where_it_is_the_author_unless_it_is_revoked() -> None:
     assert lacking(line, 1) == ([], [])
 
 
-def test_without_rules_only_an_author_is_missing() -> None:
+def test_without_rules_only_an_author_is_missing():
     line = SignedLineage()
     line.add()
     written = line.add(author=format_key(PUBLIC_KEYS[0]))
@@ -607,7 +605,7 @@ def test_without_rules_only_an_author_is_missing() -> None:
     assert lacking(line, 1) == ([], [])
 
 
-def test_what_is_wrong_with_a_snapshot_is_told_with_numbers_and_keys() -> None:
+def test_what_is_wrong_with_a_snapshot_is_told_with_numbers_and_keys():
     line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 1])
     bad = line.add(by=[0, 4], author=format_key(PUBLIC_KEYS[1]))
     line.rows.append((line.ids[bad], PUBLIC_KEYS[2], bytes(64)))
@@ -620,7 +618,7 @@ def test_what_is_wrong_with_a_snapshot_is_told_with_numbers_and_keys() -> None:
     ]
 
 
-def test_a_root_that_did_not_sign_is_named() -> None:
+def test_a_root_that_did_not_sign_is_named():
     line = SignedLineage(trust_file_text(0, 1), by=[0])
     found = signature_verification.collect_findings(line.verdicts(roots=[0, 1, 2]))
     missing = sorted(format_key(PUBLIC_KEYS[number]) for number in (1, 2))
@@ -629,7 +627,7 @@ def test_a_root_that_did_not_sign_is_named() -> None:
     ]
 
 
-def test_an_invalid_signature_alone_is_below_the_threshold_and_none_is_unsigned() -> None:
+def test_an_invalid_signature_alone_is_below_the_threshold_and_none_is_unsigned():
     line = SignedLineage(trust_file_text(0), by=[0])
     none, invalid = line.add(), line.add()
     line.rows.append((line.ids[invalid], PUBLIC_KEYS[0], bytes(64)))
@@ -640,7 +638,7 @@ def test_an_invalid_signature_alone_is_below_the_threshold_and_none_is_unsigned(
     ]
 
 
-def test_where_signatures_are_required_the_last_of_what_is_vouched_for_is_named() -> None:
+def test_where_signatures_are_required_the_last_of_what_is_vouched_for_is_named():
     line = SignedLineage()
     vouched = line.add()
     line.add(trust=trust_file_text(0), by=[0])

@@ -27,29 +27,27 @@ counts = st.integers(0, 400)
 @pytest.mark.parametrize(
     ("successes", "trials", "low", "high"), CASES["test_the_interval_is_that_of_the_literature"]
 )
-def test_the_interval_is_that_of_the_literature(
-    successes: int, trials: int, low: float, high: float
-) -> None:
+def test_the_interval_is_that_of_the_literature(successes, trials, low, high):
     """Values: R. G. Newcombe, Statistics in Medicine 17 (1998), 857 to 872, table I, method 3."""
     interval = wilson_interval(successes, trials)
     assert (round(interval.low, 4), round(interval.high, 4)) == (low, high)
 
 
 @given(counts, counts)
-def test_an_interval_holds_its_share_and_stays_within_0_and_1(good: int, bad: int) -> None:
+def test_an_interval_holds_its_share_and_stays_within_0_and_1(good, bad):
     interval = wilson_interval(good, good + bad)
     share = good / (good + bad) if good + bad else 0.5
     assert 0 <= interval.low <= share <= interval.high <= 1
 
 
 @given(counts, counts)
-def test_the_bounds_of_successes_and_of_failures_mirror_each_other(good: int, bad: int) -> None:
+def test_the_bounds_of_successes_and_of_failures_mirror_each_other(good, bad):
     interval, mirrored = wilson_interval(good, good + bad), wilson_interval(bad, good + bad)
     assert interval.low == pytest.approx(1 - mirrored.high)
 
 
 @given(counts, counts)
-def test_one_more_success_raises_both_bounds_and_a_failure_lowers_them(good: int, bad: int) -> None:
+def test_one_more_success_raises_both_bounds_and_a_failure_lowers_them(good, bad):
     interval = wilson_interval(good, good + bad)
     better, worse = (
         wilson_interval(good + 1, good + bad + 1),
@@ -83,9 +81,7 @@ _contents = st.integers(1, 4)
 
 
 @given(version_lists(), st.booleans())
-def test_nothing_is_done_before_three_inputs_failed(
-    versions: list[VersionUsage], protected: bool
-) -> None:
+def test_nothing_is_done_before_three_inputs_failed(versions, protected):
     decision = judge(versions, protected=protected)
     assert decision.action in ACTIONS
     if versions[-1].failed < MIN_FAILED:
@@ -95,14 +91,12 @@ def test_nothing_is_done_before_three_inputs_failed(
 
 
 @given(version_lists())
-def test_what_is_protected_is_never_changed(versions: list[VersionUsage]) -> None:
+def test_what_is_protected_is_never_changed(versions):
     assert judge(versions, protected=True).action in ("keep", "degraded")
 
 
 @given(version_lists())
-def test_a_degraded_version_goes_back_to_one_that_did_better_or_is_retired(
-    versions: list[VersionUsage],
-) -> None:
+def test_a_degraded_version_goes_back_to_one_that_did_better_or_is_retired(versions):
     decision = judge(versions, protected=False)
     if decision.action == "roll_back":
         to = decision.to
@@ -117,7 +111,7 @@ def test_a_degraded_version_goes_back_to_one_that_did_better_or_is_retired(
 
 
 @given(version_lists())
-def test_another_failure_never_makes_a_present_version_better(versions: list[VersionUsage]) -> None:
+def test_another_failure_never_makes_a_present_version_better(versions):
     *earlier, present = versions
     failed = replace(present, failed=present.failed + 1)
     order = {"keep": 0, "retire": 1, "roll_back": 2}
@@ -125,21 +119,21 @@ def test_another_failure_never_makes_a_present_version_better(versions: list[Ver
     assert order[after] >= order[before]
 
 
-def test_a_skill_without_versions_is_kept() -> None:
+def test_a_skill_without_versions_is_kept():
     assert judge([], protected=False).action == "keep"
 
 
-def test_the_last_better_version_comes_back_even_if_an_older_one_did_best() -> None:
+def test_the_last_better_version_comes_back_even_if_an_older_one_did_best():
     versions = [make_version(1, 90, 0), make_version(2, 30, 3), make_version(3, 0, 3)]
     assert judge(versions, protected=False).to == versions[1]
 
 
-def test_a_version_that_broke_on_new_data_comes_back_when_its_fix_is_worse() -> None:
+def test_a_version_that_broke_on_new_data_comes_back_when_its_fix_is_worse():
     versions = [make_version(1, 20, 3), make_version(2, 0, 3)]
     assert judge(versions, protected=False).to == versions[0]
 
 
-def test_four_inputs_are_too_few_for_a_comparison() -> None:
+def test_four_inputs_are_too_few_for_a_comparison():
     present = make_version(2, 0, 40)
     assert judge([make_version(1, 4, 0), present], protected=False).action == "retire"
     assert judge([make_version(1, 5, 0), present], protected=False).action == "roll_back"
@@ -148,11 +142,11 @@ def test_four_inputs_are_too_few_for_a_comparison() -> None:
 @pytest.mark.parametrize(
     ("good", "bad", "action"), CASES["test_a_version_is_retired_by_its_share_of_failures"]
 )
-def test_a_version_is_retired_by_its_share_of_failures(good: int, bad: int, action: str) -> None:
+def test_a_version_is_retired_by_its_share_of_failures(good, bad, action):
     assert judge([make_version(1, good, bad)], protected=False).action == action
 
 
-def test_content_that_came_back_and_failed_again_does_not_come_back_another_time() -> None:
+def test_content_that_came_back_and_failed_again_does_not_come_back_another_time():
     """Two versions that both fail on new data do not replace each other for ever."""
     versions = [make_version(1, 40, 0, 1), make_version(2, 40, 0, 2), make_version(3, 0, 3)]
     contents = []

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from brain.errors import StoreError
 from brain.usage import usage_store
 from brain.usage.usage_store import USAGE_FILE_NAME, UsageStore
 from brain.usage.usage_types import MAX_FAILURE_CHARS, SkillUse
+from tests.support.refusals import raises_code
 
 PATH = "skills/news/SKILL.md"
 
@@ -40,7 +40,7 @@ def make_use(
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[UsageStore]:
+def store(tmp_path):
     opened = UsageStore(tmp_path)
     yield opened
     opened.close()
@@ -60,13 +60,13 @@ def close_and_read(folder: Path) -> bytes:
     return (folder / USAGE_FILE_NAME).read_bytes()
 
 
-def test_reading_before_the_first_use_creates_no_file(store: UsageStore, tmp_path: Path) -> None:
+def test_reading_before_the_first_use_creates_no_file(store, tmp_path):
     assert store.list_usage() == []
     assert store.read_usage(PATH) == []
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_use_is_counted_with_its_outcome_time_and_duration(store: UsageStore) -> None:
+def test_a_use_is_counted_with_its_outcome_time_and_duration(store):
     store.record_use(SkillUse(path=PATH, version="1", outcome="success", at=2000, took=40))
     store.record_use(
         SkillUse(path=PATH, version="1", outcome="failure", at=3000, took=90, failure="no news")
@@ -81,13 +81,13 @@ def test_a_use_is_counted_with_its_outcome_time_and_duration(store: UsageStore) 
     assert counts.p95 == 90
 
 
-def test_failures_in_a_row_begin_anew_after_a_success(store: UsageStore) -> None:
+def test_failures_in_a_row_begin_anew_after_a_success(store):
     outcomes = ["failure", "failure", "success", "failure", "unknown", "failure"]
     rows = [store.record_use(make_use(outcome)).consecutive_failures for outcome in outcomes]
     assert rows == [1, 2, 0, 1, 1, 2]
 
 
-def test_versions_and_programs_of_one_skill_are_counted_apart(store: UsageStore) -> None:
+def test_versions_and_programs_of_one_skill_are_counted_apart(store):
     store.record_use(make_use("failure"))
     store.record_use(make_use("success", version="2"))
     store.record_use(
@@ -98,7 +98,7 @@ def test_versions_and_programs_of_one_skill_are_counted_apart(store: UsageStore)
     assert found == [("1", b"", 1), ("2", b"", 0), ("2", b"p" * 32, 1)]
 
 
-def test_the_text_of_a_failure_is_one_short_line(store: UsageStore) -> None:
+def test_the_text_of_a_failure_is_one_short_line(store):
     use = SkillUse(
         path=PATH, version="1", outcome="failure", at=1, failure="a\n\x1b[2J" + "b" * 900
     )
@@ -107,14 +107,14 @@ def test_the_text_of_a_failure_is_one_short_line(store: UsageStore) -> None:
     assert failure.startswith("a \\x1b[2Jb")
 
 
-def test_a_run_is_counted_once(store: UsageStore) -> None:
+def test_a_run_is_counted_once(store):
     assert store.record_run("run-1", [make_use(), make_use(version="2")])
     assert not store.record_run("run-1", [make_use()])
     assert store.record_run("run-2", [make_use()])
     assert [row.uses for row in store.read_usage(PATH)] == [2, 1]
 
 
-def test_the_oldest_runs_are_forgotten(store: UsageStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_runs_are_forgotten(store, monkeypatch):
     monkeypatch.setattr(usage_store, "MAX_RUNS", 2)
     for run in ("a", "b", "c"):
         store.record_run(run, [])
@@ -122,16 +122,14 @@ def test_the_oldest_runs_are_forgotten(store: UsageStore, monkeypatch: pytest.Mo
     assert store.record_run("a", [])
 
 
-def test_the_version_that_was_unused_for_longest_makes_room(
-    store: UsageStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_version_that_was_unused_for_longest_makes_room(store, monkeypatch):
     monkeypatch.setattr(usage_store, "MAX_ROWS", 3)
     for version, at in (("1", 10), ("2", 20), ("3", 30), ("1", 40), ("4", 50), ("5", 60)):
         store.record_use(make_use(at=at, version=version))
     assert sorted(row.version for row in store.list_usage()) == ["1", "4", "5"]
 
 
-def test_a_deleted_file_begins_anew_while_it_is_open(store: UsageStore, tmp_path: Path) -> None:
+def test_a_deleted_file_begins_anew_while_it_is_open(store, tmp_path):
     store.record_use(make_use())
     (tmp_path / USAGE_FILE_NAME).unlink()
     assert store.list_usage() == []
@@ -139,7 +137,7 @@ def test_a_deleted_file_begins_anew_while_it_is_open(store: UsageStore, tmp_path
     assert [row.uses for row in UsageStore(tmp_path).read_usage(PATH)] == [1]
 
 
-def test_the_log_of_a_deleted_file_is_not_taken_into_a_new_one(tmp_path: Path) -> None:
+def test_the_log_of_a_deleted_file_is_not_taken_into_a_new_one(tmp_path):
     first = UsageStore(tmp_path)
     first.record_use(make_use())
     first.close()
@@ -149,9 +147,7 @@ def test_the_log_of_a_deleted_file_is_not_taken_into_a_new_one(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", ["empty", "half", "text", "foreign", "zeros"])
-def test_a_damaged_or_foreign_file_is_an_error_and_stays_as_it_is(
-    content: str, tmp_path: Path
-) -> None:
+def test_a_damaged_or_foreign_file_is_an_error_and_stays_as_it_is(content, tmp_path):
     store = UsageStore(tmp_path)
     for number in range(300):
         store.record_use(make_use(version=f"1.{number}"))
@@ -170,15 +166,14 @@ def test_a_damaged_or_foreign_file_is_an_error_and_stays_as_it_is(
     }[content]
     damage_file(tmp_path, damaged)
     for action in (store.list_usage, lambda: store.record_use(make_use(version="new"))):
-        with pytest.raises(StoreError) as error:
+        with raises_code("bad_store", StoreError) as error:
             action()
-        assert error.value.code == "bad_store"
         assert "delete .brain/usage.db" in error.value.hint
         store.close()
     assert (tmp_path / USAGE_FILE_NAME).read_bytes() == damaged
 
 
-def test_a_changed_count_is_an_error(tmp_path: Path) -> None:
+def test_a_changed_count_is_an_error(tmp_path):
     store = UsageStore(tmp_path)
     store.record_use(make_use())
     store.close()
@@ -190,35 +185,33 @@ def test_a_changed_count_is_an_error(tmp_path: Path) -> None:
     assert error.value.message == "a row of usage.db is damaged"
 
 
-def test_a_file_of_a_later_release_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_a_later_release_is_refused(tmp_path):
     store = UsageStore(tmp_path)
     store.record_use(make_use())
     store.close()
     db = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
     db.execute("PRAGMA user_version=3").fetchall()
     db.close()
-    with pytest.raises(StoreError) as error:
+    with raises_code("unsupported_version", StoreError):
         store.list_usage()
-    assert error.value.code == "unsupported_version"
 
 
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_bytes(b"precious")
     (tmp_path / USAGE_FILE_NAME).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(StoreError) as error:
+    with raises_code("bad_store", StoreError):
         UsageStore(tmp_path).record_use(make_use())
-    assert error.value.code == "bad_store"
     assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
-def test_threads_and_stores_count_together(tmp_path: Path) -> None:
+def test_threads_and_stores_count_together(tmp_path):
     stores = [UsageStore(tmp_path) for _ in range(4)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: stores[n % 4].record_use(make_use(at=n)), range(200)))
     assert [row.uses for row in stores[0].read_usage(PATH)] == [200]
 
 
-def test_processes_count_together(tmp_path: Path, project: Path) -> None:
+def test_processes_count_together(tmp_path, project):
     command = [sys.executable, "-c", COUNT, os.fspath(tmp_path), "40"]
     env = {"PYTHONPATH": str(project)}
     counting = [subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL) for _ in range(3)]
@@ -227,8 +220,8 @@ def test_processes_count_together(tmp_path: Path, project: Path) -> None:
 
 
 def test_opening_waits_for_another_process_that_writes_before_there_is_a_log(
-    tmp_path: Path, store: UsageStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, store, monkeypatch
+):
     store.record_use(make_use())
     store.close()
     other = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
@@ -239,7 +232,7 @@ def test_opening_waits_for_another_process_that_writes_before_there_is_a_log(
     assert [row.uses for row in store.read_usage(PATH)] == [2]
 
 
-def test_a_killed_writer_loses_no_use_that_it_had_counted(tmp_path: Path, project: Path) -> None:
+def test_a_killed_writer_loses_no_use_that_it_had_counted(tmp_path, project):
     counting = subprocess.Popen(
         [sys.executable, "-c", COUNT, os.fspath(tmp_path), "100000"],
         env={"PYTHONPATH": str(project)},
@@ -258,14 +251,11 @@ def test_a_killed_writer_loses_no_use_that_it_had_counted(tmp_path: Path, projec
     assert shown <= row.uses <= shown + 1
 
 
-def test_a_folder_without_write_access_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_without_write_access_can_be_read(tmp_path, monkeypatch):
     store = UsageStore(tmp_path)
     store.record_use(make_use())
     store.close()
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # also as root
     assert [row.uses for row in store.read_usage(PATH)] == [1]
-    with pytest.raises(StoreError) as error:
+    with raises_code("read_only", StoreError):
         store.record_use(make_use())
-    assert error.value.code == "read_only"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,7 @@ from brain.util.atomic_file import move_durable, write_atomic
 
 
 @pytest.fixture
-def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def calls(monkeypatch):
     """The names of the system calls for durability and renames, as they are made."""
     made: list[str] = []
     for name in ("fsync", "replace", "link"):
@@ -31,16 +30,14 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def test_content_is_synced_before_the_rename_and_the_folder_after(
-    tmp_path: Path, calls: list[str]
-) -> None:
+def test_content_is_synced_before_the_rename_and_the_folder_after(tmp_path, calls):
     assert write_atomic(tmp_path / "a", b"text") == 4
     assert calls == ["fsync", "replace", "fsync"]
     assert (tmp_path / "a").read_bytes() == b"text"
     assert (tmp_path / "a").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_file_of_another_program_keeps_its_permissions(tmp_path: Path) -> None:
+def test_a_file_of_another_program_keeps_its_permissions(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(b"old")
     file.chmod(0o640)
@@ -48,13 +45,13 @@ def test_a_file_of_another_program_keeps_its_permissions(tmp_path: Path) -> None
     assert file.read_bytes() == b"new" and file.stat().st_mode & 0o777 == 0o640
 
 
-def test_a_write_that_is_not_durable_syncs_nothing(tmp_path: Path, calls: list[str]) -> None:
+def test_a_write_that_is_not_durable_syncs_nothing(tmp_path, calls):
     write_atomic(tmp_path / "a", iter([b"te", b"xt"]), durable=False)
     assert calls == ["replace"]
     assert (tmp_path / "a").read_bytes() == b"text"
 
 
-def test_permissions_are_exact_or_those_of_the_umask(tmp_path: Path) -> None:
+def test_permissions_are_exact_or_those_of_the_umask(tmp_path):
     before = os.umask(0o027)
     try:
         write_atomic(tmp_path / "exact", b"", mode=0o666)
@@ -70,7 +67,7 @@ def test_permissions_are_exact_or_those_of_the_umask(tmp_path: Path) -> None:
     ]
 
 
-def test_without_replace_a_file_that_exists_stays(tmp_path: Path) -> None:
+def test_without_replace_a_file_that_exists_stays(tmp_path):
     write_atomic(tmp_path / "a", b"old", replace=False)
     with pytest.raises(FileExistsError):
         write_atomic(tmp_path / "a", b"new", replace=False)
@@ -78,7 +75,7 @@ def test_without_replace_a_file_that_exists_stays(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path: Path) -> None:
+def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path):
     def broken() -> Iterator[bytes]:
         yield b"new"
         raise KeyboardInterrupt
@@ -95,7 +92,7 @@ def test_a_write_that_fails_leaves_the_old_file_alone(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["a"]
 
 
-def test_a_path_may_be_relative_to_a_folder_descriptor(tmp_path: Path) -> None:
+def test_a_path_may_be_relative_to_a_folder_descriptor(tmp_path):
     handle = os.open(tmp_path, os.O_RDONLY)
     try:
         write_atomic("a", b"text", dir_fd=handle)
@@ -106,19 +103,19 @@ def test_a_path_may_be_relative_to_a_folder_descriptor(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"text"
 
 
-def test_a_name_of_the_greatest_length_can_be_written(tmp_path: Path) -> None:
+def test_a_name_of_the_greatest_length_can_be_written(tmp_path):
     for name in ("n" * 255, "語" * 85):
         write_atomic(tmp_path / name, b"text")
         assert (tmp_path / name).read_bytes() == b"text"
 
 
-def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path: Path) -> None:
+def test_an_error_names_the_file_and_not_the_temporary_one(tmp_path):
     with pytest.raises(FileNotFoundError) as error:
         write_atomic(tmp_path / "none" / "a", b"")
     assert error.value.filename == tmp_path / "none" / "a"
 
 
-def test_a_move_syncs_both_folders(tmp_path: Path, calls: list[str]) -> None:
+def test_a_move_syncs_both_folders(tmp_path, calls):
     (tmp_path / "new").mkdir()
     (tmp_path / "a").write_bytes(b"text")
     move_durable(tmp_path / "a", tmp_path / "new" / "b")
@@ -146,7 +143,7 @@ def _run_in_threads(count: int, work: object) -> list[Exception]:
     return failures
 
 
-def test_two_threads_may_write_the_same_settings_at_once(tmp_path: Path) -> None:
+def test_two_threads_may_write_the_same_settings_at_once(tmp_path):
     path = tmp_path / "settings.json"
     failures = _run_in_threads(
         2, lambda: settings_file.replace_settings_file(path, {"format": "x"})
@@ -155,9 +152,7 @@ def test_two_threads_may_write_the_same_settings_at_once(tmp_path: Path) -> None
     assert os.listdir(tmp_path) == ["settings.json"]
 
 
-def test_two_threads_may_shrink_the_vector_cache_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_threads_may_shrink_the_vector_cache_at_once(tmp_path, monkeypatch):
     import numpy
 
     monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)

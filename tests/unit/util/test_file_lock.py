@@ -7,7 +7,6 @@ import fcntl
 import os
 import threading
 import time
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from brain.util.file_lock import (
 )
 
 
-def test_a_second_lock_on_the_same_file_times_out(tmp_path: Path) -> None:
+def test_a_second_lock_on_the_same_file_times_out(tmp_path):
     with lock_file(tmp_path / "lock"):
         with pytest.raises(LockTimeout), lock_file(tmp_path / "lock", 0):
             pass
@@ -32,25 +31,25 @@ def test_a_second_lock_on_the_same_file_times_out(tmp_path: Path) -> None:
         pass
 
 
-def test_a_folder_can_be_locked(tmp_path: Path) -> None:
+def test_a_folder_can_be_locked(tmp_path):
     with lock_file(tmp_path), pytest.raises(LockTimeout), lock_file(tmp_path, 0):
         pass
 
 
-def test_a_new_lock_file_is_for_its_owner_alone_and_stays(tmp_path: Path) -> None:
+def test_a_new_lock_file_is_for_its_owner_alone_and_stays(tmp_path):
     with lock_file(tmp_path / "lock"):
         pass
     assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
+def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "lock").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError), lock_file(tmp_path / "lock"):
         pass
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_a_descriptor_that_was_passed_in_is_unlocked_and_stays_open(tmp_path: Path) -> None:
+def test_a_descriptor_that_was_passed_in_is_unlocked_and_stays_open(tmp_path):
     handle = os.open(tmp_path / "lock", os.O_RDWR | os.O_CREAT)
     try:
         with lock_file(handle, 0) as locked:
@@ -62,9 +61,7 @@ def test_a_descriptor_that_was_passed_in_is_unlocked_and_stays_open(tmp_path: Pa
         os.close(handle)
 
 
-def test_a_waiter_without_a_limit_makes_one_system_call(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_waiter_without_a_limit_makes_one_system_call(tmp_path, monkeypatch):
     calls: list[int] = []
     flock = fcntl.flock
 
@@ -88,7 +85,7 @@ def test_a_waiter_without_a_limit_makes_one_system_call(
     assert calls == [fcntl.LOCK_EX]
 
 
-def test_a_waiter_gets_the_lock_when_it_is_released(tmp_path: Path) -> None:
+def test_a_waiter_gets_the_lock_when_it_is_released(tmp_path):
     with lock_file(tmp_path / "lock"):
         release = threading.Event()
     held = threading.Event()
@@ -107,9 +104,7 @@ def test_a_waiter_gets_the_lock_when_it_is_released(tmp_path: Path) -> None:
     holder.join()
 
 
-def test_a_file_system_without_locks_is_refused_or_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_locks_is_refused_or_ignored(tmp_path, monkeypatch):
     def unsupported(handle: int, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -122,7 +117,7 @@ def test_a_file_system_without_locks_is_refused_or_ignored(
     assert entered
 
 
-def test_a_wait_with_a_limit_ends_in_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_with_a_limit_ends_in_time(tmp_path, monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: clock[0])
 
@@ -136,7 +131,7 @@ def test_a_wait_with_a_limit_ends_in_time(tmp_path: Path, monkeypatch: pytest.Mo
         assert clock[0] == pytest.approx(3)
 
 
-def test_who_waits_longer_tries_more_often_than_who_came_later() -> None:
+def test_who_waits_longer_tries_more_often_than_who_came_later():
     waits = [next_lock_wait(LONGEST_WAIT_SECONDS, waited) for waited in (0.0, 0.5, 2.0, 8.0)]
     assert waits == sorted(waits, reverse=True) and waits[0] == LONGEST_WAIT_SECONDS
     assert next_lock_wait(LONGEST_WAIT_SECONDS, 1e6) == SHORTEST_WAIT_SECONDS

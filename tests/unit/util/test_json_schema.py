@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import jsonschema_rs
 import pytest
 from hypothesis import given
@@ -44,17 +40,17 @@ OBJECTS = st.fixed_dictionaries(
 
 
 @given(OBJECTS, st.dictionaries(st.sampled_from("abc"), JSON))
-def test_the_faults_are_those_of_a_validator(schema: dict[str, Any], value: dict[str, Any]) -> None:
+def test_the_faults_are_those_of_a_validator(schema, value):
     faults = list(find_schema_faults(schema, value, ""))
     assert (not faults) == jsonschema_rs.is_valid(schema, value)
     assert all(fault.strip() == fault and fault for fault in faults)
 
 
 @pytest.mark.parametrize(("schema", "value", "fault"), CASES["test_a_fault_says_what_is_wanted"])
-def test_a_fault_says_what_is_wanted(schema: dict[str, Any], value: Any, fault: str) -> None:
+def test_a_fault_says_what_is_wanted(schema, value, fault):
     assert list(find_schema_faults(schema, value, "x")) == [fault]
 
 
-def test_json_tells_true_from_one_and_not_one_from_one_point_zero() -> None:
+def test_json_tells_true_from_one_and_not_one_from_one_point_zero():
     assert not equal_json([True], [1]) and not equal_json({"a": 0}, {"a": False})
     assert equal_json({"a": [1, "x", None]}, {"a": [1.0, "x", None]})

@@ -66,7 +66,7 @@ def pairs(seed: int, total: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_git_applies_every_patch_forwards_and_backwards(seed: int, tmp_path: Path) -> None:
+def test_git_applies_every_patch_forwards_and_backwards(seed, tmp_path):
     made = dict(enumerate(pairs(seed, 150)))
     whole = b"".join(patch(old, new, str(name)) for name, (old, new) in made.items())
     for name, (old, _) in made.items():
@@ -87,7 +87,7 @@ def _content(path: Path) -> bytes:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_counts_agree_with_git_up_to_the_choice_of_matching(seed: int, tmp_path: Path) -> None:
+def test_counts_agree_with_git_up_to_the_choice_of_matching(seed, tmp_path):
     """Added less removed is exact; each is at least what git's minimal matching needs."""
     made = dict(enumerate(pairs(seed, 150)))
     for side, place in (("a", 0), ("b", 1)):
@@ -114,7 +114,7 @@ contents = st.lists(st.sampled_from([b"a", b"b", b"", b"\xc3\xa9", b"\r", b"-"])
 
 
 @given(contents, contents)
-def test_counts_are_those_of_the_lines_of_the_patch(old: bytes, new: bytes) -> None:
+def test_counts_are_those_of_the_lines_of_the_patch(old, new):
     body = patch(old, new).split(b"\n")[2:]
     added = sum(line.startswith(b"+") for line in body)
     removed = sum(line.startswith(b"-") for line in body)
@@ -123,7 +123,7 @@ def test_counts_are_those_of_the_lines_of_the_patch(old: bytes, new: bytes) -> N
 
 
 @given(contents, contents)
-def test_a_patch_applied_by_hand_gives_the_new_text_from_the_old(old: bytes, new: bytes) -> None:
+def test_a_patch_applied_by_hand_gives_the_new_text_from_the_old(old, new):
     assert applied(old, patch(old, new)) == new
 
 
@@ -156,7 +156,7 @@ def _split(text: bytes) -> list[bytes]:
     )
 
 
-def test_a_patch_shows_three_lines_of_context_and_numbers_its_hunks() -> None:
+def test_a_patch_shows_three_lines_of_context_and_numbers_its_hunks():
     old = "".join(f"{number}\n" for number in range(1, 31))
     new = old.replace("10\n", "ten\n").replace("25\n", "")
     assert patch(old.encode(), new.encode()).decode().splitlines() == [
@@ -182,7 +182,7 @@ def test_a_patch_shows_three_lines_of_context_and_numbers_its_hunks() -> None:
     ]
 
 
-def test_a_last_line_without_an_end_is_marked() -> None:
+def test_a_last_line_without_an_end_is_marked():
     assert patch(b"a\nb", b"a\nb\n").decode().splitlines()[3:] == [
         " a",
         "-b",
@@ -191,7 +191,7 @@ def test_a_last_line_without_an_end_is_marked() -> None:
     ]
 
 
-def test_a_text_that_was_or_becomes_empty_has_no_first_line() -> None:
+def test_a_text_that_was_or_becomes_empty_has_no_first_line():
     assert patch(b"", b"a\nb\n").decode().splitlines()[2:] == ["@@ -0,0 +1,2 @@", "+a", "+b"]
     assert patch(b"a\n", b"").decode().splitlines()[2:] == ["@@ -1 +0,0 @@", "-a"]
 
@@ -212,9 +212,7 @@ def test_a_text_that_was_or_becomes_empty_has_no_first_line() -> None:
         (b"\n\n\n", b"\n", (0, 2)),
     ],
 )
-def test_lines_end_at_line_feeds_and_nowhere_else(
-    old: bytes, new: bytes, counts: tuple[int, int]
-) -> None:
+def test_lines_end_at_line_feeds_and_nowhere_else(old, new, counts):
     assert count_changed_lines(old, new) == counts
 
 
@@ -231,11 +229,11 @@ def test_lines_end_at_line_feeds_and_nowhere_else(
         (b"\x89PNG\r\n\x1a\n", True),
     ],
 )
-def test_content_is_text_if_it_is_utf8_without_nul_early_on(content: bytes, binary: bool) -> None:
+def test_content_is_text_if_it_is_utf8_without_nul_early_on(content, binary):
     assert is_binary(content) == binary
 
 
-def test_a_line_appended_to_a_large_file_is_found_without_matching_the_rest() -> None:
+def test_a_line_appended_to_a_large_file_is_found_without_matching_the_rest():
     old = b"".join(b"line %d\n" % number for number in range(400_000))
     new = old + b"one more\n"
     assert count_changed_lines(old, new) == LineCounts(1, 0)
@@ -248,7 +246,7 @@ def test_a_line_appended_to_a_large_file_is_found_without_matching_the_rest() ->
     ]
 
 
-def test_a_middle_too_long_to_match_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_a_middle_too_long_to_match_is_replaced_as_a_whole(tmp_path):
     lines = line_diff._MAX_MATCHED_LINES // 2 + 1
     old = b"start\n" + b"".join(b"a%d\n" % number for number in range(lines)) + b"end\n"
     new = b"start\n" + b"".join(b"b%d\n" % number for number in range(lines)) + b"end\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 import pytest
@@ -21,19 +21,20 @@ from brain.util.process_pool import (
     share_jobs,
 )
 from tests.support.processes import child_process_ids
+from tests.support.refusals import raises_code
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 
 
 @pytest.fixture(autouse=True)
-def no_child_is_left() -> Iterator[None]:
+def no_child_is_left():
     before = child_process_ids()
     yield
     assert child_process_ids() <= before
 
 
-def test_values_arrive_as_they_were_sent_and_in_order() -> None:
+def test_values_arrive_as_they_were_sent_and_in_order():
     sent = [(b"\0" * 40, 1 << 40, "é"), [], {"a": -1.5}, b"x" * (1 << 20), None]
 
     def work(send: SendValue) -> None:
@@ -45,7 +46,7 @@ def test_values_arrive_as_they_were_sent_and_in_order() -> None:
         assert list(values) == []
 
 
-def test_a_typed_error_of_a_child_is_raised_in_the_parent() -> None:
+def test_a_typed_error_of_a_child_is_raised_in_the_parent():
     def work(send: SendValue) -> None:
         send(1)
         raise StoreError("broken", code="io_error", hint="mend it")
@@ -80,15 +81,12 @@ def unsendable(send: SendValue) -> None:
 
 
 @pytest.mark.parametrize("work", [killed, gone, failing, unsendable])
-def test_a_child_that_ends_before_its_work_is_done_is_a_typed_error(
-    work: Callable[[SendValue], None],
-) -> None:
-    with run_in_child(work) as values, pytest.raises(BrainError) as caught:
+def test_a_child_that_ends_before_its_work_is_done_is_a_typed_error(work):
+    with run_in_child(work) as values, raises_code("worker_died", BrainError):
         list(values)
-    assert caught.value.code == "worker_died"
 
 
-def test_a_child_that_nobody_listens_to_any_more_is_ended() -> None:
+def test_a_child_that_nobody_listens_to_any_more_is_ended():
     def endless(send: SendValue) -> None:
         while True:
             send(b"x" * 4096)
@@ -98,7 +96,7 @@ def test_a_child_that_nobody_listens_to_any_more_is_ended() -> None:
         raise KeyboardInterrupt
 
 
-def test_the_signals_of_the_parent_are_not_handled_in_a_child() -> None:
+def test_the_signals_of_the_parent_are_not_handled_in_a_child():
     def handler(number: int, frame: object) -> None:
         raise AssertionError("handled in a child")
 
@@ -118,7 +116,7 @@ def test_the_signals_of_the_parent_are_not_handled_in_a_child() -> None:
     assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_each_turn_is_taken_once_by_whoever_comes_first() -> None:
+def test_each_turn_is_taken_once_by_whoever_comes_first():
     turns = JobQueue(MAX_QUEUED_JOBS)
 
     def work(send: SendValue) -> None:
@@ -133,7 +131,7 @@ def test_each_turn_is_taken_once_by_whoever_comes_first() -> None:
     assert sorted(taken) == list(range(MAX_QUEUED_JOBS))
 
 
-def test_a_process_of_several_threads_does_not_share_its_work() -> None:
+def test_a_process_of_several_threads_does_not_share_its_work():
     import threading
 
     stop = threading.Event()
@@ -146,7 +144,7 @@ def test_a_process_of_several_threads_does_not_share_its_work() -> None:
         thread.join()
 
 
-def test_jobs_that_no_child_answers_for_are_left_to_the_caller() -> None:
+def test_jobs_that_no_child_answers_for_are_left_to_the_caller():
     def square(job: int) -> int:
         if job == 3:
             raise ValueError
@@ -159,7 +157,7 @@ def test_jobs_that_no_child_answers_for_are_left_to_the_caller() -> None:
     assert dict(run_jobs_in_children(0, 9, square)) == {}
 
 
-def test_answers_nobody_waits_for_any_more_end_the_children() -> None:
+def test_answers_nobody_waits_for_any_more_end_the_children():
     before = child_process_ids()
     asked = run_jobs_in_children(2, 100, lambda job: bytes(1 << 20))
     assert next(asked)[1] == bytes(1 << 20)
@@ -170,17 +168,13 @@ def test_answers_nobody_waits_for_any_more_end_the_children() -> None:
 
 @pytest.mark.parametrize("most", [1, 3])
 @pytest.mark.parametrize("jobs", [0, 1, 9])
-def test_shared_jobs_are_answered_in_order_however_many_help(
-    monkeypatch: pytest.MonkeyPatch, most: int, jobs: int
-) -> None:
+def test_shared_jobs_are_answered_in_order_however_many_help(monkeypatch, most, jobs):
     monkeypatch.setattr(process_pool, "processor_count", lambda: most)
     with share_jobs(jobs, lambda job: job * job) as finish:
         assert finish() == [job * job for job in range(jobs)]
 
 
-def test_what_a_child_took_and_did_not_do_is_done_by_its_parent(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_a_child_took_and_did_not_do_is_done_by_its_parent(monkeypatch):
     monkeypatch.setattr(process_pool, "processor_count", lambda: 2)
     parent = os.getpid()
     begun, ended = os.pipe()

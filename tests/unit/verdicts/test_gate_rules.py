@@ -26,11 +26,11 @@ def noisy(before: str, after: str) -> Verdict:
 @pytest.mark.parametrize(
     "verdict", [gate_admission(), gate_rejection(), noisy("fffff", "ppppp"), admission()]
 )
-def test_a_true_verdict_contradicts_nothing(verdict: Verdict) -> None:
+def test_a_true_verdict_contradicts_nothing(verdict):
     assert list(find_contradictions(verdict)) == []
 
 
-def test_each_contradiction_is_a_sentence() -> None:
+def test_each_contradiction_is_a_sentence():
     cases = [
         case._replace(outcome="fail") if case.name == GUARD else case
         for case in gate_admission().cases
@@ -50,14 +50,14 @@ def test_each_contradiction_is_a_sentence() -> None:
     ]
 
 
-def test_a_person_may_do_what_the_gate_does_not_say() -> None:
+def test_a_person_may_do_what_the_gate_does_not_say():
     by_ada = {"decider": "person", "decided_by": "Ada"}
     admitted = gate_rejection()._replace(decision="admit", **by_ada)
     rejected = gate_admission()._replace(decision="reject", reason="not now", **by_ada)
     assert list(find_contradictions(admitted)) == list(find_contradictions(rejected)) == []
 
 
-def test_a_person_may_not_admit_a_program_that_failed_its_own_tests() -> None:
+def test_a_person_may_not_admit_a_program_that_failed_its_own_tests():
     case = admission().cases[0]._replace(outcome="fail")
     verdict = admission()._replace(
         decider="person", decided_by="Ada", cases=(case, *admission().cases[1:])
@@ -65,13 +65,13 @@ def test_a_person_may_not_admit_a_program_that_failed_its_own_tests() -> None:
     assert list(find_contradictions(verdict)) == [f"it says admit, but its case {case.name} failed"]
 
 
-def test_a_gate_stops_at_the_round_that_decides() -> None:
+def test_a_gate_stops_at_the_round_that_decides():
     assert list(find_contradictions(noisy("ffffff", "pppppp"))) == [
         "its gate went on to round 6, but said admit after 5"
     ]
 
 
-def test_rounds_that_are_not_whole_decide_nothing() -> None:
+def test_rounds_that_are_not_whole_decide_nothing():
     rows = [CaseRow(name="a", before="pp", after="pp"), CaseRow(name="b", before="p", after="p")]
     assert decide_rows(rows, 12) is None
     assert decide_rows(rows[:1], 1) is None

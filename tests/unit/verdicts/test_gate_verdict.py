@@ -53,7 +53,7 @@ RECORD = GateRecord(
 )
 
 
-def test_a_case_of_the_gate_names_its_document_its_rounds_and_what_came_out() -> None:
+def test_a_case_of_the_gate_names_its_document_its_rounds_and_what_came_out():
     built = build_gate_verdict(RECORD, BY_RULE)
     (case,) = built.verdict.cases
     assert (case.kind, case.name, case.outcome) == (
@@ -66,7 +66,7 @@ def test_a_case_of_the_gate_names_its_document_its_rounds_and_what_came_out() ->
     assert built.contents == (b"3", b"2", b"no answer")
 
 
-def test_the_verdict_of_a_text_has_the_word_of_the_gate_and_its_numbers() -> None:
+def test_the_verdict_of_a_text_has_the_word_of_the_gate_and_its_numbers():
     verdict = build_gate_verdict(RECORD, BY_RULE).verdict
     assert (verdict.gate, verdict.decision, verdict.decider) == ("admit", "admit", "rule")
     assert (verdict.base, verdict.text, verdict.runner) == (BASE, TEXT, "scripted")
@@ -84,12 +84,12 @@ def test_the_verdict_of_a_text_has_the_word_of_the_gate_and_its_numbers() -> Non
     assert decode_verdict(encode_verdict(verdict)) == verdict
 
 
-def test_a_runner_that_repeats_itself_has_one_round() -> None:
+def test_a_runner_that_repeats_itself_has_one_round():
     record = replace(RECORD, repeats_itself=True)
     assert NamedNumber("max_rounds", 1) in build_gate_verdict(record, BY_RULE).verdict.numbers
 
 
-def test_a_case_that_got_worse_failed_and_says_how() -> None:
+def test_a_case_that_got_worse_failed_and_says_how():
     guard = tried("b", "pp", "fp", b"2", b"3", b"2", b"2", is_guard=True)
     decision = replace(DECISION, gate="reject", worse=(guard.case.path,))
     record = replace(RECORD, decision=decision, cases=[*RECORD.cases, guard])
@@ -98,7 +98,7 @@ def test_a_case_that_got_worse_failed_and_says_how() -> None:
     assert worse.detail == "passed 2 of 2 before, 1 of 2 after"
 
 
-def test_the_trial_of_a_program_comes_before_the_cases_of_the_gate() -> None:
+def test_the_trial_of_a_program_comes_before_the_cases_of_the_gate():
     trial = admission()
     by_ada = Deciding(decision="admit", decider="person", decided_by="Ada", reason="it is hers")
     verdict = build_gate_verdict(replace(RECORD, trial=trial), by_ada).verdict
@@ -108,7 +108,7 @@ def test_the_trial_of_a_program_comes_before_the_cases_of_the_gate() -> None:
     assert decode_verdict(encode_verdict(verdict)) == verdict
 
 
-def test_an_e_value_past_all_counts_is_the_greatest_count() -> None:
+def test_an_e_value_past_all_counts_is_the_greatest_count():
     decision = replace(DECISION, e_value=Fraction(2**100))
     verdict = build_gate_verdict(replace(RECORD, decision=decision), BY_RULE).verdict
     assert NamedNumber("e_value_milli", 2**53 - 1) in verdict.numbers

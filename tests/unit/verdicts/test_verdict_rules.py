@@ -1,11 +1,9 @@
 """What contradicts itself within a verdict."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.verdicts.verdict_rules import find_contradictions
-from brain.verdicts.verdict_types import Verdict, VerdictCase
+from brain.verdicts.verdict_types import VerdictCase
 from tests.support.decisions import admission, reinstatement, rejection, retirement
 
 SURVIVOR = VerdictCase(kind="stub", name="always 0", outcome="fail")
@@ -25,7 +23,7 @@ SURVIVOR = VerdictCase(kind="stub", name="always 0", outcome="fail")
         reinstatement()._replace(cases=admission().cases),
     ],
 )
-def test_a_sound_verdict_has_no_contradiction(verdict: Verdict) -> None:
+def test_a_sound_verdict_has_no_contradiction(verdict):
     assert list(find_contradictions(verdict)) == []
 
 
@@ -59,11 +57,11 @@ def test_a_sound_verdict_has_no_contradiction(verdict: Verdict) -> None:
         (retirement(""), "it says retire, but gives no reason"),
     ],
 )
-def test_a_contradiction_is_one_sentence(verdict: Verdict, sentence: str) -> None:
+def test_a_contradiction_is_one_sentence(verdict, sentence):
     assert list(find_contradictions(verdict)) == [sentence]
 
 
-def test_unseen_payloads_are_needed_by_a_program_with_parameters() -> None:
+def test_unseen_payloads_are_needed_by_a_program_with_parameters():
     cases = tuple(case for case in admission().cases if case.kind != "unseen")
     verdict = admission()._replace(cases=cases)
     assert list(find_contradictions(verdict, has_parameters=False)) == []

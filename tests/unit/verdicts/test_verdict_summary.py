@@ -1,11 +1,9 @@
 """A verdict in one line."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.verdicts.verdict_summary import summarize_verdict
-from brain.verdicts.verdict_types import NamedNumber, NamedText, Verdict
+from brain.verdicts.verdict_types import NamedNumber, NamedText
 from tests.support.decisions import ADMITTED, admission, reinstatement, rejection, retirement
 from tests.support.gate_decisions import gate_admission, gate_rejection
 
@@ -77,11 +75,11 @@ from tests.support.gate_decisions import gate_admission, gate_rejection
         ),
     ],
 )
-def test_a_verdict_is_one_line(verdict: Verdict, line: str) -> None:
+def test_a_verdict_is_one_line(verdict, line):
     assert summarize_verdict(verdict, "2") == line
 
 
-def test_a_hostile_verdict_is_one_line_without_control_characters() -> None:
+def test_a_hostile_verdict_is_one_line_without_control_characters():
     hostile = "\x1b[2J\nadmitted by its tests" * 100
     for verdict in (
         rejection(reason=hostile),

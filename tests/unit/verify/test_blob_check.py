@@ -35,7 +35,7 @@ def size_of(sizes: dict[bytes, int]) -> Any:
     return look_up
 
 
-def test_only_wrong_claims_about_sound_blobs_have_a_true_size() -> None:
+def test_only_wrong_claims_about_sound_blobs_have_a_true_size():
     sizes = ClaimedSizes()
     sizes.add_claims([(A, 1), (A, 2), (B, 3), (C, 4)])
     sizes.confirm([(A, 1), (C, 4)])
@@ -43,14 +43,14 @@ def test_only_wrong_claims_about_sound_blobs_have_a_true_size() -> None:
     assert sizes.true_sizes == {A: 1}
 
 
-def test_a_blob_that_is_missing_has_no_true_size_and_hides_none() -> None:
+def test_a_blob_that_is_missing_has_no_true_size_and_hides_none():
     sizes = ClaimedSizes()
     sizes.add_claims([(A, 1), (B, 2), (C, 3)])
     sizes.find_true_sizes(size_of({A: 7, C: 8}), [])
     assert sizes.true_sizes == {A: 7, C: 8}
 
 
-def test_a_large_blob_has_the_size_that_an_entry_claims() -> None:
+def test_a_large_blob_has_the_size_that_an_entry_claims():
     sizes = ClaimedSizes()
     sizes.add_claims([(A, 5), (B, 6)])
     assert sizes.expected_size(A, 5) == 5
@@ -77,7 +77,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *verdicts: BlobCheckResult) -> Any:
     return check, findings, progress, named, sizes
 
 
-def test_all_verdicts_are_gathered_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_verdicts_are_gathered_and_counted(monkeypatch):
     check, findings, progress, named, sizes = run(
         monkeypatch,
         result([(A, 1)], [(B, f"object {B.hex()} is damaged: torn")], [A]),
@@ -92,6 +92,6 @@ def test_all_verdicts_are_gathered_and_counted(monkeypatch: pytest.MonkeyPatch) 
     assert sizes.true_sizes == {A: 1}
 
 
-def test_no_lineage_is_walked_for_sound_blobs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_lineage_is_walked_for_sound_blobs(monkeypatch):
     _, findings, _, named, _ = run(monkeypatch, result([(A, 2)]))
     assert (findings, named) == ([], [])

@@ -57,7 +57,7 @@ class GraphSession:
 
 
 @pytest.fixture
-def graph() -> SnapshotGraph:
+def graph():
     """A line of three, a side line of two from its first, and their merge, numbered 5."""
     made = SnapshotGraph()
     made.add(0)
@@ -69,7 +69,7 @@ def graph() -> SnapshotGraph:
 
 
 @pytest.mark.parametrize("number", range(6))
-def test_an_honest_snapshot_has_no_finding(graph: SnapshotGraph, number: int) -> None:
+def test_an_honest_snapshot_has_no_finding(graph, number):
     here = graph.ids[number]
     assert GraphSession(graph).position(here, graph.known[here]) == []
 
@@ -104,14 +104,12 @@ FALSE: dict[str, tuple[Callable[[Snapshot], Snapshot], list[tuple[str, str]]]] =
 
 
 @pytest.mark.parametrize("what", FALSE)
-def test_each_false_field_of_a_snapshot_is_named_beside_the_others(
-    graph: SnapshotGraph, what: str
-) -> None:
+def test_each_false_field_of_a_snapshot_is_named_beside_the_others(graph, what):
     change, expected = FALSE[what]
     assert GraphSession(graph).position(OTHER, change(graph.known[graph.ids[2]])) == expected
 
 
-def test_a_jump_that_is_false_is_described_with_the_true_one(graph: SnapshotGraph) -> None:
+def test_a_jump_that_is_false_is_described_with_the_true_one(graph):
     made = graph.known[graph.ids[2]]
     forged = made._replace(jump=Jump(7, OTHER))
     (found,) = graph_check.check_graph_position(GraphSession(graph), OTHER, forged)  # type: ignore[arg-type]
@@ -131,8 +129,8 @@ def test_a_jump_that_is_false_is_described_with_the_true_one(graph: SnapshotGrap
 )
 @pytest.mark.parametrize("older_parent", [0, 1])
 def test_a_snapshot_may_be_five_minutes_older_than_its_latest_parent(
-    graph: SnapshotGraph, late: int, expected: list[tuple[str, str]], older_parent: int
-) -> None:
+    graph, late, expected, older_parent
+):
     merge = graph.known[graph.ids[5]]
     for place, parent in enumerate(merge.parents):
         time = 1_000_000 if place == older_parent else 2_000_000
@@ -141,11 +139,11 @@ def test_a_snapshot_may_be_five_minutes_older_than_its_latest_parent(
     assert GraphSession(graph).position(OTHER, forged) == expected
 
 
-def test_clocks_may_be_apart_by_five_minutes_and_ahead_by_a_day() -> None:
+def test_clocks_may_be_apart_by_five_minutes_and_ahead_by_a_day():
     assert (MAX_CLOCK_SKEW_MS, MAX_AHEAD_MS) == (300_000, 86_400_000)
 
 
-def test_the_seconds_by_which_a_snapshot_is_too_old_are_named(graph: SnapshotGraph) -> None:
+def test_the_seconds_by_which_a_snapshot_is_too_old_are_named(graph):
     parent = graph.ids[1]
     graph.known[parent] = graph.known[parent]._replace(time=1_000_000)
     forged = graph.known[graph.ids[2]]._replace(time=400_000)
@@ -161,20 +159,18 @@ def test_the_seconds_by_which_a_snapshot_is_too_old_are_named(graph: SnapshotGra
         (3 * MAX_AHEAD_MS, "its time is 3 days ahead of the clock of this machine"),
     ],
 )
-def test_a_snapshot_may_be_a_day_ahead_of_the_clock(
-    graph: SnapshotGraph, ahead: int, message: str | None
-) -> None:
+def test_a_snapshot_may_be_a_day_ahead_of_the_clock(graph, ahead, message):
     forged = graph.known[graph.ids[2]]._replace(time=NOW + ahead)
     found = list(graph_check.check_graph_position(GraphSession(graph), OTHER, forged))  # type: ignore[arg-type]
     assert [finding.message for finding in found] == ([message] if message else [])
 
 
-def test_an_import_keeps_the_times_of_its_source(graph: SnapshotGraph) -> None:
+def test_an_import_keeps_the_times_of_its_source(graph):
     forged = graph.known[graph.ids[2]]._replace(time=NOW * 2, operation=("import", "git", "x", ""))
     assert GraphSession(graph).position(OTHER, forged) == []
 
 
-def test_a_genesis_is_that_of_the_brain(graph: SnapshotGraph) -> None:
+def test_a_genesis_is_that_of_the_brain(graph):
     genesis = graph.known[graph.ids[0]]
     assert GraphSession(graph).position(OTHER, genesis) == [("foreign_genesis", "error")]
 
@@ -188,9 +184,7 @@ def test_a_genesis_is_that_of_the_brain(graph: SnapshotGraph) -> None:
         ("unreadable", [("missing_object", "error")]),
     ],
 )
-def test_a_fork_begins_with_the_bundle_of_its_origin_if_that_is_stored(
-    graph: SnapshotGraph, origin: str, expected: list[tuple[str, str]]
-) -> None:
+def test_a_fork_begins_with_the_bundle_of_its_origin_if_that_is_stored(graph, origin, expected):
     start = graph.ids[5]
     session = GraphSession(graph)
     if origin == "another bundle":
@@ -211,16 +205,14 @@ def walk(session: GraphSession, *starts: int | bytes) -> list[tuple[bytes, str]]
     ]
 
 
-def test_every_ancestor_is_walked_once_and_after_its_children(graph: SnapshotGraph) -> None:
+def test_every_ancestor_is_walked_once_and_after_its_children(graph):
     walked = [here for here, _ in walk(GraphSession(graph), 1, 5, 5, 3)]
     assert sorted(walked) == sorted(graph.ids)
     for here, made in graph.known.items():
         assert all(walked.index(parent) > walked.index(here) for parent in made.parents)
 
 
-def test_a_snapshot_that_cannot_be_read_is_yielded_as_its_error_and_the_others_follow(
-    graph: SnapshotGraph,
-) -> None:
+def test_a_snapshot_that_cannot_be_read_is_yielded_as_its_error_and_the_others_follow(graph):
     session = GraphSession(graph)
     session.missing.add(graph.ids[1])
     walked = walk(session, 5, OTHER)
@@ -241,12 +233,7 @@ def test_a_snapshot_that_cannot_be_read_is_yielded_as_its_error_and_the_others_f
         ((2,), lambda ids: ("merge", (), ()), []),
     ],
 )
-def test_a_merge_names_the_best_common_ancestors(
-    graph: SnapshotGraph,
-    parents: tuple[int, ...],
-    operation: Callable[[list[bytes]], Any],
-    expected: list[str],
-) -> None:
+def test_a_merge_names_the_best_common_ancestors(graph, parents, operation, expected):
     here = graph.add(*parents)
     graph.known[here] = graph.known[here]._replace(operation=operation(graph.ids))
     check = graph_check.MergeBaseCheck(GraphSession(graph))  # type: ignore[arg-type]
@@ -259,7 +246,7 @@ def test_a_merge_names_the_best_common_ancestors(
         assert finding.message.endswith(f"others: {graph.ids[0].hex()[:12]}")
 
 
-def test_a_merge_of_lineages_without_a_common_ancestor_has_no_bases(graph: SnapshotGraph) -> None:
+def test_a_merge_of_lineages_without_a_common_ancestor_has_no_bases(graph):
     graph.add_fork(5)
     graph.add(6)
     here = graph.add(5, 7)
@@ -271,9 +258,7 @@ def test_a_merge_of_lineages_without_a_common_ancestor_has_no_bases(graph: Snaps
     assert found.message.endswith("others: none")
 
 
-def test_a_merge_over_an_ancestor_that_is_missing_hides_no_other_merge(
-    graph: SnapshotGraph,
-) -> None:
+def test_a_merge_over_an_ancestor_that_is_missing_hides_no_other_merge(graph):
     graph.add(0)
     first, second = graph.add(6, 3), graph.add(1, 3)
     for here in (first, second):
@@ -286,22 +271,20 @@ def test_a_merge_over_an_ancestor_that_is_missing_hides_no_other_merge(
     assert [finding.snapshot for finding in check.findings()] == [second.hex()]
 
 
-def test_refs_lead_to_each_snapshot_once(graph: SnapshotGraph) -> None:
+def test_refs_lead_to_each_snapshot_once(graph):
     refs = {"heads/main": graph.ids[5], "heads/a": graph.ids[5], "tags/b": graph.ids[1]}
     starts, found = graph_check.check_refs(GraphSession(graph, list_refs=lambda: refs))  # type: ignore[arg-type]
     assert (starts, found) == ([graph.ids[5], graph.ids[1]], [])
 
 
-def test_a_current_branch_that_is_missing_is_named_and_the_other_refs_are_still_walked(
-    graph: SnapshotGraph,
-) -> None:
+def test_a_current_branch_that_is_missing_is_named_and_the_other_refs_are_still_walked(graph):
     refs = {"heads/a": graph.ids[5]}
     starts, (found,) = graph_check.check_refs(GraphSession(graph, list_refs=lambda: refs))  # type: ignore[arg-type]
     assert starts == [graph.ids[5]]
     assert (found.code, found.severity) == ("bad_ref", "error") and "heads/main" in found.message
 
 
-def test_refs_that_cannot_be_read_are_a_finding(graph: SnapshotGraph) -> None:
+def test_refs_that_cannot_be_read_are_a_finding(graph):
     def refuse() -> dict[str, bytes]:
         raise StoreError("damaged", code="corrupt_ref")
 
@@ -345,18 +328,18 @@ A, B, C = (blob_id(name) for name in (b"a", b"b", b"c"))
 
 
 @pytest.fixture
-def log() -> Log:
+def log():
     made = Log().append(("heads/main", A)).append(("heads/main", B), ("heads/idea", A))
     return made.append(("heads/idea", b"")).append(("heads/main", C))
 
 
-def test_a_log_that_ends_with_the_refs_has_no_finding(log: Log) -> None:
+def test_a_log_that_ends_with_the_refs_has_no_finding(log):
     assert log.codes() == []
     assert Log().codes() == []
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_an_operation_that_does_not_follow_the_one_before_is_named(log: Log, place: int) -> None:
+def test_an_operation_that_does_not_follow_the_one_before_is_named(log, place):
     row = log.rows[place]
     log.rows[place] = row._replace(id=OTHER)
     expected = [f"operation {row.number} does not follow"]
@@ -367,52 +350,52 @@ def test_an_operation_that_does_not_follow_the_one_before_is_named(log: Log, pla
     assert all(line.startswith(text) for line, text in zip(lines, expected, strict=True))
 
 
-def test_a_log_without_its_beginning_is_broken(log: Log) -> None:
+def test_a_log_without_its_beginning_is_broken(log):
     del log.rows[-1]
     assert log.codes() == ["broken_log", "ref_mismatch"]
     assert "operation 2 does not follow" in log.messages()
 
 
-def test_a_ref_that_is_elsewhere_than_the_log_left_it_is_named(log: Log) -> None:
+def test_a_ref_that_is_elsewhere_than_the_log_left_it_is_named(log):
     log.refs["heads/main"] = A
     assert log.codes() == ["ref_mismatch"]
     assert log.messages() == f"operation 4 left heads/main at {C.hex()[:12]}, but it is elsewhere"
 
 
-def test_a_ref_that_the_log_removed_is_named(log: Log) -> None:
+def test_a_ref_that_the_log_removed_is_named(log):
     log.refs["heads/idea"] = B
     assert log.codes() == ["ref_mismatch"]
     assert "operation 3 left heads/idea at" in log.messages()
 
 
-def test_a_ref_that_the_log_says_is_there_and_is_not_is_named(log: Log) -> None:
+def test_a_ref_that_the_log_says_is_there_and_is_not_is_named(log):
     del log.refs["heads/main"]
     assert log.codes() == ["ref_mismatch"]
 
 
-def test_a_ref_that_no_operation_set_is_named(log: Log) -> None:
+def test_a_ref_that_no_operation_set_is_named(log):
     log.refs["tags/v1"] = A
     assert log.messages() == f"no operation set tags/v1 to {A.hex()[:12]}"
 
 
-def test_every_ref_that_is_elsewhere_is_named(log: Log) -> None:
+def test_every_ref_that_is_elsewhere_is_named(log):
     log.refs = {"heads/main": A, "heads/idea": B, "tags/v1": A}
     assert log.codes() == ["ref_mismatch"] * 3
 
 
-def test_the_check_of_the_log_leaves_the_refs_of_the_reader_as_they_are(log: Log) -> None:
+def test_the_check_of_the_log_leaves_the_refs_of_the_reader_as_they_are(log):
     before = dict(log.refs)
     assert log.codes() == [] and log.refs == before
 
 
-def test_an_operation_that_does_not_decode_is_a_finding_after_the_ones_before_it(log: Log) -> None:
+def test_an_operation_that_does_not_decode_is_a_finding_after_the_ones_before_it(log):
     row = log.rows[2]
     log.rows[0] = log.rows[0]._replace(id=OTHER)
     log.rows[2] = row._replace(data=b"\xc1")
     assert log.codes() == ["broken_log", "bad_msgpack"]
 
 
-def test_operations_logged_after_the_refs_were_read_are_left_out(log: Log) -> None:
+def test_operations_logged_after_the_refs_were_read_are_left_out(log):
     later = Log()
     later.rows, later.refs = list(log.rows), dict(log.refs)
     later.append(("heads/main", A))
@@ -422,14 +405,14 @@ def test_operations_logged_after_the_refs_were_read_are_left_out(log: Log) -> No
     assert list(graph_check.check_operation_log(session)) == []
 
 
-def test_the_first_operation_is_left_out_if_it_is_logged_after_the_refs_were_read() -> None:
+def test_the_first_operation_is_left_out_if_it_is_logged_after_the_refs_were_read():
     session, rows = Log().session(), iter([[], []])
     first = Log().append(("heads/main", A))
     session.reader.stream_operations = lambda: iter(next(rows, first.rows))
     assert list(graph_check.check_operation_log(session)) == []
 
 
-def test_refs_are_read_again_if_an_operation_came_in_between(log: Log) -> None:
+def test_refs_are_read_again_if_an_operation_came_in_between(log):
     later = Log()
     later.rows, later.refs = list(log.rows), dict(log.refs)
     later.append(("heads/main", A))
@@ -441,7 +424,7 @@ def test_refs_are_read_again_if_an_operation_came_in_between(log: Log) -> None:
     assert list(graph_check.check_operation_log(session)) == []
 
 
-def test_false_generations_do_not_make_a_walk_go_the_same_ways_again_and_again() -> None:
+def test_false_generations_do_not_make_a_walk_go_the_same_ways_again_and_again():
     graph = SnapshotGraph()
     top = 0
     for _ in range(24):  # diamonds: there are 2^24 ways from the last snapshot to the first

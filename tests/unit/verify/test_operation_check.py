@@ -1,7 +1,5 @@
 """Which paths are texts of skills, and which slugs a name may have."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.verify.operation_check import can_have_slug, skill_name_of_text
@@ -11,14 +9,12 @@ CASES = read_cases(__file__)
 
 
 @pytest.mark.parametrize(("path", "name"), CASES["test_the_text_of_a_skill_is_known_by_its_path"])
-def test_the_text_of_a_skill_is_known_by_its_path(path: str, name: str) -> None:
+def test_the_text_of_a_skill_is_known_by_its_path(path, name):
     assert skill_name_of_text(path) == name
 
 
 @pytest.mark.parametrize(
     ("name", "slug", "may"), CASES["test_a_name_of_ascii_has_one_slug_and_any_other_may_have_each"]
 )
-def test_a_name_of_ascii_has_one_slug_and_any_other_may_have_each(
-    name: str, slug: str, may: bool
-) -> None:
+def test_a_name_of_ascii_has_one_slug_and_any_other_may_have_each(name, slug, may):
     assert can_have_slug(name, slug) is may

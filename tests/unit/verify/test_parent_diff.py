@@ -63,18 +63,16 @@ class Lineage:
 
 
 @pytest.fixture
-def line() -> Lineage:
+def line():
     return Lineage()
 
 
 @pytest.fixture
-def checker(line: Lineage) -> EdgeChecker:
+def checker(line):
     return EdgeChecker(line, {}, False)  # type: ignore[arg-type]
 
 
-def test_blobs_of_many_edges_are_looked_up_together_up_to_a_number(
-    line: Lineage, checker: EdgeChecker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_blobs_of_many_edges_are_looked_up_together_up_to_a_number(line, checker, monkeypatch):
     monkeypatch.setattr(parent_diff, "LOOKUP_BATCH_ENTRIES", 3)
     entries = [file_entry(f"notes/{number}") for number in range(7)]
     for entry in entries:
@@ -85,9 +83,7 @@ def test_blobs_of_many_edges_are_looked_up_together_up_to_a_number(
     assert line.lookups[2:] == [blobs[6:]]
 
 
-def test_redactions_are_checked_in_batches_though_they_add_no_blob(
-    line: Lineage, checker: EdgeChecker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_redactions_are_checked_in_batches_though_they_add_no_blob(line, checker, monkeypatch):
     secret = TreeEntry("notes/kept", 0, blob_id(SECRET), len(SECRET))
     names = [f"notes/{number}" for number in range(3)]
     line.check(checker, {path: secret._replace(path=path) for path in ["notes/kept", *names]})
@@ -102,7 +98,7 @@ def test_redactions_are_checked_in_batches_though_they_add_no_blob(
     assert [one.snapshot for one in checker.result.findings] == [one.hex() for one in redactions]
 
 
-def test_every_missing_blob_is_a_finding_at_its_path(line: Lineage, checker: EdgeChecker) -> None:
+def test_every_missing_blob_is_a_finding_at_its_path(line, checker):
     entries = [file_entry(f"notes/{number}") for number in range(6)]
     line.missing = {entry.blob for entry in entries[1::2]}
     here = line.check(checker, {entry.path: entry for entry in entries})
@@ -115,9 +111,7 @@ def test_every_missing_blob_is_a_finding_at_its_path(line: Lineage, checker: Edg
     ]
 
 
-def test_a_hundred_paths_that_no_folder_can_hold_are_listed_of_one_edge(
-    line: Lineage, checker: EdgeChecker
-) -> None:
+def test_a_hundred_paths_that_no_folder_can_hold_are_listed_of_one_edge(line, checker):
     for name in ("one", "two"):
         entries = [file_entry(f"{name}/{number:03}") for number in range(101)]
         large = [entry._replace(size=limits.MAX_FILE_BYTES + 1) for entry in entries]

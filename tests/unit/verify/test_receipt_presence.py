@@ -76,7 +76,7 @@ def brief(found: list[Finding]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("deeply", [False, True])
-def test_a_receipt_that_is_stored_is_no_finding_and_one_that_is_not_a_warning(deeply: bool) -> None:
+def test_a_receipt_that_is_stored_is_no_finding_and_one_that_is_not_a_warning(deeply):
     stored, missing = carrier(blob_id(GOOD)), carrier(blob_id(BAD))
     assert check(StoredReceipts(GOOD), stored, carrier(), deeply=deeply) == []
     (found,) = check(StoredReceipts(GOOD), stored, missing, deeply=deeply)
@@ -84,13 +84,13 @@ def test_a_receipt_that_is_stored_is_no_finding_and_one_that_is_not_a_warning(de
     assert found.message == f"its receipt {blob_id(BAD).hex()} is missing"
 
 
-def test_a_receipt_that_was_redacted_is_a_note() -> None:
+def test_a_receipt_that_was_redacted_is_a_note():
     (found,) = check(StoredReceipts(redacted=(GOOD,)), carrier(blob_id(GOOD)))
     assert (found.code, found.severity) == ("redacted", "note")
     assert found.message == f"receipt redacted by snapshot {REDACTION.hex()[:12]}; its id stays"
 
 
-def test_a_statement_is_looked_up_beside_the_receipt_and_not_read_as_one() -> None:
+def test_a_statement_is_looked_up_beside_the_receipt_and_not_read_as_one():
     operation = ("bind", SNAPSHOT, "eip155:1:0x00", blob_id(b"statement"))
     both = carrier(blob_id(GOOD), operation)
     assert brief(check(StoredReceipts(), both)) == [
@@ -116,16 +116,14 @@ def test_a_statement_is_looked_up_beside_the_receipt_and_not_read_as_one() -> No
     ],
     ids=["good", "malformed", "foreign", "damaged", "large", "at the limit", "past the limit"],
 )
-def test_a_deep_check_says_what_is_no_receipt(
-    content: bytes, expected: list[tuple[str, str]]
-) -> None:
+def test_a_deep_check_says_what_is_no_receipt(content, expected):
     reader = StoredReceipts(content, GOOD)
     assert check(reader, carrier(blob_id(content))) == []
     snapshots = carrier(blob_id(content)), carrier(blob_id(GOOD)), carrier(blob_id(content))
     assert brief(check(reader, *snapshots, deeply=True)) == expected * 2
 
 
-def test_receipts_are_looked_up_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_receipts_are_looked_up_in_batches(monkeypatch):
     monkeypatch.setattr(receipt_presence, "LOOKUP_BATCH_RECEIPTS", 2)
     reader = StoredReceipts()
     presence = ReceiptPresence(SimpleNamespace(reader=reader))  # type: ignore[arg-type]

@@ -51,7 +51,7 @@ def redact(graph: SnapshotGraph, number: int, blob: bytes = SECRET) -> bytes:
 
 
 @pytest.fixture
-def graph() -> SnapshotGraph:
+def graph():
     """A line of four, numbered 0 to 3, and a side line of two from its first, 4 and 5."""
     made = SnapshotGraph()
     for parent in (0, 1, 2, 0, 4):
@@ -75,15 +75,13 @@ def rows(redactions: RedactionCheck) -> list[tuple[str, str, str]]:
     return [(one.code, one.severity, one.snapshot) for one in redactions.findings()]
 
 
-def test_a_blob_that_was_not_redacted_is_missing(graph: SnapshotGraph) -> None:
+def test_a_blob_that_was_not_redacted_is_missing(graph):
     redact(graph, 2)
     finding = missing(graph.ids[1])
     assert check(RedactingSession(graph), 3, 2, 1, 0).explain(finding, OTHER) == finding
 
 
-def test_a_redacted_blob_is_noted_with_the_redaction_that_the_walk_met_first(
-    graph: SnapshotGraph,
-) -> None:
+def test_a_redacted_blob_is_noted_with_the_redaction_that_the_walk_met_first(graph):
     redact(graph, 1)
     newest = redact(graph, 3)
     explained = check(RedactingSession(graph), 3, 2, 1, 0).explain(missing(graph.ids[0]), SECRET)
@@ -103,8 +101,8 @@ def test_a_redacted_blob_is_noted_with_the_redaction_that_the_walk_met_first(
     ],
 )
 def test_with_signatures_required_another_branch_excuses_nothing_behind_the_head(
-    graph: SnapshotGraph, head: int, redacting: int, holding: int, code: str
-) -> None:
+    graph, head, redacting, holding, code
+):
     here = redact(graph, redacting)
     session = RedactingSession(graph, head)
     finding = missing(graph.ids[holding])
@@ -116,9 +114,7 @@ def test_with_signatures_required_another_branch_excuses_nothing_behind_the_head
     assert (lenient.code, lenient.severity) == ("redacted", "note")
 
 
-def test_redactions_from_before_a_fork_excuse_as_far_as_they_are_stored(
-    graph: SnapshotGraph,
-) -> None:
+def test_redactions_from_before_a_fork_excuse_as_far_as_they_are_stored(graph):
     here = redact(graph, 1)
     graph.add_fork(3)
     fork = len(graph.ids) - 1
@@ -130,9 +126,7 @@ def test_redactions_from_before_a_fork_excuse_as_far_as_they_are_stored(
     assert check(session, fork).explain(finding, SECRET) == finding
 
 
-def test_an_origin_that_cannot_be_read_keeps_no_other_from_being_read(
-    graph: SnapshotGraph,
-) -> None:
+def test_an_origin_that_cannot_be_read_keeps_no_other_from_being_read(graph):
     redact(graph, 5)
     graph.add_fork(5)
     graph.add_fork(3)
@@ -142,7 +136,7 @@ def test_an_origin_that_cannot_be_read_keeps_no_other_from_being_read(
         assert redactions.explain(missing(graph.ids[6]), SECRET).code == "redacted"
 
 
-def test_rows_that_agree_with_the_lineage_are_no_finding(graph: SnapshotGraph) -> None:
+def test_rows_that_agree_with_the_lineage_are_no_finding(graph):
     here = redact(graph, 2)
     session = RedactingSession(graph)
     assert rows(check(session, 1, 0)) == []
@@ -150,7 +144,7 @@ def test_rows_that_agree_with_the_lineage_are_no_finding(graph: SnapshotGraph) -
     assert rows(check(session, 3, 2, 1, 0)) == []
 
 
-def test_a_row_that_no_snapshot_says_is_false(graph: SnapshotGraph) -> None:
+def test_a_row_that_no_snapshot_says_is_false(graph):
     session = RedactingSession(graph)
     session.rows = {OTHER: graph.ids[1], SECRET: graph.ids[1]}
     session.ineffective = {OTHER, SECRET}
@@ -161,23 +155,21 @@ def test_a_row_that_no_snapshot_says_is_false(graph: SnapshotGraph) -> None:
     assert [one.message.split()[4] for one in found] == sorted([OTHER.hex(), SECRET.hex()])
 
 
-def test_a_redaction_without_its_row_names_the_snapshot_that_the_walk_met_first(
-    graph: SnapshotGraph,
-) -> None:
+def test_a_redaction_without_its_row_names_the_snapshot_that_the_walk_met_first(graph):
     redact(graph, 1)
     newest = redact(graph, 3)
     session = RedactingSession(graph)
     assert rows(check(session, 3, 2, 1, 0)) == [("unknown_redaction", "error", newest.hex())]
 
 
-def test_a_redacted_blob_that_is_still_stored_is_a_warning(graph: SnapshotGraph) -> None:
+def test_a_redacted_blob_that_is_still_stored_is_a_warning(graph):
     here = redact(graph, 2)
     session = RedactingSession(graph)
     session.rows, session.stored = {SECRET: here, NO_DIGEST: here}, {SECRET, NO_DIGEST}
     assert rows(check(session, 3, 2, 1, 0)) == [("not_destroyed", "warning", here.hex())]
 
 
-def test_all_that_rows_and_lineage_disagree_about_is_reported(graph: SnapshotGraph) -> None:
+def test_all_that_rows_and_lineage_disagree_about_is_reported(graph):
     unknown, destroyed, false = redact(graph, 1), redact(graph, 2, OTHER), blob_id(b"false")
     session = RedactingSession(graph)
     session.rows, session.stored = {OTHER: destroyed, false: destroyed}, {OTHER}
@@ -189,7 +181,7 @@ def test_all_that_rows_and_lineage_disagree_about_is_reported(graph: SnapshotGra
     ]
 
 
-def test_rows_that_cannot_be_read_are_a_finding(graph: SnapshotGraph) -> None:
+def test_rows_that_cannot_be_read_are_a_finding(graph):
     session = RedactingSession(graph)
 
     def refuse() -> Any:

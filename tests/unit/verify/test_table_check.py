@@ -49,7 +49,7 @@ class Tables:
 
 
 @pytest.fixture
-def tables(monkeypatch: pytest.MonkeyPatch) -> Tables:
+def tables(monkeypatch):
     made = Tables()
     monkeypatch.setattr(table_check, "load_merge_state", lambda session: made.merge)
     monkeypatch.setattr(
@@ -77,21 +77,21 @@ def wait_for_merge(tables: Tables, *chosen: bytes) -> None:
     tables.merge = MergeState(theirs=ID, revision="idea", branch="main", message="", rows=rows)
 
 
-def test_tables_without_faults_have_no_finding(tables: Tables) -> None:
+def test_tables_without_faults_have_no_finding(tables):
     tables.redactions = {ID: ID}
     tables.pending = [PendingWrite("a.md", 0, ID, b"")]
     wait_for_merge(tables, b"", ID)
     assert found(tables) == []
 
 
-def test_a_pending_write_that_the_head_does_not_hold_is_named(tables: Tables) -> None:
+def test_a_pending_write_that_the_head_does_not_hold_is_named(tables):
     pend(tables, "a\n.md", "b.md")
     codes, messages = zip(*found(tables), strict=True)
     assert codes == ("foreign_pending",) * 2
     assert messages[1] == "b.md is pending, but the head disagrees" and "\n" not in messages[0]
 
 
-def test_a_damaged_row_of_pending_writes_is_named_beside_the_others(tables: Tables) -> None:
+def test_a_damaged_row_of_pending_writes_is_named_beside_the_others(tables):
     tables.damaged = ["row 1", "row 2"]
     pend(tables, "a.md")
     assert [code for code, _ in found(tables)] == [
@@ -99,23 +99,19 @@ def test_a_damaged_row_of_pending_writes_is_named_beside_the_others(tables: Tabl
     ]
 
 
-def test_pending_writes_are_read_again_if_the_head_moved_meanwhile(tables: Tables) -> None:
+def test_pending_writes_are_read_again_if_the_head_moved_meanwhile(tables):
     tables.heads = [ID, blob_id(b"later"), blob_id(b"later"), blob_id(b"later")]
     assert found(tables) == []
     assert tables.head_reads == 4
 
 
 @pytest.mark.parametrize("row", [(ID[1:], ID), (ID, ID + b"x"), (b"", b"")])
-def test_a_redaction_of_a_malformed_id_is_found_on_either_side(
-    tables: Tables, row: tuple[bytes, bytes]
-) -> None:
+def test_a_redaction_of_a_malformed_id_is_found_on_either_side(tables, row):
     tables.redactions = dict([row])
     assert [code for code, _ in found(tables)] == ["corrupt_redaction"]
 
 
-def test_contents_that_a_waiting_merge_names_and_that_are_missing_are_named(
-    tables: Tables,
-) -> None:
+def test_contents_that_a_waiting_merge_names_and_that_are_missing_are_named(tables):
     blobs = sorted(blob_id(name) for name in (b"a", b"b"))
     tables.missing = set(blobs)
     wait_for_merge(tables, blobs[1], b"", blobs[0], ID)
@@ -125,19 +121,19 @@ def test_contents_that_a_waiting_merge_names_and_that_are_missing_are_named(
     ]
 
 
-def test_a_waiting_merge_of_a_snapshot_that_is_missing_is_found(tables: Tables) -> None:
+def test_a_waiting_merge_of_a_snapshot_that_is_missing_is_found(tables):
     tables.missing = {ID}
     wait_for_merge(tables)
     assert found(tables) == [("missing_object", "missing")]
 
 
-def test_stray_rows_are_faults_of_the_store(tables: Tables) -> None:
+def test_stray_rows_are_faults_of_the_store(tables):
     tables.strays = ["one", "two"]
     assert found(tables) == [("damaged_store", "one"), ("damaged_store", "two")]
 
 
 @pytest.mark.parametrize("broken", ["inspect_pending_writes", "list_redaction_rows"])
-def test_a_table_that_cannot_be_read_hides_no_fault_of_another(tables: Tables, broken: str) -> None:
+def test_a_table_that_cannot_be_read_hides_no_fault_of_another(tables, broken):
     def refuse() -> Any:
         raise StoreError("torn", code="torn")
 

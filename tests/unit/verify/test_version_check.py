@@ -51,7 +51,7 @@ class Cards:
 
 
 @pytest.fixture
-def cards(monkeypatch: pytest.MonkeyPatch) -> Cards:
+def cards(monkeypatch):
     made = Cards()
     monkeypatch.setattr(version_check.skill_rows, "read_cards", made.read)
     monkeypatch.setattr(
@@ -106,25 +106,18 @@ NOT_RAISED = ("version_not_raised", "error")
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["upsert", "absorb"])
 def test_an_upsert_raises_a_skill_from_and_to_the_versions_it_claims(
-    cards: Cards,
-    kind: str,
-    claimed: tuple[str, str],
-    old: str,
-    new: str,
-    expected: list[tuple[str, str, str, str]],
-) -> None:
+    cards, kind, claimed, old, new, expected
+):
     rest = () if kind == "upsert" else ("seer", "1")
     operation = (kind, "oracle", *claimed, *rest)
     assert found(change(operation, between(cards, old, new))) == expected
 
 
-def test_an_upsert_without_a_text_has_not_the_version_it_claims(cards: Cards) -> None:
+def test_an_upsert_without_a_text_has_not_the_version_it_claims(cards):
     assert [row[0] for row in found(change(("upsert", "oracle", "1", "2")))] == ["version_mismatch"]
 
 
-def test_one_text_of_the_claimed_version_is_enough_and_every_other_has_to_rise(
-    cards: Cards,
-) -> None:
+def test_one_text_of_the_claimed_version_is_enough_and_every_other_has_to_rise(cards):
     other = "skills/oracle.md"
     both = between(cards, "1", "2"), between(cards, "5", "4", other)
     assert found(change(("upsert", "oracle", "1", "2"), *both)) == [
@@ -135,37 +128,33 @@ def test_one_text_of_the_claimed_version_is_enough_and_every_other_has_to_rise(
 @pytest.mark.parametrize(
     ("old", "new", "holds"), CASES["test_a_deletion_removes_a_text_of_the_version_it_claims"]
 )
-def test_a_deletion_removes_a_text_of_the_version_it_claims(
-    cards: Cards, old: str, new: str, holds: bool
-) -> None:
+def test_a_deletion_removes_a_text_of_the_version_it_claims(cards, old, new, holds):
     message = "claims that oracle was removed at 3, but its text had another version"
     assert found(change(("delete", "oracle", "3"), between(cards, old, new))) == (
         [] if holds else [(*MISMATCH, message)]
     )
 
 
-def test_a_deletion_without_a_text_is_a_mismatch(cards: Cards) -> None:
+def test_a_deletion_without_a_text_is_a_mismatch(cards):
     assert [row[0] for row in found(change(("delete", "oracle", "3")))] == ["version_mismatch"]
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"), CASES["test_a_skill_that_was_edited_by_hand_has_a_higher_version"]
 )
-def test_a_skill_that_was_edited_by_hand_has_a_higher_version(
-    cards: Cards, old: str, new: str, message: str
-) -> None:
+def test_a_skill_that_was_edited_by_hand_has_a_higher_version(cards, old, new, message):
     expected = [("version_not_raised", "note", PATH, message)] if message else []
     for operation in (("snapshot",), ("merge", (), ())):
         assert found(change(operation, between(cards, old, new))) == expected
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
-def test_a_file_that_is_no_skill_on_one_side_needs_no_version(cards: Cards, side: str) -> None:
+def test_a_file_that_is_no_skill_on_one_side_needs_no_version(cards, side):
     sides: dict[str, Any] = {side: {PATH: TreeRoot(ID, 1, 1)}}
     assert found(change(("snapshot",), between(cards, "1", "1"), **sides)) == []
 
 
-def test_every_skill_that_was_edited_by_hand_is_reported(cards: Cards) -> None:
+def test_every_skill_that_was_edited_by_hand_is_reported(cards):
     paths = [f"skills/skill-{number}/SKILL.md" for number in range(3)]
     differences = [
         between(cards, "1", version, path) for path, version in zip(paths, "121", strict=True)
@@ -175,9 +164,7 @@ def test_every_skill_that_was_edited_by_hand_is_reported(cards: Cards) -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [("", "1"), ("1", ""), ("redacted", "1"), ("1", "2")])
-def test_a_file_that_needs_no_higher_version_hides_no_skill_after_it(
-    cards: Cards, old: str, new: str
-) -> None:
+def test_a_file_that_needs_no_higher_version_hides_no_skill_after_it(cards, old, new):
     needless, edited = between(cards, old, new, "skills/a.md"), between(cards, "1", "1")
     assert [row[2] for row in found(change(("snapshot",), needless, edited))] == [PATH]
 
@@ -185,9 +172,7 @@ def test_a_file_that_needs_no_higher_version_hides_no_skill_after_it(
 @pytest.mark.parametrize(
     "operation", [("upsert", "oracle", "1", "2"), ("delete", "oracle", "1"), ("snapshot",)]
 )
-def test_a_text_that_cannot_be_read_is_a_finding_about_the_snapshot(
-    cards: Cards, operation: SnapshotOperation
-) -> None:
+def test_a_text_that_cannot_be_read_is_a_finding_about_the_snapshot(cards, operation):
     difference = between(cards, "1", "2")
     cards.known.clear()
     assert found(change(operation, difference)) == [
@@ -195,7 +180,7 @@ def test_a_text_that_cannot_be_read_is_a_finding_about_the_snapshot(
     ]
 
 
-def test_a_card_is_read_once_for_all_edges(cards: Cards) -> None:
+def test_a_card_is_read_once_for_all_edges(cards):
     check = VersionCheck(None)  # type: ignore[arg-type]
     first = change(("snapshot",), between(cards, "1", "2"))
     second = change(("snapshot",), between(cards, "2", "3"))
@@ -205,7 +190,7 @@ def test_a_card_is_read_once_for_all_edges(cards: Cards) -> None:
     assert len(read) == len(set(read)) == 3
 
 
-def test_a_card_that_cannot_be_prefetched_is_reported_with_its_edge(cards: Cards) -> None:
+def test_a_card_that_cannot_be_prefetched_is_reported_with_its_edge(cards):
     check = VersionCheck(None)  # type: ignore[arg-type]
     wrong = change(("snapshot",), between(cards, "1", "2"))
     cards.known.clear()
@@ -215,9 +200,7 @@ def test_a_card_that_cannot_be_prefetched_is_reported_with_its_edge(cards: Cards
     assert [one.code for one in check.check_versions(right)] == ["version_not_raised"]
 
 
-def test_cards_in_memory_are_dropped_once_they_are_very_many(
-    cards: Cards, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cards_in_memory_are_dropped_once_they_are_very_many(cards, monkeypatch):
     monkeypatch.setattr(version_check, "_MAX_CACHED_CARDS", 4)
     check = VersionCheck(None)  # type: ignore[arg-type]
     edges = [
@@ -242,7 +225,7 @@ def selected(operation: SnapshotOperation, *paths: str, kind: int = FILE, **othe
     return None if made is None else [difference.path for difference in made.differences]
 
 
-def test_versions_are_checked_where_an_operation_claims_or_may_forget_them() -> None:
+def test_versions_are_checked_where_an_operation_claims_or_may_forget_them():
     others = [PATH, "skills/seer/SKILL.md", "skills/oracle/run.py"]
     assert selected(("upsert", "oracle", "1", "2"), *others, edge=True) == [PATH]
     assert selected(("delete", "oracle", "1"), *others, edge=True) == [PATH]
@@ -253,19 +236,19 @@ def test_versions_are_checked_where_an_operation_claims_or_may_forget_them() -> 
     assert selected(("snapshot",), *others, before={}) is None
 
 
-def test_versions_are_not_checked_of_new_files_links_and_files_elsewhere() -> None:
+def test_versions_are_not_checked_of_new_files_links_and_files_elsewhere():
     assert selected(("snapshot",), PATH, old=False) == []
     assert selected(("snapshot",), PATH, kind=LINK) == []
     assert selected(("snapshot",), PATH, section="memory") == []
 
 
-def test_versions_of_skills_are_checked_in_every_section() -> None:
+def test_versions_of_skills_are_checked_in_every_section():
     paths = ["lib/oracle/SKILL.md", "lib/oracle.md"]
     before = {"plugins": TreeRoot(ID, 2, 2)}
     found = selected(("snapshot",), *paths, section="plugins", before=before)
     assert found == ["plugins/lib/oracle/SKILL.md"]
 
 
-def test_an_edge_needs_the_cards_of_both_sides(cards: Cards) -> None:
+def test_an_edge_needs_the_cards_of_both_sides(cards):
     edge = change(("snapshot",), between(cards, "1", "2"), between(cards, "", "4", "skills/b.md"))
     assert len(edge.blobs) == 3

@@ -6,7 +6,7 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +25,7 @@ if sys.platform == "linux":
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     folder = tmp_path / "agent"
     (folder / "skills/a").mkdir(parents=True)
     (folder / "node_modules/x").mkdir(parents=True)
@@ -34,7 +34,7 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
-def events(request: pytest.FixtureRequest, root: Path) -> Iterator[WatchBackend]:
+def events(request, root):
     made: WatchBackend = request.param(root, IgnoreRules.load(root))
     yield made
     made.close()
@@ -52,7 +52,7 @@ def until(events: WatchBackend, *wanted: str) -> ObservedChanges:
     raise AssertionError(f"seen: {sorted(paths)}")
 
 
-def test_files_that_are_made_written_and_removed_are_seen(events: WatchBackend, root: Path) -> None:
+def test_files_that_are_made_written_and_removed_are_seen(events, root):
     (root / "SOUL.md").write_text("x")
     until(events, "SOUL.md")
     (root / "skills/a/SKILL.md").write_text("x")
@@ -66,23 +66,21 @@ def test_files_that_are_made_written_and_removed_are_seen(events: WatchBackend, 
     until(events, "SOUL.md")
 
 
-def test_a_file_moved_over_another_is_seen(events: WatchBackend, root: Path) -> None:
+def test_a_file_moved_over_another_is_seen(events, root):
     (root / "skills/a/new").write_text("x")
     until(events, "skills/a/new")
     (root / "skills/a/new").replace(root / "skills/a/SKILL.md")
     until(events, "skills/a/new", "skills/a/SKILL.md")
 
 
-def test_a_folder_that_moved_goes_by_its_new_name(events: WatchBackend, root: Path) -> None:
+def test_a_folder_that_moved_goes_by_its_new_name(events, root):
     (root / "skills/a").rename(root / "skills/b")
     until(events, "skills/a", "skills/b")
     (root / "skills/b/SKILL.md").write_text("x")
     until(events, "skills/b/SKILL.md")
 
 
-def test_what_is_left_out_or_behind_links_is_not_told(
-    events: WatchBackend, root: Path, tmp_path: Path
-) -> None:
+def test_what_is_left_out_or_behind_links_is_not_told(events, root, tmp_path):
     outside = tmp_path / "outside"
     outside.mkdir()
     (root / "skills/link").symlink_to(outside)
@@ -96,7 +94,7 @@ def test_what_is_left_out_or_behind_links_is_not_told(
     assert until(events, "last").paths == {"last"}
 
 
-def test_changed_rules_hold_at_once_and_all_is_looked_at(events: WatchBackend, root: Path) -> None:
+def test_changed_rules_hold_at_once_and_all_is_looked_at(events, root):
     (root / ".brainignore").write_text("*.log\n!node_modules/\n")
     seen = events.wait(TIMEOUT_SECONDS)
     while not seen.rescan_needed:
@@ -106,7 +104,7 @@ def test_changed_rules_hold_at_once_and_all_is_looked_at(events: WatchBackend, r
     assert "a.log" not in until(events, "node_modules/x/index.js").paths
 
 
-def test_rules_that_are_wrong_change_nothing(events: WatchBackend, root: Path) -> None:
+def test_rules_that_are_wrong_change_nothing(events, root):
     (root / ".brainignore").write_bytes(b"\xff\xfe")
     seen = events.wait(TIMEOUT_SECONDS)
     while not seen.rescan_needed:
@@ -115,13 +113,13 @@ def test_rules_that_are_wrong_change_nothing(events: WatchBackend, root: Path) -
     until(events, "a.md")
 
 
-def test_waiting_ends_by_itself_and_when_it_is_woken(events: WatchBackend) -> None:
+def test_waiting_ends_by_itself_and_when_it_is_woken(events):
     assert events.wait(0) == ObservedChanges()
     events.wake()
     assert events.wait(None) == ObservedChanges()
 
 
-def test_that_the_folder_is_gone_is_an_error(events: WatchBackend, root: Path) -> None:
+def test_that_the_folder_is_gone_is_an_error(events, root):
     root.rename(root.with_name("elsewhere"))
     with pytest.raises(NoBrain, match="gone"):
         for _ in range(100):
@@ -133,14 +131,12 @@ class TestInotify:
     """What only inotify tells."""
 
     @pytest.fixture
-    def events(self, root: Path) -> Iterator[WatchBackend]:
+    def events(self, root):
         made = InotifyBackend(root, IgnoreRules())
         yield made
         made.close()
 
-    def test_a_file_is_being_written_until_it_is_closed(
-        self, events: WatchBackend, root: Path
-    ) -> None:
+    def test_a_file_is_being_written_until_it_is_closed(self, events, root):
         with (root / "slow.md").open("w") as file:
             file.write("half")
             file.flush()
@@ -148,9 +144,7 @@ class TestInotify:
             assert events.wait(0).open_files == {"slow.md"}
         assert until(events, "slow.md").open_files == frozenset()
 
-    def test_a_new_file_is_being_written_before_anything_is_in_it(
-        self, events: WatchBackend, root: Path
-    ) -> None:
+    def test_a_new_file_is_being_written_before_anything_is_in_it(self, events, root):
         with (root / "slow.md").open("w"):
             assert until(events, "slow.md").open_files == {"slow.md"}
         assert until(events, "slow.md").open_files == frozenset()
@@ -158,9 +152,7 @@ class TestInotify:
         (root / "hard.md").hardlink_to(root / "skills/a/../../slow.md")
         assert "link.md" not in until(events, "link.md", "hard.md").open_files
 
-    def test_a_file_removed_while_it_is_written_is_written_no_more(
-        self, events: WatchBackend, root: Path
-    ) -> None:
+    def test_a_file_removed_while_it_is_written_is_written_no_more(self, events, root):
         with (root / "slow.md").open("w") as file:
             file.write("half")
             file.flush()
@@ -168,9 +160,7 @@ class TestInotify:
             (root / "slow.md").unlink()
             assert not until(events, "slow.md").open_files
 
-    def test_when_the_queue_of_the_system_overflows_all_is_looked_at(
-        self, events: WatchBackend, root: Path
-    ) -> None:
+    def test_when_the_queue_of_the_system_overflows_all_is_looked_at(self, events, root):
         most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         for number in range(min(most, 20_000) // 2 + 16):
             os.close(os.open(root / f"skills/a/{number}", os.O_CREAT | os.O_WRONLY))
@@ -178,13 +168,13 @@ class TestInotify:
         (root / "after").write_text("x")
         until(events, "after")
 
-    def test_new_folders_are_watched_however_deep(self, events: WatchBackend, root: Path) -> None:
+    def test_new_folders_are_watched_however_deep(self, events, root):
         (root / "memory/2026/11").mkdir(parents=True)
         until(events, "memory")
         (root / "memory/2026/11/notes.md").write_text("x")
         until(events, "memory/2026/11/notes.md")
 
-    def test_that_the_system_can_watch_no_more_is_an_error_with_a_hint(self, root: Path) -> None:
+    def test_that_the_system_can_watch_no_more_is_an_error_with_a_hint(self, root):
         rules = IgnoreRules()
         before = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (0, before[1]))

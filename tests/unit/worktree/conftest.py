@@ -1,14 +1,10 @@
 """The folder that most tests of the work tree work on."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """An empty brain: nothing but the folder of its store."""
     folder = tmp_path / "brain"
     (folder / ".brain").mkdir(parents=True)

@@ -15,6 +15,7 @@ from brain import limits
 from brain.errors import InvalidInput
 from brain.worktree.file_reader import read_candidates
 from brain.worktree.walk import join_errors
+from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (
     candidate_paths,
     put_file,
@@ -105,15 +106,14 @@ REFUSED = [
 @pytest.mark.parametrize("cached", [False, True], ids=["afresh", "cached"])
 @pytest.mark.parametrize(("make", "code", "named"), REFUSED)
 def test_such_a_file_is_skipped_with_its_reason_and_twins_are_refused(
-    root: Path, make: Callable[[Path], None], code: str, named: str, cached: bool
-) -> None:
+    root, make, code, named, cached
+):
     put_file(root, "MEMORY.md")
     if cached:
         settle_stat_cache(root)
     make(root)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code(code, InvalidInput) as caught:
         scan_strictly(root)
-    assert caught.value.code == code
     assert named in caught.value.message
     assert caught.value.message.isprintable()
     assert caught.value.hint.startswith(("rename", "move it out"))
@@ -126,9 +126,7 @@ def test_such_a_file_is_skipped_with_its_reason_and_twins_are_refused(
         pytest.param(30, "n" * 40, "bad_path", id="files-10-long"),
     ],
 )
-def test_folders_too_deep_are_refused_without_recursion(
-    root: Path, depth: int, name: str, code: str
-) -> None:
+def test_folders_too_deep_are_refused_without_recursion(root, depth, name, code):
     mkdirs(root, depth, name)
     try:
         with pytest.raises(InvalidInput) as caught:
@@ -139,16 +137,17 @@ def test_folders_too_deep_are_refused_without_recursion(
     assert f"{name}/{name}" in caught.value.message
 
 
-def test_twins_are_found_when_only_the_second_is_new(root: Path) -> None:
+def test_twins_are_found_when_only_the_second_is_new(root):
     put_file(root, "skills/README.md")
     settle_stat_cache(root)
     put_file(root, "skills/readme.md")
-    with pytest.raises(InvalidInput, match=r"skills/README\.md and skills/readme\.md") as caught:
+    with raises_code(
+        "case_collision", InvalidInput, match=r"skills/README\.md and skills/readme\.md"
+    ):
         scan_with_cache(root)
-    assert caught.value.code == "case_collision"
 
 
-def test_equal_names_in_different_folders_are_no_twins(root: Path) -> None:
+def test_equal_names_in_different_folders_are_no_twins(root):
     put_file(root, "a/README.md")
     put_file(root, "b/readme.md")
     put_file(root, "A.env/x")
@@ -189,13 +188,7 @@ LEFT_OUT = [
 
 @pytest.mark.parametrize("cached", [False, True], ids=["afresh", "cached"])
 @pytest.mark.parametrize(("make", "code"), LEFT_OUT)
-def test_such_a_file_is_left_out_with_a_notice(
-    root: Path,
-    make: Callable[[Path], None],
-    code: str | None,
-    cached: bool,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_such_a_file_is_left_out_with_a_notice(root, make, code, cached, monkeypatch):
     put_file(root, "skills/a/SKILL.md")
     if cached:
         settle_stat_cache(root)
@@ -209,9 +202,7 @@ def test_such_a_file_is_left_out_with_a_notice(
 
 
 @pytest.mark.parametrize("make", [fifo, unix_socket, link_to("SKILL.md")])
-def test_a_file_that_turned_into_something_else_after_the_scan_is_not_read(
-    root: Path, make: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_turned_into_something_else_after_the_scan_is_not_read(root, make, monkeypatch):
     put_file(root, "skills/a/SKILL.md")
     put_file(root, "skills/a/x")
     found = scan_with_cache(root)
@@ -226,13 +217,13 @@ def test_a_file_that_turned_into_something_else_after_the_scan_is_not_read(
 @pytest.mark.parametrize(
     "name", ['quo"te', "-rf", "sp ace", "C:drive", "ünï", "中文.md", "~x"], ids=repr
 )
-def test_files_15_odd_names_are_kept_as_they_are(root: Path, name: str) -> None:
+def test_files_15_odd_names_are_kept_as_they_are(root, name):
     put_file(root, f"skills/{name}")
     assert list(read_all_files(root)) == [f"skills/{name}"]
 
 
 @pytest.mark.parametrize("seconds", [-1, 0, 2**31, 2**33, (2**63) // 10**9, 253402300799])
-def test_files_22_times_far_away_overflow_nothing_and_settle(root: Path, seconds: int) -> None:
+def test_files_22_times_far_away_overflow_nothing_and_settle(root, seconds):
     file = put_file(root, "MEMORY.md")
     os.utime(file, ns=(0, seconds * 10**9))
     settle_stat_cache(root)
@@ -241,13 +232,13 @@ def test_files_22_times_far_away_overflow_nothing_and_settle(root: Path, seconds
     assert read_all_files(root)["MEMORY.md"][1] == b"text\n"
 
 
-def test_files_24_binary_is_content_like_any_other(root: Path) -> None:
+def test_files_24_binary_is_content_like_any_other(root):
     content = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 8
     put_file(root, "skills/a/SKILL.md", content)
     assert read_all_files(root)["skills/a/SKILL.md"][1] == content
 
 
-def test_a_path_at_the_limits_of_depth_and_length_is_taken(root: Path) -> None:
+def test_a_path_at_the_limits_of_depth_and_length_is_taken(root):
     deepest = "/".join("d" * (limits.MAX_PATH_DEPTH - 1)) + "/file"
     longest = "/".join(["n" * 255] * 3) + "/" + "n" * 256
     put_file(root, deepest)
@@ -255,7 +246,7 @@ def test_a_path_at_the_limits_of_depth_and_length_is_taken(root: Path) -> None:
     assert len(scan_with_cache(root).changed) == 2
 
 
-def test_all_names_that_are_refused_are_told_at_once(root: Path) -> None:
+def test_all_names_that_are_refused_are_told_at_once(root):
     for name in ("a\nb", "GIT~1"):
         put_file(root, f"skills/x/{name}")
     put_file(root, "b\\c")
@@ -266,7 +257,7 @@ def test_all_names_that_are_refused_are_told_at_once(root: Path) -> None:
     assert caught.value.message.isprintable()
 
 
-def test_of_very_many_names_that_are_refused_some_are_told(root: Path) -> None:
+def test_of_very_many_names_that_are_refused_some_are_told(root):
     for number in range(50):
         put_file(root, f"skills/{number}\n")
     with pytest.raises(InvalidInput, match=r"; and 30 more$") as caught:
@@ -274,7 +265,7 @@ def test_of_very_many_names_that_are_refused_some_are_told(root: Path) -> None:
     assert len(caught.value.message) < 2000 and caught.value.code == "bad_char"
 
 
-def test_a_store_or_repository_in_a_folder_is_left_out_and_named(root: Path) -> None:
+def test_a_store_or_repository_in_a_folder_is_left_out_and_named(root):
     put_file(root, "skills/x/.git/config")
     put_file(root, "skills/y/.Brain/store.db")
     put_file(root, "skills/z/.git", b"gitdir: elsewhere")
@@ -289,7 +280,7 @@ def test_a_store_or_repository_in_a_folder_is_left_out_and_named(root: Path) -> 
     }
 
 
-def test_a_file_with_more_than_one_name_is_taken_and_noted(root: Path, tmp_path: Path) -> None:
+def test_a_file_with_more_than_one_name_is_taken_and_noted(root, tmp_path):
     os.link(put_file(tmp_path, "outside"), root / "SOUL.md")
     put_file(root, "alone")
     found = scan_with_cache(root)
@@ -298,7 +289,7 @@ def test_a_file_with_more_than_one_name_is_taken_and_noted(root: Path, tmp_path:
     assert "2 names" in found.notices[0].message
 
 
-def test_of_very_many_files_with_more_names_some_are_noted(root: Path) -> None:
+def test_of_very_many_files_with_more_names_some_are_noted(root):
     first = put_file(root, "0")
     for number in range(1, 30):
         os.link(first, root / str(number))

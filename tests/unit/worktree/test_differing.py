@@ -1,10 +1,7 @@
 """Several processes find what one finds, whatever becomes of the children."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -47,7 +44,7 @@ PRELUDES = CASES["preludes"]
 
 
 @pytest.fixture(scope="module")
-def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def grown(tmp_path_factory):
     """A brain whose cache has several groups of parts, with changes all over."""
     root = tmp_path_factory.mktemp("grown")
     (root / ".brain").mkdir()
@@ -64,7 +61,7 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux shares the work")
 @pytest.mark.parametrize("case", PRELUDES)
-def test_the_differences_are_the_same(grown: Path, case: str) -> None:
+def test_the_differences_are_the_same(grown, case):
     prelude, forks = PRELUDES[case]
     script = SCRIPT.format(prelude=prelude, forks=forks)
     done = subprocess.run(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 from brain.errors import InvalidInput
 from brain.worktree.ignore_rules import MAX_IGNORE_FILE_BYTES, IgnoreRules
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 from tests.support.worktree_scans import candidate_paths, put_file, scan_without_cache
 
 CASES = read_cases(__file__)
@@ -24,16 +24,16 @@ def ignored(rules: IgnoreRules, path: str) -> bool:
 
 
 @pytest.mark.parametrize("path", CASES["test_the_defaults_leave_out_what_no_brain_should_hold"])
-def test_the_defaults_leave_out_what_no_brain_should_hold(path: str) -> None:
+def test_the_defaults_leave_out_what_no_brain_should_hold(path):
     assert ignored(IgnoreRules(), path)
 
 
 @pytest.mark.parametrize("path", CASES["test_the_defaults_keep_everything_else"])
-def test_the_defaults_keep_everything_else(path: str) -> None:
+def test_the_defaults_keep_everything_else(path):
     assert not ignored(IgnoreRules(), path)
 
 
-def test_a_line_takes_back_what_a_default_leaves_out() -> None:
+def test_a_line_takes_back_what_a_default_leaves_out():
     rules = IgnoreRules("!.env.example\n!*.pem\n")
     assert not ignored(rules, ".env.example")
     assert not ignored(rules, "certs/ca.pem")
@@ -41,14 +41,14 @@ def test_a_line_takes_back_what_a_default_leaves_out() -> None:
 
 
 @pytest.mark.parametrize("name", [".brain", ".git", ".GIT", ".brain-tmp-0"])
-def test_nothing_takes_back_the_folders_of_version_control(name: str) -> None:
+def test_nothing_takes_back_the_folders_of_version_control(name):
     rules = IgnoreRules(f"!{name}/\n!{name}\n!/{name}/\n!**\n")
     assert ignored(rules, name + "/")
     assert ignored(rules, name)
     assert ignored(rules, f"skills/x/{name}/")
 
 
-def test_the_last_matching_line_wins_whether_or_not_it_has_a_slash() -> None:
+def test_the_last_matching_line_wins_whether_or_not_it_has_a_slash():
     rules = IgnoreRules("*.log\n!keep/a.log\nkeep/a.*\n!a.log\n")
     assert not ignored(rules, "keep/a.log")
     assert ignored(rules, "keep/a.txt")
@@ -62,13 +62,12 @@ def test_the_last_matching_line_wins_whether_or_not_it_has_a_slash() -> None:
     ("text", "line"),
     [("*.a\n\n!\n", 3), ("[z-a]\n", 1), ("# note\n/\n", 2), ("ok\nbad\\\n", 2)],
 )
-def test_a_bad_pattern_is_refused_with_its_line(text: str, line: int) -> None:
-    with pytest.raises(InvalidInput, match=f"line {line}") as caught:
+def test_a_bad_pattern_is_refused_with_its_line(text, line):
+    with raises_code("bad_ignore", InvalidInput, match=f"line {line}"):
         IgnoreRules(text)
-    assert caught.value.code == "bad_ignore"
 
 
-def test_comments_blank_lines_crlf_bom_and_trailing_blanks_mean_nothing(root: Path) -> None:
+def test_comments_blank_lines_crlf_bom_and_trailing_blanks_mean_nothing(root):
     put_file(root, ".brainignore", b"\xef\xbb\xbf# secret\r\n\r\n*.tmp  \r\n\\#real\r\n")
     rules = IgnoreRules.load(root)
     assert ignored(rules, "a.tmp")
@@ -79,28 +78,24 @@ def test_comments_blank_lines_crlf_bom_and_trailing_blanks_mean_nothing(root: Pa
 @pytest.mark.parametrize(
     "data", [b"ok\n\xff\n", b"#" * (MAX_IGNORE_FILE_BYTES + 1)], ids=["bytes", "long"]
 )
-def test_an_ignore_file_that_is_not_text_of_a_sane_length_is_refused(
-    root: Path, data: bytes
-) -> None:
+def test_an_ignore_file_that_is_not_text_of_a_sane_length_is_refused(root, data):
     put_file(root, ".brainignore", data)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_ignore", InvalidInput):
         IgnoreRules.load(root)
-    assert caught.value.code == "bad_ignore"
 
 
-def test_an_ignore_file_that_is_a_link_is_refused(root: Path, tmp_path: Path) -> None:
+def test_an_ignore_file_that_is_a_link_is_refused(root, tmp_path):
     (root / ".brainignore").symlink_to(put_file(tmp_path, "elsewhere", b"*\n"))
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_ignore", InvalidInput):
         IgnoreRules.load(root)
-    assert caught.value.code == "bad_ignore"
 
 
-def test_other_lines_are_another_fingerprint() -> None:
+def test_other_lines_are_another_fingerprint():
     assert IgnoreRules("a\n").fingerprint == IgnoreRules("a\n").fingerprint
     assert len({IgnoreRules(text).fingerprint for text in ("", "a\n", "b\n")}) == 3
 
 
-def test_many_different_names_are_decided_the_same_the_second_time() -> None:
+def test_many_different_names_are_decided_the_same_the_second_time():
     rules = IgnoreRules("*7\n")
     names = [f"name-{number}" for number in range(20_000)]
     first = [ignored(rules, name) for name in names]
@@ -128,7 +123,7 @@ TREE = [
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(lines=st.lists(LINES, min_size=1, max_size=5))
-def test_the_syntax_is_that_of_git(lines: list[str], tmp_path: Path) -> None:
+def test_the_syntax_is_that_of_git(lines, tmp_path):
     root = tmp_path / "tree"
     if not root.exists():
         subprocess.run(["git", "init", "-q", root], check=True)

@@ -1,12 +1,9 @@
 """What a killed writer leaves is removed, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -27,7 +24,7 @@ write_working_files(sys.argv[1], [("new/folder/a", FILE, b"x"), (sys.argv[2], FI
 
 
 @pytest.mark.parametrize("path", ["skills/x/SKILL.md", "new/folder/b", "TOP.md"])
-def test_what_a_killed_writer_left_is_not_seen_and_can_be_removed(root: Path, path: str) -> None:
+def test_what_a_killed_writer_left_is_not_seen_and_can_be_removed(root, path):
     put_file(root, "skills/x/SKILL.md", b"old")
     before = read_all_files(root)
     done = subprocess.run([sys.executable, "-c", SCRIPT, str(root), path], check=False)
@@ -39,7 +36,7 @@ def test_what_a_killed_writer_left_is_not_seen_and_can_be_removed(root: Path, pa
     assert read_all_files(root) == before
 
 
-def test_only_names_of_ours_are_removed(root: Path) -> None:
+def test_only_names_of_ours_are_removed(root):
     kept = ["x.brain-tmp-0123456789abcdef", ".brain-tmp-mine", ".brain-tmpx", "a"]
     for name in kept:
         put_file(root, f"s/{name}")
@@ -52,7 +49,7 @@ def test_only_names_of_ours_are_removed(root: Path) -> None:
     assert os.listdir(root / "other") == [".brain-tmp-0123456789abcdef"]
 
 
-def test_nothing_is_removed_through_a_link(root: Path, tmp_path: Path) -> None:
+def test_nothing_is_removed_through_a_link(root, tmp_path):
     name = ".brain-tmp-0123456789abcdef"
     put_file(tmp_path, f"outside/{name}")
     put_file(tmp_path, "outside/folder/precious")

@@ -18,6 +18,7 @@ from brain.worktree.file_checkout import (
     write_working_files,
 )
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 from tests.support.worktree_scans import plain_file, put_file, read_all_files
 
 CASES = read_cases(__file__)
@@ -34,12 +35,12 @@ def in_bulk(root: Path, item: FileItem) -> None:
 
 
 @pytest.fixture(params=[singly, in_bulk])
-def write(request: pytest.FixtureRequest) -> Write:
+def write(request):
     chosen: Write = request.param
     return chosen
 
 
-def test_a_file_is_written_with_its_folders(root: Path, write: Write) -> None:
+def test_a_file_is_written_with_its_folders(root, write):
     write(root, ("skills/x/references/a.md", FILE, b"content"))
     write(root, ("TOP.md", FILE, b""))
     assert read_all_files(root) == {
@@ -50,7 +51,7 @@ def test_a_file_is_written_with_its_folders(root: Path, write: Write) -> None:
     assert os.listdir(root / "skills/x/references") == ["a.md"]
 
 
-def test_content_in_pieces_is_written_in_order(root: Path, write: Write) -> None:
+def test_content_in_pieces_is_written_in_order(root, write):
     write(root, ("memory/large", FILE, iter([b"a" * 300_000, b"", b"b"])))
     assert (root / "memory/large").read_bytes() == b"a" * 300_000 + b"b"
 
@@ -65,9 +66,7 @@ def test_content_in_pieces_is_written_in_order(root: Path, write: Write) -> None
         (FILE, 0, 0o644),
     ],
 )
-def test_files_21_modes_of_new_files_are_two_less_the_umask(
-    root: Path, write: Write, kind: int, mask: int, mode: int
-) -> None:
+def test_files_21_modes_of_new_files_are_two_less_the_umask(root, write, kind, mask, mode):
     put_file(root, "s/other")
     (root / "s/link").symlink_to("other")
     before = os.umask(mask)
@@ -98,9 +97,7 @@ def test_files_21_modes_of_new_files_are_two_less_the_umask(
     ],
 )
 @pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_a_file_in_place_of_a_file_keeps_its_permissions(
-    root: Path, write: Write, mask: int, old: int, kind: int, new: int
-) -> None:
+def test_a_file_in_place_of_a_file_keeps_its_permissions(root, write, mask, old, kind, new):
     put_file(root, "s/old").chmod(old)
     before = os.umask(mask)
     try:
@@ -110,9 +107,7 @@ def test_a_file_in_place_of_a_file_keeps_its_permissions(
     assert stat.S_IMODE((root / "s/old").stat().st_mode) == new
 
 
-def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(
-    root: Path, write: Write
-) -> None:
+def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(root, write):
     file = put_file(root, "s/a", b"old")
     os.link(file, root / "s/second")
     file.chmod(0o444)
@@ -124,9 +119,7 @@ def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(
 
 
 @pytest.mark.parametrize("kind", [FILE, LINK])
-def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(
-    root: Path, write: Write, tmp_path: Path, kind: int
-) -> None:
+def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(root, write, tmp_path, kind):
     outside = put_file(tmp_path, "outside", b"untouched")
     (root / "s").mkdir()
     (root / "s/a").symlink_to(outside)
@@ -136,59 +129,48 @@ def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(
 
 
 @pytest.mark.parametrize("under", ["s", "s/t", "s/t/u/v"])
-def test_files_27_nothing_is_written_or_removed_through_a_link(
-    root: Path, write: Write, tmp_path: Path, under: str
-) -> None:
+def test_files_27_nothing_is_written_or_removed_through_a_link(root, write, tmp_path, under):
     outside = put_file(tmp_path, "outside/t/u/v/a", b"untouched")
     link = root / under
     link.parent.mkdir(parents=True, exist_ok=True)
     target = tmp_path / "outside" / Path(under).relative_to("s")
     link.symlink_to(target)
     for path in (f"{under}/a", f"{under}/t/new", f"{under}/fresh/folder/new"):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("unsafe_path", InvalidInput):
             write(root, (path, FILE, b"x"))
-        assert caught.value.code == "unsafe_path"
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("unsafe_path", InvalidInput):
             remove_working_file(root, path)
-        assert caught.value.code == "unsafe_path"
     assert outside.read_bytes() == b"untouched"
     assert [p.name for p in sorted(tmp_path.rglob("new"))] == []
 
 
-def test_a_file_in_place_of_a_folder_is_not_gone_through(root: Path, write: Write) -> None:
+def test_a_file_in_place_of_a_folder_is_not_gone_through(root, write):
     put_file(root, "s/a")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("unsafe_path", InvalidInput):
         write(root, ("s/a/b", FILE, b"x"))
-    assert caught.value.code == "unsafe_path"
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("unsafe_path", InvalidInput):
         remove_working_file(root, "s/a/b")
-    assert caught.value.code == "unsafe_path"
     assert read_all_files(root) == {"s/a": plain_file(b"text\n")}
 
 
-def test_files_19_a_folder_with_something_in_it_is_not_replaced_by_a_file(
-    root: Path, write: Write
-) -> None:
+def test_files_19_a_folder_with_something_in_it_is_not_replaced_by_a_file(root, write):
     put_file(root, "s/a/b")
-    with pytest.raises(Conflict) as caught:
+    with raises_code("path_conflict", Conflict):
         write(root, ("s/a", FILE, b"x"))
-    assert caught.value.code == "path_conflict"
     with pytest.raises(Conflict):
         remove_working_file(root, "s/a")
     assert read_all_files(root) == {"s/a/b": plain_file(b"text\n")}
     assert os.listdir(root / "s") == ["a"]
 
 
-def test_an_empty_folder_gives_way_to_a_file(root: Path, write: Write) -> None:
+def test_an_empty_folder_gives_way_to_a_file(root, write):
     (root / "s/a").mkdir(parents=True)
     write(root, ("s/a", FILE, b"x"))
     assert read_all_files(root) == {"s/a": plain_file(b"x")}
 
 
 @pytest.mark.parametrize("path", CASES["test_a_path_outside_or_of_version_control_is_refused"])
-def test_a_path_outside_or_of_version_control_is_refused(
-    root: Path, write: Write, tmp_path: Path, path: str
-) -> None:
+def test_a_path_outside_or_of_version_control_is_refused(root, write, tmp_path, path):
     with pytest.raises(InvalidInput):
         write(root, (path, FILE, b"x"))
     with pytest.raises(InvalidInput):
@@ -198,7 +180,7 @@ def test_a_path_outside_or_of_version_control_is_refused(
     assert os.listdir(root / ".brain") == []
 
 
-def test_links_are_written_as_their_text(root: Path, write: Write) -> None:
+def test_links_are_written_as_their_text(root, write):
     write(root, ("s/x/l", LINK, b"../../memory/m.md"))
     assert os.readlink(root / "s/x/l") == "../../memory/m.md"
     write(root, ("s/x/l", LINK, iter([b"..", b"/y"])))
@@ -208,12 +190,9 @@ def test_links_are_written_as_their_text(root: Path, write: Write) -> None:
 @pytest.mark.parametrize(
     "target", [b"/etc/passwd", b"../../../x", b"", b"a\0b", b"\xff", b"x" * 5000, b"../.git/config"]
 )
-def test_files_01_a_link_that_leads_outside_is_not_written(
-    root: Path, write: Write, target: bytes
-) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_files_01_a_link_that_leads_outside_is_not_written(root, write, target):
+    with raises_code("link_outside", InvalidInput):
         write(root, ("s/l", LINK, target))
-    assert caught.value.code == "link_outside"
     assert read_all_files(root) == {}
 
 
@@ -222,7 +201,7 @@ def fail_halfway() -> Iterator[bytes]:
     raise KeyboardInterrupt
 
 
-def test_a_file_whose_content_fails_halfway_is_left_as_it_was(root: Path, write: Write) -> None:
+def test_a_file_whose_content_fails_halfway_is_left_as_it_was(root, write):
     put_file(root, "s/a", b"old")
     for path in ("s/a", "s/b", "t/u/a"):
         with pytest.raises(KeyboardInterrupt):
@@ -232,7 +211,7 @@ def test_a_file_whose_content_fails_halfway_is_left_as_it_was(root: Path, write:
     assert {".brain-tmp" in name for name in os.listdir(root)} == {False}
 
 
-def test_new_folders_appear_as_a_whole_or_not_at_all(root: Path) -> None:
+def test_new_folders_appear_as_a_whole_or_not_at_all(root):
     put_file(root, "s/old", b"old")
 
     def items() -> Iterator[FileItem]:
@@ -249,19 +228,18 @@ def test_new_folders_appear_as_a_whole_or_not_at_all(root: Path) -> None:
     assert sorted(os.listdir(root)) == [".brain", "s"]
 
 
-def test_a_folder_somebody_filled_meanwhile_is_a_conflict(root: Path) -> None:
+def test_a_folder_somebody_filled_meanwhile_is_a_conflict(root):
     def items() -> Iterator[FileItem]:
         yield "s/x/a", FILE, b"ours"
         put_file(root, "s/x/a", b"theirs")
 
-    with pytest.raises(Conflict) as caught:
+    with raises_code("path_conflict", Conflict):
         write_working_files(root, items())
-    assert caught.value.code == "path_conflict"
     assert read_all_files(root) == {"s/x/a": plain_file(b"theirs")}
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_many_files_in_any_order_come_out_right(root: Path, order: int) -> None:
+def test_many_files_in_any_order_come_out_right(root, order):
     put_file(root, "skills/s3/SKILL.md", b"old")
     put_file(root, "skills/kept.md", b"kept")
     wanted = {f"skills/s{n}/SKILL.md": b"%d" % n for n in range(60)}
@@ -275,14 +253,14 @@ def test_many_files_in_any_order_come_out_right(root: Path, order: int) -> None:
     assert sorted(os.listdir(root)) == [".brain", "memory", "skills"]
 
 
-def test_progress_is_told_now_and_then(root: Path) -> None:
+def test_progress_is_told_now_and_then(root):
     reports: list[tuple[str, int, int]] = []
     items = [(f"m/{n}", FILE, b"") for n in range(2050)]
     write_working_files(root, items, lambda *args: reports.append(args))
     assert reports == [("writing", 1024, 0), ("writing", 2048, 0)]
 
 
-def test_removing_takes_the_folders_it_empties_but_not_the_section(root: Path) -> None:
+def test_removing_takes_the_folders_it_empties_but_not_the_section(root):
     put_file(root, "skills/x/references/deep/a.md")
     put_file(root, "skills/x/SKILL.md")
     put_file(root, "TOP.md")
@@ -294,7 +272,7 @@ def test_removing_takes_the_folders_it_empties_but_not_the_section(root: Path) -
     assert os.listdir(root / "skills") == []
 
 
-def test_removing_a_link_leaves_what_it_leads_to(root: Path) -> None:
+def test_removing_a_link_leaves_what_it_leads_to(root):
     put_file(root, "s/a")
     (root / "s/l").symlink_to("a")
     remove_working_file(root, "s/l")
@@ -302,13 +280,13 @@ def test_removing_a_link_leaves_what_it_leads_to(root: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["nothing", "s/nothing", "s/no/thing/here"])
-def test_removing_what_is_not_there_is_no_error(root: Path, path: str) -> None:
+def test_removing_what_is_not_there_is_no_error(root, path):
     put_file(root, "s/a")
     remove_working_file(root, path)
     assert read_all_files(root) == {"s/a": plain_file(b"text\n")}
 
 
-def test_a_root_without_room_gives_a_typed_error(root: Path, write: Write) -> None:
+def test_a_root_without_room_gives_a_typed_error(root, write):
     """/dev/full refuses every write; the same error comes from a full disk."""
     (root / "s").mkdir()
     real_write = os.write
@@ -320,13 +298,12 @@ def test_a_root_without_room_gives_a_typed_error(root: Path, write: Write) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "write", full)
         for path in ("s/a", "t/a"):
-            with pytest.raises(BrainError) as caught:
+            with raises_code("unwritable", BrainError):
                 write(root, (path, FILE, b"x"))
-            assert caught.value.code == "unwritable"
     assert os.listdir(root / "s") == []
 
 
-def test_short_writes_are_carried_on(root: Path, write: Write) -> None:
+def test_short_writes_are_carried_on(root, write):
     real_write = os.write
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "write", lambda fd, data: real_write(fd, bytes(data[:3])))
@@ -334,7 +311,7 @@ def test_short_writes_are_carried_on(root: Path, write: Write) -> None:
     assert (root / "s/a").read_bytes() == b"0123456789"
 
 
-def test_no_descriptor_stays_open_after_success_or_failure(root: Path, write: Write) -> None:
+def test_no_descriptor_stays_open_after_success_or_failure(root, write):
     put_file(root, "s/folder/x")
     before = sorted(os.listdir("/proc/self/fd"))
     write(root, ("s/t/u/a", FILE, b"x"))

@@ -38,7 +38,7 @@ def scan_with(root: Path, mount: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _may_mount() -> None:
+def _may_mount():
     probe = [*ISOLATED, "mount", "-t", "tmpfs", "none", "/mnt"]
     if subprocess.run(probe, check=False, capture_output=True).returncode:
         pytest.skip("this user may not mount anything, not even in a namespace")
@@ -54,7 +54,7 @@ def _may_mount() -> None:
         pytest.param('mount -t tmpfs none "skills/a b"', "skills/a b", id="files-25-blank"),
     ],
 )
-def test_a_mount_inside_is_refused(root: Path, mount: str, named: str, cached: bool) -> None:
+def test_a_mount_inside_is_refused(root, mount, named, cached):
     for path in ("skills/x/SKILL.md", "skills/f", "skills/a b/x", "memory/m.md", "MEMORY.md"):
         put_file(root, path)
     if cached:
@@ -63,19 +63,19 @@ def test_a_mount_inside_is_refused(root: Path, mount: str, named: str, cached: b
     assert scan_with(root, mount) == expected
 
 
-def test_a_mount_in_what_is_left_out_does_not_matter(root: Path) -> None:
+def test_a_mount_in_what_is_left_out_does_not_matter(root):
     put_file(root, "MEMORY.md")
     put_file(root, "skills/x/.cache/deep/y")
     mount = "mount -t tmpfs none skills/x/.cache/deep && mount -t tmpfs none .brain"
     assert scan_with(root, mount) == "MEMORY.md"
 
 
-def test_a_brain_that_is_itself_a_mount_is_fine(root: Path) -> None:
+def test_a_brain_that_is_itself_a_mount_is_fine(root):
     put_file(root, "MEMORY.md")
     assert scan_with(root, 'mount --bind . . && cd "$1"') == "MEMORY.md"
 
 
-def test_a_device_number_that_differs_is_enough(root: Path) -> None:
+def test_a_device_number_that_differs_is_enough(root):
     """Where the list of mounts cannot be read, the numbers met on the way must do."""
     put_file(root, "skills/x/SKILL.md")
     mount = "mount -t tmpfs none skills/x && mount -t tmpfs none /proc/self"

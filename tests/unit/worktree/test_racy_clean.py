@@ -22,7 +22,7 @@ from tests.support.worktree_scans import (
 )
 
 
-def test_a_rewrite_of_the_same_size_right_after_the_scan_is_seen(root: Path) -> None:
+def test_a_rewrite_of_the_same_size_right_after_the_scan_is_seen(root):
     for number in range(200):
         put_file(root, "memory/m", b"%08d" % number)
         found = scan_with_cache(root)
@@ -32,7 +32,7 @@ def test_a_rewrite_of_the_same_size_right_after_the_scan_is_seen(root: Path) -> 
         save_stat_cache(root, found)
 
 
-def test_a_rewrite_between_the_scan_and_the_reading_is_seen(root: Path) -> None:
+def test_a_rewrite_between_the_scan_and_the_reading_is_seen(root):
     put_file(root, "memory/m", b"aaaa")
     found = scan_with_cache(root)
     put_file(root, "memory/m", b"bbbb")
@@ -40,14 +40,14 @@ def test_a_rewrite_between_the_scan_and_the_reading_is_seen(root: Path) -> None:
     assert candidate_paths(scan_with_cache(root)) == ["memory/m"]
 
 
-def test_a_file_put_into_a_folder_right_after_it_was_listed_is_seen(root: Path) -> None:
+def test_a_file_put_into_a_folder_right_after_it_was_listed_is_seen(root):
     for number in range(100):
         save_stat_cache(root, scan_with_cache(root))
         put_file(root, f"memory/{number}")
         assert f"memory/{number}" in candidate_paths(scan_with_cache(root))
 
 
-def test_a_candidate_nobody_read_stays_a_candidate(root: Path) -> None:
+def test_a_candidate_nobody_read_stays_a_candidate(root):
     put_file(root, "a")
     put_file(root, "b")
     found = as_if_scanned_later(scan_with_cache(root))
@@ -105,9 +105,7 @@ def act(root: Path, what: str, path: Path, other: Path, content: bytes) -> None:
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(acts=st.lists(ACTS, min_size=1, max_size=25))
-def test_what_the_cache_leads_to_is_what_a_scan_of_everything_finds(
-    tmp_path: Path, acts: list[tuple[str, str, str, bytes]]
-) -> None:
+def test_what_the_cache_leads_to_is_what_a_scan_of_everything_finds(tmp_path, acts):
     root = tmp_path / "brain"
     shutil.rmtree(root, ignore_errors=True)
     shutil.rmtree(stat_cache_file(root).parent, ignore_errors=True)

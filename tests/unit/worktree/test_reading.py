@@ -34,7 +34,7 @@ def code_of(action: Callable[[], object]) -> str:
     return caught.value.code
 
 
-def test_files_come_with_what_they_were_when_they_were_read(root: Path) -> None:
+def test_files_come_with_what_they_were_when_they_were_read(root):
     put_file(root, "a/b/c.md", b"one")
     put_file(root, "a/run.sh", b"two").chmod(0o755)
     (root / "a/l").symlink_to("b/c.md")
@@ -50,12 +50,12 @@ def test_files_come_with_what_they_were_when_they_were_read(root: Path) -> None:
         assert now.fingerprint == file_fingerprint.fingerprint_of((root / now.path).lstat())
 
 
-def test_an_empty_file_is_read(root: Path) -> None:
+def test_an_empty_file_is_read(root):
     put_file(root, "empty", b"")
     assert [content for _, content in read_candidates(root, candidates(root))] == [b""]
 
 
-def test_a_large_file_is_given_to_be_streamed_and_closed_afterwards(root: Path) -> None:
+def test_a_large_file_is_given_to_be_streamed_and_closed_afterwards(root):
     content = bytes(range(256)) * (STREAMED_FILE_BYTES // 256)
     put_file(root, "large", content)
     put_file(root, "small", content[:-1])
@@ -78,9 +78,7 @@ def test_a_large_file_is_given_to_be_streamed_and_closed_afterwards(root: Path) 
 
 
 @pytest.mark.parametrize("how", ["append", "rewrite", "truncate"])
-def test_files_13_a_large_file_that_changes_while_it_is_read_is_reported(
-    root: Path, how: str
-) -> None:
+def test_files_13_a_large_file_that_changes_while_it_is_read_is_reported(root, how):
     file = put_file(root, "large", b"a" * STREAMED_FILE_BYTES)
     for _, large in read_candidates(root, candidates(root)):
         assert isinstance(large, LargeFile)
@@ -95,9 +93,7 @@ def test_files_13_a_large_file_that_changes_while_it_is_read_is_reported(
         assert code_of(large.verify_unchanged) == "changed_while_reading"
 
 
-def test_files_13_a_small_file_is_read_again_until_it_holds_still(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_13_a_small_file_is_read_again_until_it_holds_still(root, monkeypatch):
     file = put_file(root, "m", b"0")
     found = candidates(root)
     real_read, times = os.read, []
@@ -114,9 +110,7 @@ def test_files_13_a_small_file_is_read_again_until_it_holds_still(
     assert (content, len(times)) == (b"3", 4)
 
 
-def test_files_13_a_small_file_that_never_holds_still_is_reported(
-    root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_13_a_small_file_that_never_holds_still_is_reported(root, monkeypatch):
     file = put_file(root, "m", b"")
     found = candidates(root)
     real_read = os.read
@@ -131,7 +125,7 @@ def test_files_13_a_small_file_that_never_holds_still_is_reported(
     assert code_of(lambda: list(read_candidates(root, found))) == "changed_while_reading"
 
 
-def test_a_file_that_vanished_is_reported_by_name(root: Path) -> None:
+def test_a_file_that_vanished_is_reported_by_name(root):
     put_file(root, "a/gone.md")
     found = candidates(root)
     (root / "a/gone.md").unlink()
@@ -141,9 +135,7 @@ def test_a_file_that_vanished_is_reported_by_name(root: Path) -> None:
     assert code_of(lambda: list(read_candidates(root, found))) == "changed_while_reading"
 
 
-def test_files_03_a_folder_that_became_a_link_is_not_gone_through(
-    root: Path, tmp_path: Path
-) -> None:
+def test_files_03_a_folder_that_became_a_link_is_not_gone_through(root, tmp_path):
     put_file(root, "skills/x/SKILL.md", b"mine")
     found = candidates(root)
     (root / "skills/x").rename(tmp_path / "other")
@@ -156,16 +148,14 @@ def test_files_03_a_folder_that_became_a_link_is_not_gone_through(
 @pytest.mark.parametrize(
     "path", ["../secret", "a/../../secret", "/etc/passwd", "a//b", "./a/b", ".."]
 )
-def test_a_path_that_leads_outside_is_not_read(root: Path, tmp_path: Path, path: str) -> None:
+def test_a_path_that_leads_outside_is_not_read(root, tmp_path, path):
     put_file(tmp_path, "secret", b"secret")
     put_file(root, "a/b")
     with pytest.raises(InvalidInput):
         list(read_candidates(root, [CandidateFile(path, FILE, 1, b"")]))
 
 
-def test_files_04_a_link_swapped_in_at_any_moment_is_never_followed(
-    root: Path, tmp_path: Path
-) -> None:
+def test_files_04_a_link_swapped_in_at_any_moment_is_never_followed(root, tmp_path):
     secret = put_file(tmp_path, "secret", b"secret")
     file = put_file(root, "skills/x/SKILL.md", b"mine")
     found = candidates(root)
@@ -192,9 +182,7 @@ def test_files_04_a_link_swapped_in_at_any_moment_is_never_followed(
     assert seen <= {b"mine"}
 
 
-def test_files_04_a_folder_swapped_for_a_link_at_any_moment_is_never_entered(
-    root: Path, tmp_path: Path
-) -> None:
+def test_files_04_a_folder_swapped_for_a_link_at_any_moment_is_never_entered(root, tmp_path):
     put_file(tmp_path, "outside/SKILL.md", b"secret")
     put_file(root, "skills/x/SKILL.md", b"mine")
     found = candidates(root)
@@ -224,7 +212,7 @@ def test_files_04_a_folder_swapped_for_a_link_at_any_moment_is_never_entered(
     assert scanned <= {"skills/x/SKILL.md", "skills/aside/SKILL.md", "skills/x", "skills/aside"}
 
 
-def test_one_file_is_read_whole_up_to_a_limit(root: Path) -> None:
+def test_one_file_is_read_whole_up_to_a_limit(root):
     put_file(root, "a/m.md", b"12345")
     put_file(root, "large", b"x" * STREAMED_FILE_BYTES)
     (root / "l").symlink_to("a/m.md")
@@ -237,7 +225,7 @@ def test_one_file_is_read_whole_up_to_a_limit(root: Path) -> None:
     assert code_of(lambda: read_working_file(root, "nowhere/x")) == "changed_while_reading"
 
 
-def test_no_descriptor_stays_open(root: Path) -> None:
+def test_no_descriptor_stays_open(root):
     for name in "abc":
         put_file(root, f"{name}/x/y")
         put_file(root, f"{name}/large", b"x" * STREAMED_FILE_BYTES)
@@ -254,9 +242,7 @@ def test_no_descriptor_stays_open(root: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "zero"])
-def test_files_06_what_is_not_a_regular_file_is_not_read_even_if_asked_for(
-    root: Path, kind: str
-) -> None:
+def test_files_06_what_is_not_a_regular_file_is_not_read_even_if_asked_for(root, kind):
     path = root / "odd"
     if kind == "fifo":
         os.mkfifo(path)

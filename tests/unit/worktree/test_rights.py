@@ -1,7 +1,5 @@
 """Files and folders that the user may not read or write: errors that name them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -50,7 +48,7 @@ CASES = TABLES["cases"]
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_what_the_rights_forbid_fails_by_name_and_changes_nothing(case: str) -> None:
+def test_what_the_rights_forbid_fails_by_name_and_changes_nothing(case):
     body, message = CASES[case]
     script = SCRIPT.replace("BODY", body.replace("\n", "\n    "))
     command = [sys.executable, "-W", "error", "-c", script]

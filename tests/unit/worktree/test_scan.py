@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -12,6 +11,7 @@ from brain.errors import InvalidInput
 from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
 from brain.worktree.ignore_rules import IgnoreRules
 from brain.worktree.scan import scan_files
+from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (
     candidate_paths,
     put_file,
@@ -22,7 +22,7 @@ from tests.support.worktree_scans import (
 )
 
 
-def test_without_a_cache_every_file_is_a_candidate(root: Path) -> None:
+def test_without_a_cache_every_file_is_a_candidate(root):
     put_file(root, "skills/b/SKILL.md", b"12345")
     put_file(root, "MEMORY.md")
     found = scan_with_cache(root)
@@ -33,7 +33,7 @@ def test_without_a_cache_every_file_is_a_candidate(root: Path) -> None:
     assert (found.removed, found.notices, found.files) == ([], [], 2)
 
 
-def test_a_settled_folder_shows_no_candidate_and_lists_no_folder(root: Path) -> None:
+def test_a_settled_folder_shows_no_candidate_and_lists_no_folder(root):
     put_file(root, "skills/a/SKILL.md")
     put_file(root, "memory/MEMORY.md")
     settle_stat_cache(root)
@@ -41,7 +41,7 @@ def test_a_settled_folder_shows_no_candidate_and_lists_no_folder(root: Path) -> 
     assert (found.changed, found.removed, found.folders, found.files) == ([], [], {}, 2)
 
 
-def test_one_changed_file_is_the_only_candidate(root: Path) -> None:
+def test_one_changed_file_is_the_only_candidate(root):
     for name in "abc":
         put_file(root, f"skills/{name}/SKILL.md")
     settle_stat_cache(root)
@@ -49,7 +49,7 @@ def test_one_changed_file_is_the_only_candidate(root: Path) -> None:
     assert candidate_paths(scan_with_cache(root)) == ["skills/b/SKILL.md"]
 
 
-def test_new_files_in_known_and_in_new_folders_are_found(root: Path) -> None:
+def test_new_files_in_known_and_in_new_folders_are_found(root):
     put_file(root, "skills/a/SKILL.md")
     settle_stat_cache(root)
     put_file(root, "skills/a/notes.md")
@@ -64,7 +64,7 @@ def test_new_files_in_known_and_in_new_folders_are_found(root: Path) -> None:
     assert found.files == 4
 
 
-def test_removed_files_are_named_also_when_their_folder_is_gone(root: Path) -> None:
+def test_removed_files_are_named_also_when_their_folder_is_gone(root):
     for path in ("skills/a/SKILL.md", "skills/a/x/y.md", "skills/b/SKILL.md", "TOP.md"):
         put_file(root, path)
     settle_stat_cache(root)
@@ -77,7 +77,7 @@ def test_removed_files_are_named_also_when_their_folder_is_gone(root: Path) -> N
     assert (candidate_paths(found), found.files) == ([], 1)
 
 
-def test_a_file_that_became_a_folder_is_removed_and_what_it_holds_is_new(root: Path) -> None:
+def test_a_file_that_became_a_folder_is_removed_and_what_it_holds_is_new(root):
     put_file(root, "skills/a")
     settle_stat_cache(root)
     (root / "skills/a").unlink()
@@ -86,7 +86,7 @@ def test_a_file_that_became_a_folder_is_removed_and_what_it_holds_is_new(root: P
     assert (found.removed, candidate_paths(found)) == (["skills/a"], ["skills/a/SKILL.md"])
 
 
-def test_a_folder_that_became_a_file_is_a_candidate_and_its_files_are_removed(root: Path) -> None:
+def test_a_folder_that_became_a_file_is_a_candidate_and_its_files_are_removed(root):
     put_file(root, "skills/a/SKILL.md")
     settle_stat_cache(root)
     (root / "skills/a/SKILL.md").unlink()
@@ -96,7 +96,7 @@ def test_a_folder_that_became_a_file_is_a_candidate_and_its_files_are_removed(ro
     assert (found.removed, candidate_paths(found)) == (["skills/a/SKILL.md"], ["skills/a"])
 
 
-def test_a_folder_moved_away_with_a_link_in_its_place_is_gone(root: Path, tmp_path: Path) -> None:
+def test_a_folder_moved_away_with_a_link_in_its_place_is_gone(root, tmp_path):
     put_file(root, "skills/a/SKILL.md")
     put_file(root, "skills/a/x/y.md")
     settle_stat_cache(root)
@@ -107,7 +107,7 @@ def test_a_folder_moved_away_with_a_link_in_its_place_is_gone(root: Path, tmp_pa
     assert [(n.code, n.path) for n in found.notices] == [("link_outside", "skills/a")]
 
 
-def test_a_renamed_folder_takes_its_files_along(root: Path) -> None:
+def test_a_renamed_folder_takes_its_files_along(root):
     put_file(root, "skills/a/x/y.md")
     settle_stat_cache(root)
     (root / "skills/a").rename(root / "skills/b")
@@ -115,7 +115,7 @@ def test_a_renamed_folder_takes_its_files_along(root: Path) -> None:
     assert (found.removed, candidate_paths(found)) == (["skills/a/x/y.md"], ["skills/b/x/y.md"])
 
 
-def test_the_owners_right_to_execute_is_the_only_mode_that_counts(root: Path) -> None:
+def test_the_owners_right_to_execute_is_the_only_mode_that_counts(root):
     modes = {"a": 0o4755, "b": 0o777, "c": 0o644, "d": 0o655, "e": 0o2700}
     for name, mode in modes.items():
         put_file(root, name).chmod(mode)
@@ -123,14 +123,14 @@ def test_the_owners_right_to_execute_is_the_only_mode_that_counts(root: Path) ->
     assert kinds == {"a": EXECUTABLE, "b": EXECUTABLE, "c": FILE, "d": FILE, "e": EXECUTABLE}
 
 
-def test_a_change_of_mode_alone_is_seen(root: Path) -> None:
+def test_a_change_of_mode_alone_is_seen(root):
     put_file(root, "run.sh").chmod(0o644)
     settle_stat_cache(root)
     (root / "run.sh").chmod(0o755)
     assert [(c.path, c.kind) for c in scan_with_cache(root).changed] == [("run.sh", EXECUTABLE)]
 
 
-def test_same_size_and_mtime_do_not_hide_another_content(root: Path) -> None:
+def test_same_size_and_mtime_do_not_hide_another_content(root):
     file = put_file(root, "MEMORY.md", b"aaaa")
     before = file.stat()
     settle_stat_cache(root)
@@ -139,7 +139,7 @@ def test_same_size_and_mtime_do_not_hide_another_content(root: Path) -> None:
     assert candidate_paths(scan_with_cache(root)) == ["MEMORY.md"]
 
 
-def test_links_that_stay_inside_are_candidates(root: Path) -> None:
+def test_links_that_stay_inside_are_candidates(root):
     put_file(root, "memory/m.md")
     put_file(root, "skills/a/SKILL.md")
     (root / "skills/a/m").symlink_to("../../memory/m.md")
@@ -150,7 +150,7 @@ def test_links_that_stay_inside_are_candidates(root: Path) -> None:
     assert "skills/folder/SKILL.md" not in kinds
 
 
-def test_a_notice_is_given_each_time(root: Path) -> None:
+def test_a_notice_is_given_each_time(root):
     put_file(root, "skills/a/SKILL.md")
     os.mkfifo(root / "skills/a/pipe")
     settle_stat_cache(root)
@@ -161,7 +161,7 @@ def test_a_notice_is_given_each_time(root: Path) -> None:
         save_stat_cache(root, found)
 
 
-def test_ignored_folders_are_not_looked_into(root: Path) -> None:
+def test_ignored_folders_are_not_looked_into(root):
     put_file(root, "skills/a/node_modules/huge.js")
     os.mkfifo(root / "skills/a/node_modules/pipe")
     put_file(root, ".env")
@@ -170,7 +170,7 @@ def test_ignored_folders_are_not_looked_into(root: Path) -> None:
     assert (candidate_paths(found), found.notices) == (["skills/a/SKILL.md"], [])
 
 
-def test_a_cache_made_under_other_rules_is_not_trusted(root: Path) -> None:
+def test_a_cache_made_under_other_rules_is_not_trusted(root):
     put_file(root, "a.txt")
     put_file(root, "b.md")
     settle_stat_cache(root)
@@ -180,15 +180,13 @@ def test_a_cache_made_under_other_rules_is_not_trusted(root: Path) -> None:
     assert found.removed == []
 
 
-def test_empty_folders_count_for_nothing(root: Path) -> None:
+def test_empty_folders_count_for_nothing(root):
     (root / "skills/empty").mkdir(parents=True)
     assert (candidate_paths(scan_with_cache(root)), scan_with_cache(root).files) == ([], 0)
 
 
 @pytest.mark.parametrize("cached", [False, True], ids=["afresh", "cached"])
-def test_more_files_than_the_limit_are_refused(
-    root: Path, monkeypatch: pytest.MonkeyPatch, cached: bool
-) -> None:
+def test_more_files_than_the_limit_are_refused(root, monkeypatch, cached):
     for number in range(5):
         put_file(root, f"skills/{number}.md")
     if cached:
@@ -196,12 +194,11 @@ def test_more_files_than_the_limit_are_refused(
     monkeypatch.setattr(limits, "MAX_FILES", 5)
     assert scan_with_cache(root).files == 5
     put_file(root, "one-more.md")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_many", InvalidInput):
         scan_with_cache(root)
-    assert caught.value.code == "too_many"
 
 
-def test_progress_is_told_while_folders_are_walked_and_compared(root: Path) -> None:
+def test_progress_is_told_while_folders_are_walked_and_compared(root):
     for number in range(1100):
         put_file(root, f"memory/{number}.md")
     reports: list[tuple[str, int, int]] = []
@@ -215,13 +212,12 @@ def test_progress_is_told_while_folders_are_walked_and_compared(root: Path) -> N
     assert reports[-1][2] == 1100 + 2  # two folders
 
 
-def test_a_root_reached_through_a_link_is_the_users_choice(root: Path, tmp_path: Path) -> None:
+def test_a_root_reached_through_a_link_is_the_users_choice(root, tmp_path):
     put_file(root, "MEMORY.md")
     (tmp_path / "link").symlink_to(root)
     assert candidate_paths(scan_without_cache(tmp_path / "link")) == ["MEMORY.md"]
 
 
-def test_a_root_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_root_that_is_not_there_is_an_error(tmp_path):
+    with raises_code("unreadable", InvalidInput):
         scan_without_cache(tmp_path / "nowhere")
-    assert caught.value.code == "unreadable"

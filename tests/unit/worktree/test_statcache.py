@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -55,9 +54,7 @@ def paths_of(cache: StatCache) -> list[bytes]:
 
 
 @given(st.lists(st.dictionaries(NAMES, st.none() | PRINTS, max_size=12), max_size=4))
-def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(
-    steps: list[dict[str, bytes | None]],
-) -> None:
+def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(steps):
     cache, model = empty(), dict[str, bytes]()
     for changes in steps:
         cache = cache.with_changes(BUNDLE_ID, 7, changes)
@@ -76,7 +73,7 @@ def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(
         assert dict(again.entries_below({folder})) == below
 
 
-def test_a_large_cache_is_cut_into_parts_that_stay_small() -> None:
+def test_a_large_cache_is_cut_into_parts_that_stay_small():
     names = [f"skills/{number:05d}/SKILL.md" for number in range(5000)]
     random.Random(5).shuffle(names)
     cache = empty()
@@ -93,7 +90,7 @@ def test_a_large_cache_is_cut_into_parts_that_stay_small() -> None:
     assert sorted(rows(gone)) == sorted(names[4990:])
 
 
-def test_untouched_parts_are_taken_over_as_they_are() -> None:
+def test_untouched_parts_are_taken_over_as_they_are():
     names = [f"skills/{number:05d}.md" for number in range(5000)]
     cache = empty().with_changes(BUNDLE_ID, 0, dict.fromkeys(names, bytes(36)))
     after = cache.with_changes(BUNDLE_ID, 0, {"skills/02500.md": b"\1" * 36})
@@ -101,7 +98,7 @@ def test_untouched_parts_are_taken_over_as_they_are() -> None:
     assert len(different) == 1
 
 
-def test_every_flipped_bit_and_every_cut_makes_the_file_absent() -> None:
+def test_every_flipped_bit_and_every_cut_makes_the_file_absent():
     data = encode_stat_cache(empty().with_changes(BUNDLE_ID, 1, {"a/b": bytes(36), "a": bytes(36)}))
     assert decode_stat_cache(data) is not None
     for at in range(len(data)):
@@ -127,12 +124,12 @@ def sealed(value: object) -> bytes:
         sealed([1, RULES, BUNDLE_ID, 0, [3]]),
     ],
 )
-def test_a_file_of_another_kind_or_version_is_absent(data: bytes) -> None:
+def test_a_file_of_another_kind_or_version_is_absent(data):
     assert decode_stat_cache(data) is None
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "folder", "link", "noise"])
-def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage: str) -> None:
+def test_a_scan_without_a_usable_cache_reads_everything_again(root, damage):
     put_file(root, "MEMORY.md")
     settle_stat_cache(root)
     index = stat_cache_file(root)
@@ -151,7 +148,7 @@ def test_a_scan_without_a_usable_cache_reads_everything_again(root: Path, damage
     assert candidate_paths(scan_with_cache(root)) == ["MEMORY.md"]
 
 
-def test_the_file_is_replaced_as_a_whole_and_is_the_owners_alone(root: Path) -> None:
+def test_the_file_is_replaced_as_a_whole_and_is_the_owners_alone(root):
     put_file(root, "MEMORY.md")
     before = os.umask(0)
     try:
@@ -163,7 +160,7 @@ def test_the_file_is_replaced_as_a_whole_and_is_the_owners_alone(root: Path) -> 
     assert os.listdir(root / ".brain") == []
 
 
-def test_a_cache_that_cannot_be_written_is_no_error(root: Path) -> None:
+def test_a_cache_that_cannot_be_written_is_no_error(root):
     put_file(root, "MEMORY.md")
     found = scan_with_cache(root)
     folder = stat_cache_file(root).parent
@@ -179,7 +176,7 @@ def test_a_cache_that_cannot_be_written_is_no_error(root: Path) -> None:
 
 
 @pytest.mark.parametrize("control", ["gone", "file"])
-def test_a_folder_that_tells_no_time_leaves_late_files_unproven(root: Path, control: str) -> None:
+def test_a_folder_that_tells_no_time_leaves_late_files_unproven(root, control):
     put_file(root, "MEMORY.md")
     (root / ".brain").rmdir()
     found = scan_with_cache(root)
@@ -201,7 +198,7 @@ def stat_with(mtime: int, ctime: int) -> os.stat_result:
 
 
 @pytest.mark.parametrize("time", [-1, 0, 2**63 - 1, 2**63, -(2**63) - 1, 253402300799 * 10**9])
-def test_files_22_every_time_has_a_fingerprint(time: int) -> None:
+def test_files_22_every_time_has_a_fingerprint(time):
     known = file_fingerprint.fingerprint_of(stat_with(time, time))
     assert len(known) == file_fingerprint.FINGERPRINT_BYTES
     assert file_fingerprint.fingerprint_mode(known) == 0o100644
@@ -217,7 +214,7 @@ def test_files_22_every_time_has_a_fingerprint(time: int) -> None:
         (50_000_001, False),
     ],
 )
-def test_a_fine_clock_has_a_margin_of_50_ms(age: int, recent: bool) -> None:
+def test_a_fine_clock_has_a_margin_of_50_ms(age, recent):
     moment = 10**18 + 123_456_789
     for times in ((moment - age, 7), (7, moment - age)):
         assert (
@@ -227,13 +224,13 @@ def test_a_fine_clock_has_a_margin_of_50_ms(age: int, recent: bool) -> None:
 
 
 @pytest.mark.parametrize(("seconds", "recent"), [(0, True), (1, True), (2, False), (3, False)])
-def test_a_clock_of_whole_seconds_has_a_margin_of_two(seconds: int, recent: bool) -> None:
+def test_a_clock_of_whole_seconds_has_a_margin_of_two(seconds, recent):
     moment = 10**18
     known = file_fingerprint.fingerprint_of(stat_with(moment - seconds * 10**9, 7))
     assert file_fingerprint.is_racy(known, moment) is recent
 
 
-def test_what_is_unproven_keeps_its_type_and_equals_no_file() -> None:
+def test_what_is_unproven_keeps_its_type_and_equals_no_file():
     known = file_fingerprint.unmatchable_fingerprint(
         file_fingerprint.fingerprint_of(stat_with(5, 5))
     )
@@ -241,7 +238,7 @@ def test_what_is_unproven_keeps_its_type_and_equals_no_file() -> None:
     assert known != file_fingerprint.fingerprint_of(stat_with(0, 0))
 
 
-def test_the_horizon_goes_by_the_longer_of_two_clocks() -> None:
+def test_the_horizon_goes_by_the_longer_of_two_clocks():
     now = file_fingerprint.read_clocks()
     second = 10**9
     slept = file_fingerprint.ClockReading(now.wall_ns - 60 * second, now.monotonic_ns - second)
@@ -252,7 +249,7 @@ def test_the_horizon_goes_by_the_longer_of_two_clocks() -> None:
         assert file_fingerprint.file_system_time(started, 10**18) <= 10**18 - 60 * second
 
 
-def test_a_rebuilt_part_is_in_the_order_it_is_searched_in() -> None:
+def test_a_rebuilt_part_is_in_the_order_it_is_searched_in():
     names = ("a", "a b", "a-b", "a/b", "a/b/c", "a/b c", "a0", "b", "a\x01/z", "é/ß", ".")
     paths = [name.encode() for name in names]
     by_key = sorted(paths, key=folder_sort_key)

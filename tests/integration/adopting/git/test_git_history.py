@@ -19,6 +19,7 @@ from tests.support.git_repositories import (
     GitFiles,
     GitRepository,
 )
+from tests.support.refusals import raises_code
 
 HEAD = b"---\nname: a\ndescription: About a\nversion: %d\n---\n\nBody %d.\n"
 SKILL = "skills/a/SKILL.md"
@@ -29,12 +30,12 @@ def skill(version: int) -> bytes:
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> GitRepository:
+def repo(tmp_path):
     return GitRepository(tmp_path / "repo")
 
 
 @pytest.fixture
-def target(tmp_path: Path) -> Path:
+def target(tmp_path):
     return tmp_path / "brain"
 
 
@@ -66,9 +67,7 @@ def codes(done: results.Adopted) -> dict[str, str]:
     return {notice.path: notice.code for notice in done.left_out}
 
 
-def test_commits_become_snapshots_with_author_time_message_and_commit_id(
-    repo: GitRepository, target: Path
-) -> None:
+def test_commits_become_snapshots_with_author_time_message_and_commit_id(repo, target):
     one = repo.commit({SKILL: skill(1)}, message=b"First\n\nMore.\n", when=b"1600000000 -0500")
     two = repo.commit({SKILL: skill(2)}, one, author=b"Eve <e@x.org>", when=b"1600000100 +0000")
     done = taken(repo, target)
@@ -81,9 +80,7 @@ def test_commits_become_snapshots_with_author_time_message_and_commit_id(
     assert (target / SKILL).read_bytes() == skill(2)
 
 
-def test_the_versions_of_authors_stay_and_the_next_upsert_goes_on_from_the_last(
-    repo: GitRepository, target: Path
-) -> None:
+def test_the_versions_of_authors_stay_and_the_next_upsert_goes_on_from_the_last(repo, target):
     one = repo.commit({SKILL: skill(7)})
     two = repo.commit({SKILL: skill(7) + b"More.\n"}, one)
     repo.commit({SKILL: skill(3)}, two)
@@ -93,7 +90,7 @@ def test_the_versions_of_authors_stay_and_the_next_upsert_goes_on_from_the_last(
         assert brain.skills.upsert("a", body="Better.\n").version == 4
 
 
-def test_merges_have_all_their_parents(repo: GitRepository, target: Path) -> None:
+def test_merges_have_all_their_parents(repo, target):
     base = repo.commit({SKILL: skill(1)})
     first = repo.commit({SKILL: skill(1), "skills/l.md": b"l"}, base)
     right = repo.commit({SKILL: skill(1), "skills/r.md": b"r"}, base)
@@ -104,9 +101,7 @@ def test_merges_have_all_their_parents(repo: GitRepository, target: Path) -> Non
     assert history(target)[-1].parents == [by_revision[first], by_revision[right]]
 
 
-def test_an_octopus_of_more_arms_than_a_snapshot_has_loses_none(
-    repo: GitRepository, target: Path
-) -> None:
+def test_an_octopus_of_more_arms_than_a_snapshot_has_loses_none(repo, target):
     base = repo.commit({SKILL: skill(1)})
     arms = [repo.commit({SKILL: skill(1), f"skills/x{n}.md": b"x"}, base) for n in range(20)]
     everything: GitFiles = {SKILL: skill(1), **{f"skills/x{n}.md": b"x" for n in range(20)}}
@@ -117,7 +112,7 @@ def test_an_octopus_of_more_arms_than_a_snapshot_has_loses_none(
     assert len(files(target) - {"manifest.yaml"}) == 21
 
 
-def test_adopting_again_takes_only_what_is_new(repo: GitRepository, target: Path) -> None:
+def test_adopting_again_takes_only_what_is_new(repo, target):
     one = repo.commit({SKILL: skill(1)})
     assert taken(repo, target).steps == 1
     before = history(target)
@@ -130,7 +125,7 @@ def test_adopting_again_takes_only_what_is_new(repo: GitRepository, target: Path
     assert (target / "skills/s.md").read_text() == "s"
 
 
-def test_what_the_brain_learned_meanwhile_is_merged(repo: GitRepository, target: Path) -> None:
+def test_what_the_brain_learned_meanwhile_is_merged(repo, target):
     one = repo.commit({SKILL: skill(1)})
     taken(repo, target)
     with Brain.open(target) as brain:
@@ -141,7 +136,7 @@ def test_what_the_brain_learned_meanwhile_is_merged(repo: GitRepository, target:
     assert (target / "skills/own/SKILL.md").exists()
 
 
-def test_a_rewritten_history_is_taken_beside_the_old_one(repo: GitRepository, target: Path) -> None:
+def test_a_rewritten_history_is_taken_beside_the_old_one(repo, target):
     one = repo.commit({SKILL: skill(1)})
     repo.commit({SKILL: skill(2)}, one)
     taken(repo, target)
@@ -151,7 +146,7 @@ def test_a_rewritten_history_is_taken_beside_the_old_one(repo: GitRepository, ta
         assert other in {s.operation.get("revision") for s in brain.history.log()}
 
 
-def test_empty_commits_of_a_brain_are_snapshots_too(repo: GitRepository, target: Path) -> None:
+def test_empty_commits_of_a_brain_are_snapshots_too(repo, target):
     state: GitFiles = {SKILL: skill(1), "memory/m.md": b"m"}
     one = repo.commit(state)
     two = repo.commit(state, one, message=b"Nothing")
@@ -161,9 +156,7 @@ def test_empty_commits_of_a_brain_are_snapshots_too(repo: GitRepository, target:
     assert second.bundle == first.bundle and second.message == "Nothing"
 
 
-def test_commits_that_say_nothing_about_skills_are_left_out(
-    repo: GitRepository, target: Path
-) -> None:
+def test_commits_that_say_nothing_about_skills_are_left_out(repo, target):
     one = repo.commit({"README.md": b"r", SKILL: skill(1)})
     two = repo.commit({"README.md": b"R", SKILL: skill(1)}, one)
     repo.commit({"README.md": b"R", SKILL: skill(2)}, two)
@@ -171,9 +164,7 @@ def test_commits_that_say_nothing_about_skills_are_left_out(
     assert files(target) == {"manifest.yaml", SKILL}
 
 
-def test_skills_at_the_top_of_a_repository_go_into_skills(
-    repo: GitRepository, target: Path
-) -> None:
+def test_skills_at_the_top_of_a_repository_go_into_skills(repo, target):
     repo.commit(
         {"a/SKILL.md": skill(1), "a/scripts/x.sh": GitEntry(b"x", EXECUTABLE_MODE), "LICENSE": b"l"}
     )
@@ -183,9 +174,7 @@ def test_skills_at_the_top_of_a_repository_go_into_skills(
     assert (target / "skills/a/scripts/x.sh").stat().st_mode & 0o100
 
 
-def test_a_project_of_a_program_goes_where_the_program_has_its_files(
-    repo: GitRepository, target: Path
-) -> None:
+def test_a_project_of_a_program_goes_where_the_program_has_its_files(repo, target):
     one = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"1"})
     two = repo.commit({".claude/skills/a/SKILL.md": skill(1), "src/main.py": b"2"}, one)
     repo.commit({".claude/skills/a/SKILL.md": skill(2), "CLAUDE.md": b"Be kind."}, two)
@@ -194,22 +183,20 @@ def test_a_project_of_a_program_goes_where_the_program_has_its_files(
     assert files(target) == {"manifest.yaml", SKILL, "CLAUDE.md"}
 
 
-def test_a_repository_of_skills_is_one_though_a_program_has_notes_in_it(
-    repo: GitRepository, target: Path
-) -> None:
+def test_a_repository_of_skills_is_one_though_a_program_has_notes_in_it(repo, target):
     repo.commit({SKILL: skill(1), "CLAUDE.md": b"How to work here."})
     repo.check_out()
     taken(repo, target)
     assert files(target) == {"manifest.yaml", SKILL}
 
 
-def test_a_bare_repository_is_adopted_too(tmp_path: Path, target: Path) -> None:
+def test_a_bare_repository_is_adopted_too(tmp_path, target):
     repo = GitRepository(tmp_path / "repo.git", "--bare")
     repo.commit({SKILL: skill(1)})
     assert taken(repo, target).steps == 1
 
 
-def test_ids_of_sha_256_are_kept_as_revisions(tmp_path: Path, target: Path) -> None:
+def test_ids_of_sha_256_are_kept_as_revisions(tmp_path, target):
     repo = GitRepository(tmp_path / "repo", "--object-format=sha256")
     one = repo.commit({SKILL: skill(1)})
     repo.commit({SKILL: skill(2)}, one)
@@ -228,9 +215,7 @@ def test_ids_of_sha_256_are_kept_as_revisions(tmp_path: Path, target: Path) -> N
         (b"", 0),
     ],
 )
-def test_times_that_a_snapshot_cannot_hold_become_the_nearest(
-    repo: GitRepository, target: Path, when: bytes, milliseconds: int
-) -> None:
+def test_times_that_a_snapshot_cannot_hold_become_the_nearest(repo, target, when, milliseconds):
     repo.commit({SKILL: skill(1)}, when=when)
     taken(repo, target)
     assert history(target)[0].time == utc_time(milliseconds)
@@ -247,33 +232,31 @@ def test_times_that_a_snapshot_cannot_hold_become_the_nearest(
         (b"\xe2\x80\xaeBidi <b@x>", "Bidi <b@x>"),
     ],
 )
-def test_authors_lose_what_cannot_be_seen(
-    repo: GitRepository, target: Path, author: bytes, told: str
-) -> None:
+def test_authors_lose_what_cannot_be_seen(repo, target, author, told):
     repo.commit({SKILL: skill(1)}, author=author)
     taken(repo, target)
     assert history(target)[0].author == told
 
 
-def test_a_message_of_another_encoding_is_read_by_it(repo: GitRepository, target: Path) -> None:
+def test_a_message_of_another_encoding_is_read_by_it(repo, target):
     repo.commit({SKILL: skill(1)}, message=b"Caf\xe9\x1b[2J", more=b"encoding ISO-8859-1\n")
     taken(repo, target)
     assert history(target)[0].message == "Café[2J"
 
 
-def test_a_message_longer_than_a_snapshot_holds_is_cut(repo: GitRepository, target: Path) -> None:
+def test_a_message_longer_than_a_snapshot_holds_is_cut(repo, target):
     repo.commit({SKILL: skill(1)}, message="é".encode() * 100_000)
     taken(repo, target)
     assert history(target)[0].message.endswith("é […]")
 
 
-def test_a_message_of_megabytes_as_of_a_squash_is_cut(repo: GitRepository, target: Path) -> None:
+def test_a_message_of_megabytes_as_of_a_squash_is_cut(repo, target):
     repo.commit({SKILL: skill(1)}, message=b"Squash\n" + b"* a line of many\n" * 160_000)
     taken(repo, target)
     assert history(target)[0].message.startswith("Squash\n* a line")
 
 
-def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: GitRepository, target: Path) -> None:
+def test_what_a_brain_cannot_hold_is_left_out_and_named(repo, target):
     repo.commit(
         {
             SKILL: skill(1),
@@ -302,9 +285,7 @@ def test_what_a_brain_cannot_hold_is_left_out_and_named(repo: GitRepository, tar
     assert len(skipped) >= 7, skipped
 
 
-def test_spellings_that_one_folder_cannot_hold_are_kept_apart(
-    repo: GitRepository, target: Path
-) -> None:
+def test_spellings_that_one_folder_cannot_hold_are_kept_apart(repo, target):
     one = repo.commit({SKILL: skill(1), "skills/a/Note.md": b"1"})
     two = repo.commit({SKILL: skill(1), "skills/a/Note.md": b"1", "skills/a/note.md": b"2"}, one)
     repo.commit({SKILL: skill(1), "skills/A/x.md": b"3", "skills/a/Note.md": b"1"}, two)
@@ -313,14 +294,14 @@ def test_spellings_that_one_folder_cannot_hold_are_kept_apart(
     assert codes(done)["skills/a/note.md"] == codes(done)["skills/A/x.md"] == "case_collision"
 
 
-def test_a_file_renamed_in_its_case_alone_is_followed(repo: GitRepository, target: Path) -> None:
+def test_a_file_renamed_in_its_case_alone_is_followed(repo, target):
     one = repo.commit({SKILL: skill(1), "skills/a/Note.md": b"1"})
     repo.commit({SKILL: skill(1), "skills/a/note.md": b"1"}, one)
     taken(repo, target)
     assert "skills/a/note.md" in files(target)
 
 
-def test_a_file_that_becomes_a_folder_is_followed(repo: GitRepository, target: Path) -> None:
+def test_a_file_that_becomes_a_folder_is_followed(repo, target):
     one = repo.commit({SKILL: skill(1), "skills/a/x": b"1"})
     two = repo.commit({SKILL: skill(1), "skills/a/x/y": b"1"}, one)
     repo.commit({SKILL: skill(1), "skills/a/x": b"2"}, two)
@@ -328,28 +309,24 @@ def test_a_file_that_becomes_a_folder_is_followed(repo: GitRepository, target: P
     assert (target / "skills/a/x").read_bytes() == b"2"
 
 
-def test_a_repository_without_a_skill_says_so(repo: GitRepository, target: Path) -> None:
+def test_a_repository_without_a_skill_says_so(repo, target):
     repo.commit({"README.md": b"r"})
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("unknown_source", InvalidInput):
         Brain.adopt(repo.path, target, "git")
-    assert caught.value.code == "unknown_source"
 
 
-def test_a_damaged_repository_changes_nothing(repo: GitRepository, target: Path) -> None:
+def test_a_damaged_repository_changes_nothing(repo, target):
     one = repo.commit({SKILL: skill(1)})
     lost = repo.run_git("rev-parse", f"{one}^{{tree}}").decode().strip()
     repo.commit({SKILL: skill(2)}, one)
     repo.check_out()
     (repo.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_repository", InvalidInput):
         Brain.adopt(repo.path, target)
-    assert caught.value.code == "bad_repository"
     assert not target.exists()
 
 
-def test_what_is_said_to_be_taken_is_what_the_last_commit_has(
-    repo: GitRepository, target: Path
-) -> None:
+def test_what_is_said_to_be_taken_is_what_the_last_commit_has(repo, target):
     one = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o", "skills/a/back.md": b"b"})
     side = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o"}, one)
     two = repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, one)
@@ -361,15 +338,15 @@ def test_what_is_said_to_be_taken_is_what_the_last_commit_has(
 
 
 def test_more_commits_than_are_taken_are_refused_and_a_clone_of_the_newest_is_taken(
-    repo: GitRepository, target: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    repo, target, monkeypatch
+):
     made: list[str] = []
     for number in range(1, 5):
         made.append(repo.commit({SKILL: skill(number)}, *made[-1:]))
     monkeypatch.setattr(repository, "MAX_COMMITS", 3)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_many", InvalidInput) as caught:
         Brain.adopt(repo.path, target)
-    assert caught.value.code == "too_many" and "--depth" in caught.value.hint
+    assert "--depth" in caught.value.hint
     assert not target.exists()
     clone = target.parent / "clone"
     repo.run_git("clone", "--quiet", "--depth", "3", f"file://{repo.path}", str(clone))

@@ -12,6 +12,7 @@ from brain import Brain
 from brain.adopting.git import hardened_process, repository, tree_limits
 from brain.errors import InvalidInput
 from tests.support.git_repositories import SUBMODULE_MODE, GitEntry, GitRepository
+from tests.support.refusals import raises_code
 
 SKILL = "skills/a/SKILL.md"
 TEXT = b"---\nname: a\ndescription: About a\nversion: %d\n---\n"
@@ -26,12 +27,12 @@ RUN = (
 
 
 @pytest.fixture
-def repo(tmp_path: Path) -> GitRepository:
+def repo(tmp_path):
     return GitRepository(tmp_path / "repo")
 
 
 @pytest.fixture
-def witness(tmp_path: Path) -> Path:
+def witness(tmp_path):
     """A file that `script` beside it makes."""
     script = tmp_path / "script"
     script.write_text(f"#!/bin/sh\ntouch {tmp_path / 'witness'}\n")
@@ -65,9 +66,7 @@ def arm(repo: GitRepository, script: Path) -> None:
         repo.run_git("config", key, value)
 
 
-def test_nothing_that_the_repository_configures_is_run(
-    repo: GitRepository, tmp_path: Path, witness: Path
-) -> None:
+def test_nothing_that_the_repository_configures_is_run(repo, tmp_path, witness):
     repo.commit(
         {
             SKILL: TEXT % 1,
@@ -100,9 +99,7 @@ def test_nothing_that_the_repository_configures_is_run(
 
 
 @pytest.mark.parametrize("name", ["HEAD", "config", "packed-refs", "objects"])
-def test_a_git_that_waits_for_ever_is_given_up(
-    repo: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_git_that_waits_for_ever_is_given_up(repo, tmp_path, monkeypatch, name):
     commit = repo.commit({SKILL: TEXT % 1})
     repo.check_out()
     blob = repo.run_git("rev-parse", f"{commit}:{SKILL}").decode().strip()
@@ -113,15 +110,15 @@ def test_a_git_that_waits_for_ever_is_given_up(
     os.mkfifo(place)
     monkeypatch.setattr(hardened_process, "ANSWER_SECONDS", 0.2)
     monkeypatch.setattr(hardened_process, "WALK_SECONDS", 0.2)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("git_hangs", InvalidInput) as caught:
         Brain.adopt(repo.path, tmp_path / "brain", "git")
-    assert caught.value.code == "git_hangs" and "for 0.2 seconds" in caught.value.message
+    assert "for 0.2 seconds" in caught.value.message
     assert "adopt a clone" in caught.value.hint and not (tmp_path / "brain").exists()
 
 
 def test_a_commit_of_very_many_paths_made_of_few_trees_is_refused_before_they_are_listed(
-    repo: GitRepository, tmp_path: Path
-) -> None:
+    repo, tmp_path
+):
     first = repo.commit({SKILL: TEXT % 1})
     tree = repo.run_git("rev-parse", f"{first}^{{tree}}").decode().strip()
     for _ in range(9):
@@ -130,30 +127,25 @@ def test_a_commit_of_very_many_paths_made_of_few_trees_is_refused_before_they_ar
     bomb = repo.run_git("commit-tree", tree, "-p", first, "-m", "bomb").decode().strip()
     for head in (bomb, repo.commit({SKILL: TEXT % 2}, bomb)):  # at the end, or on the way there
         repo.run_git("update-ref", "refs/heads/main", head)
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("too_many", InvalidInput):
             Brain.adopt(repo.path, tmp_path / "brain", "git")
-        assert caught.value.code == "too_many" and not (tmp_path / "brain").exists()
+        assert not (tmp_path / "brain").exists()
 
 
-def test_folders_nested_without_end_are_refused(
-    repo: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_folders_nested_without_end_are_refused(repo, tmp_path, monkeypatch):
     monkeypatch.setattr(tree_limits, "MAX_LEVELS", 40)
     repo.commit({SKILL: TEXT % 1, "/".join("d" * 42): b"x"})
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_deep", InvalidInput):
         Brain.adopt(repo.path, tmp_path / "brain", "git")
-    assert caught.value.code == "too_deep" and not (tmp_path / "brain").exists()
+    assert not (tmp_path / "brain").exists()
 
 
-def test_more_changes_than_are_taken_from_one_history_are_refused(
-    repo: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_more_changes_than_are_taken_from_one_history_are_refused(repo, tmp_path, monkeypatch):
     head = repo.commit({SKILL: TEXT % 1})
     for number in range(2, 5):
         head = repo.commit({SKILL: TEXT % number, f"skills/a/{number}": b"x"}, head)
     monkeypatch.setattr(repository, "MAX_CHANGES", 6)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_many", InvalidInput):
         Brain.adopt(repo.path, tmp_path / "brain", "git")
-    assert caught.value.code == "too_many"
     monkeypatch.setattr(repository, "MAX_CHANGES", 9)
     assert Brain.adopt(repo.path, tmp_path / "brain", "git").changed

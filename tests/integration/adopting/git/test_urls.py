@@ -1,11 +1,7 @@
 """Repositories are adopted from their URL, and nothing of them runs."""
 
-from __future__ import annotations
-
 import os
 import stat
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,6 +13,7 @@ from tests.support.agent_homes import skill_text
 from tests.support.cases import read_cases
 from tests.support.git_repositories import GitRepository
 from tests.support.git_server import serve_repositories
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -28,7 +25,7 @@ MORE = FILES | {"plugins/db/skills/seed/SKILL.md": skill_text("seed", "Seed.").e
 
 
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepository:
+def repository(tmp_path, monkeypatch):
     """Make a repository with two commits, and settings of a user with none of their own."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / ".gitconfig").write_text("[safe]\n\tdirectory = *\n")
@@ -39,7 +36,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepository
 
 
 @pytest.fixture(params=["file", "smart http", "files over http"])
-def url(request: pytest.FixtureRequest, repository: GitRepository) -> Iterator[str]:
+def url(request, repository):
     if request.param == "file":
         yield f"file://{repository.path}"
         return
@@ -49,9 +46,7 @@ def url(request: pytest.FixtureRequest, repository: GitRepository) -> Iterator[s
         yield f"{address}/skills.git"
 
 
-def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(
-    url: str, repository: GitRepository, tmp_path: Path
-) -> None:
+def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(url, repository, tmp_path):
     done = Brain.adopt(url, tmp_path / "brain")
     assert (done.kind, done.source, done.steps) == ("git", url, 1)
     assert [place.path for place in done.taken] == ["skills/plugins/db/skills/migrate/SKILL.md"]
@@ -66,9 +61,7 @@ def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(
         assert {"Add seed", "Add migrate"} <= set(messages)
 
 
-def test_a_preview_clones_and_leaves_nothing(
-    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_preview_clones_and_leaves_nothing(repository, tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
     done = preview_adoption(f"file://{repository.path}", tmp_path / "brain")
@@ -76,18 +69,14 @@ def test_a_preview_clones_and_leaves_nothing(
     assert not os.listdir(tmp_path / "temporary")
 
 
-def test_a_project_is_known_by_its_files_without_a_checkout(
-    repository: GitRepository, tmp_path: Path
-) -> None:
+def test_a_project_is_known_by_its_files_without_a_checkout(repository, tmp_path):
     skill = skill_text("fmt", "Format.").encode()
     repository.commit({"CLAUDE.md": b"Be brief.\n", ".claude/skills/fmt/SKILL.md": skill})
     done = Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
     assert {place.path for place in done.taken} == {"CLAUDE.md", "skills/fmt/SKILL.md"}
 
 
-def test_no_hook_and_no_program_of_the_settings_runs(
-    repository: GitRepository, tmp_path: Path
-) -> None:
+def test_no_hook_and_no_program_of_the_settings_runs(repository, tmp_path):
     ran = tmp_path / "ran"
     script = f"#!/bin/sh\ntouch {ran}\n"
     for folder in (repository.path / "hooks", tmp_path / "template/hooks", tmp_path / "own"):
@@ -108,29 +97,29 @@ def test_no_hook_and_no_program_of_the_settings_runs(
     ["ext::sh -c touch% RAN", "file:///SERVED", "git://127.0.0.1/x", "http://127.0.0.1/"],
 )
 def test_no_other_transport_is_used_whatever_an_address_is_rewritten_to(
-    repository: GitRepository, tmp_path: Path, rewritten: str
-) -> None:
+    repository, tmp_path, rewritten
+):
     ran = tmp_path / "ran"
     address = rewritten.replace("RAN", str(ran)).replace("/SERVED", str(repository.path))
     settings = f'[url "{address}"]\n\tinsteadOf = https://example.invalid/a/b\n'
     (tmp_path / ".gitconfig").write_text(f"[protocol]\n\tallow = always\n{settings}")
-    with pytest.raises(InvalidInput, match="not allowed") as caught:
+    with raises_code("clone_failed", InvalidInput, match="not allowed"):
         Brain.adopt("https://example.invalid/a/b", tmp_path / "brain")
-    assert caught.value.code == "clone_failed" and not ran.exists()
+    assert not ran.exists()
     assert not (tmp_path / "brain").exists()
 
 
 @pytest.mark.parametrize(
     ("text", "public", "name"), CASES["test_an_address_is_kept_without_its_credentials"]
 )
-def test_an_address_is_kept_without_its_credentials(text: str, public: str, name: str) -> None:
+def test_an_address_is_kept_without_its_credentials(text, public, name):
     url = clone.parse_repository_url(text)
     assert url is not None
     assert (url.text, url.public, url.name) == (text, public, name)
 
 
 @pytest.mark.parametrize("text", ["a", "a/b", "/a/b", "./a:b", "../x", "C:\\x", "a:b", "~/x"])
-def test_a_path_is_no_address(text: str) -> None:
+def test_a_path_is_no_address(text):
     assert clone.parse_repository_url(text) is None
 
 
@@ -143,43 +132,37 @@ def test_a_path_is_no_address(text: str) -> None:
         *("https://example.org/..", "git@example.org:-x"),
     ],
 )
-def test_addresses_that_are_not_safe_are_refused(text: str, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_addresses_that_are_not_safe_are_refused(text, tmp_path):
+    with raises_code("bad_url", InvalidInput) as caught:
         Brain.adopt(text, tmp_path / "brain")
-    assert caught.value.code == "bad_url" and caught.value.hint
+    assert caught.value.hint
     assert not (tmp_path / "brain").exists()
 
 
-def test_a_failure_shows_what_git_said_but_no_password(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_failure_shows_what_git_said_but_no_password(tmp_path):
+    with raises_code("clone_failed", InvalidInput) as caught:
         Brain.adopt("https://me:hush@127.0.0.1:1/a/b", tmp_path / "brain")
-    assert caught.value.code == "clone_failed" and "hush" not in str(caught.value)
+    assert "hush" not in str(caught.value)
 
 
-def test_a_repository_that_is_too_large_is_not_cloned_to_the_end(
-    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_repository_that_is_too_large_is_not_cloned_to_the_end(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(clone, "MAX_CLONE_BYTES", 10)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
-    assert caught.value.code == "too_large" and not (tmp_path / "brain").exists()
+    assert not (tmp_path / "brain").exists()
 
 
-def test_a_clone_that_takes_too_long_is_ended(
-    repository: GitRepository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_clone_that_takes_too_long_is_ended(repository, tmp_path, monkeypatch):
     monkeypatch.setattr(clone, "MAX_CLONE_SECONDS", 0.0)
     monkeypatch.setenv("PATH", str(tmp_path / "programs"))
     (tmp_path / "programs").mkdir()
     program = tmp_path / "programs/git"
     program.write_text("#!/bin/sh\nexec /bin/sleep 600\n")
     program.chmod(stat.S_IRWXU)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("git_hangs", InvalidInput):
         Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
-    assert caught.value.code == "git_hangs"
 
 
-def test_a_kind_is_not_chosen_for_an_address(repository: GitRepository, tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_kind_is_not_chosen_for_an_address(repository, tmp_path):
+    with raises_code("bad_kind", InvalidInput):
         Brain.adopt(f"file://{repository.path}", tmp_path / "brain", "hermes")
-    assert caught.value.code == "bad_kind"

@@ -7,9 +7,7 @@ import multiprocessing
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import apsw
 import pytest
@@ -29,7 +27,7 @@ LACKING = "I have no tool that reads schemas."
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
 
@@ -44,7 +42,7 @@ def open_gaps(brain: Brain) -> list[FailedGoal]:
     return list(brain.gaps.list().gaps)
 
 
-def test_tasks_that_fail_in_a_row_are_counted_until_one_succeeds(brain: Brain) -> None:
+def test_tasks_that_fail_in_a_row_are_counted_until_one_succeeds(brain):
     for _ in range(3):
         fail_task(brain)
     (gap,) = open_gaps(brain)
@@ -55,7 +53,7 @@ def test_tasks_that_fail_in_a_row_are_counted_until_one_succeeds(brain: Brain) -
     assert open_gaps(brain) == []
 
 
-def test_the_last_error_of_a_tool_and_reflections_are_signals(brain: Brain) -> None:
+def test_the_last_error_of_a_tool_and_reflections_are_signals(brain):
     with brain.task(GOAL) as task:
         task.record_tool_call("python", "import yaml", error="ModuleNotFoundError: yaml")
         task.reflect(LACKING)
@@ -66,16 +64,14 @@ def test_the_last_error_of_a_tool_and_reflections_are_signals(brain: Brain) -> N
 
 
 @pytest.mark.parametrize("outcome", ["cancelled", "unknown"])
-def test_a_task_with_another_outcome_says_nothing_about_its_goal(
-    brain: Brain, outcome: str
-) -> None:
+def test_a_task_with_another_outcome_says_nothing_about_its_goal(brain, outcome):
     fail_task(brain)
     with brain.task(GOAL) as task:
         task.set_outcome(outcome)
     assert [gap.failures for gap in open_gaps(brain)] == [1]
 
 
-def test_an_agent_reports_by_itself_with_the_tool(brain: Brain) -> None:
+def test_an_agent_reports_by_itself_with_the_tool(brain):
     brain.gaps.report(GOAL, "skill not found", tool="browser", reflections=[LACKING])
     (gap,) = open_gaps(brain)
     assert (gap.tool, gap.score) == ("browser", "0.60")
@@ -83,7 +79,7 @@ def test_an_agent_reports_by_itself_with_the_tool(brain: Brain) -> None:
     assert open_gaps(brain) == []
 
 
-def test_a_broken_store_gives_a_notice_and_no_error(brain: Brain) -> None:
+def test_a_broken_store_gives_a_notice_and_no_error(brain):
     (brain.root / ".brain" / "evolution.db").write_bytes(b"no database at all" * 999)
     fail_task(brain)
     (notice,) = brain.gaps.wait(TIMEOUT_SECONDS)
@@ -92,7 +88,7 @@ def test_a_broken_store_gives_a_notice_and_no_error(brain: Brain) -> None:
     assert brain.gaps.wait() == []
 
 
-def test_a_task_does_not_wait_for_a_store_that_another_process_holds(brain: Brain) -> None:
+def test_a_task_does_not_wait_for_a_store_that_another_process_holds(brain):
     brain.gaps.report(GOAL)
     brain.gaps.wait(TIMEOUT_SECONDS)
     with closing(apsw.Connection(str(brain.root / ".brain" / "evolution.db"))) as other:
@@ -104,7 +100,7 @@ def test_a_task_does_not_wait_for_a_store_that_another_process_holds(brain: Brai
     assert [gap.failures for gap in open_gaps(brain)] == [2]
 
 
-def test_reports_beyond_what_may_wait_are_dropped_with_a_notice(tmp_path: Path) -> None:
+def test_reports_beyond_what_may_wait_are_dropped_with_a_notice(tmp_path):
     opening, may_open = threading.Event(), threading.Event()
 
     def open_store() -> closing[SqliteExperience]:
@@ -122,9 +118,7 @@ def test_reports_beyond_what_may_wait_are_dropped_with_a_notice(tmp_path: Path) 
     assert [notice.code for notice in reporter.take_notices()] == ["gap_dropped"]
 
 
-def test_a_fault_that_is_no_error_of_a_brain_is_a_notice_too(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_that_is_no_error_of_a_brain_is_a_notice_too(brain, monkeypatch):
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
@@ -135,9 +129,7 @@ def test_a_fault_that_is_no_error_of_a_brain_is_a_notice_too(
 
 
 @pytest.mark.parametrize("value", ["false", "False", "0", "no", "off"])
-def test_the_environment_turns_it_off(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, value: str
-) -> None:
+def test_the_environment_turns_it_off(brain, monkeypatch, value):
     monkeypatch.setenv("SKILLS_ENABLED", value)
     fail_task(brain)
     assert open_gaps(brain) == []
@@ -146,7 +138,7 @@ def test_the_environment_turns_it_off(
     assert not (brain.root / ".brain" / "evolution.db").exists()
 
 
-def test_the_manifest_turns_it_off(brain: Brain) -> None:
+def test_the_manifest_turns_it_off(brain):
     manifest = brain.root / "manifest.yaml"
     manifest.write_text(f"{manifest.read_text()}evolution:\n  mode: off\n")
     brain.snapshot()
@@ -154,7 +146,7 @@ def test_the_manifest_turns_it_off(brain: Brain) -> None:
     assert open_gaps(brain) == []
 
 
-def test_a_goal_below_the_threshold_is_in_the_audit(brain: Brain) -> None:
+def test_a_goal_below_the_threshold_is_in_the_audit(brain):
     fail_task(brain)
     (gap,) = open_gaps(brain)
     (event,) = brain.gaps.log()
@@ -175,7 +167,7 @@ def append_events(folder: str, process: int) -> None:
             store.append_event(event)
 
 
-def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path: Path) -> None:
+def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path):
     context = multiprocessing.get_context("fork")
     children = [
         context.Process(target=append_events, args=(str(tmp_path), process)) for process in range(8)
@@ -193,7 +185,7 @@ def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path: Path) -> Non
     assert {json.loads(line)["result"] for line in lines} == set(GAP_RESULTS)
 
 
-def test_a_report_loads_next_to_nothing_in_the_thread_of_the_agent(tmp_path: Path) -> None:
+def test_a_report_loads_next_to_nothing_in_the_thread_of_the_agent(tmp_path):
     Brain.init(tmp_path).close()
     code = f"""
 import sys
@@ -214,7 +206,7 @@ os._exit(0)  # the reporter, which notes nothing here, is not waited for
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_reports_are_noted_before_the_interpreter_ends(tmp_path: Path) -> None:
+def test_reports_are_noted_before_the_interpreter_ends(tmp_path):
     Brain.init(tmp_path).close()
     code = f"""
 from brain import Brain
@@ -226,7 +218,7 @@ with Brain.open({str(tmp_path)!r}) as opened:
         assert [gap.goal for gap in open_gaps(brain)] == ["Count words"]
 
 
-def test_a_success_where_nothing_ever_failed_starts_nothing(brain: Brain) -> None:
+def test_a_success_where_nothing_ever_failed_starts_nothing(brain):
     with brain.task(GOAL):
         pass
     assert brain._locked.gap_reporter is None

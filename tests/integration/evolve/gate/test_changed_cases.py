@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice
-from pathlib import Path
-
-import pytest
 
 from brain import Brain, Conflict
 from brain.digest import blob_id
@@ -21,6 +18,7 @@ from tests.support.gated_brains import (
     make_gated_brain,
     propose,
 )
+from tests.support.refusals import raises_code
 
 BETTER = "# Greet\n\nSay hello to guests.\n"
 Answer = Callable[[SkillsUnderTest, Case, int], str]
@@ -52,7 +50,7 @@ def _small_case(brain: Brain) -> None:
         assert at < 500
 
 
-def test_a_case_edited_meanwhile_makes_the_gate_try_again(tmp_path: Path) -> None:
+def test_a_case_edited_meanwhile_makes_the_gate_try_again(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         path = brain.gate.cases(SKILL)[0].path
 
@@ -64,7 +62,7 @@ def test_a_case_edited_meanwhile_makes_the_gate_try_again(tmp_path: Path) -> Non
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_case_that_is_edited_all_the_time_admits_nothing(tmp_path: Path) -> None:
+def test_a_case_that_is_edited_all_the_time_admits_nothing(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         head = brain.skills.view(SKILL).version
 
@@ -73,14 +71,13 @@ def test_a_case_that_is_edited_all_the_time_admits_nothing(tmp_path: Path) -> No
             brain.files.edit(path, lambda text: (text or b"") + b"# more\n")
             return greet_if_asked(skills, case, number)
 
-        with pytest.raises(Conflict) as caught:
+        with raises_code("stale_base", Conflict):
             propose(brain, BETTER, answer)
-        assert caught.value.code == "stale_base"
         assert brain.skills.view(SKILL).version == head
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_case_added_meanwhile_is_not_left_out(tmp_path: Path) -> None:
+def test_a_case_added_meanwhile_is_not_left_out(tmp_path):
     with make_gated_brain(tmp_path, cases=0) as brain:
         add_cases(brain, SKILL, 8)
         count = len(brain.gate.cases(SKILL))

@@ -1,9 +1,5 @@
 """A process that dies while a change is tried leaves nothing half written."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -25,9 +21,7 @@ POINTS = {
 
 @pytest.mark.parametrize("mode", ["gated", "propose"])
 @pytest.mark.parametrize("point", POINTS)
-def test_after_a_death_the_same_change_is_tried_once_more(
-    tmp_path: Path, mode: str, point: str
-) -> None:
+def test_after_a_death_the_same_change_is_tried_once_more(tmp_path, mode, point):
     with make_gated_brain(tmp_path, mode=mode) as brain:
         head = brain.head
         with dies_before_call(*POINTS[point]):
@@ -40,7 +34,7 @@ def test_after_a_death_the_same_change_is_tried_once_more(
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_death_between_proposal_and_attempt_makes_no_second_proposal(tmp_path: Path) -> None:
+def test_a_death_between_proposal_and_attempt_makes_no_second_proposal(tmp_path):
     with make_gated_brain(tmp_path, cases=3) as brain, dies_before_call(GatePart, "record"):
         propose(brain, BETTER)
     with Brain.open(tmp_path, author="ada") as brain:

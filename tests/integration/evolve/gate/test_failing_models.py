@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -16,6 +14,7 @@ from brain.evolve.model import ANSWER_FAULTS, AnswerRequest, ModelAnswer
 from brain.gating.gate_types import DEFAULT_RULES
 from brain.results import GateOutcome
 from tests.support.gated_brains import GREETING, SKILL, make_gated_brain
+from tests.support.refusals import raises_code
 
 CASES = 6
 CHANGE = ProposedChange(
@@ -45,14 +44,12 @@ def propose(brain: Brain, model: FailingModel) -> GateOutcome:
 @pytest.mark.parametrize("mode", ["gated", "propose"])
 @pytest.mark.parametrize("code", ["unreachable", "rate_limited", "key_refused", "model_timeout"])
 @pytest.mark.parametrize("first", [0, 2 * CASES + 3])
-def test_a_model_that_cannot_be_asked_ends_the_attempt_with_its_error(
-    tmp_path: Path, mode: str, code: str, first: int
-) -> None:
+def test_a_model_that_cannot_be_asked_ends_the_attempt_with_its_error(tmp_path, mode, code, first):
     with make_gated_brain(tmp_path, mode=mode, cases=CASES) as brain:
         head, model = brain.head, FailingModel(code, first=first)
-        with pytest.raises(ModelError) as caught:
+        with raises_code(code, ModelError):
             propose(brain, model)
-        assert caught.value.code == code and len(model.requests) == first + 1
+        assert len(model.requests) == first + 1
         assert brain.head == head and brain.proposals.list() == []
         assert brain.gate.earlier_attempts(SKILL) == []
         again = propose(brain, FailingModel(code, first=10**6))
@@ -60,7 +57,7 @@ def test_a_model_that_cannot_be_asked_ends_the_attempt_with_its_error(
 
 
 @pytest.mark.parametrize("code", ANSWER_FAULTS)
-def test_an_answer_that_cannot_be_used_fails_its_case_alone(tmp_path: Path, code: str) -> None:
+def test_an_answer_that_cannot_be_used_fails_its_case_alone(tmp_path, code):
     with make_gated_brain(tmp_path, cases=CASES) as brain:
         model = FailingModel(code, first=10**6)
         model._first, model._before = 0, False
@@ -70,7 +67,7 @@ def test_an_answer_that_cannot_be_used_fails_its_case_alone(tmp_path: Path, code
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_model_that_gives_nothing_usable_is_not_asked_for_ever(tmp_path: Path) -> None:
+def test_a_model_that_gives_nothing_usable_is_not_asked_for_ever(tmp_path):
     with make_gated_brain(tmp_path, cases=CASES) as brain:
         model = FailingModel("bad_answer")
         outcome = propose(brain, model)

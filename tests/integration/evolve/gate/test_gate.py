@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput
@@ -23,6 +21,7 @@ from tests.support.gated_brains import (
     propose,
     set_mode,
 )
+from tests.support.refusals import raises_code
 
 BETTER = "# Greet\n\nSay hello to guests.\n"
 SAME = "# Greet\n\nWelcome all guests.\n"
@@ -32,7 +31,7 @@ def answer_nothing(skills: SkillsUnderTest, case: Case, number: int) -> str:
     raise RuntimeError("no answer")
 
 
-def test_a_change_that_helps_is_admitted_with_its_numbers(tmp_path: Path) -> None:
+def test_a_change_that_helps_is_admitted_with_its_numbers(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         outcome = propose(brain, BETTER)
         assert (outcome.gate, outcome.done, outcome.version) == ("admit", "admitted", 2)
@@ -42,7 +41,7 @@ def test_a_change_that_helps_is_admitted_with_its_numbers(tmp_path: Path) -> Non
         assert brain.verify(deep=True).findings == []
 
 
-def test_by_default_a_person_decides_about_what_helps(tmp_path: Path) -> None:
+def test_by_default_a_person_decides_about_what_helps(tmp_path):
     with make_gated_brain(tmp_path, mode="propose") as brain:
         head = brain.head
         outcome = propose(brain, BETTER)
@@ -56,7 +55,7 @@ def test_by_default_a_person_decides_about_what_helps(tmp_path: Path) -> None:
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_change_without_gain_is_rejected_and_stays_visible(tmp_path: Path) -> None:
+def test_a_change_without_gain_is_rejected_and_stays_visible(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         head = brain.head
         outcome = propose(brain, SAME)
@@ -67,7 +66,7 @@ def test_a_change_without_gain_is_rejected_and_stays_visible(tmp_path: Path) -> 
         assert brain.verify(deep=True).findings == []
 
 
-def test_the_same_change_is_not_tried_until_it_passes(tmp_path: Path) -> None:
+def test_the_same_change_is_not_tried_until_it_passes(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         first = propose(brain, SAME)
         runner = ScriptedRunner(greet_if_asked)
@@ -80,7 +79,7 @@ def test_the_same_change_is_not_tried_until_it_passes(tmp_path: Path) -> None:
         assert runner.runs > 0
 
 
-def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path: Path) -> None:
+def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path):
     def trade(skills: SkillsUnderTest, case: Case, number: int) -> str:
         is_changed = "Say hello" in (skills.text(SKILL) or "")
         return GREETING if is_changed is not case.name.endswith("-3") else "go away"
@@ -94,7 +93,7 @@ def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path: Path
         assert "greet-3" not in shown and "guest" not in attempt.reason
 
 
-def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path: Path) -> None:
+def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path):
     def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
         assert isinstance(case.input, str)
         knows_rules = "Know the rules" in skills.prompt(case.input)
@@ -116,7 +115,7 @@ def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path: Path) 
         assert brain.verify(deep=True).findings == []
 
 
-def test_without_cases_nothing_is_tried_and_a_person_is_asked(tmp_path: Path) -> None:
+def test_without_cases_nothing_is_tried_and_a_person_is_asked(tmp_path):
     with make_gated_brain(tmp_path, cases=0) as brain:
         head = brain.head
         outcome = propose(brain, BETTER)
@@ -125,7 +124,7 @@ def test_without_cases_nothing_is_tried_and_a_person_is_asked(tmp_path: Path) ->
         assert [one.name for one in brain.proposals.list()] == [outcome.proposal]
 
 
-def test_too_few_cases_admit_nothing_but_keep_their_numbers(tmp_path: Path) -> None:
+def test_too_few_cases_admit_nothing_but_keep_their_numbers(tmp_path):
     with make_gated_brain(tmp_path, cases=3) as brain:
         outcome = propose(brain, BETTER)
         assert (outcome.gate, outcome.done) == ("undecided", "proposed")
@@ -134,16 +133,16 @@ def test_too_few_cases_admit_nothing_but_keep_their_numbers(tmp_path: Path) -> N
         assert "Say hello" not in brain.skills.view(SKILL).body
 
 
-def test_a_brain_that_learns_nothing_runs_nothing(tmp_path: Path) -> None:
+def test_a_brain_that_learns_nothing_runs_nothing(tmp_path):
     with make_gated_brain(tmp_path, mode="off") as brain:
         runner = ScriptedRunner(greet_if_asked)
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
-        with pytest.raises(Conflict) as caught:
+        with raises_code("evolution_off", Conflict):
             Gate(brain, runner=runner).propose(change)
-        assert caught.value.code == "evolution_off" and runner.runs == 0
+        assert runner.runs == 0
 
 
-def test_an_equal_text_does_nothing(tmp_path: Path) -> None:
+def test_an_equal_text_does_nothing(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         head = brain.head
         outcome = propose(brain, "# Greet\n\nWelcome guests.\n")
@@ -154,18 +153,18 @@ def test_an_equal_text_does_nothing(tmp_path: Path) -> None:
     "path",
     ["cases/greet-1.yaml", "../../manifest.yaml", "../../trust.json", "../other/SKILL.md", "a.md"],
 )
-def test_a_change_names_only_the_program_of_its_skill(tmp_path: Path, path: str) -> None:
+def test_a_change_names_only_the_program_of_its_skill(tmp_path, path):
     with make_gated_brain(tmp_path) as brain:
         head = brain.head
         change = ProposedChange(
             name=SKILL, evolver="synthesis", files={"skill.py": b"", path: b"evil"}
         )
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("bad_change", InvalidInput):
             Gate(brain).propose(change)
-        assert caught.value.code == "bad_change" and brain.head == head
+        assert brain.head == head
 
 
-def test_a_model_that_fails_ends_the_attempt_early(tmp_path: Path) -> None:
+def test_a_model_that_fails_ends_the_attempt_early(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         runner = ScriptedRunner(answer_nothing)
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
@@ -177,7 +176,7 @@ def test_a_model_that_fails_ends_the_attempt_early(tmp_path: Path) -> None:
         assert brain.verify(deep=True).findings == []
 
 
-def test_an_output_beyond_its_limit_is_an_error_of_the_case(tmp_path: Path) -> None:
+def test_an_output_beyond_its_limit_is_an_error_of_the_case(tmp_path):
     def ramble(skills: SkillsUnderTest, case: Case, number: int) -> str:
         if "Say hello" in (skills.text(SKILL) or ""):
             return GREETING * MAX_OUTPUT_BYTES
@@ -189,7 +188,7 @@ def test_an_output_beyond_its_limit_is_an_error_of_the_case(tmp_path: Path) -> N
         assert brain.verify(deep=True).findings == []
 
 
-def test_limits_of_cases_runs_and_time_hold(tmp_path: Path) -> None:
+def test_limits_of_cases_runs_and_time_hold(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         runner = ScriptedRunner(greet_if_asked)
         few = GateLimits(cases=6, runs=24)
@@ -201,7 +200,7 @@ def test_limits_of_cases_runs_and_time_hold(tmp_path: Path) -> None:
         assert (late.gate, late.done) == ("", "kept") and "no round" in late.reason
 
 
-def test_a_skill_that_changes_meanwhile_is_tried_again_as_it_is_then(tmp_path: Path) -> None:
+def test_a_skill_that_changes_meanwhile_is_tried_again_as_it_is_then(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         pending = ["# Greet\n\nMind the step.\n"]
 
@@ -216,7 +215,7 @@ def test_a_skill_that_changes_meanwhile_is_tried_again_as_it_is_then(tmp_path: P
         assert brain.verify(deep=True).findings == []
 
 
-def test_manual_edits_are_recorded_before_a_change_is_tried(tmp_path: Path) -> None:
+def test_manual_edits_are_recorded_before_a_change_is_tried(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         text = tmp_path / "skills" / SKILL / "SKILL.md"
         text.write_text(text.read_text().replace("Welcome", "Warmly welcome"))
@@ -227,7 +226,7 @@ def test_manual_edits_are_recorded_before_a_change_is_tried(tmp_path: Path) -> N
         )
 
 
-def test_a_person_admits_what_the_gate_did_not(tmp_path: Path) -> None:
+def test_a_person_admits_what_the_gate_did_not(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         outcome = propose(brain, SAME)
         decided = brain.gate.accept(outcome.attempt, reason="It reads better")
@@ -236,36 +235,34 @@ def test_a_person_admits_what_the_gate_did_not(tmp_path: Path) -> None:
         assert brain.verify(deep=True).findings == []
 
 
-def test_a_worse_case_is_accepted_only_if_that_is_said(tmp_path: Path) -> None:
+def test_a_worse_case_is_accepted_only_if_that_is_said(tmp_path):
     def get_worse(skills: SkillsUnderTest, case: Case, number: int) -> str:
         return "go away" if "all guests" in (skills.text(SKILL) or "") else GREETING
 
     with make_gated_brain(tmp_path) as brain:
         outcome = propose(brain, SAME, get_worse)
-        with pytest.raises(Conflict) as caught:
+        with raises_code("case_worse", Conflict):
             brain.gate.accept(outcome.attempt)
-        assert caught.value.code == "case_worse"
         assert brain.gate.accept(outcome.attempt, although_worse=True).changed
         assert brain.verify(deep=True).findings == []
 
 
-def test_an_attempt_at_an_older_text_is_not_accepted(tmp_path: Path) -> None:
+def test_an_attempt_at_an_older_text_is_not_accepted(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         outcome = propose(brain, SAME)
         brain.skills.upsert(SKILL, "# Greet\n\nOther.\n")
-        with pytest.raises(Conflict) as caught:
+        with raises_code("stale_base", Conflict):
             brain.gate.accept(outcome.attempt)
-        assert caught.value.code == "stale_base"
         assert "Other." in brain.skills.view(SKILL).body
 
 
-def test_a_broken_case_of_another_skill_stops_nothing(tmp_path: Path) -> None:
+def test_a_broken_case_of_another_skill_stops_nothing(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         brain.files.edit("skills/other/cases/x.yaml", lambda _: b"input: [\nexpect: 1\n")
         assert propose(brain, BETTER).done == "admitted"
 
 
-def test_modes_change_with_the_manifest(tmp_path: Path) -> None:
+def test_modes_change_with_the_manifest(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         assert brain.gate.read_mode() == "gated"
         set_mode(brain, "off")
@@ -275,7 +272,7 @@ def test_modes_change_with_the_manifest(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["gated", "propose"])
-def test_the_run_that_made_a_change_goes_with_it(tmp_path: Path, mode: str) -> None:
+def test_the_run_that_made_a_change_goes_with_it(tmp_path, mode):
     run = Receipt(run="1a2b", task="Learn", agent="brain evolve", outcome="success")
     with make_gated_brain(tmp_path, mode=mode) as brain:
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER, receipt=run)
@@ -286,7 +283,7 @@ def test_the_run_that_made_a_change_goes_with_it(tmp_path: Path, mode: str) -> N
         assert brain.verify(deep=True).findings == []
 
 
-def test_attempts_of_two_processes_leave_one_new_version(tmp_path: Path) -> None:
+def test_attempts_of_two_processes_leave_one_new_version(tmp_path):
     with make_gated_brain(tmp_path) as brain, Brain.open(tmp_path, author="bob") as other:
         started: list[bool] = []
 
@@ -301,7 +298,7 @@ def test_attempts_of_two_processes_leave_one_new_version(tmp_path: Path) -> None
         assert brain.verify(deep=True).findings == []
 
 
-def test_two_cases_of_one_input_are_refused_before_anything_runs(tmp_path: Path) -> None:
+def test_two_cases_of_one_input_are_refused_before_anything_runs(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         first = brain.gate.list_cases(SKILL)[0].path
         copied = brain.files.read(first)

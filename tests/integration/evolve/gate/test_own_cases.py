@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from pathlib import Path
 
 import pytest
 
@@ -45,7 +44,7 @@ def learned() -> Receipt:
 
 
 @pytest.mark.parametrize("mode", ["gated", "propose"])
-def test_they_are_left_out_and_counted(tmp_path: Path, mode: str) -> None:
+def test_they_are_left_out_and_counted(tmp_path, mode):
     with make_gated_brain(tmp_path, cases=12) as brain:
         set_mode(brain, mode)
         own = add_own_cases(brain, 9)
@@ -57,7 +56,7 @@ def test_they_are_left_out_and_counted(tmp_path: Path, mode: str) -> None:
         assert brain.verify(deep=True).findings == []
 
 
-def test_cases_of_other_runs_are_tried(tmp_path: Path) -> None:
+def test_cases_of_other_runs_are_tried(tmp_path):
     with make_gated_brain(tmp_path, cases=6) as brain:
         add_own_cases(brain, 3, run="fedcba9876543210")
         outcome = propose(brain, learned())
@@ -65,7 +64,7 @@ def test_cases_of_other_runs_are_tried(tmp_path: Path) -> None:
         assert "left out" not in outcome.reason
 
 
-def test_a_change_with_its_own_cases_alone_is_proposed_to_a_person(tmp_path: Path) -> None:
+def test_a_change_with_its_own_cases_alone_is_proposed_to_a_person(tmp_path):
     with make_gated_brain(tmp_path, cases=0) as brain:
         add_own_cases(brain, 8)
         outcome = propose(brain, learned())
@@ -73,7 +72,7 @@ def test_a_change_with_its_own_cases_alone_is_proposed_to_a_person(tmp_path: Pat
         assert "no held-out cases" in outcome.reason and "learned from: 8" in outcome.reason
 
 
-def test_only_the_receipt_of_a_synthesis_names_the_run_of_another(tmp_path: Path) -> None:
+def test_only_the_receipt_of_a_synthesis_names_the_run_of_another(tmp_path):
     with make_gated_brain(tmp_path, cases=6) as brain:
         add_own_cases(brain, 2)
         receipt = build_call_receipt(learning_task(RUN), "another agent", "m", [])

@@ -43,7 +43,7 @@ def touched(brain: Brain, request: ChangeRequest) -> list[TouchedCase]:
     return list(find_guards(brain, planned.head, ranks, (old, new), lambda: None))
 
 
-def test_a_prompt_lists_the_best_skills_and_holds_two_texts(tmp_path: Path) -> None:
+def test_a_prompt_lists_the_best_skills_and_holds_two_texts(tmp_path):
     with make_brain(tmp_path) as brain:
         old, _ = sides(brain, ChangeRequest(name="bake", body=b"Bake rolls.\n"))
         prompt = old.prompt(TASK)
@@ -51,7 +51,7 @@ def test_a_prompt_lists_the_best_skills_and_holds_two_texts(tmp_path: Path) -> N
         assert prompt.count("Sort by rule") == 2 and "Bake" not in prompt
 
 
-def test_only_what_a_change_touches_gets_another_prompt(tmp_path: Path) -> None:
+def test_only_what_a_change_touches_gets_another_prompt(tmp_path):
     with make_brain(tmp_path) as brain:
         old, new = sides(brain, ChangeRequest(name="bake", body=b"Bake rolls.\n"))
         assert old.prompt(TASK) == new.prompt(TASK)
@@ -60,7 +60,7 @@ def test_only_what_a_change_touches_gets_another_prompt(tmp_path: Path) -> None:
         assert old.text("none") is None and old.program("bake") is None
 
 
-def test_a_new_skill_is_there_with_the_change_alone(tmp_path: Path) -> None:
+def test_a_new_skill_is_there_with_the_change_alone(tmp_path):
     with make_brain(tmp_path) as brain:
         head = brain.head
         request = ChangeRequest(name="Fry eggs", description="Fry eggs", body=b"Use butter.\n")
@@ -69,14 +69,14 @@ def test_a_new_skill_is_there_with_the_change_alone(tmp_path: Path) -> None:
         assert "▸ fry-eggs" in new.prompt("Fry two eggs") and brain.head == head
 
 
-def test_a_long_text_is_cut(tmp_path: Path) -> None:
+def test_a_long_text_is_cut(tmp_path):
     with make_brain(tmp_path) as brain:
         long = b"x" * (2 * MAX_TEXT_CHARS)
         _, new = sides(brain, ChangeRequest(name="bake", body=long))
         assert len(new.prompt("Bake bread")) < 1.5 * MAX_TEXT_CHARS
 
 
-def test_guards_are_the_cases_that_a_change_could_touch(tmp_path: Path) -> None:
+def test_guards_are_the_cases_that_a_change_could_touch(tmp_path):
     with make_brain(tmp_path) as brain:
         for number in range(12):
             slug = "bake" if number % 2 else "sort-03"
@@ -88,7 +88,7 @@ def test_guards_are_the_cases_that_a_change_could_touch(tmp_path: Path) -> None:
         assert {case.path for case in found} == {case.path for case in held_out}
 
 
-def test_a_text_that_no_prompt_shows_touches_nothing(tmp_path: Path) -> None:
+def test_a_text_that_no_prompt_shows_touches_nothing(tmp_path):
     with make_brain(tmp_path) as brain:
         for number in range(6):
             brain.gate.add_case("bake", f"{TASK} {number}", Expectation(contains=("x",)))
@@ -97,7 +97,7 @@ def test_a_text_that_no_prompt_shows_touches_nothing(tmp_path: Path) -> None:
         assert len(touched(brain, line)) > 0
 
 
-def test_of_more_cases_than_the_limit_the_same_are_tried(tmp_path: Path) -> None:
+def test_of_more_cases_than_the_limit_the_same_are_tried(tmp_path):
     with make_brain(tmp_path) as brain:
         add_cases(brain, "bake", 8)
         every = brain.gate.read_held_out(bytes.fromhex(brain.head), "skills/bake/SKILL.md")

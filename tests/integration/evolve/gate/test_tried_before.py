@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from brain import Brain
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
@@ -27,7 +25,7 @@ def change(body: str, evolver: str = "gaps", name: str = SKILL) -> ProposedChang
     return ProposedChange(name=name, evolver=evolver, body=body, description="Greet a guest")
 
 
-def test_errors_of_the_old_side_are_no_reason_to_try_again(tmp_path: Path) -> None:
+def test_errors_of_the_old_side_are_no_reason_to_try_again(tmp_path):
     """So it is for each new program: without the change, there is nothing to run."""
 
     def fail_before(skills: SkillsUnderTest, case: Case, number: int) -> str:
@@ -48,7 +46,7 @@ def test_errors_of_the_old_side_are_no_reason_to_try_again(tmp_path: Path) -> No
             assert again.numbers == first.numbers._replace(worse=())
 
 
-def test_a_program_that_gives_nothing_but_errors_is_not_run_again(tmp_path: Path) -> None:
+def test_a_program_that_gives_nothing_but_errors_is_not_run_again(tmp_path):
     def fail(skills: SkillsUnderTest, case: Case, number: int) -> str:
         raise RuntimeError("it crashed")
 
@@ -65,7 +63,7 @@ def try_again(brain: Brain, body: str = BETTER) -> tuple[GateOutcome, int]:
     return Gate(brain, runner=runner).propose(change(body)), runner.runs
 
 
-def test_what_waits_for_a_person_is_not_tried_again(tmp_path: Path) -> None:
+def test_what_waits_for_a_person_is_not_tried_again(tmp_path):
     with make_gated_brain(tmp_path, mode="propose", cases=6) as brain:
         first, runs = try_again(brain)
         assert (first.done, runs) == ("proposed", 60)
@@ -77,7 +75,7 @@ def test_what_waits_for_a_person_is_not_tried_again(tmp_path: Path) -> None:
         assert [one.snapshot for one in brain.proposals.list()] == [first.snapshot]
 
 
-def test_with_another_case_what_waits_is_tried_again(tmp_path: Path) -> None:
+def test_with_another_case_what_waits_is_tried_again(tmp_path):
     with make_gated_brain(tmp_path, mode="propose", cases=6) as brain:
         first, _ = try_again(brain)
         add_cases(brain, SKILL, 7)
@@ -86,7 +84,7 @@ def test_with_another_case_what_waits_is_tried_again(tmp_path: Path) -> None:
         assert (again.done, again.proposal) == ("proposed", first.proposal)
 
 
-def test_what_a_new_case_speaks_against_is_rejected_although_it_waits(tmp_path: Path) -> None:
+def test_what_a_new_case_speaks_against_is_rejected_although_it_waits(tmp_path):
     def fail_the_new_one(skills: SkillsUnderTest, case: Case, number: int) -> str:
         said = greet_if_asked(skills, case, number)
         return {GREETING: "go away", "go away": GREETING}[said] if "-6" in case.name else said
@@ -101,7 +99,7 @@ def test_what_a_new_case_speaks_against_is_rejected_although_it_waits(tmp_path: 
             assert (runner.runs > 0) is is_first
 
 
-def test_what_nothing_could_try_is_tried_once_it_has_cases(tmp_path: Path) -> None:
+def test_what_nothing_could_try_is_tried_once_it_has_cases(tmp_path):
     with make_gated_brain(tmp_path, mode="propose", cases=0) as brain:
         first, runs = try_again(brain)
         assert (first.gate, first.done, runs) == ("", "proposed", 0)
@@ -110,7 +108,7 @@ def test_what_nothing_could_try_is_tried_once_it_has_cases(tmp_path: Path) -> No
         assert (again.gate, again.done, runs) == ("admit", "proposed", 60)
 
 
-def test_with_too_few_cases_it_waits_and_is_not_tried_again(tmp_path: Path) -> None:
+def test_with_too_few_cases_it_waits_and_is_not_tried_again(tmp_path):
     with make_gated_brain(tmp_path, cases=3) as brain:
         first, _ = try_again(brain)
         again, runs = try_again(brain)
@@ -121,7 +119,7 @@ def test_with_too_few_cases_it_waits_and_is_not_tried_again(tmp_path: Path) -> N
         assert (after.done, after.proposal, runs) == ("kept", "", 0)
 
 
-def test_a_proposal_that_a_person_rejected_is_gone_like_any_other(tmp_path: Path) -> None:
+def test_a_proposal_that_a_person_rejected_is_gone_like_any_other(tmp_path):
     with make_gated_brain(tmp_path, mode="propose", cases=6) as brain:
         first, _ = try_again(brain)
         brain.proposals.reject(first.proposal)
@@ -130,7 +128,7 @@ def test_a_proposal_that_a_person_rejected_is_gone_like_any_other(tmp_path: Path
         assert len(brain.proposals.list()) == 1
 
 
-def test_another_change_that_waits_stops_nothing(tmp_path: Path) -> None:
+def test_another_change_that_waits_stops_nothing(tmp_path):
     with make_gated_brain(tmp_path, mode="propose", cases=6) as brain:
         try_again(brain)
         other, runs = try_again(brain, "# Greet\n\nSay hello, always.\n")

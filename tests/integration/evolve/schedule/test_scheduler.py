@@ -69,12 +69,12 @@ class Clock:
 
 
 @pytest.fixture
-def clock() -> Clock:
+def clock():
     return Clock()
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
 
@@ -113,42 +113,42 @@ def waiting(brain: Brain) -> list[str]:
 
 
 class TestHardRunsAreQueued:
-    def test_a_hard_task_is_queued_once_it_ends(self, brain: Brain) -> None:
+    def test_a_hard_task_is_queued_once_it_ends(self, brain):
         run = work(brain, "exit 1", "")
         work(brain, "")
         assert waiting(brain) == [run]
 
-    def test_five_calls_are_hard(self, brain: Brain) -> None:
+    def test_five_calls_are_hard(self, brain):
         run = work(brain, *[""] * 5)
         assert waiting(brain) == [run]
 
-    def test_a_failed_run_is_not_queued(self, brain: Brain) -> None:
+    def test_a_failed_run_is_not_queued(self, brain):
         with pytest.raises(RuntimeError), brain.task("Look") as run:
             run.record_tool_call("terminal", error="exit 1")
             run.record_tool_call("terminal")
             raise RuntimeError
         assert waiting(brain) == []
 
-    def test_the_manifest_says_what_is_hard(self, brain: Brain) -> None:
+    def test_the_manifest_says_what_is_hard(self, brain):
         set_manifest(brain, "synthesis:\n  tools: 2\n  recovery: false\n")
         run = work(brain, "", "")
         assert waiting(brain) == [run]
 
-    def test_in_the_mode_off_nothing_is_queued(self, brain: Brain) -> None:
+    def test_in_the_mode_off_nothing_is_queued(self, brain):
         set_manifest(brain, "evolution:\n  mode: off\n")
         work(brain, "exit 1", "")
         assert waiting(brain) == []
         assert not (brain.root / ".brain/evolution.db").exists()
 
-    def test_a_run_that_a_learner_learned_from_is_not_queued(self, brain: Brain) -> None:
+    def test_a_run_that_a_learner_learned_from_is_not_queued(self, brain):
         work(brain, "exit 1", "", on_success=Learner(brain, FakeModel(NOTHING)))
         assert waiting(brain) == []
 
-    def test_a_run_whose_learner_failed_is_queued(self, brain: Brain) -> None:
+    def test_a_run_whose_learner_failed_is_queued(self, brain):
         run = work(brain, "exit 1", "", on_success=Learner(brain, FakeModel()))
         assert waiting(brain) == [run]
 
-    def test_a_broken_store_of_experience_fails_no_run(self, brain: Brain) -> None:
+    def test_a_broken_store_of_experience_fails_no_run(self, brain):
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
         with brain.task("Audit") as run:
             run.record_tool_call("terminal", error="exit 1")
@@ -156,7 +156,7 @@ class TestHardRunsAreQueued:
         brain._locked.wait_for_background()
         assert isinstance(run.queue_error, StoreError) and run.snapshot
 
-    def test_a_bad_manifest_fails_no_run(self, brain: Brain) -> None:
+    def test_a_bad_manifest_fails_no_run(self, brain):
         (brain.root / "manifest.yaml").write_text("synthesis:\n  tools: many\n")
         brain.snapshot()
         with brain.task("Audit") as run:
@@ -164,9 +164,7 @@ class TestHardRunsAreQueued:
             run.record_tool_call("terminal")
         assert run.queue_error is not None and run.queue_error.code == "bad_manifest"
 
-    def test_an_abandoned_run_that_wrote_nothing_is_queued_with_its_receipt(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_an_abandoned_run_that_wrote_nothing_is_queued_with_its_receipt(self, brain, clock):
         run = brain.task("A session of claude")
         for number in range(5):
             run.record_tool_call("terminal", f"step {number}")
@@ -176,7 +174,7 @@ class TestHardRunsAreQueued:
         run_due(brain, model, clock)
         assert "step 4" in model.requests[0].messages[0].text
 
-    def test_an_imported_run_is_queued_once(self, brain: Brain) -> None:
+    def test_an_imported_run_is_queued_once(self, brain):
         work(brain, "exit 1", "")
         receipt = brain.receipts.read_run()._replace(run="imported")
         assert brain.evolution.queue_run(receipt)
@@ -185,7 +183,7 @@ class TestHardRunsAreQueued:
 
 
 class TestQueuedRunsAreLearnedFrom:
-    def test_each_run_goes_through_the_gate_and_is_done(self, brain: Brain, clock: Clock) -> None:
+    def test_each_run_goes_through_the_gate_and_is_done(self, brain, clock):
         first, second = work(brain, "exit 1", ""), work(brain, *[""] * 5)
         steps = run_due(brain, FakeModel(SKILL, NOTHING), clock)
         assert [(step.key, step.result, step.slug) for step in steps] == [
@@ -196,7 +194,7 @@ class TestQueuedRunsAreLearnedFrom:
         assert brain.skills.list() == [] and len(brain.proposals.list()) == 1
         assert waiting(brain) == [] and run_due(brain, FakeModel(), clock) == []
 
-    def test_what_became_of_it_is_in_the_audit(self, brain: Brain, clock: Clock) -> None:
+    def test_what_became_of_it_is_in_the_audit(self, brain, clock):
         run = work(brain, "exit 1", "")
         run_due(brain, FakeModel(SKILL), clock)
         (event,) = context_of(brain, None, clock).store.read_events("synthesis")
@@ -207,20 +205,20 @@ class TestQueuedRunsAreLearnedFrom:
         )
         assert f"recovery,run={run},reason=there are no held-out cases" in event.trigger_reason
 
-    def test_without_a_model_runs_wait_and_it_says_so(self, brain: Brain, clock: Clock) -> None:
+    def test_without_a_model_runs_wait_and_it_says_so(self, brain, clock):
         run = work(brain, "exit 1", "")
         (step,) = run_due(brain, None, clock)
         assert step.result == "waiting" and "no model is configured" in step.reason
         assert waiting(brain) == [run]
 
-    def test_in_the_mode_off_no_model_is_asked(self, brain: Brain, clock: Clock) -> None:
+    def test_in_the_mode_off_no_model_is_asked(self, brain, clock):
         work(brain, "exit 1", "")
         set_manifest(brain, "evolution:\n  mode: off\n")
         model = FakeModel(SKILL)
         (step,) = run_due(brain, model, clock)
         assert "off" in step.reason and model.requests == []
 
-    def test_attempts_are_limited(self, brain: Brain, clock: Clock) -> None:
+    def test_attempts_are_limited(self, brain, clock):
         most = SYNTHESIS_LIMITS[0].most
         for _ in range(most + 1):
             work(brain, "exit 1", "")
@@ -230,14 +228,14 @@ class TestQueuedRunsAreLearnedFrom:
         clock.ms += HOUR
         assert [step.result for step in run_due(brain, FakeModel(NOTHING), clock)] == ["done"]
 
-    def test_attempts_count_for_one_brain(self, brain: Brain, clock: Clock) -> None:
+    def test_attempts_count_for_one_brain(self, brain, clock):
         work(brain, "exit 1", "")
         context = context_of(brain, None, clock)
         run_due(brain, FakeModel(NOTHING), clock)
         counted = context.rates.read(f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms)
         assert counted == {"hour": 1, "day": 1}
 
-    def test_a_run_that_is_gone_is_given_up(self, brain: Brain, clock: Clock) -> None:
+    def test_a_run_that_is_gone_is_given_up(self, brain, clock):
         store = context_of(brain, None, clock).store
         from brain.experience.experience_protocol import WorkItem
 
@@ -250,7 +248,7 @@ class TestQueuedRunsAreLearnedFrom:
 
 
 class TestFailuresOfTheModel:
-    def test_it_is_asked_again_after_pauses_that_grow(self, brain: Brain, clock: Clock) -> None:
+    def test_it_is_asked_again_after_pauses_that_grow(self, brain, clock):
         work(brain, "exit 1", "")
         busy = ModelError("busy", code="unavailable")
         model = FakeModel(busy, busy, NOTHING)
@@ -264,14 +262,14 @@ class TestFailuresOfTheModel:
         clock.ms += LEASE_MS
         assert [step.result for step in run_due(brain, model, clock)] == ["done"]
 
-    def test_pauses_are_bounded(self) -> None:
+    def test_pauses_are_bounded(self):
         pauses = [pause_length(failures) for failures in range(1, 50)]
         assert pauses[:4] == [60_000, 240_000, 960_000, 3_840_000]
         assert pauses == sorted(pauses) and pauses[-1] == MAX_PAUSE_MS
 
     def test_a_model_that_answers_nonsense_for_ever_is_asked_a_bounded_number_of_times(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+        self, brain, clock
+    ):
         work(brain, "exit 1", "")
         model = FakeModel(*["what?"] * 100)
         for _ in range(20):
@@ -281,7 +279,7 @@ class TestFailuresOfTheModel:
         (event,) = context_of(brain, None, clock).store.read_events("synthesis")
         assert event.result == "failed" and "gave no answer" in event.trigger_reason
 
-    def test_a_model_that_never_answers_ends_the_item(self, brain: Brain, clock: Clock) -> None:
+    def test_a_model_that_never_answers_ends_the_item(self, brain, clock):
         work(brain, "exit 1", "")
         model = FakeModel()
         for _ in range(20):
@@ -289,16 +287,14 @@ class TestFailuresOfTheModel:
             clock.ms += MAX_PAUSE_MS
         assert len(model.requests) == MAX_FAILURES and waiting(brain) == []
 
-    def test_another_model_has_no_pause(self, brain: Brain, clock: Clock) -> None:
+    def test_another_model_has_no_pause(self, brain, clock):
         work(brain, "exit 1", "")
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(), clock)
         steps = run_due(brain, FakeModel(NOTHING, name="other"), clock)
         assert [step.result for step in steps] == ["done"]
 
-    def test_a_clock_that_is_set_back_does_not_prolong_a_pause(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_a_clock_that_is_set_back_does_not_prolong_a_pause(self, brain, clock):
         work(brain, "exit 1", "")
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(), clock)
@@ -307,9 +303,7 @@ class TestFailuresOfTheModel:
 
 
 class TestInterruptedAttempts:
-    def test_a_stop_keeps_the_answers_for_the_next_attempt(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_a_stop_keeps_the_answers_for_the_next_attempt(self, brain, clock):
         work(brain, "exit 1", "")
         stopped: list[bool] = []
 
@@ -326,7 +320,7 @@ class TestInterruptedAttempts:
         assert step.result == "done" and len(model.requests) == 1
         assert "That answer is refused" in model.requests[0].messages[-1].text
 
-    def test_an_interrupted_item_is_free_at_once(self, brain: Brain, clock: Clock) -> None:
+    def test_an_interrupted_item_is_free_at_once(self, brain, clock):
         work(brain, "exit 1", "")
 
         class Interrupting(FakeModel):
@@ -337,7 +331,7 @@ class TestInterruptedAttempts:
             run_due(brain, Interrupting(), clock)
         assert [step.result for step in run_due(brain, FakeModel(NOTHING), clock)] == ["done"]
 
-    def test_an_attempt_makes_no_request_after_its_time(self, brain: Brain, clock: Clock) -> None:
+    def test_an_attempt_makes_no_request_after_its_time(self, brain, clock):
         work(brain, "exit 1", "")
 
         class Slow(FakeModel):
@@ -348,9 +342,7 @@ class TestInterruptedAttempts:
         (step, *_) = run_due(brain, Slow("what?", SKILL), clock)
         assert (step.result, step.reason) == ("waiting", "the time of this attempt is over")
 
-    def test_an_item_that_another_process_took_over_is_dropped(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_an_item_that_another_process_took_over_is_dropped(self, brain, clock):
         work(brain, "exit 1", "")
         store = context_of(brain, None, clock).store
 
@@ -363,7 +355,7 @@ class TestInterruptedAttempts:
         (step,) = run_due(brain, Sleeping(SKILL), clock)
         assert step.result == "busy" and brain.proposals.list() == []
 
-    def test_progress_survives_as_text(self) -> None:
+    def test_progress_survives_as_text(self):
         prepared = PreparedChange(change=None, slug="", reason="Routine.")
         for progress in (
             WorkProgress(),
@@ -373,14 +365,12 @@ class TestInterruptedAttempts:
             assert decode_progress(encode_progress(progress)) == progress
 
     @pytest.mark.parametrize("text", ["", "x", "[]", "{}", '{"failures": 1, "prepared": 1}'])
-    def test_malformed_progress_is_begun_anew(self, text: str) -> None:
+    def test_malformed_progress_is_begun_anew(self, text):
         assert decode_progress(text) == WorkProgress()
 
 
 class TestWhatWasPaidForIsNotAskedAgain:
-    def test_an_error_in_a_conversation_with_tools_keeps_the_replies_before_it(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_an_error_in_a_conversation_with_tools_keeps_the_replies_before_it(self, brain, clock):
         work(brain, "exit 1", "")
         model = FakeToolModel(
             ("skills_list", {}), ModelError("busy", code="unavailable"), json.dumps(SKILL)
@@ -396,9 +386,7 @@ class TestWhatWasPaidForIsNotAskedAgain:
         )
         assert counted["hour"] == 1
 
-    def test_an_answer_that_is_too_long_to_store_ends_the_item(
-        self, brain: Brain, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_an_answer_that_is_too_long_to_store_ends_the_item(self, brain, clock, monkeypatch):
         monkeypatch.setattr("brain.evolve.saved_answers.MAX_ANSWER_BYTES", 300)
         work(brain, "exit 1", "")
         model = FakeModel("x" * 300, SKILL)
@@ -409,8 +397,8 @@ class TestWhatWasPaidForIsNotAskedAgain:
 
     @pytest.mark.parametrize("code", ["answer_cut", "answer_too_large"])
     def test_an_answer_that_came_and_cannot_be_used_is_not_asked_for_again(
-        self, brain: Brain, clock: Clock, code: str
-    ) -> None:
+        self, brain, clock, code
+    ):
         work(brain, "exit 1", "")
         model = FakeModel(ModelError("it is cut", code=code), SKILL)
         for _ in range(3):
@@ -442,9 +430,7 @@ class Beats:
 
 
 class TestTwoSchedulers:
-    def test_an_attempt_that_takes_longer_than_its_lease_keeps_its_item(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_an_attempt_that_takes_longer_than_its_lease_keeps_its_item(self, brain, clock):
         work(brain, "exit 1", "")
         beats, others = Beats(), []
 
@@ -462,9 +448,7 @@ class TestTwoSchedulers:
         assert (step.result, step.slug) == ("done", "oracle-manipulation") and others == []
         assert len(brain.proposals.list()) == 1
 
-    def test_a_scheduler_that_lost_its_lease_records_nothing(
-        self, brain: Brain, clock: Clock, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_a_scheduler_that_lost_its_lease_records_nothing(self, brain, clock, monkeypatch):
         work(brain, "exit 1", "")
         run_trial, others = ChangeTrial.run, []
 
@@ -481,9 +465,7 @@ class TestTwoSchedulers:
         assert len(brain.proposals.list()) == 1
         assert len(context_of(brain, None, clock).store.read_events("synthesis")) == 1
 
-    def test_renewing_ends_so_that_a_process_that_hangs_loses_its_item(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_renewing_ends_so_that_a_process_that_hangs_loses_its_item(self, brain, clock):
         work(brain, "exit 1", "")
         store = context_of(brain, None, clock).store
         claimed = store.claim_work("synthesis", clock.ms, LEASE_MS, 50)
@@ -499,7 +481,7 @@ class TestTwoSchedulers:
         held._renew(hung)
         assert 1000 * sum(waits) <= 1000 * MAX_HELD_SECONDS
 
-    def test_schedulers_have_different_names_also_with_one_process_id(self) -> None:
+    def test_schedulers_have_different_names_also_with_one_process_id(self):
         assert make_owner() != make_owner()
 
 
@@ -512,7 +494,7 @@ class TestPeriodicJobs:
 
         return Job(evolver="later", run=run, period=HOUR, needs_model=False, **more)
 
-    def test_a_job_runs_once_in_its_period(self, brain: Brain, clock: Clock) -> None:
+    def test_a_job_runs_once_in_its_period(self, brain, clock):
         calls: list[int] = []
         jobs = (self.job(calls),)
         for minutes in (0, 1, 30, 28):
@@ -523,7 +505,7 @@ class TestPeriodicJobs:
         run_due(brain, None, clock, jobs)
         assert len(calls) == 2
 
-    def test_two_schedulers_do_not_run_it_at_once(self, brain: Brain, clock: Clock) -> None:
+    def test_two_schedulers_do_not_run_it_at_once(self, brain, clock):
         seen: list[ScheduledStep] = []
 
         def run(context: JobContext) -> Iterator[ScheduledStep]:
@@ -535,7 +517,7 @@ class TestPeriodicJobs:
         assert [step.result for step in steps] == ["done"]
         assert [step.result for step in seen] == ["busy"] and "does it" in seen[0].reason
 
-    def test_a_killed_turn_ends(self, brain: Brain, clock: Clock) -> None:
+    def test_a_killed_turn_ends(self, brain, clock):
         calls: list[int] = []
 
         def die(context: JobContext) -> Iterator[ScheduledStep]:
@@ -556,7 +538,7 @@ class TestPeriodicJobs:
         begun.close()
 
     @pytest.mark.parametrize("jump", [-400 * 24 * HOUR, 400 * 24 * HOUR])
-    def test_a_clock_that_jumps_delays_no_job(self, brain: Brain, clock: Clock, jump: int) -> None:
+    def test_a_clock_that_jumps_delays_no_job(self, brain, clock, jump):
         calls: list[int] = []
         jobs = (self.job(calls),)
         run_due(brain, None, clock, jobs)
@@ -565,7 +547,7 @@ class TestPeriodicJobs:
         run_due(brain, None, clock, jobs)
         assert len(calls) == 2
 
-    def test_a_failing_job_is_said_and_the_others_run(self, brain: Brain, clock: Clock) -> None:
+    def test_a_failing_job_is_said_and_the_others_run(self, brain, clock):
         def fail(context: JobContext) -> Iterator[ScheduledStep]:
             raise StoreError("the server does not answer")
             yield
@@ -578,9 +560,7 @@ class TestPeriodicJobs:
             ("later", "done"),
         ]
 
-    def test_a_failure_of_the_model_in_a_job_pauses_it_for_all(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_a_failure_of_the_model_in_a_job_pauses_it_for_all(self, brain, clock):
         def ask(context: JobContext) -> Iterator[ScheduledStep]:
             model = context.metered_model("asking")
             assert model is not None
@@ -597,14 +577,14 @@ class TestPeriodicJobs:
         clock.ms += HOUR
         assert [one.result for one in run_due(brain, model, clock, (asking,))] == ["done"]
 
-    def test_all_jobs_of_the_table_run_on_a_new_brain(self, brain: Brain, clock: Clock) -> None:
+    def test_all_jobs_of_the_table_run_on_a_new_brain(self, brain, clock):
         assert [job.evolver for job in JOBS] == ["synthesis", "patterns", "gaps"]
         steps = run_due(brain, FakeModel(), clock, JOBS)
         assert [step for step in steps if step.result == "failed"] == []
 
 
 class TestTheLoop:
-    def test_it_waits_between_turns_and_ends_when_told(self, brain: Brain, clock: Clock) -> None:
+    def test_it_waits_between_turns_and_ends_when_told(self, brain, clock):
         stop = threading.Event()
         waits: list[float] = []
 
@@ -618,7 +598,7 @@ class TestTheLoop:
         assert [step.key for step in steps if step.evolver == "synthesis"] == [run]
         assert waits == [30.0] * 3
 
-    def test_the_same_reason_is_said_once(self, brain: Brain, clock: Clock) -> None:
+    def test_the_same_reason_is_said_once(self, brain, clock):
         work(brain, "exit 1", "")
         stop, waits = threading.Event(), iter(range(3))
 
@@ -630,9 +610,7 @@ class TestTheLoop:
         steps = list(Scheduler(context, wait, SYNTHESIS).run())
         assert [step.result for step in steps] == ["waiting"]
 
-    def test_while_the_store_is_broken_it_waits_longer_and_then_goes_on(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_while_the_store_is_broken_it_waits_longer_and_then_goes_on(self, brain, clock):
         work(brain, "exit 1", "")
         context_of(brain, None, clock).store.close()
         file = brain.root / ".brain/evolution.db"
@@ -670,7 +648,7 @@ def _checkpointed(file: Path) -> bytes:
 
 
 class TestStatus:
-    def test_it_says_what_is_next_what_it_cost_and_why(self, brain: Brain, clock: Clock) -> None:
+    def test_it_says_what_is_next_what_it_cost_and_why(self, brain, clock):
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(SKILL), clock)
         work(brain, "exit 1", "")
@@ -688,9 +666,7 @@ class TestStatus:
         (decision,) = status.decisions
         assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
 
-    def test_it_has_the_limits_of_gaps_and_when_they_are_free_again(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_it_has_the_limits_of_gaps_and_when_they_are_free_again(self, brain, clock):
         context = context_of(brain, None, clock)
         for _ in range(2):
             assert context.rates.take(rate_key(brain.id), GAP_LIMITS, clock.ms) == ""
@@ -703,9 +679,7 @@ class TestStatus:
         gaps = status.evolvers[2]
         assert "per hour is reached" in gaps.reason and gaps.next == rates[0].renewed
 
-    def test_each_kind_of_learning_has_a_bound_of_its_cost(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_each_kind_of_learning_has_a_bound_of_its_cost(self, brain, clock):
         status = brain.evolution.status("scripted", clocks=clock.clocks)
         assert all(one.max_tokens > 0 for one in status.evolvers)
         long = AnswerRequest("", (ChatMessage("user", "x" * (MAX_PROMPT_CHARS + 1)),), {}, 1)
@@ -720,13 +694,8 @@ class TestStatus:
         ("variable", "off"), [("SKILLS_ENABLED", "gaps"), ("SKILL_EVOLUTION_ENABLED", "patterns")]
     )
     def test_what_the_environment_turns_off_is_not_run_and_the_status_says_so(
-        self,
-        brain: Brain,
-        clock: Clock,
-        monkeypatch: pytest.MonkeyPatch,
-        variable: str,
-        off: str,
-    ) -> None:
+        self, brain, clock, monkeypatch, variable, off
+    ):
         monkeypatch.setenv(variable, "false")
         status = brain.evolution.status("scripted", clocks=clock.clocks)
         (found,) = [one for one in status.evolvers if one.evolver == off]
@@ -740,9 +709,7 @@ class TestStatus:
         store = context_of(brain, None, clock).store
         assert store.read_note(f"job/{off}") is None
 
-    def test_a_pause_of_the_model_is_why_all_wait_and_until_when(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_a_pause_of_the_model_is_why_all_wait_and_until_when(self, brain, clock):
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(), clock)
         status = brain.evolution.status("scripted", clocks=clock.clocks)
@@ -751,15 +718,13 @@ class TestStatus:
             assert one.next is not None
             assert one.next.timestamp() * 1000 == clock.ms + pause_length(1)
 
-    def test_a_store_that_does_not_answer_is_a_problem(self, brain: Brain, clock: Clock) -> None:
+    def test_a_store_that_does_not_answer_is_a_problem(self, brain, clock):
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
         status = brain.evolution.status(clocks=clock.clocks)
         assert len(status.problems) == 1 and status.evolvers == []
         assert status.rates[0].attempts is None
 
-    def test_without_a_model_and_off_it_says_why_nothing_happens(
-        self, brain: Brain, clock: Clock
-    ) -> None:
+    def test_without_a_model_and_off_it_says_why_nothing_happens(self, brain, clock):
         status = brain.evolution.status(clocks=clock.clocks)
         assert "no model is configured" in status.evolvers[0].reason
         set_manifest(brain, "evolution:\n  mode: off\n")
@@ -770,9 +735,7 @@ class TestStatus:
 
 class TestAModelThatFailsInTheGate:
     @pytest.mark.parametrize("chars", [0, 50_000])
-    def test_no_case_fails_for_it_and_the_next_attempt_goes_on(
-        self, brain: Brain, clock: Clock, chars: int
-    ) -> None:
+    def test_no_case_fails_for_it_and_the_next_attempt_goes_on(self, brain, clock, chars):
         padding = "x" * chars
         texts = [text for n in range(40) if is_held_out(text := f"Read price {n}")][:6]
         for text in texts:

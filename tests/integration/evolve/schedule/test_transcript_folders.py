@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +14,13 @@ from brain.evolve.schedule.transcript_folders import QUIET_MS, TranscriptFolders
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="tester") as made:
         yield made
 
 
 @pytest.fixture
-def sessions(tmp_path: Path) -> Path:
+def sessions(tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()
     return folder
@@ -55,7 +54,7 @@ class Poller:
         return [Path(found.file).stem for found in self._folders.poll() for _ in found.queued]
 
 
-def test_a_hard_session_is_queued_once_it_is_quiet(brain: Brain, sessions: Path) -> None:
+def test_a_hard_session_is_queued_once_it_is_quiet(brain, sessions):
     poller = Poller(brain, sessions)
     assert poller.poll() == []
     write_session(sessions, "hard", 5, poller.now + 1000)
@@ -65,15 +64,13 @@ def test_a_hard_session_is_queued_once_it_is_quiet(brain: Brain, sessions: Path)
     assert poller.poll(QUIET_MS) == []
 
 
-def test_sessions_from_before_are_left_alone(brain: Brain, sessions: Path) -> None:
+def test_sessions_from_before_are_left_alone(brain, sessions):
     poller = Poller(brain, sessions)
     write_session(sessions, "old", 9, poller.now - 1)
     assert poller.poll() == [] and poller.poll(QUIET_MS) == []
 
 
-def test_a_session_that_ended_while_nobody_looked_is_found_later(
-    brain: Brain, sessions: Path
-) -> None:
+def test_a_session_that_ended_while_nobody_looked_is_found_later(brain, sessions):
     first = Poller(brain, sessions)
     first.poll()
     write_session(sessions, "hard", 5, first.now + 1000)
@@ -83,7 +80,7 @@ def test_a_session_that_ended_while_nobody_looked_is_found_later(
     assert third.poll(11 * QUIET_MS) == []
 
 
-def test_other_files_and_broken_ones_are_no_transcripts(brain: Brain, sessions: Path) -> None:
+def test_other_files_and_broken_ones_are_no_transcripts(brain, sessions):
     poller = Poller(brain, sessions)
     poller.poll()
     for name, text in (("a.json", "{"), ("b.jsonl", "no"), ("c.txt", "[]"), ("d.json", "")):
@@ -94,7 +91,7 @@ def test_other_files_and_broken_ones_are_no_transcripts(brain: Brain, sessions: 
     assert poller.poll(2 * QUIET_MS) == []
 
 
-def test_in_the_mode_off_nothing_is_queued(brain: Brain, sessions: Path) -> None:
+def test_in_the_mode_off_nothing_is_queued(brain, sessions):
     poller = Poller(brain, sessions)
     poller.poll()
     (brain.root / "manifest.yaml").write_text("evolution:\n  mode: off\n")

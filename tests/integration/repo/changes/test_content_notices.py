@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ TEXT = "---\nname: oracle\ndescription: Check the oracle\nversion: 3\n---\n\nBod
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     """A brain with one skill and a manifest."""
     with Brain.init(tmp_path / "brain") as made:
         write(made, SKILL, TEXT)
@@ -43,7 +42,7 @@ def content_of(notices: list[Notice]) -> list[Notice]:
     return [notice for notice in notices if notice.code in codes]
 
 
-def test_an_edit_that_keeps_the_version_is_said_once_with_the_command(brain: Brain) -> None:
+def test_an_edit_that_keeps_the_version_is_said_once_with_the_command(brain):
     write(brain, SKILL, TEXT + "More\n")
     (before,) = content_of(brain.status().notices)
     (recorded,) = content_of(brain.snapshot().notices)
@@ -54,13 +53,13 @@ def test_an_edit_that_keeps_the_version_is_said_once_with_the_command(brain: Bra
     assert content_of(brain.status().notices) == content_of(brain.snapshot().notices) == []
 
 
-def test_a_lower_version_is_named(brain: Brain) -> None:
+def test_a_lower_version_is_named(brain):
     write(brain, SKILL, TEXT.replace("3", "2"))
     (notice,) = content_of(brain.status().notices)
     assert notice.message.startswith("its version went from 3 to 2;")
 
 
-def test_a_new_skill_a_higher_version_and_a_removed_skill_need_no_notice(brain: Brain) -> None:
+def test_a_new_skill_a_higher_version_and_a_removed_skill_need_no_notice(brain):
     write(brain, SKILL, TEXT.replace("3", "4"))
     write(brain, "skills/other/SKILL.md", TEXT.replace("oracle", "other"))
     assert content_of(brain.status().notices) == content_of(brain.snapshot().notices) == []
@@ -68,7 +67,7 @@ def test_a_new_skill_a_higher_version_and_a_removed_skill_need_no_notice(brain: 
     assert content_of(brain.status().notices) == content_of(brain.snapshot().notices) == []
 
 
-def test_front_matter_that_yaml_refuses_is_named_with_its_line(brain: Brain) -> None:
+def test_front_matter_that_yaml_refuses_is_named_with_its_line(brain):
     write(brain, "skills/new/SKILL.md", "---\nname: new\ndescription: Use it: now\n---\n")
     write(brain, "skills/open/SKILL.md", "---\nname: open\ndescription: Not closed\n")
     found = {notice.path: notice for notice in content_of(brain.status().notices)}
@@ -80,7 +79,7 @@ def test_front_matter_that_yaml_refuses_is_named_with_its_line(brain: Brain) -> 
 
 
 @pytest.mark.parametrize(("manifest", "message"), CASES["test_a_bad_or_misspelt_manifest_is_named"])
-def test_a_bad_or_misspelt_manifest_is_named(brain: Brain, manifest: str, message: str) -> None:
+def test_a_bad_or_misspelt_manifest_is_named(brain, manifest, message):
     write(brain, MANIFEST_PATH, manifest)
     (notice,) = content_of(brain.status().notices)
     assert (notice.code, notice.path) == ("bad_manifest", MANIFEST_PATH)
@@ -89,7 +88,7 @@ def test_a_bad_or_misspelt_manifest_is_named(brain: Brain, manifest: str, messag
     assert any(check.check == "manifest" and not check.ok for check in brain.doctor())
 
 
-def test_the_keys_of_the_manifest_are_those_of_its_schema() -> None:
+def test_the_keys_of_the_manifest_are_those_of_its_schema():
     schema = json.loads(Path("schemas/manifest.json").read_text())["properties"]
     assert set(MANIFEST_KEYS[""]) == set(schema)
     for section in ("prompt", "commit", "secrets", "synthesis", "evolution"):
@@ -98,7 +97,7 @@ def test_the_keys_of_the_manifest_are_those_of_its_schema() -> None:
     assert set(MANIFEST_KEYS["evolution.gaps"]) == set(gaps)
 
 
-def test_very_many_notices_are_counted(brain: Brain) -> None:
+def test_very_many_notices_are_counted(brain):
     count = content_notices.MAX_NOTICES + 5
     for number in range(count):
         write(brain, f"skills/s{number}/SKILL.md", TEXT.replace("oracle", f"s{number}"))
@@ -110,7 +109,7 @@ def test_very_many_notices_are_counted(brain: Brain) -> None:
     assert notices[-1].message == "5 more edited skills keep their versions"
 
 
-def test_doctor_judges_the_folder_and_takes_no_edit_for_a_fault(brain: Brain) -> None:
+def test_doctor_judges_the_folder_and_takes_no_edit_for_a_fault(brain):
     write(brain, SKILL, TEXT + "More\n")
     assert all(check.ok for check in brain.doctor())
     write(brain, SKILL, TEXT.replace("Check the", "Check: the"))
@@ -124,7 +123,7 @@ def found_problems(brain: Brain, *slugs: str) -> set[tuple[str, str]]:
     return {(path, code) for path, code in found if code != "unknown_field"}
 
 
-def test_skills_are_checked_as_they_lie_in_the_folder(brain: Brain) -> None:
+def test_skills_are_checked_as_they_lie_in_the_folder(brain):
     head = brain.head
     write(brain, SKILL, TEXT.replace("Check the", "Check: the"))
     write(brain, "skills/new/SKILL.md", "---\nname: other\ndescription: New\n---\n")
@@ -139,9 +138,7 @@ def test_skills_are_checked_as_they_lie_in_the_folder(brain: Brain) -> None:
     assert brain.snapshot().changed and brain.verify(deep=True).ok
 
 
-def test_a_skill_in_the_folder_that_is_too_large_is_an_error(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_in_the_folder_that_is_too_large_is_an_error(brain, monkeypatch):
     monkeypatch.setattr("brain.limits.MAX_SKILL_BYTES", 1000)
     write(brain, SKILL, TEXT + "x" * 1000)
     assert [problem.code for problem in brain.skills.check()] == ["too_large"]

@@ -14,7 +14,7 @@ from tests.integration.repo.conftest import skill_text, write_file
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
+def home(tmp_path):
     """A folder with three skills that is outside of the brain."""
     folder = tmp_path / "home/.agents/skills"
     for name in ("near", "far", "wide"):
@@ -29,7 +29,7 @@ def link(brain: Brain, path: str, target: Path | str) -> None:
     place.symlink_to(target)
 
 
-def test_links_to_skills_outside_are_named_with_their_targets(brain: Brain, home: Path) -> None:
+def test_links_to_skills_outside_are_named_with_their_targets(brain, home):
     link(brain, ".claude/skills/far", home / "far")
     link(brain, ".codex/skills", home)
     link(brain, "wide/SKILL.md", home / "wide/SKILL.md")
@@ -48,7 +48,7 @@ def test_links_to_skills_outside_are_named_with_their_targets(brain: Brain, home
     assert codes == {"gone", *(place.path for place in expected)}
 
 
-def test_each_status_repeats_what_is_left_out(brain: Brain, home: Path) -> None:
+def test_each_status_repeats_what_is_left_out(brain, home):
     link(brain, ".claude/skills/far", home / "far")
     write_file(brain, ".brainignore", "drafts/\n")
     write_file(brain, "lib/drafts/seer/SKILL.md", skill_text("seer"))
@@ -67,7 +67,7 @@ def test_each_status_repeats_what_is_left_out(brain: Brain, home: Path) -> None:
     assert list(brain.status().left_out_skills) == []
 
 
-def test_what_is_ignored_by_default_is_not_searched(brain: Brain) -> None:
+def test_what_is_ignored_by_default_is_not_searched(brain):
     write_file(brain, "lib/node_modules/seer/SKILL.md", skill_text("seer"))
     write_file(brain, ".cache/seer/SKILL.md", skill_text("seer"))
     write_file(brain, ".brainignore", "*.log\n/seer/SKILL.md\n")
@@ -77,7 +77,7 @@ def test_what_is_ignored_by_default_is_not_searched(brain: Brain) -> None:
     assert survey.left_out_skills == [LeftOutSkills("seer/SKILL.md", "ignored")]
 
 
-def test_recorded_files_that_are_no_skills_are_named_by_the_snapshot(brain: Brain) -> None:
+def test_recorded_files_that_are_no_skills_are_named_by_the_snapshot(brain):
     write_file(brain, "SKILL.md", skill_text("all"))
     write_file(brain, "_drafts/seer/SKILL.md", skill_text("seer"))
     write_file(brain, ".archive/seer/SKILL.md", skill_text("seer"))
@@ -96,7 +96,7 @@ def test_recorded_files_that_are_no_skills_are_named_by_the_snapshot(brain: Brai
     assert brain.skills.list() == [] and brain.verify(deep=True).findings == []
 
 
-def test_a_survey_counts_the_skills_of_every_layout(brain: Brain) -> None:
+def test_a_survey_counts_the_skills_of_every_layout(brain):
     for path in ("a/SKILL.md", "skills/b.md", "plugins/c/skills/d/SKILL.md", "skills/e/SKILL.md"):
         write_file(brain, path, skill_text("x"))
     link(brain, ".claude/skills/e", "../../skills/e")
@@ -104,15 +104,13 @@ def test_a_survey_counts_the_skills_of_every_layout(brain: Brain) -> None:
     assert (survey.skills, survey.skill_folder, survey.left_out_skills) == (4, "skills", [])
 
 
-def test_a_survey_names_the_folder_of_new_skills(brain: Brain) -> None:
+def test_a_survey_names_the_folder_of_new_skills(brain):
     (brain.root / "skills").rmdir()
     write_file(brain, ".agents/skills/b/SKILL.md", skill_text("b"))
     assert brain.skills.survey().skill_folder == ".agents/skills"
 
 
-def test_a_large_ignored_folder_is_not_searched_to_its_end(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_ignored_folder_is_not_searched_to_its_end(brain, monkeypatch):
     monkeypatch.setattr(left_out_skills, "_MAX_ENTRIES", 50)
     write_file(brain, ".brainignore", "big\n")
     for number in range(40):
@@ -122,8 +120,8 @@ def test_a_large_ignored_folder_is_not_searched_to_its_end(
 
 
 def test_a_link_that_vanishes_while_it_is_followed_is_named_by_its_own_path(
-    brain: Brain, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    brain, home, monkeypatch
+):
     def vanish(path: str) -> str:
         raise FileNotFoundError(path)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -14,6 +12,7 @@ from brain.results import Finding
 from brain.store import checksums
 from brain.trust.signature_format import format_key
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 
 
@@ -40,7 +39,7 @@ def errors(brain: Brain) -> list[Finding]:
 
 
 @pytest.fixture
-def robbed(brain: Brain) -> Brain:
+def robbed(brain):
     """A brain with one honest redaction, whose snapshot a planted row names for another blob."""
     brain.skills.upsert("Oracle", "Ask.\n", description="d")
     write_file(brain, "memory/a.md", "a secret\n")
@@ -51,16 +50,14 @@ def robbed(brain: Brain) -> Brain:
     return brain
 
 
-def test_verification_calls_it_missing_and_names_the_row(robbed: Brain) -> None:
+def test_verification_calls_it_missing_and_names_the_row(robbed):
     codes = [one.code for one in errors(robbed)]
     assert "missing_object" in codes and "false_redaction" in codes
     (missing,) = [one for one in errors(robbed) if one.code == "missing_object"]
     assert missing.path == "memory/b.md"
 
 
-def test_nothing_that_needs_the_content_takes_it_for_redacted(
-    robbed: Brain, tmp_path: Path
-) -> None:
+def test_nothing_that_needs_the_content_takes_it_for_redacted(robbed, tmp_path):
     (robbed.root / "memory/b.md").unlink()
     for ask in (
         lambda: robbed.restore("@~1"),
@@ -73,7 +70,7 @@ def test_nothing_that_needs_the_content_takes_it_for_redacted(
         assert caught.value.code in ("missing_object", "incomplete")
 
 
-def test_a_merge_does_not_take_its_base_for_redacted(brain: Brain) -> None:
+def test_a_merge_does_not_take_its_base_for_redacted(brain):
     write_file(brain, "memory/a.md", "a secret\n")
     write_file(brain, "notes.txt", "one\ntwo\nthree\n")
     brain.snapshot()
@@ -85,30 +82,28 @@ def test_a_merge_does_not_take_its_base_for_redacted(brain: Brain) -> None:
     write_file(brain, "notes.txt", "1\ntwo\nthree\n")
     brain.snapshot()
     planted(brain, "notes.txt", said, at=said)
-    with pytest.raises(BrainError) as caught:
+    with raises_code("missing_object", BrainError):
         brain.merge.start("main")
-    assert caught.value.code == "missing_object"
 
 
-def test_a_skill_is_not_shown_as_redacted(brain: Brain) -> None:
+def test_a_skill_is_not_shown_as_redacted(brain):
     brain.skills.upsert("Oracle", "Ask.\n", description="d")
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
     said = brain.files.redact("memory/a.md", reason="a name").snapshot
     planted(brain, "skills/oracle/SKILL.md", said)
-    with pytest.raises(BrainError) as caught:
+    with raises_code("missing_object", BrainError):
         brain.skills.view("oracle")
-    assert caught.value.code == "missing_object"
     assert "missing_object" in {one.code for one in errors(brain)}
 
 
-def test_content_is_not_refused_for_a_planted_row(robbed: Brain) -> None:
+def test_content_is_not_refused_for_a_planted_row(robbed):
     write_file(robbed, "memory/c.md", "no secret\n")
     robbed.snapshot()
     assert robbed.files.read("memory/c.md") == b"no secret\n"
 
 
-def test_a_redaction_that_the_store_has_forgotten_is_named(brain: Brain) -> None:
+def test_a_redaction_that_the_store_has_forgotten_is_named(brain):
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
     said = brain.files.redact("memory/a.md", reason="a name").snapshot
@@ -118,9 +113,7 @@ def test_a_redaction_that_the_store_has_forgotten_is_named(brain: Brain) -> None
     assert (found.code, found.snapshot) == ("unknown_redaction", said)
 
 
-def test_a_redaction_on_a_branch_that_nothing_leads_to_any_more_counts_for_nothing(
-    brain: Brain,
-) -> None:
+def test_a_redaction_on_a_branch_that_nothing_leads_to_any_more_counts_for_nothing(brain):
     write_file(brain, "memory/a.md", "a secret\n")
     head = bytes.fromhex(brain.snapshot().snapshot)
     said = bytes.fromhex(brain.files.redact("memory/a.md", reason="a name").snapshot)
@@ -131,7 +124,7 @@ def test_a_redaction_on_a_branch_that_nothing_leads_to_any_more_counts_for_nothi
     assert {one.code for one in errors(brain)} == {"missing_object", "false_redaction"}
 
 
-def test_who_demands_signatures_is_told_of_a_redaction_beside_the_head(brain: Brain) -> None:
+def test_who_demands_signatures_is_told_of_a_redaction_beside_the_head(brain):
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
     brain.branches.create("idea")
@@ -146,7 +139,7 @@ def test_who_demands_signatures_is_told_of_a_redaction_beside_the_head(brain: Br
     assert "redacted_elsewhere" not in {one.code for one in strict.findings}
 
 
-def test_who_has_pinned_a_root_demands_signatures(brain: Brain) -> None:
+def test_who_has_pinned_a_root_demands_signatures(brain):
     brain._session.sign_with = lambda: KEY_SEEDS[0]
     brain.trust.add(format_key(PUBLIC_KEYS[0]), "me")
     write_file(brain, "memory/a.md", "a secret\n")
@@ -161,7 +154,7 @@ def test_who_has_pinned_a_root_demands_signatures(brain: Brain) -> None:
     assert {one.code for one in errors(brain)} == {"redacted_elsewhere"}
 
 
-def test_a_redaction_before_a_fork_counts_in_the_fork(brain: Brain, tmp_path: Path) -> None:
+def test_a_redaction_before_a_fork_counts_in_the_fork(brain, tmp_path):
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
     brain.files.redact("memory/a.md", reason="a name")
@@ -170,12 +163,11 @@ def test_a_redaction_before_a_fork_counts_in_the_fork(brain: Brain, tmp_path: Pa
         assert fork.verify(deep=True).findings == []
         (fork.root / "memory").mkdir(exist_ok=True)
         (fork.root / "memory/b.md").write_text("a secret\n")
-        with pytest.raises(BrainError) as caught:
+        with raises_code("redacted", BrainError):
             fork.snapshot()
-        assert caught.value.code == "redacted"
 
 
-def test_a_redaction_is_found_behind_a_merge(brain: Brain) -> None:
+def test_a_redaction_is_found_behind_a_merge(brain):
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()
     brain.branches.create("idea")

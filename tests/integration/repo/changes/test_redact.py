@@ -17,6 +17,7 @@ from brain.store.blobs.codec import BlobDecoder
 from brain.store.schema import TABLES
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder, drop_memory_cache
+from tests.support.refusals import raises_code
 
 NOTES = "memory/notes.md"
 
@@ -65,7 +66,7 @@ def told(brain: Brain) -> list[tuple[str, str, str]]:
     return [(finding.code, finding.severity, finding.path) for finding in found.findings]
 
 
-def test_of_redacted_content_nothing_is_left_but_its_id_and_who_when_and_why(brain: Brain) -> None:
+def test_of_redacted_content_nothing_is_left_but_its_id_and_who_when_and_why(brain):
     word = secret()
     write_file(brain, NOTES, f"One.\n{word}\nThree.\n")
     brain.snapshot("Learn")
@@ -81,18 +82,15 @@ def test_of_redacted_content_nothing_is_left_but_its_id_and_who_when_and_why(bra
         "blob": done.blobs[0],
         "reason": "It holds a key",
     }
-    with pytest.raises(NotFound, match=r"redacted by tester on .*: It holds a key") as error:
+    with raises_code("redacted", NotFound, match=r"redacted by tester on .*: It holds a key"):
         brain._session.store.read_blob(bytes.fromhex(done.blobs[0]))
-    assert error.value.code == "redacted"
     assert told(brain) == [("redacted", "note", NOTES)]
     folders = brain.root, cache_folder(brain).parent
     brain.close()
     assert [name for folder in folders for name in files_with(folder, word.encode())] == []
 
 
-def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(brain, monkeypatch):
     word = secret()
     chance = random.Random(1)
     for number in range(400):
@@ -113,9 +111,7 @@ def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
 
-def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(brain, monkeypatch):
     chance = random.Random(1)
     for number in range(400):
         text = f"# Note {number}\nWhat was learnt:\n{chance.random()}\n" * 3
@@ -134,7 +130,7 @@ def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(
         assert dict(store.read_small_blobs([blob_id(text)])) == {blob_id(text): text}
 
 
-def test_all_a_file_ever_held_goes_with_its_history_also_what_was_undone(brain: Brain) -> None:
+def test_all_a_file_ever_held_goes_with_its_history_also_what_was_undone(brain):
     word = secret()
     for text in (f"{word}\n", f"{word}\nMore.\n", f"{word}\nMore.\nAnd more.\n"):
         write_file(brain, NOTES, text)
@@ -148,9 +144,7 @@ def test_all_a_file_ever_held_goes_with_its_history_also_what_was_undone(brain: 
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
 
-def test_large_files_lose_their_chunks_and_those_that_grew_from_them_still_read(
-    brain: Brain,
-) -> None:
+def test_large_files_lose_their_chunks_and_those_that_grew_from_them_still_read(brain):
     words = [secret(number) for number in range(4)]
     chance = random.Random(2)
     filler = "".join(f"{chance.random()}\n" for _ in range(20_000))
@@ -167,9 +161,7 @@ def test_large_files_lose_their_chunks_and_those_that_grew_from_them_still_read(
     assert [word for word in (*words, filler[:200], filler[-200:]) if holders(brain, word)] == []
 
 
-def test_a_small_file_that_is_a_chunk_of_a_grown_one_goes_and_the_grown_one_stays(
-    brain: Brain,
-) -> None:
+def test_a_small_file_that_is_a_chunk_of_a_grown_one_goes_and_the_grown_one_stays(brain):
     small = secret() + "\n"
     write_file(brain, "memory/log.txt", small)
     brain.snapshot()
@@ -185,22 +177,23 @@ def test_a_small_file_that_is_a_chunk_of_a_grown_one_goes_and_the_grown_one_stay
     assert told(brain) == [("redacted", "note", "memory/log.txt")]
 
 
-def test_redacted_content_does_not_come_back(brain: Brain) -> None:
+def test_redacted_content_does_not_come_back(brain):
     write_file(brain, NOTES, "A secret.\n")
     write_file(brain, "memory/other.md", "Another.\n")
     brain.snapshot()
     brain.files.redact(NOTES, reason="A key")
     head = brain.head
     write_file(brain, "memory/again.md", "A secret.\n")
-    with pytest.raises(Conflict, match=r"was redacted by .*: .*, and is not stored again") as error:
+    with raises_code(
+        "redacted", Conflict, match=r"was redacted by .*: .*, and is not stored again"
+    ):
         brain.snapshot()
-    assert error.value.code == "redacted"
     assert brain.head == head
     (brain.root / "memory/again.md").unlink()
     assert brain.status().clean
 
 
-def test_a_skill_can_be_redacted_and_written_again_at_a_higher_version(brain: Brain) -> None:
+def test_a_skill_can_be_redacted_and_written_again_at_a_higher_version(brain):
     word = secret()
     brain.skills.upsert("Oracle", f"{word}\n", description=f"About {word}")
     brain.files.redact("skills/oracle/SKILL.md", reason="A key")
@@ -211,7 +204,7 @@ def test_a_skill_can_be_redacted_and_written_again_at_a_higher_version(brain: Br
     assert [row.version for row in brain.skills.history("oracle")] == [2, 1, 1]
 
 
-def test_a_file_changed_by_hand_is_not_taken_along(brain: Brain) -> None:
+def test_a_file_changed_by_hand_is_not_taken_along(brain):
     write_file(brain, NOTES, "One.\n")
     brain.snapshot()
     write_file(brain, NOTES, "One.\nBy hand.\n")
@@ -223,13 +216,13 @@ def test_a_file_changed_by_hand_is_not_taken_along(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x"])
-def test_nothing_and_a_single_byte_cannot_be_redacted(brain: Brain, text: str) -> None:
+def test_nothing_and_a_single_byte_cannot_be_redacted(brain, text):
     write_file(brain, NOTES, text)
     brain.snapshot()
     assert code_of(lambda: brain.files.redact(NOTES, reason="x"), InvalidInput) == "too_small"
 
 
-def test_a_redaction_needs_a_reason_and_a_file(brain: Brain) -> None:
+def test_a_redaction_needs_a_reason_and_a_file(brain):
     assert code_of(lambda: brain.files.redact(NOTES, reason=" "), InvalidInput) == "no_reason"
     assert code_of(lambda: brain.files.redact(NOTES, reason="x"), NotFound) == "no_path"
     write_file(brain, NOTES, "One.\n")
@@ -239,7 +232,7 @@ def test_a_redaction_needs_a_reason_and_a_file(brain: Brain) -> None:
     assert code_of(again, NotFound) == "redacted"
 
 
-def test_restore_leaves_out_what_was_redacted_and_names_it(brain: Brain) -> None:
+def test_restore_leaves_out_what_was_redacted_and_names_it(brain):
     write_file(brain, NOTES, "A secret.\n")
     write_file(brain, "memory/other.md", "One.\n")
     brain.snapshot()
@@ -252,9 +245,7 @@ def test_restore_leaves_out_what_was_redacted_and_names_it(brain: Brain) -> None
     assert (brain.root / NOTES).read_text() == "Clean.\n"
 
 
-def test_a_branch_that_still_lists_it_is_named_and_switching_there_leaves_it_out(
-    brain: Brain,
-) -> None:
+def test_a_branch_that_still_lists_it_is_named_and_switching_there_leaves_it_out(brain):
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
     brain.branches.create("idea")
@@ -267,7 +258,7 @@ def test_a_branch_that_still_lists_it_is_named_and_switching_there_leaves_it_out
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
 
-def test_a_redaction_cannot_be_undone(brain: Brain) -> None:
+def test_a_redaction_cannot_be_undone(brain):
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
     brain.files.redact(NOTES, reason="x")
@@ -277,9 +268,7 @@ def test_a_redaction_cannot_be_undone(brain: Brain) -> None:
     assert code_of(brain.undo, Conflict) == "redacted"
 
 
-def test_merging_what_lists_redacted_content_is_refused_before_anything_is_recorded(
-    brain: Brain,
-) -> None:
+def test_merging_what_lists_redacted_content_is_refused_before_anything_is_recorded(brain):
     brain.branches.create("idea")
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
@@ -292,7 +281,7 @@ def test_merging_what_lists_redacted_content_is_refused_before_anything_is_recor
     assert brain._session.store.list_pending_writes() == []
 
 
-def test_a_fork_refuses_what_was_redacted_too(brain: Brain, tmp_path: Path) -> None:
+def test_a_fork_refuses_what_was_redacted_too(brain, tmp_path):
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
     brain.files.redact(NOTES, reason="x")
@@ -305,7 +294,7 @@ def test_a_fork_refuses_what_was_redacted_too(brain: Brain, tmp_path: Path) -> N
         assert code_of(child.snapshot, Conflict) == "redacted"
 
 
-def test_history_is_looked_at_over_what_was_redacted(brain: Brain) -> None:
+def test_history_is_looked_at_over_what_was_redacted(brain):
     for number in range(3):
         write_file(brain, "skills/a/SKILL.md", skill_text("a", number + 1, f"Line {number}.\n"))
         brain.snapshot()
@@ -335,9 +324,7 @@ with Brain.open(sys.argv[1]) as brain:
 """
 
 
-def test_what_a_killed_redaction_left_in_old_pages_the_next_writer_clears(
-    brain: Brain, project: Path
-) -> None:
+def test_what_a_killed_redaction_left_in_old_pages_the_next_writer_clears(brain, project):
     word = secret()
     write_file(brain, NOTES, word)
     brain.snapshot()
@@ -354,8 +341,8 @@ def test_what_a_killed_redaction_left_in_old_pages_the_next_writer_clears(
 
 
 def test_while_a_reader_holds_old_pages_that_is_said_and_a_collection_clears_them(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    brain, monkeypatch
+):
     word = secret()
     write_file(brain, NOTES, word)
     for number in range(3):
@@ -373,7 +360,7 @@ def test_while_a_reader_holds_old_pages_that_is_said_and_a_collection_clears_the
     assert holders(brain, word) == []
 
 
-def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
+def test_a_trust_file_cannot_be_redacted(brain):
     write_file(brain, "trust.json", "version: 1\n")
     write_file(brain, NOTES, "version: 1\n")
     brain.snapshot()
@@ -382,7 +369,7 @@ def test_a_trust_file_cannot_be_redacted(brain: Brain) -> None:
         assert code_of(redact, InvalidInput) == "trust_file"
 
 
-def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
+def test_no_cache_of_selection_knows_what_was_redacted(brain):
     word = "quetzal4be17c09f2ad7"  # no ending that a stemmer would take off
     brain.skills.upsert("bird", "Watch.", description=f"Watch the {word}")
     brain.skills.upsert("fish", "Watch.", description="Watch the herring")
@@ -395,7 +382,7 @@ def test_no_cache_of_selection_knows_what_was_redacted(brain: Brain) -> None:
     assert holders(brain, word) == []
 
 
-def test_what_files_and_receipts_refer_to_is_told_from_the_rest(brain: Brain) -> None:
+def test_what_files_and_receipts_refer_to_is_told_from_the_rest(brain):
     for number in range(300):
         write_file(brain, f"memory/{number:03}.md", f"{number}\n")
     brain.snapshot()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,7 @@ OTHER = planted_secrets.SECRET_MAKERS["stripe-key"](random.Random(12))
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     return Brain.init(tmp_path / "brain")
 
 
@@ -30,7 +29,7 @@ def accept(brain: Brain, *ids: str) -> None:
     write(brain, "manifest.yaml", "\n".join(lines) + "\n")
 
 
-def test_a_snapshot_names_what_looks_like_a_secret_by_path_line_rule_and_id(brain: Brain) -> None:
+def test_a_snapshot_names_what_looks_like_a_secret_by_path_line_rule_and_id(brain):
     write(brain, "memory/notes.md", f"# Notes\n\nuse {KEY}\n")
     (notice,) = brain.snapshot().notices
     assert (notice.code, notice.path) == ("secret", "memory/notes.md")
@@ -40,19 +39,19 @@ def test_a_snapshot_names_what_looks_like_a_secret_by_path_line_rule_and_id(brai
     assert leak.id in notice.message and KEY not in repr(notice)
 
 
-def test_a_snapshot_of_named_paths_notices_too(brain: Brain) -> None:
+def test_a_snapshot_of_named_paths_notices_too(brain):
     write(brain, "memory/notes.md", KEY)
     assert [notice.code for notice in brain.snapshot(paths=["memory"]).notices] == ["secret"]
 
 
-def test_only_what_changed_is_noticed_again(brain: Brain) -> None:
+def test_only_what_changed_is_noticed_again(brain):
     write(brain, "memory/notes.md", KEY)
     brain.snapshot()
     write(brain, "memory/other.md", "nothing")
     assert brain.snapshot().notices == []
 
 
-def test_a_secret_is_found_until_its_content_is_redacted(brain: Brain) -> None:
+def test_a_secret_is_found_until_its_content_is_redacted(brain):
     write(brain, "memory/notes.md", KEY)
     write(brain, "memory/other.md", "nothing")
     brain.snapshot()
@@ -67,7 +66,7 @@ def test_a_secret_is_found_until_its_content_is_redacted(brain: Brain) -> None:
     assert brain.secrets.scan(history=True).ok
 
 
-def test_an_accepted_id_lets_that_one_secret_pass_and_no_other(brain: Brain) -> None:
+def test_an_accepted_id_lets_that_one_secret_pass_and_no_other(brain):
     write(brain, "memory/notes.md", f"{KEY}\n{OTHER}\n")
     brain.snapshot()
     first, second = brain.secrets.scan().findings
@@ -79,14 +78,14 @@ def test_an_accepted_id_lets_that_one_secret_pass_and_no_other(brain: Brain) -> 
     assert {leak.id for leak in found.findings} == {second.id} and found.accepted == 2
 
 
-def test_accepted_ids_that_are_no_text_are_refused(brain: Brain) -> None:
+def test_accepted_ids_that_are_no_text_are_refused(brain):
     write(brain, "manifest.yaml", "secrets:\n  accepted: [1234567812345678]\n")
     brain.snapshot()
     with pytest.raises(InvalidInput, match="in quotes"):
         brain.secrets.scan()
 
 
-def test_large_files_are_left_to_a_search_which_knows_their_lines(brain: Brain) -> None:
+def test_large_files_are_left_to_a_search_which_knows_their_lines(brain):
     line = "x" * 99 + "\n"
     write(brain, "memory/large.md", line * 60_000 + KEY + "\n" + line)
     write(brain, "memory/notes.md", OTHER)
@@ -96,13 +95,13 @@ def test_large_files_are_left_to_a_search_which_knows_their_lines(brain: Brain) 
     assert (60_001, 1) in [(leak.line, leak.column) for leak in brain.secrets.scan().findings]
 
 
-def test_a_large_file_is_looked_through_where_there_is_room(brain: Brain) -> None:
+def test_a_large_file_is_looked_through_where_there_is_room(brain):
     write(brain, "memory/large.md", f"{'x' * 99}\n" * 9000 + KEY)
     (notice,) = brain.snapshot().notices
     assert notice.path == "memory/large.md" and notice.message.startswith("line 9001 ")
 
 
-def test_a_secret_in_a_skill_is_told_as_it_is_written(brain: Brain) -> None:
+def test_a_secret_in_a_skill_is_told_as_it_is_written(brain):
     done = brain.skills.upsert("Oracle", f"Use {KEY} for that.\n", description="Ask")
     (notice,) = done.notices
     assert (notice.code, notice.path) == ("secret", done.path)
@@ -113,7 +112,7 @@ def test_a_secret_in_a_skill_is_told_as_it_is_written(brain: Brain) -> None:
     assert brain.skills.upsert("Oracle", f"Use {KEY} always.\n").notices == []
 
 
-def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain) -> None:
+def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain):
     part = secret_scan.MAX_SCANNED_BYTES // 16
     for number in range(18):
         write(brain, f"memory/{number}.md", f"{KEY}\n" + "x" * (part - len(KEY) - 1))
@@ -124,7 +123,7 @@ def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain: Brain
     assert len(brain.secrets.scan().findings) == 18
 
 
-def test_a_search_looks_only_where_it_is_told(brain: Brain) -> None:
+def test_a_search_looks_only_where_it_is_told(brain):
     write(brain, "memory/notes.md", KEY)
     write(brain, "top.md", OTHER)
     brain.snapshot()
@@ -134,7 +133,7 @@ def test_a_search_looks_only_where_it_is_told(brain: Brain) -> None:
         brain.secrets.scan(["nowhere"])
 
 
-def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain: Brain) -> None:
+def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain):
     write(brain, "manifest.yaml", "secrets: [\n")
     write(brain, "memory/notes.md", f"{KEY}\n")
     made = brain.snapshot()
@@ -142,7 +141,7 @@ def test_a_manifest_that_cannot_be_read_keeps_no_snapshot_from_being_made(brain:
     assert brain.status().clean
 
 
-def test_a_secret_in_a_message_is_never_recorded_for_nothing_could_redact_it(brain: Brain) -> None:
+def test_a_secret_in_a_message_is_never_recorded_for_nothing_could_redact_it(brain):
     write(brain, "memory/notes.md", "nothing\n")
     done = brain.snapshot(f"Use {KEY} from now on")
     assert [(one.code, one.path) for one in done.notices] == [("secret", "")]
@@ -154,7 +153,7 @@ def test_a_secret_in_a_message_is_never_recorded_for_nothing_could_redact_it(bra
         assert not data.is_file() or KEY.encode() not in data.read_bytes()
 
 
-def test_a_message_says_what_it_says_where_a_person_accepted_it(brain: Brain) -> None:
+def test_a_message_says_what_it_says_where_a_person_accepted_it(brain):
     write(brain, "memory/notes.md", KEY)
     brain.snapshot()
     accept(brain, *(one.id for one in brain.secrets.scan().findings))
@@ -164,14 +163,14 @@ def test_a_message_says_what_it_says_where_a_person_accepted_it(brain: Brain) ->
     assert done.notices == [] and next(brain.history.log(limit=1)).message == f"Remove {KEY}"
 
 
-def test_the_reason_of_a_redaction_does_not_repeat_the_secret(brain: Brain) -> None:
+def test_the_reason_of_a_redaction_does_not_repeat_the_secret(brain):
     write(brain, "memory/notes.md", f"use {KEY}\n")
     brain.snapshot()
     brain.files.redact("memory/notes.md", reason=f"it held {KEY}")
     assert KEY not in repr(list(brain.history.log()))
 
 
-def test_a_keystore_in_the_folder_is_noticed(brain: Brain) -> None:
+def test_a_keystore_in_the_folder_is_noticed(brain):
     hexed = "5318b4d5bcd28de64ee5559e671353e16f075ecae9f99c7a79a38af5f869aa46"
     name = "UTC--2026-01-01T00-00-00.000Z--008aeeda4d805471df9b2a5b0f38a0c3bcba786b"
     keystore = f'{{"crypto": {{"ciphertext": "{hexed}", "kdf": "scrypt", "mac": "{hexed}"}}}}'
@@ -180,9 +179,7 @@ def test_a_keystore_in_the_folder_is_noticed(brain: Brain) -> None:
     assert notice.path == name and "keystore" in notice.message
 
 
-def test_a_secret_in_a_message_of_old_is_found_in_the_history(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_secret_in_a_message_of_old_is_found_in_the_history(brain, monkeypatch):
     write(brain, "memory/notes.md", "nothing\n")
     with monkeypatch.context() as before:  # as programs recorded it that mask nothing
         before.setattr(secret_scan, "mask_recorded_message", lambda session, message: message)
@@ -196,7 +193,7 @@ def test_a_secret_in_a_message_of_old_is_found_in_the_history(
     assert brain.secrets.scan(history=True).ok
 
 
-def test_neither_a_removed_file_nor_a_link_hides_a_secret_beside_it(brain: Brain) -> None:
+def test_neither_a_removed_file_nor_a_link_hides_a_secret_beside_it(brain):
     write(brain, "memory/a.md", "nothing")
     brain.snapshot()
     (brain.root / "memory/a.md").unlink()

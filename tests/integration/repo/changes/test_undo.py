@@ -1,13 +1,12 @@
-from __future__ import annotations
-
 import pytest
 
-from brain import Brain, Conflict, InvalidInput, NotFound
+from brain import Conflict, InvalidInput, NotFound
 from brain.repo.read import revisions
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 
 
-def test_undo_of_an_upsert_brings_head_and_file_back(brain: Brain) -> None:
+def test_undo_of_an_upsert_brings_head_and_file_back(brain):
     first = brain.skills.upsert("a", "one\n", description="d")
     before = (brain.root / first.path).read_bytes()
     brain.skills.upsert("a", "two\n")
@@ -15,7 +14,7 @@ def test_undo_of_an_upsert_brings_head_and_file_back(brain: Brain) -> None:
     assert (brain.root / first.path).read_bytes() == before
 
 
-def test_redo_brings_it_again(brain: Brain) -> None:
+def test_redo_brings_it_again(brain):
     brain.skills.upsert("a", "one\n", description="d")
     second = brain.skills.upsert("a", "two\n")
     after = (brain.root / second.path).read_bytes()
@@ -24,23 +23,21 @@ def test_redo_brings_it_again(brain: Brain) -> None:
     assert (brain.root / second.path).read_bytes() == after
 
 
-def test_undo_goes_back_step_by_step_to_the_beginning(brain: Brain) -> None:
+def test_undo_goes_back_step_by_step_to_the_beginning(brain):
     heads = [brain.head]
     for i in range(4):
         heads.append(brain.skills.upsert("a", f"{i}\n", description="d").snapshot)
     for expected in reversed(heads[:-1]):
         assert brain.undo().snapshot == expected
-    with pytest.raises(NotFound) as refused:
+    with raises_code("nothing_to_undo", NotFound):
         brain.undo()
-    assert refused.value.code == "nothing_to_undo"
     for expected in heads[1:]:
         assert brain.redo().snapshot == expected
-    with pytest.raises(NotFound) as refused:
+    with raises_code("nothing_to_redo", NotFound):
         brain.redo()
-    assert refused.value.code == "nothing_to_redo"
 
 
-def test_a_new_operation_ends_what_could_be_redone(brain: Brain) -> None:
+def test_a_new_operation_ends_what_could_be_redone(brain):
     brain.skills.upsert("a", "one\n", description="d")
     brain.skills.upsert("a", "two\n")
     brain.undo()
@@ -49,7 +46,7 @@ def test_a_new_operation_ends_what_could_be_redone(brain: Brain) -> None:
         brain.redo()
 
 
-def test_undo_after_redo_after_undo_is_consistent(brain: Brain) -> None:
+def test_undo_after_redo_after_undo_is_consistent(brain):
     one = brain.skills.upsert("a", "one\n", description="d").snapshot
     two = brain.skills.upsert("a", "two\n").snapshot
     assert [brain.undo().snapshot, brain.redo().snapshot] == [one, two]
@@ -59,7 +56,7 @@ def test_undo_after_redo_after_undo_is_consistent(brain: Brain) -> None:
     assert brain.status().clean
 
 
-def test_undo_of_a_snapshot_leaves_the_files_as_they_are(brain: Brain) -> None:
+def test_undo_of_a_snapshot_leaves_the_files_as_they_are(brain):
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
     brain.undo()
@@ -67,7 +64,7 @@ def test_undo_of_a_snapshot_leaves_the_files_as_they_are(brain: Brain) -> None:
     assert brain.status().added == ["memory/note.md"]
 
 
-def test_after_undo_of_a_deletion_the_files_are_there(brain: Brain) -> None:
+def test_after_undo_of_a_deletion_the_files_are_there(brain):
     brain.skills.upsert("a", "one\n", description="d")
     notes = write_file(brain, "skills/a/notes.md", "note\n")
     brain.snapshot()
@@ -79,7 +76,7 @@ def test_after_undo_of_a_deletion_the_files_are_there(brain: Brain) -> None:
     assert notes.read_text() == "note\n" and brain.status().clean
 
 
-def test_after_undo_of_a_recorded_deletion_the_files_are_there(brain: Brain) -> None:
+def test_after_undo_of_a_recorded_deletion_the_files_are_there(brain):
     paths = ["memory/a.md", "memory/b.md", "memory/c.md", "memory/d"]
     a, b, c, d = (write_file(brain, path, f"{path}\n") for path in paths)
     brain.snapshot()
@@ -101,19 +98,19 @@ def test_after_undo_of_a_recorded_deletion_the_files_are_there(brain: Brain) -> 
     assert a.read_text() == "edited\n"
 
 
-def test_undo_refuses_to_write_over_an_unrecorded_edit(brain: Brain) -> None:
+def test_undo_refuses_to_write_over_an_unrecorded_edit(brain):
     done = brain.skills.upsert("a", "one\n", description="d")
     brain.skills.upsert("a", "two\n")
     write_file(brain, done.path, "mine\n")
     head = brain.head
-    with pytest.raises(Conflict) as refused:
+    with raises_code("unrecorded_changes", Conflict) as refused:
         brain.undo()
-    assert refused.value.code == "unrecorded_changes" and done.path in refused.value.message
+    assert done.path in refused.value.message
     assert brain.head == head
     assert (brain.root / done.path).read_text() == "mine\n"
 
 
-def test_undo_of_an_upsert_over_an_edit_by_hand_brings_the_edit_back(brain: Brain) -> None:
+def test_undo_of_an_upsert_over_an_edit_by_hand_brings_the_edit_back(brain):
     done = brain.skills.upsert("a", "one\n", description="d")
     edited = (brain.root / done.path).read_text() + "by hand\n"
     write_file(brain, done.path, edited)
@@ -123,7 +120,7 @@ def test_undo_of_an_upsert_over_an_edit_by_hand_brings_the_edit_back(brain: Brai
     assert brain.status().modified == [done.path]
 
 
-def test_restore_of_all_makes_the_folder_as_it_was(brain: Brain) -> None:
+def test_restore_of_all_makes_the_folder_as_it_was(brain):
     brain.skills.upsert("a", "one\n", description="d")
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
@@ -138,7 +135,7 @@ def test_restore_of_all_makes_the_folder_as_it_was(brain: Brain) -> None:
     assert brain.status().clean
 
 
-def test_restore_of_a_folder_leaves_the_rest(brain: Brain) -> None:
+def test_restore_of_a_folder_leaves_the_rest(brain):
     brain.skills.upsert("a", "one\n", description="d")
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
@@ -150,7 +147,7 @@ def test_restore_of_a_folder_leaves_the_rest(brain: Brain) -> None:
     assert brain.skills.view("a").body.strip() == "one"
 
 
-def test_restore_records_an_unseen_edit_first(brain: Brain) -> None:
+def test_restore_records_an_unseen_edit_first(brain):
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
     write_file(brain, "memory/note.md", "unseen\n")
@@ -161,7 +158,7 @@ def test_restore_records_an_unseen_edit_first(brain: Brain) -> None:
     assert (brain.root / "memory/note.md").read_text() == "unseen\n"
 
 
-def test_restore_brings_deleted_files_back_without_a_new_snapshot(brain: Brain) -> None:
+def test_restore_brings_deleted_files_back_without_a_new_snapshot(brain):
     write_file(brain, "memory/note.md", "note\n")
     head = brain.snapshot().snapshot
     (brain.root / "memory/note.md").unlink()
@@ -169,7 +166,7 @@ def test_restore_brings_deleted_files_back_without_a_new_snapshot(brain: Brain) 
     assert (done.snapshot, done.written) == (head, ["memory/note.md"])
 
 
-def test_restore_leaves_files_nobody_recorded_alone(brain: Brain) -> None:
+def test_restore_leaves_files_nobody_recorded_alone(brain):
     write_file(brain, "memory/note.md", "note\n")
     brain.snapshot()
     write_file(brain, "memory/mine.md", "mine\n")
@@ -177,10 +174,9 @@ def test_restore_leaves_files_nobody_recorded_alone(brain: Brain) -> None:
     assert (brain.root / "memory/mine.md").read_text() == "mine\n"
 
 
-def test_restore_of_an_unknown_path_is_refused(brain: Brain) -> None:
-    with pytest.raises(NotFound) as refused:
+def test_restore_of_an_unknown_path_is_refused(brain):
+    with raises_code("no_path", NotFound):
         brain.restore("@", ["skills/nothing"])
-    assert refused.value.code == "no_path"
     with pytest.raises(InvalidInput):
         brain.restore("@", ["../outside"])
 
@@ -188,13 +184,12 @@ def test_restore_of_an_unknown_path_is_refused(brain: Brain) -> None:
 @pytest.mark.parametrize(
     "revision", ["", "@~", "@~x", "abc", "ABCDEF", "x" * 65, "@@", "~1", "@~-1"]
 )
-def test_what_is_no_revision_is_refused(brain: Brain, revision: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
+def test_what_is_no_revision_is_refused(brain, revision):
+    with raises_code("bad_revision", InvalidInput):
         brain.history.show(revision)
-    assert refused.value.code == "bad_revision"
 
 
-def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> None:
+def test_revisions_name_heads_ancestors_branches_and_prefixes(brain):
     ids = [brain.head] + [
         brain.skills.upsert("a", f"{i}\n", description="d").snapshot for i in range(40)
     ]
@@ -209,7 +204,7 @@ def test_revisions_name_heads_ancestors_branches_and_prefixes(brain: Brain) -> N
         brain.history.show("0" * 64)
 
 
-def test_a_switch_is_in_the_operation_log_and_is_undone_in_its_turn(brain: Brain) -> None:
+def test_a_switch_is_in_the_operation_log_and_is_undone_in_its_turn(brain):
     brain.skills.upsert("a", "one\n", description="d")
     brain.branches.create("idea")
     brain.branches.switch("idea")
@@ -222,22 +217,17 @@ def test_a_switch_is_in_the_operation_log_and_is_undone_in_its_turn(brain: Brain
     assert [skill.slug for skill in brain.skills.list()] == ["a"]
 
 
-def test_the_start_of_several_ids_is_ambiguous(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_start_of_several_ids_is_ambiguous(brain, monkeypatch):
     monkeypatch.setattr(revisions, "MIN_ID_DIGITS", 1)
     ids = [brain.skills.upsert("a", f"{number}\n").snapshot for number in range(17)]
     starts = [one[0] for one in ids]  # of sixteen digits one is there twice
     shared = next(digit for digit in starts if starts.count(digit) > 1)
-    with pytest.raises(InvalidInput) as refused:
+    with raises_code("ambiguous_id", InvalidInput):
         brain.history.show(shared)
-    assert refused.value.code == "ambiguous_id"
 
 
 @pytest.mark.parametrize("is_recorded", [True, False])
-def test_a_folder_gives_way_to_a_file_only_with_all_that_is_in_it(
-    brain: Brain, is_recorded: bool
-) -> None:
+def test_a_folder_gives_way_to_a_file_only_with_all_that_is_in_it(brain, is_recorded):
     write_file(brain, "memory/place", "a file\n")
     with_file = brain.snapshot().snapshot
     (brain.root / "memory/place").unlink()
@@ -252,8 +242,7 @@ def test_a_folder_gives_way_to_a_file_only_with_all_that_is_in_it(
         assert (brain.root / "memory/place").read_text() == "a file\n"
         return
     mine = write_file(brain, "memory/place/inner/mine.md", "mine\n")
-    with pytest.raises(Conflict) as refused:
+    with raises_code("unrecorded_changes", Conflict) as refused:
         brain.redo()
-    assert refused.value.code == "unrecorded_changes"
     assert "memory/place/inner/mine.md" in refused.value.message
     assert brain.head == with_folder and mine.read_text() == "mine\n"

@@ -12,7 +12,7 @@ def message(brain: Brain, *paths: str) -> str:
     return next(brain.history.log(done.snapshot, limit=1)).message
 
 
-def test_skills_are_told_by_what_became_of_them(brain: Brain) -> None:
+def test_skills_are_told_by_what_became_of_them(brain):
     write_file(brain, "skills/a/SKILL.md", skill_text("a"))
     write_file(brain, "skills/b/SKILL.md", skill_text("b"))
     brain.snapshot()
@@ -24,7 +24,7 @@ def test_skills_are_told_by_what_became_of_them(brain: Brain) -> None:
     assert message(brain, "skills/c") == "c removed at version 1"
 
 
-def test_other_files_are_told_by_their_lines(brain: Brain) -> None:
+def test_other_files_are_told_by_their_lines(brain):
     write_file(brain, "memory/MEMORY.md", "one\ntwo\n")
     write_file(brain, "memory/x.bin", "\0")
     assert message(brain) == "memory/MEMORY.md added; memory/x.bin added"
@@ -38,12 +38,12 @@ def test_other_files_are_told_by_their_lines(brain: Brain) -> None:
     assert message(brain) == "memory/MEMORY.md removed; memory/x.bin moved to memory/y.bin"
 
 
-def test_files_below_skills_that_are_none_are_named(brain: Brain) -> None:
+def test_files_below_skills_that_are_none_are_named(brain):
     write_file(brain, "skills/NOTES/about.txt", "x\n")
     assert message(brain) == "skills/NOTES/about.txt added"
 
 
-def test_of_many_changes_some_are_named_and_the_rest_counted(brain: Brain) -> None:
+def test_of_many_changes_some_are_named_and_the_rest_counted(brain):
     for number in range(12):
         write_file(brain, f"memory/{number:02}.md", "x\n")
     assert message(brain).endswith("memory/07.md added; 4 more")
@@ -54,7 +54,7 @@ def test_of_many_changes_some_are_named_and_the_rest_counted(brain: Brain) -> No
     assert message(brain) == "600 files added, 1 modified, 1 removed"
 
 
-def test_of_named_paths_these_alone_are_looked_at_and_absence_is_no_error(brain: Brain) -> None:
+def test_of_named_paths_these_alone_are_looked_at_and_absence_is_no_error(brain):
     write_file(brain, "memory/a.md", "x\n")
     write_file(brain, "memory/b.md", "x\n")
     assert not brain.snapshot_changes(["memory/none.md", "4913"]).changed

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain, NotFound, StoreError
@@ -37,7 +35,7 @@ def merged(brain: Brain) -> tuple[bytes, int]:
     return here, merge.generation
 
 
-def test_a_cache_that_was_lost_learns_every_merge_anew(brain: Brain) -> None:
+def test_a_cache_that_was_lost_learns_every_merge_anew(brain):
     write_file(brain, "memory/a.md", "a\n")
     brain.snapshot()
     here = merged(brain)
@@ -48,7 +46,7 @@ def test_a_cache_that_was_lost_learns_every_merge_anew(brain: Brain) -> None:
     assert lineage_cache.list_merges(brain._session) == [here]
 
 
-def test_a_merge_that_another_wrote_is_learned_by_whoever_asks(brain: Brain) -> None:
+def test_a_merge_that_another_wrote_is_learned_by_whoever_asks(brain):
     write_file(brain, "memory/a.md", "a\n")
     brain.snapshot()
     assert lineage_cache.list_merges(brain._session) == []
@@ -57,7 +55,7 @@ def test_a_merge_that_another_wrote_is_learned_by_whoever_asks(brain: Brain) -> 
     assert brain._session.cache.list_merges() == [here]
 
 
-def test_a_file_that_is_no_skill_hides_no_skill_that_was_recorded_with_it(brain: Brain) -> None:
+def test_a_file_that_is_no_skill_hides_no_skill_that_was_recorded_with_it(brain):
     for path in ("skills/a/notes.md", "skills/m/deep/er/x.md", "skills/z.txt.md/y.md"):
         write_file(brain, path, "x\n")
     for slug in ("b", "n", "zz"):
@@ -71,9 +69,7 @@ def test_a_file_that_is_no_skill_hides_no_skill_that_was_recorded_with_it(brain:
 @pytest.mark.parametrize(
     ("failures", "queries", "works"), [(0, 1, True), (1, 2, True), (2, 2, False)]
 )
-def test_a_cache_that_fails_is_asked_once_more_in_memory(
-    brain: Brain, failures: int, queries: int, works: bool
-) -> None:
+def test_a_cache_that_fails_is_asked_once_more_in_memory(brain, failures, queries, works):
     asked: list[DerivedCache] = []
 
     def query(cache: DerivedCache) -> str:
@@ -93,9 +89,7 @@ def test_a_cache_that_fails_is_asked_once_more_in_memory(
     assert all(cache.folder is None for cache in asked[1:])
 
 
-def test_a_cache_that_is_replaced_meanwhile_is_not_asked(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_is_replaced_meanwhile_is_not_asked(brain, monkeypatch):
     session = brain._session
     update, replaced = lineage_cache.update_lineage_cache, []
 
@@ -112,8 +106,8 @@ def test_a_cache_that_is_replaced_meanwhile_is_not_asked(
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])
 def test_a_lineage_is_cached_in_batches_and_a_broken_branch_hides_no_other(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, batch: int
-) -> None:
+    brain, monkeypatch, batch
+):
     monkeypatch.setattr(lineage_cache, "_SNAPSHOTS_PER_BATCH", batch)
     for number in range(5):
         brain.skills.upsert("Oracle", f"{number}\n", description="d")
@@ -129,7 +123,7 @@ def test_a_lineage_is_cached_in_batches_and_a_broken_branch_hides_no_other(
     assert not lineage_cache.is_cached(session, b"\7" * 32)
 
 
-def test_a_fork_is_cached_after_all_that_it_came_from(brain: Brain, tmp_path: Path) -> None:
+def test_a_fork_is_cached_after_all_that_it_came_from(brain, tmp_path):
     for number in range(3):
         brain.skills.upsert("Oracle", f"{number}\n", description="d")
     brain.fork(tmp_path / "fork")
@@ -151,9 +145,7 @@ def test_a_fork_is_cached_after_all_that_it_came_from(brain: Brain, tmp_path: Pa
             assert set(above) <= set(listed[:place])
 
 
-def test_what_one_reader_read_of_a_skill_the_next_does_not_read_again(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_one_reader_read_of_a_skill_the_next_does_not_read_again(brain, monkeypatch):
     brain.skills.upsert("Oracle", "Ask it.\n", description="d")
     brain._session.cache.clear()
     with Brain.open(brain.root) as reader:
@@ -167,9 +159,7 @@ def test_what_one_reader_read_of_a_skill_the_next_does_not_read_again(
         assert other.skills.list() == listed
 
 
-def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(brain, monkeypatch):
     paths = [f"skills/s{number}/SKILL.md" for number in range(4)]
     monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", len(paths))
     for path in paths:
@@ -187,9 +177,7 @@ def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(
         assert other.skills.view("real-name").path == paths[0]
 
 
-def test_what_a_writer_changed_the_next_reader_does_not_derive(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_writer_changed_the_next_reader_does_not_derive(brain, monkeypatch):
     brain.skills.upsert("Oracle", "One.\n", description="d")
     brain.skills.upsert("Oracle", "Two.\n")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,6 +19,7 @@ from brain.util.process_pool import MAX_QUEUED_JOBS
 from brain.worktree.walk import CandidateFile
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.processes import child_process_ids
+from tests.support.refusals import raises_code
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forked children"),
@@ -29,7 +29,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def large(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def large(brain, monkeypatch):
     """A brain whose files make several jobs for two children."""
     monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 0)
     monkeypatch.setattr(read_files, "_MIN_PARALLEL_BYTES", 1)
@@ -78,9 +78,7 @@ def assert_recorded(brain: Brain) -> None:
     assert brain.skills.view("skill-7").front_matter["version"] == 8
 
 
-def test_children_record_what_one_process_records(
-    large: Brain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_children_record_what_one_process_records(large, monkeypatch, tmp_path):
     seen = forks(monkeypatch)
     done = large.snapshot()
     assert len(seen) == 2
@@ -112,17 +110,13 @@ def fail_late(group: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("work", [kill_self, leave, fail, fail_late])
-def test_what_children_fail_to_do_is_done_without_them(
-    large: Brain, monkeypatch: pytest.MonkeyPatch, work: Callable[[list[Any]], None]
-) -> None:
+def test_what_children_fail_to_do_is_done_without_them(large, monkeypatch, work):
     in_children(monkeypatch, work)
     large.snapshot()
     assert_recorded(large)
 
 
-def test_without_another_process_the_work_is_done_here(
-    large: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_another_process_the_work_is_done_here(large, monkeypatch):
     def refused() -> int:
         raise BlockingIOError
 
@@ -131,9 +125,7 @@ def test_without_another_process_the_work_is_done_here(
     assert_recorded(large)
 
 
-def test_a_file_that_changed_since_the_scan_is_recorded_as_it_was_read(
-    large: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_changed_since_the_scan_is_recorded_as_it_was_read(large, monkeypatch):
     def grow() -> None:
         write_file(
             large, "skills/skill-3/SKILL.md", skill_text("skill-3", 77, "a" * LARGE_BLOB_BYTES)
@@ -160,14 +152,11 @@ def after_the_scan(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object
     monkeypatch.setattr(working_copy, "scan_folder", scan)
 
 
-def test_a_file_that_vanished_is_the_error_it_always_is_and_nothing_is_recorded(
-    large: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_vanished_is_the_error_it_always_is_and_nothing_is_recorded(large, monkeypatch):
     head = large.head
     after_the_scan(monkeypatch, (large.root / "skills/skill-3/SKILL.md").unlink)
-    with pytest.raises(InvalidInput) as error:
+    with raises_code("changed_while_reading", InvalidInput) as error:
         large.snapshot()
-    assert error.value.code == "changed_while_reading"
     assert "skills/skill-3/SKILL.md" in error.value.message
     assert large.head == head
     assert large.skills.list() == []
@@ -176,7 +165,7 @@ def test_a_file_that_vanished_is_the_error_it_always_is_and_nothing_is_recorded(
     assert len(large.skills.list()) == 299
 
 
-def test_an_interrupt_ends_the_children_and_records_nothing(large: Brain) -> None:
+def test_an_interrupt_ends_the_children_and_records_nothing(large):
     head = large.head
 
     def interrupted(what: str, done: int, total: int) -> None:
@@ -193,9 +182,7 @@ def test_an_interrupt_ends_the_children_and_records_nothing(large: Brain) -> Non
 
 
 @pytest.mark.parametrize("count", [0, 1, MAX_QUEUED_JOBS, 2 * MAX_QUEUED_JOBS + 1, 9999])
-def test_files_of_any_number_make_no_more_jobs_than_a_queue_holds(
-    monkeypatch: pytest.MonkeyPatch, count: int
-) -> None:
+def test_files_of_any_number_make_no_more_jobs_than_a_queue_holds(monkeypatch, count):
     monkeypatch.setattr(parallel_read, "_MIN_GROUP_BYTES", 1)
     files = [CandidateFile(f"{number}.md", 0, 1, b"") for number in range(count)]
     groups = parallel_read._split_into_groups(files)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from brain.store.blobs.codec import CODEC_RAW
 from brain.store.protocol import LARGE_BLOB_BYTES
 from brain.worktree.symlinks import encode_link_target
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store
 
 SOURCE = ImportSource("git", "skills", "adopted/skills")
@@ -33,43 +33,37 @@ def is_well(brain: Brain) -> bool:
 
 
 @pytest.mark.parametrize("path", [LONG, f"memory/{NAME}", f"memory/{NAME}/a.md", f"{'ü' * 130}.md"])
-def test_a_file_of_a_name_too_long_is_refused_and_nothing_waits_to_be_written(
-    brain: Brain, path: str
-) -> None:
+def test_a_file_of_a_name_too_long_is_refused_and_nothing_waits_to_be_written(brain, path):
     head = brain.head
-    with pytest.raises(InvalidInput) as raised:
+    with raises_code("name_too_long", InvalidInput):
         brain.files.edit(path, lambda _: b"text")
-    assert raised.value.code == "name_too_long"
     assert brain.head == head and is_well(brain)
 
 
-def test_one_of_a_skill_is_refused_also_in_a_proposal(brain: Brain) -> None:
+def test_one_of_a_skill_is_refused_also_in_a_proposal(brain):
     brain.skills.upsert("alpha", "Alpha.\n")
     with brain.proposals.open("agent") as proposed:
         for one in (brain, proposed):
-            with pytest.raises(InvalidInput) as raised:
+            with raises_code("name_too_long", InvalidInput):
                 one.skills.edit("alpha", lambda _: b"text", file=f"scripts/{NAME}")
-            assert raised.value.code == "name_too_long"
     assert is_well(brain)
 
 
-def test_one_is_refused_where_it_would_be_imported(brain: Brain) -> None:
+def test_one_is_refused_where_it_would_be_imported(brain):
     head = brain.head
-    with pytest.raises(InvalidInput) as raised:
+    with raises_code("name_too_long", InvalidInput):
         take_in(brain, LONG, "memory/new/a.md")
-    assert raised.value.code == "name_too_long"
     assert brain.head == head and is_well(brain)
 
 
 def test_a_name_that_this_folder_alone_cannot_hold_is_refused_where_it_would_be_written(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    brain, monkeypatch
+):
     take_in(brain, "memory/new/a.md", "memory/new/a-longer-name.md")
     head = brain.head
-    with monkeypatch.context() as here, pytest.raises(InvalidInput) as raised:
+    with monkeypatch.context() as here, raises_code("name_too_long", InvalidInput):
         here.setattr(os, "pathconf", lambda *_: 13)
         brain.merge.start(SOURCE.branch)
-    assert raised.value.code == "name_too_long"
     assert brain.head == head and not (brain.root / "memory/new").exists() and is_well(brain)
 
 
@@ -82,9 +76,7 @@ def a_file(place: Path) -> None:
 
 
 @pytest.mark.parametrize("put", [a_link, a_file, os.mkfifo])
-def test_what_stands_in_the_way_of_a_folder_is_told_before_anything_is_recorded(
-    brain: Brain, put: Callable[[Path], None]
-) -> None:
+def test_what_stands_in_the_way_of_a_folder_is_told_before_anything_is_recorded(brain, put):
     take_in(brain, "skills/new/SKILL.md")
     head, place = brain.head, brain.root / "skills/new"
     put(place)
@@ -98,7 +90,7 @@ def test_what_stands_in_the_way_of_a_folder_is_told_before_anything_is_recorded(
 
 
 @pytest.mark.parametrize("was", ["file", "link"])
-def test_a_recorded_file_gives_way_to_a_folder(brain: Brain, was: str) -> None:
+def test_a_recorded_file_gives_way_to_a_folder(brain, was):
     place = brain.root / "memory/new"
     place.write_text("text") if was == "file" else place.symlink_to("../skills")
     brain.snapshot()
@@ -125,9 +117,7 @@ def test_a_recorded_file_gives_way_to_a_folder(brain: Brain, was: str) -> None:
         ("skills/a/link", 2, b""),
     ],
 )
-def test_what_no_brain_writes_is_refused_before_it_is_recorded(
-    brain: Brain, path: str, kind: int, text: bytes
-) -> None:
+def test_what_no_brain_writes_is_refused_before_it_is_recorded(brain, path, kind, text):
     head = brain.head
     with pytest.raises(InvalidInput) as raised:
         take_in(brain, path, kind=kind, text=text)
@@ -136,8 +126,8 @@ def test_what_no_brain_writes_is_refused_before_it_is_recorded(
 
 
 def test_a_fork_leaves_out_what_this_folder_alone_cannot_hold_and_may_drop_it(
-    brain: Brain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    brain, tmp_path, monkeypatch
+):
     long = "memory/new/a-longer-name.md"
     take_in(brain, long, "memory/new/a.md")
     with monkeypatch.context() as here:
@@ -154,7 +144,7 @@ def test_a_fork_leaves_out_what_this_folder_alone_cannot_hold_and_may_drop_it(
             assert is_well(fork)
 
 
-def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None:
+def test_a_link_as_long_as_the_system_takes_can_be_written(brain):
     longest = b"a/" * 2047 + b"b"
     take_in(brain, "memory/link", kind=2, text=longest)
     brain.merge.start(SOURCE.branch)
@@ -165,9 +155,7 @@ def test_a_link_as_long_as_the_system_takes_can_be_written(brain: Brain) -> None
 
 
 @pytest.mark.parametrize("act", ["switch", "restore", "merge"])
-def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(
-    brain: Brain, act: str
-) -> None:
+def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(brain, act):
     brain.skills.upsert("here", "Text.\n")
     brain.branches.create("other")
     brain.branches.switch("other")
@@ -187,14 +175,13 @@ def test_what_is_not_in_the_store_is_missed_before_anything_is_recorded(
         "restore": lambda: brain.restore(kept),
         "merge": lambda: brain.merge.start("other"),
     }
-    with pytest.raises(NotFound) as caught:
+    with raises_code("missing_object", NotFound):
         acts[act]()
-    assert caught.value.code == "missing_object"
     assert (brain.head, brain.status().branch) == before
     brain.skills.upsert("here", "More.\n")
 
 
-def test_only_content_of_a_file_that_the_store_has_may_be_written_over(brain: Brain) -> None:
+def test_only_content_of_a_file_that_the_store_has_may_be_written_over(brain):
     session = brain._session
     write_file(brain, "known.md", "known\n")
     write_file(brain, "secret.md", "a secret\n")

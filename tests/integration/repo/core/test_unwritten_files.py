@@ -1,7 +1,5 @@
 """What is recorded, but could not be written into the folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -35,7 +33,7 @@ shutil.rmtree(root)
 """
 
 
-def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_it() -> None:
+def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_it():
     command = [sys.executable, "-c", SCRIPT]
     if os.geteuid() == 0:  # root may write everything
         command = ["setpriv", "--bounding-set=-dac_override,-dac_read_search", *command]

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -14,7 +11,7 @@ from brain.running.broker import MAX_CALL_DEPTH
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path, author="ada") as made:
         yield made
 
@@ -34,7 +31,7 @@ def callers(brain: Brain, *names: str) -> set[str]:
     return find_callers(session, bundle, codes, names)
 
 
-def test_a_caller_of_a_caller_is_one(brain: Brain) -> None:
+def test_a_caller_of_a_caller_is_one(brain):
     add(brain, "count-words")
     add(brain, "sum-words", "count_words")
     add(brain, "report", "sum_words")
@@ -43,21 +40,21 @@ def test_a_caller_of_a_caller_is_one(brain: Brain) -> None:
     assert callers(brain, "other") == set()
 
 
-def test_skills_that_call_each_other_end_the_search(brain: Brain) -> None:
+def test_skills_that_call_each_other_end_the_search(brain):
     add(brain, "a", "b", "target")
     add(brain, "b", "a")
     add(brain, "target", "target", "a")
     assert callers(brain, "target") == {"a", "b"}
 
 
-def test_chains_are_as_long_as_those_of_a_run(brain: Brain) -> None:
+def test_chains_are_as_long_as_those_of_a_run(brain):
     add(brain, "s0")
     for number in range(1, MAX_CALL_DEPTH + 2):
         add(brain, f"s{number}", f"s{number - 1}")
     assert callers(brain, "s0") == {f"s{number}" for number in range(1, MAX_CALL_DEPTH)}
 
 
-def test_a_name_is_read_as_a_run_reads_it(brain: Brain) -> None:
+def test_a_name_is_read_as_a_run_reads_it(brain):
     add(brain, "count", name="Word Counter")
     add(brain, "by-slug", "Count")
     add(brain, "by-name", "word_counter")
@@ -68,7 +65,7 @@ def test_a_name_is_read_as_a_run_reads_it(brain: Brain) -> None:
     assert callers(brain, "count", "word-counter") == {"by-slug", "by-name", "middle"}
 
 
-def test_changed_code_is_read_again(brain: Brain) -> None:
+def test_changed_code_is_read_again(brain):
     add(brain, "count")
     add(brain, "user", "count")
     assert callers(brain, "count") == {"user"}

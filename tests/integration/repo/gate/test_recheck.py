@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -39,6 +38,7 @@ from tests.support.gate_decisions import (
     make_document,
     try_cases,
 )
+from tests.support.refusals import raises_code
 
 FIRST = list(CASES)[-1]
 NEW_INPUT = list(islice(inputs_of_half(held_out=True), len(CASES) + 1))[-1]
@@ -46,7 +46,7 @@ NEW_INPUT = list(islice(inputs_of_half(held_out=True), len(CASES) + 1))[-1]
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
         yield opened
 
@@ -79,7 +79,7 @@ def one(found: Recheck, path: str) -> RecheckedCase:
     return next(case for case in found.cases if case.path == path)
 
 
-def test_a_true_verdict_says_the_same_again(brain: Brain) -> None:
+def test_a_true_verdict_says_the_same_again(brain):
     here = decide_by_gate(brain, gate_admission())
     found = again(brain, GREET)
     assert (found.gate, found.found_gate, found.snapshot) == ("admit", "admit", here.hex())
@@ -88,7 +88,7 @@ def test_a_true_verdict_says_the_same_again(brain: Brain) -> None:
     assert {number.name for number in found.numbers} >= {"wins", "losses", "e_value_milli"}
 
 
-def test_a_verdict_is_found_by_its_id_its_snapshot_its_skill_and_its_attempt(brain: Brain) -> None:
+def test_a_verdict_is_found_by_its_id_its_snapshot_its_skill_and_its_attempt(brain):
     here = decide_by_gate(brain, gate_rejection())
     blob = brain._session.load_snapshot(here).operation[-1]
     attempt = f"{GREET}/{here.hex()[:8]}"
@@ -101,7 +101,7 @@ def test_a_verdict_is_found_by_its_id_its_snapshot_its_skill_and_its_attempt(bra
         assert found.found_gate == "reject" and found.differences == []
 
 
-def test_of_a_skill_it_is_the_last_decision_of_a_gate(brain: Brain) -> None:
+def test_of_a_skill_it_is_the_last_decision_of_a_gate(brain):
     decide_by_gate(brain, gate_admission())
     person = gate_admission()._replace(
         decider="person",
@@ -115,26 +115,25 @@ def test_of_a_skill_it_is_the_last_decision_of_a_gate(brain: Brain) -> None:
     )
     record(brain, {}, ("admit", GREET, "2", "2", put_verdict(brain, person)))
     assert again(brain, GREET).gate == "admit"
-    with pytest.raises(NotFound, match="not one of a gate") as caught:
+    with raises_code("no_verdict", NotFound, match="not one of a gate") as caught:
         again(brain, "@")
-    assert caught.value.code == "no_verdict" and caught.value.hint
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize("target", ["@", GREET, "no-such-skill"])
-def test_what_no_gate_decided_has_no_verdict(brain: Brain, target: str) -> None:
-    with pytest.raises(NotFound) as caught:
+def test_what_no_gate_decided_has_no_verdict(brain, target):
+    with raises_code("no_verdict", NotFound) as caught:
         again(brain, target)
-    assert caught.value.code == "no_verdict" and caught.value.hint
+    assert caught.value.hint
 
 
-def test_a_revision_that_is_none_is_an_error(brain: Brain) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_revision_that_is_none_is_an_error(brain):
+    with raises_code("bad_revision", InvalidInput):
         again(brain, "No Such Thing")
-    assert caught.value.code == "bad_revision"
 
 
 @pytest.mark.parametrize("letter", ["p", "f"])
-def test_an_outcome_that_what_came_out_does_not_bear_out_differs(brain: Brain, letter: str) -> None:
+def test_an_outcome_that_what_came_out_does_not_bear_out_differs(brain, letter):
     """The old text is said to have failed where it passed, or the other way round."""
     wrong = "f" if letter == "p" else "p"
     cases = [
@@ -150,7 +149,7 @@ def test_an_outcome_that_what_came_out_does_not_bear_out_differs(brain: Brain, l
     assert any("1 case has another outcome" in line for line in found.differences)
 
 
-def test_made_up_wins_change_the_decision(brain: Brain) -> None:
+def test_made_up_wins_change_the_decision(brain):
     cases = [
         case._replace(outputs=(blob_id(RIGHT),) * 2) if case.kind == "held_out" else case
         for case in gate_admission().cases
@@ -165,7 +164,7 @@ def test_made_up_wins_change_the_decision(brain: Brain) -> None:
     } == (set(found.differences))
 
 
-def test_a_number_that_does_not_follow_differs(brain: Brain) -> None:
+def test_a_number_that_does_not_follow_differs(brain):
     verdict = gate_admission()
     rows = [NamedNumber("wins", 9) if row.name == "wins" else row for row in verdict.numbers]
     decide_by_gate(brain, verdict._replace(numbers=tuple(rows)))
@@ -176,7 +175,7 @@ def test_a_number_that_does_not_follow_differs(brain: Brain) -> None:
     assert found.differences
 
 
-def test_an_error_is_taken_as_it_is_said(brain: Brain) -> None:
+def test_an_error_is_taken_as_it_is_said(brain):
     rows = [(path, "e", "p") for path in CASES]
     decide_by_gate(brain, build(try_cases(rows)).verdict)
     found = again(brain, GREET)
@@ -184,7 +183,7 @@ def test_an_error_is_taken_as_it_is_said(brain: Brain) -> None:
     assert not brain._session.reader.find_missing([blob_id(NO_ANSWER)])
 
 
-def test_cases_deleted_and_edited_later_are_checked_as_they_were(brain: Brain) -> None:
+def test_cases_deleted_and_edited_later_are_checked_as_they_were(brain):
     decide_by_gate(brain, gate_admission())
     paths = list(CASES)
     record(brain, {paths[0]: None, paths[1]: b"input: 3\n", GUARD: None}, ("snapshot",))
@@ -193,7 +192,7 @@ def test_cases_deleted_and_edited_later_are_checked_as_they_were(brain: Brain) -
     assert found.differences == [] and found.unknown == []
 
 
-def test_a_redacted_case_is_told_and_the_others_are_checked(brain: Brain) -> None:
+def test_a_redacted_case_is_told_and_the_others_are_checked(brain):
     decide_by_gate(brain, gate_admission())
     brain.files.redact(FIRST, reason="a test")
     found = again(brain, GREET)
@@ -203,7 +202,7 @@ def test_a_redacted_case_is_told_and_the_others_are_checked(brain: Brain) -> Non
     assert found.found_gate == "admit"
 
 
-def test_an_output_that_was_redacted_or_is_missing_is_told(brain: Brain) -> None:
+def test_an_output_that_was_redacted_or_is_missing_is_told(brain):
     decide_by_gate(brain, gate_admission())
     redacting = record(brain, {}, ("redact", "a.md", blob_id(WRONG), "a test"))
     with brain._session.store.transaction() as tx:
@@ -215,21 +214,18 @@ def test_an_output_that_was_redacted_or_is_missing_is_told(brain: Brain) -> None
     assert one(again(brain, GREET), GUARD).problem == "an output is missing from the store"
 
 
-def test_a_verdict_without_its_cases_is_told_plainly(brain: Brain) -> None:
+def test_a_verdict_without_its_cases_is_told_plainly(brain):
     here = decide_by_gate(brain, gate_admission())
     blob = brain._session.load_snapshot(here).operation[-1]
     redacting = record(brain, {}, ("redact", "a.md", blob, "a test"))
     with brain._session.store.transaction() as tx:
         tx.redact_blob(blob, redacting, lambda others: set())
     for target in (GREET, here.hex(), blob.hex()):
-        with pytest.raises(NotFound, match="was redacted") as caught:
+        with raises_code("no_verdict", NotFound, match="was redacted"):
             again(brain, target)
-        assert caught.value.code == "no_verdict"
 
 
-def test_without_a_sandbox_a_check_in_python_is_unknown_unless_the_rest_fails(
-    brain: Brain,
-) -> None:
+def test_without_a_sandbox_a_check_in_python_is_unknown_unless_the_rest_fails(brain):
     check = "def check(input, output):\n    assert output\n"
     expect = Expectation(contains=("hello",), check=check)
     document = make_document(NEW_INPUT, expect)
@@ -241,7 +237,7 @@ def test_without_a_sandbox_a_check_in_python_is_unknown_unless_the_rest_fails(
     assert "no sandbox" in case.problem
 
 
-def test_what_no_time_is_left_for_is_unknown(brain: Brain) -> None:
+def test_what_no_time_is_left_for_is_unknown(brain):
     check = "def check(input, output):\n    assert output\n"
     expect = Expectation(contains=("hello",), check=check)
     document = make_document(NEW_INPUT, expect)
@@ -252,7 +248,7 @@ def test_what_no_time_is_left_for_is_unknown(brain: Brain) -> None:
     assert "time for checks is over" in case.problem
 
 
-def test_two_cases_of_one_input_differ(brain: Brain) -> None:
+def test_two_cases_of_one_input_differ(brain):
     copy = f"skills/{GREET}/cases/copy.yaml"
     record(brain, {copy: CASES[FIRST]}, ("snapshot",))
     verdict = gate_admission()
@@ -263,7 +259,7 @@ def test_two_cases_of_one_input_differ(brain: Brain) -> None:
     assert (one(found, copy).state, one(found, FIRST).state) == ("differs", "same")
 
 
-def test_a_document_that_is_no_held_out_case_differs(brain: Brain) -> None:
+def test_a_document_that_is_no_held_out_case_differs(brain):
     for document in (b"not a case", make_document(next(inputs_of_half(held_out=False)))):
         verdict = _with_document(gate_admission(), document)
         blob = put_verdict(brain, verdict, document, *OUTPUTS.values())
@@ -281,7 +277,7 @@ def _with_document(verdict: Verdict, document: bytes) -> Verdict:
     return verdict._replace(cases=tuple(cases))
 
 
-def test_what_a_model_answered_does_not_run_again_and_that_is_told(brain: Brain) -> None:
+def test_what_a_model_answered_does_not_run_again_and_that_is_told(brain):
     decide_by_gate(brain, gate_admission())
     found = brain.gate.recheck(GREET, run=True)
     assert found.unknown == ["nothing ran again: the cases were run by scripted"]
@@ -289,7 +285,7 @@ def test_what_a_model_answered_does_not_run_again_and_that_is_told(brain: Brain)
     assert brain.gate.recheck(GREET).unknown == []
 
 
-def test_rounds_of_a_noisy_runner_are_checked_one_by_one(brain: Brain) -> None:
+def test_rounds_of_a_noisy_runner_are_checked_one_by_one(brain):
     rows = [(path, "fefff", "ppppp") for path in CASES]
     verdict = build(try_cases(rows, repeats_itself=False), replace(BY_RULE)).verdict
     decide_by_gate(brain, verdict)

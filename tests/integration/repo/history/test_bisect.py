@@ -7,10 +7,11 @@ import pytest
 from brain import Brain, InvalidInput
 from brain.repo.history.bisect import BisectCheck
 from tests.support.brain_templates import copy_brain
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     return Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester")
 
 
@@ -26,7 +27,7 @@ def count(folder: Path) -> int:
 
 
 @pytest.mark.parametrize("broken", [1, 7, 13, 19])
-def test_the_first_snapshot_that_fails_is_found_in_few_steps(brain: Brain, broken: int) -> None:
+def test_the_first_snapshot_that_fails_is_found_in_few_steps(brain, broken):
     found = brain.history.bisect("@~39", lambda folder, _: count(folder) < broken)
     assert found.first_bad is not None
     history = {row.version: row.snapshot for row in brain.skills.history("counter")}
@@ -36,7 +37,7 @@ def test_the_first_snapshot_that_fails_is_found_in_few_steps(brain: Brain, broke
     assert len(found.tested) <= 8
 
 
-def test_each_candidate_is_laid_out_whole(brain: Brain) -> None:
+def test_each_candidate_is_laid_out_whole(brain):
     def check(folder: Path, snapshot: str) -> bool:
         there = {str(f.relative_to(folder)) for f in folder.rglob("*") if f.is_file()}
         assert {f"skills/{s.slug}/SKILL.md" for s in brain.skills.list(snapshot)} < there
@@ -45,7 +46,7 @@ def test_each_candidate_is_laid_out_whole(brain: Brain) -> None:
     assert brain.history.bisect("@~39", check).first_bad is not None
 
 
-def test_snapshots_that_cannot_be_told_leave_a_range(brain: Brain) -> None:
+def test_snapshots_that_cannot_be_told_leave_a_range(brain):
     def check(folder: Path, _: str) -> bool | None:
         n = count(folder)
         return None if 8 <= n <= 10 else n < 9
@@ -56,22 +57,19 @@ def test_snapshots_that_cannot_be_told_leave_a_range(brain: Brain) -> None:
     assert {row.verdict for row in found.tested} == {"good", "bad", "untold"}
 
 
-def test_neither_head_nor_folder_is_touched(brain: Brain) -> None:
+def test_neither_head_nor_folder_is_touched(brain):
     head = brain.head
     brain.history.bisect("@~39", lambda folder, _: count(folder) < 5)
     assert brain.head == head and brain.status().clean
 
 
-def test_a_good_snapshot_that_does_not_come_before_the_bad_one_is_refused(brain: Brain) -> None:
+def test_a_good_snapshot_that_does_not_come_before_the_bad_one_is_refused(brain):
     for good, bad in (("@", "@~3"), ("@", "@")):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("not_a_line", InvalidInput):
             brain.history.bisect(good, lambda folder, _: True, bad)
-        assert caught.value.code == "not_a_line"
 
 
-def test_a_search_without_an_earlier_snapshot_says_what_is_missing(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_search_without_an_earlier_snapshot_says_what_is_missing(brain, tmp_path):
     with pytest.raises(InvalidInput, match="the good and the bad snapshot are the same"):
         brain.history.bisect("@", lambda folder, _: True)
     new = Brain.init(tmp_path / "new", author="tester")
@@ -80,7 +78,7 @@ def test_a_search_without_an_earlier_snapshot_says_what_is_missing(
     assert "two snapshots" in caught.value.hint
 
 
-def test_the_ends_are_tested_before_anything_is_said(brain: Brain) -> None:
+def test_the_ends_are_tested_before_anything_is_said(brain):
     tested: list[str] = []
 
     def check_with(verdicts: dict[str, bool | None]) -> BisectCheck:
@@ -97,7 +95,6 @@ def test_the_ends_are_tested_before_anything_is_said(brain: Brain) -> None:
         ({bad: False, good: False}, "the good snapshot, .* fails the check", 2),
     ):
         tested.clear()
-        with pytest.raises(InvalidInput, match=words) as caught:
+        with raises_code("wrong_end", InvalidInput, match=words):
             brain.history.bisect(good, check_with(verdicts))
-        assert caught.value.code == "wrong_end"
         assert tested == [bad, good][:count]

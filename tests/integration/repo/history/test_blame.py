@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, NotFound
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     return Brain.init(tmp_path / "agent", author="tester")
 
 
@@ -21,7 +22,7 @@ def blamed(brain: Brain, slug: str = "oracle", rev: str = "@") -> dict[str, str]
     return {row.text: row.snapshot for row in rows if row.line > closing and row.text}
 
 
-def test_each_line_names_the_snapshot_that_wrote_it(brain: Brain) -> None:
+def test_each_line_names_the_snapshot_that_wrote_it(brain):
     first = brain.skills.upsert("Oracle", "a\nb\nc\n").snapshot
     second = brain.skills.upsert("Oracle", "a\nB\nc\n").snapshot
     brain.skills.upsert("Other", "x\n")
@@ -59,7 +60,7 @@ def git_blame(folder: Path, texts: list[str]) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_git_blames_the_same_versions(brain: Brain, tmp_path: Path, seed: int) -> None:
+def test_git_blames_the_same_versions(brain, tmp_path, seed):
     rng = random.Random(seed)
     fresh = iter(f"line {n}" for n in range(10_000))
     text = [line for _ in range(20) for line in (next(fresh), "")]
@@ -79,7 +80,7 @@ def test_git_blames_the_same_versions(brain: Brain, tmp_path: Path, seed: int) -
     }
 
 
-def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain: Brain) -> None:
+def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain):
     base = brain.skills.upsert("Oracle", "a\n\nb\n\nc\n").snapshot
     brain.branches.create("idea")
     ours = brain.skills.upsert("Oracle", "A\n\nb\n\nc\n").snapshot
@@ -93,7 +94,7 @@ def test_lines_of_a_merge_belong_to_the_side_that_wrote_them(brain: Brain) -> No
     ] == [merged]
 
 
-def test_lines_are_followed_through_a_rename(brain: Brain) -> None:
+def test_lines_are_followed_through_a_rename(brain):
     first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
     old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
     old.rename(new)
@@ -108,7 +109,7 @@ def test_lines_are_followed_through_a_rename(brain: Brain) -> None:
     ]
 
 
-def test_a_skill_moved_and_changed_at_once_is_still_followed(brain: Brain) -> None:
+def test_a_skill_moved_and_changed_at_once_is_still_followed(brain):
     first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
     old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
     old.rename(new)
@@ -119,7 +120,7 @@ def test_a_skill_moved_and_changed_at_once_is_still_followed(brain: Brain) -> No
     assert (found["a"], found["D"]) == (first, both)
 
 
-def test_a_first_load_of_many_skills_is_blamed_like_any_other(brain: Brain) -> None:
+def test_a_first_load_of_many_skills_is_blamed_like_any_other(brain):
     for n in range(600):
         folder = brain.root / "skills" / f"s{n}"
         folder.mkdir(parents=True)
@@ -129,13 +130,12 @@ def test_a_first_load_of_many_skills_is_blamed_like_any_other(brain: Brain) -> N
     assert blamed(brain, "s7") == {"line": loaded, "more": changed}
 
 
-def test_an_unknown_skill_has_no_lines_to_blame(brain: Brain) -> None:
-    with pytest.raises(NotFound) as caught:
+def test_an_unknown_skill_has_no_lines_to_blame(brain):
+    with raises_code("no_skill", NotFound):
         brain.history.blame("nothing")
-    assert caught.value.code == "no_skill"
 
 
-def test_the_history_of_a_skill_goes_on_before_its_renames(brain: Brain) -> None:
+def test_the_history_of_a_skill_goes_on_before_its_renames(brain):
     brain.skills.upsert("Oracle", "a\nb\nc\n")
     brain.skills.upsert("Oracle", "a\nb\nc\nd\n")
     (brain.root / "skills/oracle").rename(brain.root / "skills/prophet")
@@ -154,7 +154,7 @@ def test_the_history_of_a_skill_goes_on_before_its_renames(brain: Brain) -> None
     assert brain.skills.view("seer@1").body.strip() == "a\nb\nc"
 
 
-def test_a_skill_made_anew_is_not_taken_for_one_that_went(brain: Brain) -> None:
+def test_a_skill_made_anew_is_not_taken_for_one_that_went(brain):
     brain.skills.upsert("Oracle", "one\ntwo\nthree\nfour\nfive\n")
     brain.skills.delete("oracle")
     brain.skills.upsert("Seer", "quite another text\n")
@@ -162,9 +162,7 @@ def test_a_skill_made_anew_is_not_taken_for_one_that_went(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("path", ["skills/oracle/SKILL.md", "skills/seer/SKILL.md"])
-def test_what_was_redacted_came_from_nowhere_and_nothing_came_from_it(
-    brain: Brain, path: str
-) -> None:
+def test_what_was_redacted_came_from_nowhere_and_nothing_came_from_it(brain, path):
     brain.skills.upsert("Oracle", "one\ntwo\nthree\nfour\nfive\n")
     (brain.root / "skills/oracle").rename(brain.root / "skills/seer")
     (brain.root / "skills/seer/SKILL.md").write_text("---\nname: Seer\n---\none\ntwo\nthree\n")
@@ -179,7 +177,7 @@ def test_what_was_redacted_came_from_nowhere_and_nothing_came_from_it(
     assert brain.history.blame("seer")
 
 
-def test_a_file_that_became_a_skill_since_another_went_has_a_history(brain: Brain) -> None:
+def test_a_file_that_became_a_skill_since_another_went_has_a_history(brain):
     folder = brain.root / "skills/tools"
     folder.mkdir(parents=True)
     (folder / "SKILL.md").write_text("one\ntwo\nthree\nfour\n")
@@ -196,12 +194,9 @@ def test_a_file_that_became_a_skill_since_another_went_has_a_history(brain: Brai
     assert brain.verify(deep=True).ok
 
 
-def test_a_skill_of_the_lineage_that_a_fork_came_from_is_blamed_on_nobody(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_skill_of_the_lineage_that_a_fork_came_from_is_blamed_on_nobody(brain, tmp_path):
     brain.skills.upsert("Oracle", "Ask.\n")
     origin = brain.head
     brain.fork(tmp_path / "fork")
-    with Brain.open(tmp_path / "fork") as fork, pytest.raises(NotFound) as caught:
+    with Brain.open(tmp_path / "fork") as fork, raises_code("no_skill", NotFound):
         fork.history.blame("oracle", origin)
-    assert caught.value.code == "no_skill"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ from tests.support.decisions import (
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.open(copy_brain(_make_brain, tmp_path / "agent"), author="tester") as opened:
         yield opened
 
@@ -52,7 +51,7 @@ def reject(brain: Brain, versions: tuple[str, str] = ("", "1")) -> bytes:
     return here
 
 
-def test_why_tells_the_story_of_a_skill_that_runs(brain: Brain) -> None:
+def test_why_tells_the_story_of_a_skill_that_runs(brain):
     admit_new(brain)
     decide(brain, {}, ("1", "1"), admission())
     rejected = reject(brain, ("1", "2"))
@@ -75,7 +74,7 @@ def test_why_tells_the_story_of_a_skill_that_runs(brain: Brain) -> None:
     assert {one.state for one in found.decisions} == {"kept"}
 
 
-def test_why_of_a_version_tells_the_decisions_about_it(brain: Brain) -> None:
+def test_why_of_a_version_tells_the_decisions_about_it(brain):
     admit_new(brain)
     decide(brain, skill_files("2", OTHER_PROGRAM), ("1", "2"), admission(OTHER_PROGRAM))
     found = brain.history.why(f"{SLUG}@1")
@@ -83,7 +82,7 @@ def test_why_of_a_version_tells_the_decisions_about_it(brain: Brain) -> None:
     assert [version.version for version in found.versions] == [1]
 
 
-def test_why_of_a_skill_that_was_only_ever_rejected_lists_the_attempts(brain: Brain) -> None:
+def test_why_of_a_skill_that_was_only_ever_rejected_lists_the_attempts(brain):
     reject(brain)
     found = brain.history.why(SLUG)
     assert found.slug == SLUG and found.versions == []
@@ -94,12 +93,12 @@ def test_why_of_a_skill_that_was_only_ever_rejected_lists_the_attempts(brain: Br
         brain.history.why("count-other")
 
 
-def test_why_of_a_skill_without_a_program_has_no_decisions(brain: Brain) -> None:
+def test_why_of_a_skill_without_a_program_has_no_decisions(brain):
     admit_new(brain)
     assert brain.history.why("oracle").decisions == []
 
 
-def test_the_log_and_a_snapshot_tell_what_was_decided(brain: Brain) -> None:
+def test_the_log_and_a_snapshot_tell_what_was_decided(brain):
     admit_new(brain)
     shown = brain.history.show()
     assert shown.verdict == verdict_to_json(admission())
@@ -109,7 +108,7 @@ def test_the_log_and_a_snapshot_tell_what_was_decided(brain: Brain) -> None:
     assert brain.history.show("@~1").verdict is None
 
 
-def test_a_verdict_that_cannot_be_read_is_told_as_such(brain: Brain) -> None:
+def test_a_verdict_that_cannot_be_read_is_told_as_such(brain):
     admit_new(brain)
     blob = blob_id(encode_verdict(admission()))
     brain._session.store._db.execute("DELETE FROM blobs WHERE id = ?", (blob,))  # type: ignore[attr-defined]

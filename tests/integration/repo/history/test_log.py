@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain
@@ -8,7 +6,7 @@ from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder
 
 
-def test_the_diff_says_in_words_what_happened_to_skills(brain: Brain) -> None:
+def test_the_diff_says_in_words_what_happened_to_skills(brain):
     brain.skills.upsert("a", "one\n", description="d")
     brain.skills.upsert("b", "one\n", description="d")
     brain.skills.upsert("c", "one\n", description="d")
@@ -27,7 +25,7 @@ def test_the_diff_says_in_words_what_happened_to_skills(brain: Brain) -> None:
     ]
 
 
-def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> None:
+def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain):
     brain.skills.upsert("a", "one\n", description="d")
     write_file(brain, "skills/a/SKILL.md", skill_text("a", 5))
     write_file(brain, "skills/x/SKILL.md", skill_text("x", 2))
@@ -39,7 +37,7 @@ def test_the_diff_with_the_folder_reads_skills_from_the_folder(brain: Brain) -> 
     ]
 
 
-def test_what_a_diff_with_the_folder_worked_out_is_still_stored_by_a_snapshot(brain: Brain) -> None:
+def test_what_a_diff_with_the_folder_worked_out_is_still_stored_by_a_snapshot(brain):
     write_file(brain, "skills/x/SKILL.md", skill_text("x", 2))
     brain.history.diff()
     brain.snapshot()
@@ -47,7 +45,7 @@ def test_what_a_diff_with_the_folder_worked_out_is_still_stored_by_a_snapshot(br
 
 
 @pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
-def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain: Brain, name: str) -> None:
+def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain, name):
     write_file(brain, "skills/tools/search.md", skill_text("search", 1))
     brain.snapshot()
     write_file(brain, "skills/tools/search.md", skill_text("search", 2))
@@ -58,7 +56,7 @@ def test_a_file_of_a_category_is_no_skill_once_the_category_is_one(brain: Brain,
     assert [line.change for line in brain.skills.history("search")] == ["removed", "added"]
 
 
-def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain: Brain) -> None:
+def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain):
     write_file(brain, "skills/tools/search.md", skill_text("search", 1))
     path = write_file(brain, "skills/tools/SKILL.md", skill_text("tools", 1))
     brain.snapshot()
@@ -69,7 +67,7 @@ def test_a_file_of_a_category_is_a_skill_again_once_the_category_is_none(brain: 
     assert [(s.slug, s.change) for s in brain.history.diff("@~1", "@").skills] == expected
 
 
-def test_a_moved_file_is_a_rename(brain: Brain) -> None:
+def test_a_moved_file_is_a_rename(brain):
     path = write_file(brain, "memory/a.md", "same\n")
     brain.snapshot()
     path.rename(brain.root / "memory/b.md")
@@ -82,7 +80,7 @@ def test_a_moved_file_is_a_rename(brain: Brain) -> None:
     )
 
 
-def test_the_patch_is_unified_text_and_names_binary_files(brain: Brain) -> None:
+def test_the_patch_is_unified_text_and_names_binary_files(brain):
     write_file(brain, "memory/a.md", "one\ntwo\nthree\n")
     write_file(brain, "memory/b.bin", "\0\1\2")
     brain.snapshot()
@@ -93,7 +91,7 @@ def test_the_patch_is_unified_text_and_names_binary_files(brain: Brain) -> None:
     assert "Binary files a/memory/b.bin and b/memory/b.bin differ\n" in text
 
 
-def test_memory_lines_are_counted(brain: Brain) -> None:
+def test_memory_lines_are_counted(brain):
     write_file(brain, "memory/log.jsonl", "".join(f'{{"n": {i}}}\n' for i in range(50_000)))
     brain.snapshot()
     with (brain.root / "memory/log.jsonl").open("a") as file:
@@ -102,7 +100,7 @@ def test_memory_lines_are_counted(brain: Brain) -> None:
     assert (stat.added, stat.removed) == (1, 0)
 
 
-def test_the_history_of_a_skill_lists_its_versions(brain: Brain) -> None:
+def test_the_history_of_a_skill_lists_its_versions(brain):
     for i in range(3):
         brain.skills.upsert("a", f"{i}\n", description="d")
         brain.skills.upsert("b", f"{i}\n", description="d")
@@ -118,14 +116,14 @@ def test_the_history_of_a_skill_lists_its_versions(brain: Brain) -> None:
     assert brain.skills.view("b@2").body.strip() == "1"
 
 
-def test_what_was_undone_is_not_in_the_history(brain: Brain) -> None:
+def test_what_was_undone_is_not_in_the_history(brain):
     brain.skills.upsert("a", "0\n", description="d")
     brain.skills.upsert("a", "1\n")
     brain.undo()
     assert [entry.version for entry in brain.skills.history("a")] == [1]
 
 
-def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
+def test_the_index_is_one_line_per_skill_from_the_head(brain):
     assert brain.prompt.build_index().index == "(no skills yet)"
     brain.skills.upsert("b", "x\n", description="Second")
     brain.skills.upsert("a", "x\n", description="First")
@@ -135,7 +133,7 @@ def test_the_index_is_one_line_per_skill_from_the_head(brain: Brain) -> None:
     assert found.selected_by is None
 
 
-def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:
+def test_the_index_is_the_same_when_the_cards_are_lost(brain):
     brain.skills.upsert("a", "x\n", description="First")
     before = brain.prompt.build_index()
     brain._session.cache._db.execute("DELETE FROM cards")
@@ -149,7 +147,7 @@ def test_the_index_is_the_same_when_the_cards_are_lost(brain: Brain) -> None:
     assert [found.version for found in brain.skills.list()] == [1]
 
 
-def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain) -> None:
+def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain):
     write_file(brain, "prompts/system.md", "You audit.\u202e\n")
     write_file(brain, "prompts/fragments/20-b.md", "Second fragment.\n")
     write_file(brain, "prompts/fragments/10-a.md", "First fragment.\n")
@@ -169,25 +167,25 @@ def test_the_prompt_holds_system_fragments_index_and_chosen_memory(brain: Brain)
     assert made.cut == ["MEMORY.md"] and made.prompt.count("remember") == 2
 
 
-def test_the_operation_log_names_what_was_done_and_moved(brain: Brain) -> None:
+def test_the_operation_log_names_what_was_done_and_moved(brain):
     done = brain.skills.upsert("a", "x\n", description="d")
     newest = brain.history.list_operations(1)[0]
     assert (newest.kind, newest.author) == ("upsert", "tester")
     assert newest.refs == {"heads/main": [brain.id, done.snapshot]}
 
 
-def test_the_doctor_finds_nothing_in_a_healthy_brain(brain: Brain) -> None:
+def test_the_doctor_finds_nothing_in_a_healthy_brain(brain):
     assert all(check.ok for check in brain.doctor() if check.check != "disk")
 
 
-def test_the_doctor_finds_a_manifest_that_cannot_be_read(brain: Brain) -> None:
+def test_the_doctor_finds_a_manifest_that_cannot_be_read(brain):
     write_file(brain, "manifest.yaml", "layout: sideways\n")
     brain.snapshot()
     (found,) = [check for check in brain.doctor() if not check.ok and check.check != "disk"]
     assert found.check == "manifest" and "layout" in found.message and found.hint
 
 
-def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
+def test_the_check_reports_broken_rules_and_shared_slugs(brain):
     write_file(brain, "skills/x/good/SKILL.md", skill_text("good"))
     write_file(brain, "skills/y/good/SKILL.md", skill_text("good"))
     write_file(brain, "skills/bad/SKILL.md", "no front matter\n")
@@ -197,7 +195,7 @@ def test_the_check_reports_broken_rules_and_shared_slugs(brain: Brain) -> None:
     assert ("skills/x/good/SKILL.md", "duplicate_slug") in codes
 
 
-def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain: Brain) -> None:
+def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain):
     write_file(brain, "skills/x/twin/SKILL.md", skill_text("twin", 2))
     write_file(brain, "skills/y/twin/SKILL.md", skill_text("twin", "1.4.0"))
     brain.snapshot()
@@ -208,7 +206,7 @@ def test_skills_with_one_slug_and_unlike_versions_are_listed_side_by_side(brain:
     assert changes == [("twin", f"skills/{name}/twin/SKILL.md") for name in "xy"]
 
 
-def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -> None:
+def test_a_skill_that_came_with_very_many_others_has_its_history(brain):
     for number in range(600):
         write_file(brain, f"skills/group/s{number}.md", skill_text(f"s{number}", 3))
     write_file(brain, "skills/folder/SKILL.md", skill_text("Real name", 5))
@@ -226,9 +224,7 @@ def test_a_skill_that_came_with_very_many_others_has_its_history(brain: Brain) -
 
 
 @pytest.mark.parametrize("who", ["a reader", "a writer"])
-def test_derived_data_of_another_version_are_made_anew(
-    brain: Brain, who: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_derived_data_of_another_version_are_made_anew(brain, who, monkeypatch):
     for number in range(600):
         write_file(brain, f"skills/group/s{number}.md", skill_text(f"s{number}", 3))
     write_file(brain, "skills/folder/SKILL.md", skill_text("Real name", 5))

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
-from brain import Brain, InvalidInput
+from brain import InvalidInput
 from brain.repo.history import describe, unified_diff
 from brain.results import DiffStat, FileState, UndiffableFile
 from tests.integration.repo.conftest import write_file
 
 
 @pytest.fixture
-def changed(brain: Brain) -> Brain:
+def changed(brain):
     """A brain whose last snapshot adds, changes, moves and removes files of every kind."""
     for path, text in {
         "a/edited.md": "one\ntwo\nthree\n",
@@ -69,7 +68,7 @@ rename to a/there.md
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_a_patch_shows_modes_renames_and_lines_as_git_does(changed: Brain, recorded: bool) -> None:
+def test_a_patch_shows_modes_renames_and_lines_as_git_does(changed, recorded):
     if recorded:
         changed.snapshot()
     diff = changed.history.diff(*(["@~1", "@"] if recorded else []))
@@ -78,7 +77,7 @@ def test_a_patch_shows_modes_renames_and_lines_as_git_does(changed: Brain, recor
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_lines_are_counted_for_each_file(changed: Brain, recorded: bool) -> None:
+def test_lines_are_counted_for_each_file(changed, recorded):
     if recorded:
         changed.snapshot()
     diff = changed.history.diff(*(["@~1", "@"] if recorded else []))
@@ -94,7 +93,7 @@ def test_lines_are_counted_for_each_file(changed: Brain, recorded: bool) -> None
     ]
 
 
-def test_files_that_no_patch_shows_are_described_on_both_sides(changed: Brain) -> None:
+def test_files_that_no_patch_shows_are_described_on_both_sides(changed):
     (changed.root / "a/more.bin").write_bytes(b"\0more")
     changed.snapshot()
     diff = changed.history.diff("@~1", "@")
@@ -117,9 +116,7 @@ def test_files_that_no_patch_shows_are_described_on_both_sides(changed: Brain) -
 
 
 @pytest.mark.parametrize(("size", "shown"), [(20, True), (21, False)])
-def test_a_file_is_shown_up_to_a_size(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, size: int, shown: bool
-) -> None:
+def test_a_file_is_shown_up_to_a_size(brain, monkeypatch, size, shown):
     monkeypatch.setattr(unified_diff, "MAX_DIFF_BYTES", 20)
     write_file(brain, "a.md", "x" * size)
     for rounds in range(2):
@@ -130,7 +127,7 @@ def test_a_file_is_shown_up_to_a_size(
         brain.snapshot()
 
 
-def test_what_was_redacted_is_told_instead_of_shown(brain: Brain) -> None:
+def test_what_was_redacted_is_told_instead_of_shown(brain):
     write_file(brain, "a.md", "a secret\n")
     brain.snapshot()
     brain.files.redact("a.md", reason="a name")
@@ -139,7 +136,7 @@ def test_what_was_redacted_is_told_instead_of_shown(brain: Brain) -> None:
     assert brain.history.diff_stat(diff) == [DiffStat("a.md", -1, -1)]
 
 
-def test_up_to_five_files_that_are_not_shown_are_named(brain: Brain) -> None:
+def test_up_to_five_files_that_are_not_shown_are_named(brain):
     for number in range(7):
         (brain.root / f"{number}.bin").write_bytes(b"\0%d" % number)
     (brain.root / "plain.md").write_text("x\n")
@@ -157,7 +154,7 @@ def test_up_to_five_files_that_are_not_shown_are_named(brain: Brain) -> None:
     unified_diff.refuse_undiffable(session, diff._replace(changes=diff.changes[7:]))
 
 
-def test_a_moved_binary_file_is_no_file_that_is_not_shown(brain: Brain) -> None:
+def test_a_moved_binary_file_is_no_file_that_is_not_shown(brain):
     (brain.root / "a.bin").write_bytes(b"\0a")
     brain.snapshot()
     (brain.root / "a.bin").rename(brain.root / "b.bin")
@@ -167,7 +164,7 @@ def test_a_moved_binary_file_is_no_file_that_is_not_shown(brain: Brain) -> None:
     assert brain.history.find_undiffable(diff) == []
 
 
-def test_each_removed_file_is_the_source_of_one_rename(brain: Brain) -> None:
+def test_each_removed_file_is_the_source_of_one_rename(brain):
     for name in ("a", "b"):
         write_file(brain, f"old/{name}.md", "same\n")
     write_file(brain, "old/run.sh", "same\n").chmod(0o755)
@@ -188,7 +185,7 @@ def test_each_removed_file_is_the_source_of_one_rename(brain: Brain) -> None:
     assert {change.section for change in changes[:3]} == {"new"}
 
 
-def test_changes_without_lines_are_told_as_edited(brain: Brain, tmp_path: Path) -> None:
+def test_changes_without_lines_are_told_as_edited(brain, tmp_path):
     words = [
         " ".join(describe._line_count_words(DiffStat("a", added, removed)))
         for added, removed in ((-1, -1), (0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (1, 2))
@@ -198,7 +195,7 @@ def test_changes_without_lines_are_told_as_edited(brain: Brain, tmp_path: Path) 
     ]
 
 
-def test_a_change_of_a_skill_names_its_versions(brain: Brain) -> None:
+def test_a_change_of_a_skill_names_its_versions(brain):
     def of(text: str | None) -> list[tuple[object, ...]]:
         path = brain.root / "skills/a/SKILL.md"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -216,7 +213,7 @@ def test_a_change_of_a_skill_names_its_versions(brain: Brain) -> None:
     assert of(None) == [("a", "removed", "1.5", None, "Ay")]
 
 
-def test_a_file_of_a_skill_is_a_change_of_the_nearest_skill_above_it(brain: Brain) -> None:
+def test_a_file_of_a_skill_is_a_change_of_the_nearest_skill_above_it(brain):
     for slug in ("outer", "other"):
         brain.skills.upsert(slug, "x\n", description="d")
     inner = brain.root / "skills/outer/skills/inner/SKILL.md"

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import io
 import json
-from pathlib import Path
 
 import pytest
 
 from brain import Brain, InvalidInput, NotFound, ProofError, check_proof
+from tests.support.refusals import raises_code
 
 
 class Content(io.RawIOBase):
@@ -20,7 +20,7 @@ class Content(io.RawIOBase):
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     made = Brain.init(tmp_path / "agent", author="tester")
     made.skills.upsert("Oracle", "One.\n", description="Check oracles")
     return made
@@ -29,7 +29,7 @@ def brain(tmp_path: Path) -> Brain:
 SKILL = "skills/oracle/SKILL.md"
 
 
-def test_a_path_is_proven_at_the_head_and_at_any_revision(brain: Brain) -> None:
+def test_a_path_is_proven_at_the_head_and_at_any_revision(brain):
     contents = {"@~1": (brain.root / SKILL).read_bytes()}
     brain.skills.upsert("Oracle", "Two.\n")
     contents["@"] = (brain.root / SKILL).read_bytes()
@@ -38,12 +38,11 @@ def test_a_path_is_proven_at_the_head_and_at_any_revision(brain: Brain) -> None:
         proof = check_proof(brain.proofs.prove_file(SKILL, rev), content=Content(content))
         assert proof[:8] == (False, True, [], "path", brain.id, shown.snapshot, shown.bundle, SKILL)
         assert (proof.type, proof.size) == ("file", len(content))
-    with pytest.raises(ProofError) as caught:
+    with raises_code("wrong_content", ProofError):
         check_proof(brain.proofs.prove_file(SKILL, "@~1"), content=Content(contents["@"]))
-    assert caught.value.code == "wrong_content"
 
 
-def test_what_is_not_there_is_proven_to_be_absent_and_nothing_else(brain: Brain) -> None:
+def test_what_is_not_there_is_proven_to_be_absent_and_nothing_else(brain):
     before = brain.proofs.prove_absence(SKILL, "@~1")
     proof = check_proof(before)
     assert (proof.kind, proof.path, proof.blob) == ("absence", SKILL, None)
@@ -54,7 +53,7 @@ def test_what_is_not_there_is_proven_to_be_absent_and_nothing_else(brain: Brain)
     assert (there.value.code, gone.value.code) == ("path_is_there", "no_path")
 
 
-def test_a_section_is_proven_by_its_name_alone(brain: Brain) -> None:
+def test_a_section_is_proven_by_its_name_alone(brain):
     proof = check_proof(brain.proofs.prove_section("skills"))
     shown = brain.history.show().sections["skills"]
     assert (proof.section, proof.root, proof.files, proof.size) == ("skills", *shown)
@@ -64,7 +63,7 @@ def test_a_section_is_proven_by_its_name_alone(brain: Brain) -> None:
     assert refused.value.hint == "prove skills/ as a whole, or single files"
 
 
-def test_descent_is_proven_across_a_fork(brain: Brain, tmp_path: Path) -> None:
+def test_descent_is_proven_across_a_fork(brain, tmp_path):
     first = brain.id
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
@@ -77,22 +76,18 @@ def test_descent_is_proven_across_a_fork(brain: Brain, tmp_path: Path) -> None:
         brain.proofs.prove_descent("@", first)
 
 
-def test_a_proof_about_another_brain_or_snapshot_than_the_one_known_is_refused(
-    brain: Brain,
-) -> None:
+def test_a_proof_about_another_brain_or_snapshot_than_the_one_known_is_refused(brain):
     document = brain.proofs.prove_file(SKILL)
     assert check_proof(document, brain=brain.id, snapshot=brain.head).ok
-    with pytest.raises(ProofError) as caught:
+    with raises_code("not_this_brain", ProofError):
         check_proof(document, brain=brain.head)
-    assert caught.value.code == "not_this_brain"
-    with pytest.raises(ProofError) as caught:
+    with raises_code("not_this_snapshot", ProofError):
         check_proof(document, snapshot=brain.id)
-    assert caught.value.code == "not_this_snapshot"
     with pytest.raises(InvalidInput):
         check_proof(document, snapshot=brain.head[:12])
 
 
-def test_a_proof_of_a_brain_of_many_files_names_one(brain: Brain) -> None:
+def test_a_proof_of_a_brain_of_many_files_names_one(brain):
     for number in range(300):
         (brain.root / f"skills/note-{number:03}.md").write_text(f"{number}\n")
     brain.snapshot()

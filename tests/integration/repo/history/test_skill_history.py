@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
 
 
 @pytest.fixture
-def two_skills(tmp_path: Path) -> Iterator[Brain]:
+def two_skills(tmp_path):
     """Skills alpha, at version 1, and beta, at version 5, and a branch idea."""
     with Brain.init(tmp_path / "agent", author="tester") as brain:
         brain.skills.upsert("alpha", "alpha 1\n", description="d")
@@ -26,9 +23,7 @@ def versions(brain: Brain, slug: str) -> list[object]:
     return [row.version for row in reversed(brain.skills.history(slug))]
 
 
-def test_a_merge_that_brings_one_skill_and_removes_another_renames_nothing(
-    two_skills: Brain,
-) -> None:
+def test_a_merge_that_brings_one_skill_and_removes_another_renames_nothing(two_skills):
     brain = two_skills
     brain.skills.delete("alpha")
     brain.branches.switch("idea")
@@ -44,7 +39,7 @@ def test_a_merge_that_brings_one_skill_and_removes_another_renames_nothing(
     )
 
 
-def test_the_front_matter_alone_makes_no_rename(two_skills: Brain) -> None:
+def test_the_front_matter_alone_makes_no_rename(two_skills):
     brain = two_skills
     content = (brain.root / "skills/beta/SKILL.md").read_text()
     (brain.root / "skills/beta/SKILL.md").unlink()
@@ -57,14 +52,14 @@ def test_the_front_matter_alone_makes_no_rename(two_skills: Brain) -> None:
     assert versions(brain, "gamma") == [5]
 
 
-def test_a_rename_by_command_is_followed_even_without_a_body(two_skills: Brain) -> None:
+def test_a_rename_by_command_is_followed_even_without_a_body(two_skills):
     brain = two_skills
     brain.skills.upsert("old", description="words of one line")
     brain.skills.rename("old", "new")
     assert versions(brain, "new") == [1, 2]
 
 
-def test_a_skill_that_both_branches_renamed_has_the_history_of_both(two_skills: Brain) -> None:
+def test_a_skill_that_both_branches_renamed_has_the_history_of_both(two_skills):
     brain = two_skills
     brain.skills.rename("beta", "gamma")
     brain.branches.switch("idea")
@@ -78,7 +73,7 @@ def test_a_skill_that_both_branches_renamed_has_the_history_of_both(two_skills: 
     assert len(set(brain.skills.history("gamma"))) == len(found)
 
 
-def test_a_rename_is_one_row_also_when_the_skill_is_renamed_back(two_skills: Brain) -> None:
+def test_a_rename_is_one_row_also_when_the_skill_is_renamed_back(two_skills):
     brain = two_skills
     brain.skills.rename("beta", "gamma")
     brain.skills.rename("gamma", "beta")

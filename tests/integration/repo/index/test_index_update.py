@@ -31,8 +31,8 @@ def note(brain: Brain) -> object:
 @pytest.mark.parametrize("divisor", [1, 1000])
 @pytest.mark.parametrize("least", [0, 3, 1000])
 def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, least: int, divisor: int
-) -> None:
+    brain, monkeypatch, least, divisor
+):
     monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", least)
     monkeypatch.setattr(index_update, "_REWRITE_DIVISOR", divisor)
     assert index(brain) == fresh_index(brain)
@@ -50,9 +50,7 @@ def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
     assert index_update.is_cached_index_valid(brain._session)
 
 
-def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(
-    brain: Brain,
-) -> None:
+def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(brain):
     brain.skills.upsert("First", "x\n", description="d")
     old = brain.prompt.build_index()
     brain.skills.upsert("Second", "x\n", description="d")
@@ -63,7 +61,7 @@ def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(
     assert note(brain) == kept
 
 
-def test_many_changes_at_once_are_built_anew(brain: Brain) -> None:
+def test_many_changes_at_once_are_built_anew(brain):
     index(brain)
     for number in range(300):
         write_file(brain, f"skills/s{number:03}/SKILL.md", skill_text(f"s{number:03}"))
@@ -72,9 +70,7 @@ def test_many_changes_at_once_are_built_anew(brain: Brain) -> None:
     assert index_update.is_cached_index_valid(brain._session)
 
 
-def test_a_cache_that_cannot_be_written_changes_no_index(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
     brain.skills.upsert("First", "x\n", description="d")
     session = brain._session
 
@@ -87,9 +83,7 @@ def test_a_cache_that_cannot_be_written_changes_no_index(
     assert "second" in index(brain)
 
 
-def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, monkeypatch):
     drop_memory_cache(brain)
     session = brain._session
     assert index_update.is_cached_index_valid(session)

@@ -9,6 +9,7 @@ from brain.repo.index import memory_files
 from brain.repo.skills.edit_memory import MemoryOperation
 from tests.integration.repo.conftest import write_file
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -23,8 +24,8 @@ def place(brain: Brain, target: str = "memory") -> tuple[str, int]:
     ("existing", "memory", "user"), CASES["test_notes_are_where_they_are_or_beside_the_other_notes"]
 )
 def test_notes_are_where_they_are_or_beside_the_other_notes(
-    brain: Brain, existing: list[str], memory: str, user: str, recorded: bool
-) -> None:
+    brain, existing, memory, user, recorded
+):
     for path in existing:
         write_file(brain, path, "x\n")
     if recorded:
@@ -39,7 +40,7 @@ def set_manifest(brain: Brain, *lines: str) -> None:
     brain.snapshot()
 
 
-def test_the_manifest_says_where_notes_are_and_how_large_they_get(brain: Brain) -> None:
+def test_the_manifest_says_where_notes_are_and_how_large_they_get(brain):
     set_manifest(
         brain,
         *(
@@ -61,17 +62,13 @@ def test_the_manifest_says_where_notes_are_and_how_large_they_get(brain: Brain) 
 @pytest.mark.parametrize(
     ("existing", "target", "path"), CASES["test_records_are_in_a_folder_of_memories"]
 )
-def test_records_are_in_a_folder_of_memories(
-    brain: Brain, existing: str | None, target: str, path: str
-) -> None:
+def test_records_are_in_a_folder_of_memories(brain, existing, target, path):
     if existing:
         write_file(brain, existing, "{}\n")
     assert place(brain, target) == (path, limits.MAX_EDIT_BYTES)
 
 
-def test_what_is_no_memory_is_refused_with_those_that_there_are(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_memory_is_refused_with_those_that_there_are(brain, monkeypatch):
     for path in ("memory/a.jsonl", "memory/deep/b.jsonl", "memories/c.ndjson", "memory/d.md"):
         write_file(brain, path, "{}\n")
     brain.snapshot()
@@ -95,13 +92,13 @@ def test_what_is_no_memory_is_refused_with_those_that_there_are(
         brain.memory.locate("../a.jsonl")
 
 
-def test_without_memories_of_records_the_notes_are_named_alone(brain: Brain) -> None:
+def test_without_memories_of_records_the_notes_are_named_alone(brain):
     with pytest.raises(NotFound) as caught:
         brain.memory.locate("x")
     assert caught.value.hint.startswith("there are: memory, user; ")
 
 
-def test_the_prompt_holds_the_notes_or_what_the_manifest_lists(brain: Brain) -> None:
+def test_the_prompt_holds_the_notes_or_what_the_manifest_lists(brain):
     session = brain._session
     for path in ("USER.md", "memory/MEMORY.md", "notes/a.md", "notes/deep/b.md", "notes/c.txt"):
         write_file(brain, path, "x\n")
@@ -116,7 +113,7 @@ def test_the_prompt_holds_the_notes_or_what_the_manifest_lists(brain: Brain) -> 
     assert listed() == [("notes/a.md", 5), ("notes/deep/b.md", 5), ("USER.md", 6)]
 
 
-def test_a_folder_of_the_manifest_may_leave_out_folders_below_it(brain: Brain) -> None:
+def test_a_folder_of_the_manifest_may_leave_out_folders_below_it(brain):
     for path in ("notes/a.md", "notes/deep/b.md", "notes/c.txt"):
         write_file(brain, path, "x\n")
     set_manifest(brain, "  - path: notes/*.md", "    limit: 5")
@@ -125,7 +122,7 @@ def test_a_folder_of_the_manifest_may_leave_out_folders_below_it(brain: Brain) -
     assert [file.path for file in found] == ["notes/a.md"]
 
 
-def test_changes_are_recorded_together_and_counted(brain: Brain) -> None:
+def test_changes_are_recorded_together_and_counted(brain):
     operations = [MemoryOperation("add", text) for text in ("one", "two", "three")]
     operations += [MemoryOperation("remove", old_text="two")]
     operations += [MemoryOperation("replace", "3", "three")]
@@ -146,19 +143,18 @@ def test_changes_are_recorded_together_and_counted(brain: Brain) -> None:
     assert brain.history.show().info.message == "Mine"
 
 
-def test_a_memory_that_is_not_there_is_empty(brain: Brain) -> None:
+def test_a_memory_that_is_not_there_is_empty(brain):
     found = brain.memory.read("user")
     assert (found.path, found.entries, found.text, found.characters) == (
         *("memory/USER.md", [], "", 0),
     )
 
 
-def test_one_change_that_fails_undoes_the_others_and_is_numbered(brain: Brain) -> None:
+def test_one_change_that_fails_undoes_the_others_and_is_numbered(brain):
     head = brain.head
     operations = [MemoryOperation("add", "one"), MemoryOperation("remove", old_text="two")]
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("no_match", InvalidInput) as caught:
         brain.memory.apply("memory", operations)
-    assert caught.value.code == "no_match"
     assert caught.value.message == "operation 2 of 2: no entry has 'two'. None was done"
     with pytest.raises(InvalidInput) as alone:
         brain.memory.remove("memory", "two")
@@ -166,7 +162,7 @@ def test_one_change_that_fails_undoes_the_others_and_is_numbered(brain: Brain) -
     assert brain.head == head and not (brain.root / "memory/MEMORY.md").exists()
 
 
-def test_an_action_that_is_not_known_is_refused_with_those_that_are(brain: Brain) -> None:
+def test_an_action_that_is_not_known_is_refused_with_those_that_are(brain):
     with pytest.raises(InvalidInput) as caught:
         brain.memory.apply("memory", [MemoryOperation("drop", "x")])
     assert (caught.value.code, caught.value.message) == (
@@ -176,12 +172,12 @@ def test_an_action_that_is_not_known_is_refused_with_those_that_are(brain: Brain
     assert caught.value.hint == "the actions are: add, replace, remove"
 
 
-def test_a_memory_gets_as_large_as_its_limit(brain: Brain) -> None:
+def test_a_memory_gets_as_large_as_its_limit(brain):
     assert brain.memory.add("user", "x" * 2000).characters == 2000
     brain.undo()
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("memory_full", InvalidInput) as caught:
         brain.memory.add("user", "x" * 2001)
-    assert caught.value.code == "memory_full" and caught.value.hint == "say it shorter"
+    assert caught.value.hint == "say it shorter"
     assert caught.value.message == ("memory/USER.md would have 2001 of 2000 characters; it has 0")
     brain.memory.add("user", "x" * 1990)
     with pytest.raises(InvalidInput) as full:
@@ -191,7 +187,7 @@ def test_a_memory_gets_as_large_as_its_limit(brain: Brain) -> None:
     assert brain.memory.add("user", "y" * 7).characters == 2000
 
 
-def test_a_memory_past_its_limit_may_be_changed_but_not_grow(brain: Brain) -> None:
+def test_a_memory_past_its_limit_may_be_changed_but_not_grow(brain):
     write_file(brain, "USER.md", "x" * 3000 + "\n§\ny\n")
     brain.snapshot()
     assert brain.memory.replace("user", "y", "z").characters == 3004
@@ -199,7 +195,7 @@ def test_a_memory_past_its_limit_may_be_changed_but_not_grow(brain: Brain) -> No
         brain.memory.replace("user", "z", "zz")
 
 
-def test_a_file_that_is_no_text_is_refused_and_stays(brain: Brain) -> None:
+def test_a_file_that_is_no_text_is_refused_and_stays(brain):
     (brain.root / "USER.md").write_bytes(b"\xff")
     brain.snapshot()
     for ask in (lambda: brain.memory.read("user"), lambda: brain.memory.add("user", "x")):
@@ -212,7 +208,7 @@ def test_a_file_that_is_no_text_is_refused_and_stays(brain: Brain) -> None:
     assert (brain.root / "USER.md").read_bytes() == b"\xff"
 
 
-def test_a_check_gets_both_contents_and_may_refuse(brain: Brain) -> None:
+def test_a_check_gets_both_contents_and_may_refuse(brain):
     seen: list[tuple[bytes | None, bytes | None]] = []
     add = [MemoryOperation("add", "one")]
     brain.memory.apply("memory", add, check=lambda *both: seen.append(both))

@@ -26,7 +26,7 @@ def upsert(brain: Brain, author: str, slug: str, text: str) -> None:
     brain.skills.upsert(slug, text, description="d")
 
 
-def test_a_skill_is_of_the_author_who_wrote_its_present_text(brain: Brain) -> None:
+def test_a_skill_is_of_the_author_who_wrote_its_present_text(brain):
     upsert(brain, "ana", "a", "1\n")
     upsert(brain, "ben", "b", "1\n")
     upsert(brain, "eve", "a", "2\n")
@@ -35,13 +35,13 @@ def test_a_skill_is_of_the_author_who_wrote_its_present_text(brain: Brain) -> No
     assert authors(brain, "a", "b", rev=2) == ["ana", ""]
 
 
-def test_a_single_author_wrote_everything(brain: Brain) -> None:
+def test_a_single_author_wrote_everything(brain):
     upsert(brain, "tester", "a", "1\n")
     assert authors(brain, "a", "nothing") == ["tester", ""]
     assert authors(brain) == []
 
 
-def test_who_merges_is_not_the_author(brain: Brain) -> None:
+def test_who_merges_is_not_the_author(brain):
     upsert(brain, "ana", "a", "1\n")
     brain.branches.create("idea")
     upsert(brain, "ben", "b", "1\n")
@@ -54,9 +54,7 @@ def test_who_merges_is_not_the_author(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_very_many_skills_at_once_are_of_their_author(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, is_first: bool
-) -> None:
+def test_very_many_skills_at_once_are_of_their_author(brain, monkeypatch, is_first):
     monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", 4)
     if not is_first:
         upsert(brain, "ana", "old", "1\n")
@@ -89,9 +87,7 @@ CARD = SkillMetadata("name", "about", "1", "")
         ({OLD: CARD, NEW: CARD}, (FILE, None), False),
     ],
 )
-def test_a_line_is_surely_unchanged_if_both_cards_are_loaded_and_say_the_same(
-    cards: dict[bytes, SkillMetadata], kinds: tuple[int | None, int | None], same: bool
-) -> None:
+def test_a_line_is_surely_unchanged_if_both_cards_are_loaded_and_say_the_same(cards, kinds, same):
     sides = [
         None if kind is None else TreeEntry("skills/a.md", kind, blob, 1)
         for kind, blob in zip(kinds, (OLD, NEW), strict=True)

@@ -6,8 +6,6 @@ import errno
 import shutil
 from pathlib import Path
 
-import pytest
-
 from brain import Brain, commit_batch
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.repo.ledgers import commit_batch as batch
@@ -16,7 +14,7 @@ from brain.repo.open.session import Session
 from tests.support.process_death import dies_before_call
 
 
-def test_a_brain_that_cannot_be_written_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_brain_that_cannot_be_written_is_left_out_and_named(tmp_path):
     folders = [tmp_path / name for name in ("a", "b", "c")]
     for folder in folders:
         Brain.init(folder, name=folder.name, author="tester").close()
@@ -34,9 +32,7 @@ def test_a_brain_that_cannot_be_written_is_left_out_and_named(tmp_path: Path) ->
             assert brain.ledger.verify([log]).ok
 
 
-def test_brains_that_a_crash_left_without_their_record_get_it_from_the_next_run(
-    tmp_path: Path,
-) -> None:
+def test_brains_that_a_crash_left_without_their_record_get_it_from_the_next_run(tmp_path):
     folders = [tmp_path / name for name in ("a", "b", "c")]
     for folder in folders:
         Brain.init(folder, name=folder.name, author="tester").close()
@@ -53,8 +49,8 @@ def test_brains_that_a_crash_left_without_their_record_get_it_from_the_next_run(
 
 
 def test_an_error_of_the_system_leaves_out_one_brain_before_or_after_it_is_committed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     folders = [tmp_path / name for name in ("a", "b")]
     for folder in folders:
         Brain.init(folder, name=folder.name, author="tester").close()
@@ -81,7 +77,7 @@ def test_an_error_of_the_system_leaves_out_one_brain_before_or_after_it_is_commi
     assert after.left[0].message.startswith("committed, but the brain could not record it: refused")
 
 
-def test_a_second_copy_of_a_brain_is_left_out(tmp_path: Path) -> None:
+def test_a_second_copy_of_a_brain_is_left_out(tmp_path):
     Brain.init(tmp_path / "a", author="tester").close()
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     done = commit_batch([tmp_path / "a", tmp_path / "b"], EmbeddedLedger(tmp_path / "log"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ from tests.integration.repo.conftest import skill_text, write_file
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> EmbeddedLedger:
+def log(tmp_path):
     return EmbeddedLedger(tmp_path / "log")
 
 
@@ -31,7 +30,7 @@ def learn(brain: Brain, text: str) -> str:
     return brain.skills.upsert("A", text).snapshot
 
 
-def test_each_commitment_follows_the_one_before(brain: Brain, log: EmbeddedLedger) -> None:
+def test_each_commitment_follows_the_one_before(brain, log):
     first = brain.ledger.commit(log)
     assert (first.seq, first.parent, first.status) == (1, None, "finalized")
     learn(brain, "One.\n")
@@ -44,15 +43,13 @@ def test_each_commitment_follows_the_one_before(brain: Brain, log: EmbeddedLedge
     assert (result.snapshot, result.behind, result.trust_level) == (brain.head, 0, "L0")
 
 
-def test_committing_again_changes_nothing(brain: Brain, log: EmbeddedLedger) -> None:
+def test_committing_again_changes_nothing(brain, log):
     one, two = brain.ledger.commit(log), brain.ledger.commit(log)
     assert one.changed and two == one._replace(changed=False)
     assert len(brain.ledger.status(log).commitments) == 1
 
 
-def test_snapshots_between_commitments_are_counted_through_merges(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_snapshots_between_commitments_are_counted_through_merges(brain, log):
     brain.ledger.commit(log)
     brain.branches.create("idea")
     learn(brain, "One.\n")
@@ -65,7 +62,7 @@ def test_snapshots_between_commitments_are_counted_through_merges(
     assert brain.ledger.commit(log).snapshots == 4
 
 
-def test_what_was_forked_has_to_be_merged_first(brain: Brain, log: EmbeddedLedger) -> None:
+def test_what_was_forked_has_to_be_merged_first(brain, log):
     brain.branches.create("idea")
     learn(brain, "One.\n")
     brain.ledger.commit(log)
@@ -76,15 +73,13 @@ def test_what_was_forked_has_to_be_merged_first(brain: Brain, log: EmbeddedLedge
     assert brain.ledger.commit(log).seq == 2
 
 
-def test_an_older_snapshot_than_the_last_is_refused(brain: Brain, log: EmbeddedLedger) -> None:
+def test_an_older_snapshot_than_the_last_is_refused(brain, log):
     learn(brain, "One.\n")
     brain.ledger.commit(log)
     assert code_of(lambda: brain.ledger.commit(log, "@~1"), Conflict) == "ledger_ahead"
 
 
-def test_a_copy_that_stayed_behind_is_told_so(
-    brain: Brain, log: EmbeddedLedger, tmp_path: Path
-) -> None:
+def test_a_copy_that_stayed_behind_is_told_so(brain, log, tmp_path):
     brain.ledger.commit(log)
     shutil.copytree(brain.root, tmp_path / "copy")
     learn(brain, "One.\n")
@@ -98,9 +93,7 @@ def test_a_copy_that_stayed_behind_is_told_so(
         assert not found.ok and [one.code for one in found.findings] == ["ledger_ahead"]
 
 
-def test_a_log_that_forgot_a_commitment_is_noticed(
-    brain: Brain, log: EmbeddedLedger, tmp_path: Path
-) -> None:
+def test_a_log_that_forgot_a_commitment_is_noticed(brain, log, tmp_path):
     brain.ledger.commit(log)
     shutil.copytree(tmp_path / "log", tmp_path / "old")
     learn(brain, "One.\n")
@@ -113,9 +106,7 @@ def test_a_log_that_forgot_a_commitment_is_noticed(
     assert not result.ok and "rolled_back" in [one.code for one in result.findings]
 
 
-def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(
-    brain: Brain, log: EmbeddedLedger, tmp_path: Path
-) -> None:
+def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(brain, log, tmp_path):
     brain.ledger.commit(log)
     log.close()
     shutil.copytree(tmp_path / "log", tmp_path / "copy")
@@ -134,7 +125,7 @@ def test_a_log_that_went_on_differently_from_an_old_copy_is_noticed(
     assert [one.code for one in result.findings] == ["rolled_back"]
 
 
-def test_what_could_not_be_noted_is_not_sent(brain: Brain, log: EmbeddedLedger) -> None:
+def test_what_could_not_be_noted_is_not_sent(brain, log):
     (brain.root / ".brain/lock").unlink()
     (brain.root / ".brain/lock").mkdir()
     with pytest.raises(BrainError):
@@ -145,7 +136,7 @@ def test_what_could_not_be_noted_is_not_sent(brain: Brain, log: EmbeddedLedger) 
     assert brain.ledger.status(log).seq == 0
 
 
-def test_what_a_ledger_holds_stays_however_one_goes_back(brain: Brain, log: EmbeddedLedger) -> None:
+def test_what_a_ledger_holds_stays_however_one_goes_back(brain, log):
     learn(brain, "One.\n")
     committed = learn(brain, "Two.\n")
     brain.ledger.commit(log)
@@ -157,19 +148,19 @@ def test_what_a_ledger_holds_stays_however_one_goes_back(brain: Brain, log: Embe
     assert [one.code for one in result.findings] == ["ledger_forked"]
 
 
-def test_verification_against_no_commitment_fails(brain: Brain, log: EmbeddedLedger) -> None:
+def test_verification_against_no_commitment_fails(brain, log):
     result = brain.ledger.verify([log])
     assert not result.ok and [one.code for one in result.findings] == ["not_committed"]
 
 
-def test_a_write_can_be_committed_in_one_go(brain: Brain, log: EmbeddedLedger) -> None:
+def test_a_write_can_be_committed_in_one_go(brain, log):
     result = brain.skills.upsert("A", "One.\n", commit_to=log)
     assert isinstance(result.commitment, Committed)
     assert result.commitment.snapshot == result.snapshot
     assert brain.skills.upsert("A", "Two.\n").commitment is None
 
 
-def test_a_write_stands_though_its_commitment_fails(brain: Brain, log: EmbeddedLedger) -> None:
+def test_a_write_stands_though_its_commitment_fails(brain, log):
     brain.branches.create("idea")
     learn(brain, "One.\n")
     brain.ledger.commit(log)
@@ -180,9 +171,7 @@ def test_a_write_stands_though_its_commitment_fails(brain: Brain, log: EmbeddedL
     assert brain.head == result.snapshot and brain.skills.view("b").version == 1
 
 
-def test_the_operation_log_tells_of_commitments_and_undo_passes_them_by(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_the_operation_log_tells_of_commitments_and_undo_passes_them_by(brain, log):
     learn(brain, "One.\n")
     brain.ledger.commit(log)
     assert brain.history.list_operations(1)[0].kind == "commit"
@@ -201,22 +190,20 @@ def committed(brain: Brain, log: EmbeddedLedger) -> list[str]:
     return [one.snapshot for one in brain.ledger.status(log).commitments]
 
 
-def test_every_upsert_is_committed_if_the_manifest_says_so(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_every_upsert_is_committed_if_the_manifest_says_so(brain, log):
     policy(brain, "  every: 1\n", log)
     made = [learn(brain, f"{number}.\n") for number in range(3)]
     assert committed(brain, log) == made
 
 
-def test_every_third_snapshot_is_committed(brain: Brain, log: EmbeddedLedger) -> None:
+def test_every_third_snapshot_is_committed(brain, log):
     policy(brain, "  every: 3\n", log)
     made = [learn(brain, f"{number}.\n") for number in range(7)]
     assert committed(brain, log) == made[::3]
     assert [one.snapshots for one in brain.ledger.status(log).commitments][1:] == [3, 3]
 
 
-def test_a_commitment_is_due_after_a_time(brain: Brain, log: EmbeddedLedger) -> None:
+def test_a_commitment_is_due_after_a_time(brain, log):
     policy(brain, "  after: 24h\n", log)
     start = brain._session.clock()
     made = []
@@ -226,7 +213,7 @@ def test_a_commitment_is_due_after_a_time(brain: Brain, log: EmbeddedLedger) -> 
     assert committed(brain, log) == [made[0], made[2], made[4]]
 
 
-def test_only_what_reached_the_branch_is_committed(brain: Brain, log: EmbeddedLedger) -> None:
+def test_only_what_reached_the_branch_is_committed(brain, log):
     policy(brain, "  branch: main\n", log)
     first = learn(brain, "One.\n")
     brain.branches.create("idea")
@@ -235,9 +222,7 @@ def test_only_what_reached_the_branch_is_committed(brain: Brain, log: EmbeddedLe
     assert committed(brain, log) == [first]
 
 
-def test_what_reaches_the_branch_by_a_merge_is_committed_with_it(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_what_reaches_the_branch_by_a_merge_is_committed_with_it(brain, log):
     policy(brain, "  branch: main\n", log)
     brain.branches.create("idea")
     brain.branches.switch("idea")
@@ -248,7 +233,7 @@ def test_what_reaches_the_branch_by_a_merge_is_committed_with_it(
     assert brain.merge.start("idea").commitment is None
 
 
-def test_only_signed_snapshots_are_committed(brain: Brain, log: EmbeddedLedger) -> None:
+def test_only_signed_snapshots_are_committed(brain, log):
     policy(brain, "  signed: true\n", log)
     learn(brain, "One.\n")
     assert committed(brain, log) == []
@@ -257,9 +242,7 @@ def test_only_signed_snapshots_are_committed(brain: Brain, log: EmbeddedLedger) 
     assert committed(brain, log) == [made]
 
 
-def test_a_signature_of_somebody_without_the_right_is_not_enough(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_a_signature_of_somebody_without_the_right_is_not_enough(brain, log):
     from brain.trust import ed25519
     from brain.trust.signature_format import format_key
 
@@ -275,7 +258,7 @@ def test_a_signature_of_somebody_without_the_right_is_not_enough(
     assert committed(brain, log)[-1] == made
 
 
-def test_rights_that_end_on_another_branch_go_on_here(brain: Brain, log: EmbeddedLedger) -> None:
+def test_rights_that_end_on_another_branch_go_on_here(brain, log):
     from brain.trust import ed25519
     from brain.trust.signature_format import format_key
 
@@ -298,9 +281,7 @@ def test_rights_that_end_on_another_branch_go_on_here(brain: Brain, log: Embedde
     assert committed(brain, log)[-1] == made
 
 
-def test_what_two_have_to_sign_is_committed_once_both_have(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_what_two_have_to_sign_is_committed_once_both_have(brain, log):
     from brain.trust import ed25519
     from brain.trust.signature_format import format_key
 
@@ -319,7 +300,7 @@ def test_what_two_have_to_sign_is_committed_once_both_have(
     assert committed(brain, log)[-1] == first
 
 
-def test_a_snapshot_of_the_folder_is_committed_too(brain: Brain, log: EmbeddedLedger) -> None:
+def test_a_snapshot_of_the_folder_is_committed_too(brain, log):
     policy(brain, "  every: 1\n", log)
     write_file(brain, "skills/b/SKILL.md", skill_text("b"))
     result = brain.snapshot()
@@ -329,9 +310,7 @@ def test_a_snapshot_of_the_folder_is_committed_too(brain: Brain, log: EmbeddedLe
     assert brain.snapshot().commitment is None
 
 
-def test_a_policy_that_is_none_leaves_the_write_and_says_why(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_a_policy_that_is_none_leaves_the_write_and_says_why(brain, log):
     learn(brain, "One.\n")
     policy(brain, "  after: soon\n", log)
     result = brain.skills.upsert("A", "Two.\n")
@@ -339,7 +318,7 @@ def test_a_policy_that_is_none_leaves_the_write_and_says_why(
     assert result.commitment.code == "bad_manifest"
 
 
-def test_an_unknown_ledger_leaves_the_write_and_says_why(brain: Brain, log: EmbeddedLedger) -> None:
+def test_an_unknown_ledger_leaves_the_write_and_says_why(brain, log):
     policy(brain, "  every: 1\n", log)
 
     def unknown(name: str) -> EmbeddedLedger:

@@ -54,9 +54,7 @@ class OvertakenHead(EmbeddedLedger):
     ],
     ids=["commit", "status", "verify"],
 )
-def test_a_commitment_of_somebody_else_meanwhile_is_no_rollback(
-    brain: Brain, tmp_path: Path, use: Callable[[Brain, EmbeddedLedger], bool]
-) -> None:
+def test_a_commitment_of_somebody_else_meanwhile_is_no_rollback(brain, tmp_path, use):
     log = EmbeddedLedger(tmp_path / "log")
     brain.ledger.commit(log)
     brain.skills.upsert("A", "One.\n")
@@ -68,9 +66,7 @@ def test_a_commitment_of_somebody_else_meanwhile_is_no_rollback(
     assert use(brain, OvertakenHead(tmp_path / "log", commit_elsewhere))
 
 
-def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(brain, tmp_path):
     log = EmbeddedLedger(tmp_path / "log")
     brain.ledger.commit(log)
     older = brain.skills.upsert("A", "One.\n").snapshot
@@ -80,9 +76,7 @@ def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(
     assert (made.seq, made.parent, made.snapshot) == (3, older, brain.head)
 
 
-def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(brain, tmp_path):
     log = EmbeddedLedger(tmp_path / "log")
     brain.ledger.commit(log)
 
@@ -97,9 +91,7 @@ def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(
 
 
 @pytest.mark.parametrize("by_manifest", [False, True])
-def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
-    brain: Brain, tmp_path: Path, by_manifest: bool
-) -> None:
+def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(brain, tmp_path, by_manifest):
     folder = tmp_path / "log"
     if by_manifest:
         (brain.root / "manifest.yaml").write_text("name: agent\ncommit:\n  every: 1\n")
@@ -123,9 +115,7 @@ def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(
     assert brain.ledger.verify([log]).findings == []
 
 
-def test_a_snapshot_that_somebody_else_has_committed_meanwhile_is_reported_with_it(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_snapshot_that_somebody_else_has_committed_meanwhile_is_reported_with_it(brain, tmp_path):
     (brain.root / "manifest.yaml").write_text("name: agent\ncommit:\n  every: 1\n")
     brain.snapshot()
     with EmbeddedLedger(tmp_path / "log") as log:

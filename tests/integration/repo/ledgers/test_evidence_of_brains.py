@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,10 +12,11 @@ from brain import Brain, Conflict, NotFound
 from brain.chain.ledger_protocol import NO_PARENT, LedgerHead
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.repo.ledgers import commit, evidence
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> EmbeddedLedger:
+def log(tmp_path):
     return EmbeddedLedger(tmp_path / "log")
 
 
@@ -29,9 +29,7 @@ def document(brain: Brain, log: EmbeddedLedger, *arguments: str) -> dict[str, An
     return found
 
 
-def test_evidence_is_of_the_first_commitment_that_covers_a_snapshot(
-    brain: Brain, log: EmbeddedLedger
-) -> None:
+def test_evidence_is_of_the_first_commitment_that_covers_a_snapshot(brain, log):
     ids = [upsert(brain, "1\n")]
     brain.ledger.commit(log)
     ids += [upsert(brain, "2\n"), upsert(brain, "3\n")]
@@ -45,20 +43,19 @@ def test_evidence_is_of_the_first_commitment_that_covers_a_snapshot(
         for here in ids[:3]
     ]
     assert covering == [ids[0], ids[2], ids[2]]
-    with pytest.raises(NotFound) as caught:
+    with raises_code("not_committed", NotFound) as caught:
         brain.ledger.build_evidence(log)
-    assert caught.value.code == "not_committed" and ids[3][:12] in caught.value.message
+    assert ids[3][:12] in caught.value.message
     own, older = document(brain, log, ids[2]), document(brain, log, ids[1])
     assert (bool(own["descent"]), bool(older["descent"])) == (False, True)
     path = document(brain, log, ids[1], "skills/oracle/SKILL.md")
     changed = {key for key in path if path[key] != older.get(key)}
     assert changed and "skills/oracle/SKILL.md" in json.dumps([path[key] for key in changed])
-    with pytest.raises(NotFound) as missing:
+    with raises_code("no_path", NotFound):
         brain.ledger.build_evidence(log, ids[1], "nothing.md")
-    assert missing.value.code == "no_path"
 
 
-def test_a_log_costs_nothing(brain: Brain, log: EmbeddedLedger) -> None:
+def test_a_log_costs_nothing(brain, log):
     for quote in (brain.ledger.quote_open(log), brain.ledger.quote_commit(log)):
         assert (quote.brain, quote.snapshot) == (brain._session.brain_id().hex(), brain.head)
         assert (quote.ledger, quote.identity, quote.status) == (log.name, log.identity, "quoted")
@@ -66,7 +63,7 @@ def test_a_log_costs_nothing(brain: Brain, log: EmbeddedLedger) -> None:
         assert (quote.max_fee, quote.expected, quote.worst) == (0, 0, 0)
 
 
-def test_a_ledger_that_costs_money_is_asked_for_its_price(brain: Brain) -> None:
+def test_a_ledger_that_costs_money_is_asked_for_its_price(brain):
     asked: list[tuple[str, tuple[bytes, ...]]] = []
     price = SimpleNamespace(gas=1, expected_gas=2, base_fee=3, max_fee=4, expected=5, worst=6)
 
@@ -92,20 +89,17 @@ def test_a_ledger_that_costs_money_is_asked_for_its_price(brain: Brain) -> None:
     assert asked == [("open", (brain_id, head)), ("commit", (brain_id, head, NO_PARENT))]
 
 
-def test_a_brain_is_opened_once(brain: Brain, log: EmbeddedLedger) -> None:
+def test_a_brain_is_opened_once(brain, log):
     made = brain.ledger.open(log)
     assert (made.seq, made.parent, made.snapshot) == (1, None, brain.head)
-    with pytest.raises(Conflict) as caught:
+    with raises_code("already_open", Conflict):
         brain.ledger.open(log)
-    assert caught.value.code == "already_open"
     head = bytes.fromhex(upsert(brain, "1\n"))
     request = brain.ledger.build_request(log)
     assert (request.snapshot, request.parent.hex()) == (head, made.snapshot)
 
 
-def test_a_commitment_is_tried_again_if_another_process_was_faster(
-    brain: Brain, log: EmbeddedLedger, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_commitment_is_tried_again_if_another_process_was_faster(brain, log, monkeypatch):
     session, tries = brain._session, []
 
     class Busy:

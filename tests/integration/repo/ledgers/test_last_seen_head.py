@@ -1,18 +1,11 @@
 """What was last seen in a ledger."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-from brain import Brain
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.repo.ledgers import last_seen_head
 from tests.support.process_death import dies_before_call
 
 
-def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(brain, tmp_path):
     log = EmbeddedLedger(tmp_path / "log")
     brain.ledger.commit(log)
     brain.skills.upsert("a", "One.\n")
@@ -23,9 +16,7 @@ def test_an_older_commitment_that_is_noted_late_takes_no_later_ones_place(
     assert (seen.seq, seen.snapshot) == (second.seq, second.snapshot) == (2, second.snapshot)
 
 
-def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_commitment_that_a_crash_left_unrecorded_is_recorded_by_the_next_run(brain, tmp_path):
     log = EmbeddedLedger(tmp_path / "log")
     with dies_before_call(last_seen_head, "record_last_seen_head"):
         brain.ledger.commit(log)

@@ -53,7 +53,7 @@ class FakeLedger:
 
 
 @pytest.fixture
-def line(brain: Brain) -> list[bytes]:
+def line(brain):
     """The snapshots of a brain of four, oldest first, with a side branch from its second."""
     for number in range(3):
         brain.skills.upsert("Oracle", f"{number}\n", description="d")
@@ -78,7 +78,7 @@ def see(brain: Brain, *rows: LastSeenHead) -> None:
         tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, pack([tuple(row) for row in rows]))
 
 
-def test_a_ledger_that_agrees_gives_its_trust_level(brain: Brain, line: list[bytes]) -> None:
+def test_a_ledger_that_agrees_gives_its_trust_level(brain, line):
     found = verify(brain, FakeLedger(*line[:3]))
     assert (found.findings, found.trust_level) == ([], "L1")
     (verdict,) = found.ledgers
@@ -86,7 +86,7 @@ def test_a_ledger_that_agrees_gives_its_trust_level(brain: Brain, line: list[byt
     assert (verdict.snapshot, verdict.seq, verdict.behind) == (line[2].hex(), 3, 1)
 
 
-def test_the_highest_level_of_several_ledgers_counts(brain: Brain, line: list[bytes]) -> None:
+def test_the_highest_level_of_several_ledgers_counts(brain, line):
     low, high = FakeLedger(*line, level="L0"), FakeLedger(*line[:1], name="high", level="L2")
     empty = FakeLedger(name="empty", level="L3")
     for ledgers in ((low, high, empty), (empty, high, low)):
@@ -94,7 +94,7 @@ def test_the_highest_level_of_several_ledgers_counts(brain: Brain, line: list[by
         assert (found.ok, found.trust_level, found.findings) == (True, "L2", [])
 
 
-def test_a_brain_has_to_be_in_one_of_its_ledgers(brain: Brain, line: list[bytes]) -> None:
+def test_a_brain_has_to_be_in_one_of_its_ledgers(brain, line):
     found = verify(brain, FakeLedger(), FakeLedger(name="other"))
     assert brief(found) == [("not_committed", "error", "")]
     assert found.findings[0].message == "no commitment of this brain in fake, other"
@@ -104,9 +104,7 @@ def test_a_brain_has_to_be_in_one_of_its_ledgers(brain: Brain, line: list[bytes]
     assert found.trust_level == "L0"
 
 
-def test_faults_of_a_ledger_are_errors_that_leave_no_trust_level(
-    brain: Brain, line: list[bytes]
-) -> None:
+def test_faults_of_a_ledger_are_errors_that_leave_no_trust_level(brain, line):
     ledger = FakeLedger(*line)
     ledger.faults = [LedgerFault("bad_root", "torn"), LedgerFault("bad_entry", "gone")]
     found = verify(brain, ledger)
@@ -117,9 +115,7 @@ def test_faults_of_a_ledger_are_errors_that_leave_no_trust_level(
     assert found.trust_level == "L0" and found.ledgers[0].trust_level == "L1"
 
 
-def test_a_ledger_that_fails_is_an_error_and_hides_no_other(
-    brain: Brain, line: list[bytes]
-) -> None:
+def test_a_ledger_that_fails_is_an_error_and_hides_no_other(brain, line):
     broken, sound = FakeLedger(*line), FakeLedger(*line, name="sound")
     broken.error = LedgerError("no answer", code="unreachable")
     found = verify(brain, broken, sound)
@@ -133,9 +129,7 @@ def test_a_ledger_that_fails_is_an_error_and_hides_no_other(
     assert [one.code for one in verify(brain, broken).findings] == ["unreachable"]
 
 
-def test_a_ledger_that_cannot_tell_its_name_has_none(
-    brain: Brain, line: list[bytes], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_ledger_that_cannot_tell_its_name_has_none(brain, line, monkeypatch):
     class Nameless(FakeLedger):
         @property
         def identity(self) -> str:
@@ -150,7 +144,7 @@ def test_a_ledger_that_cannot_tell_its_name_has_none(
     assert [one.identity for one in verify(brain, ledger).ledgers] == [""]
 
 
-def test_a_ledger_that_forgot_a_commitment_was_rolled_back(brain: Brain, line: list[bytes]) -> None:
+def test_a_ledger_that_forgot_a_commitment_was_rolled_back(brain, line):
     see(brain, LastSeenHead("tlog:fake", 3, line[2]))
     assert verify(brain, FakeLedger(*line[:3])).findings == []
     assert verify(brain, FakeLedger(*line)).findings == []
@@ -160,16 +154,14 @@ def test_a_ledger_that_forgot_a_commitment_was_rolled_back(brain: Brain, line: l
     assert brief(verify(brain, FakeLedger()))[0] == ("rolled_back", "error", "")
 
 
-def test_a_ledger_that_replaced_a_commitment_was_rolled_back(
-    brain: Brain, line: list[bytes]
-) -> None:
+def test_a_ledger_that_replaced_a_commitment_was_rolled_back(brain, line):
     see(brain, LastSeenHead("tlog:fake", 2, line[1]))
     found = verify(brain, FakeLedger(line[0], line[2], line[3]))
     assert brief(found) == [("rolled_back", "error", line[1].hex())]
     assert found.findings[0].message == "fake held another commitment 2 of this brain before"
 
 
-def test_a_ledger_that_was_not_asked_is_a_warning(brain: Brain, line: list[bytes]) -> None:
+def test_a_ledger_that_was_not_asked_is_a_warning(brain, line):
     see(brain, LastSeenHead("tlog:fake", 1, line[0]), LastSeenHead("tlog:far", 2, line[1]))
     found = verify(brain, FakeLedger(*line))
     assert brief(found) == [("not_asked", "warning", line[1].hex())]
@@ -186,17 +178,13 @@ def test_a_ledger_that_was_not_asked_is_a_warning(brain: Brain, line: list[bytes
 @pytest.mark.parametrize(
     "record", [b"\xc1", pack(7), pack([(1, 2)]), pack([("x", "1", b"")]), pack([("x", 1, b"", 2)])]
 )
-def test_a_damaged_note_of_the_last_commitments_is_named_once(
-    brain: Brain, line: list[bytes], record: bytes
-) -> None:
+def test_a_damaged_note_of_the_last_commitments_is_named_once(brain, line, record):
     with brain._session.store.transaction() as tx:
         tx.write_meta(last_seen_head.LAST_SEEN_META_KEY, record)
     assert [one.severity for one in verify(brain, FakeLedger(*line)).findings] == ["error"]
 
 
-def test_a_commitment_of_a_snapshot_that_is_not_here_is_ahead(
-    brain: Brain, line: list[bytes]
-) -> None:
+def test_a_commitment_of_a_snapshot_that_is_not_here_is_ahead(brain, line):
     found = verify(brain, FakeLedger(line[0], STRANGE, line[1]))
     assert brief(found) == [("ledger_ahead", "error", STRANGE.hex())]
     assert "fake holds commitment 2" in found.findings[0].message
@@ -205,7 +193,7 @@ def test_a_commitment_of_a_snapshot_that_is_not_here_is_ahead(
     assert found.ledgers[0].behind is None
 
 
-def test_commitments_descend_from_each_other(brain: Brain, line: list[bytes]) -> None:
+def test_commitments_descend_from_each_other(brain, line):
     found = verify(brain, FakeLedger(line[1], line[0], line[2]))
     assert brief(found) == [("commitment_order", "error", line[0].hex())]
     assert found.findings[0].message == "commitment 2 in fake does not descend from 1"
@@ -216,7 +204,7 @@ def test_commitments_descend_from_each_other(brain: Brain, line: list[bytes]) ->
     ]
 
 
-def test_a_branch_descends_from_the_head_of_a_ledger(brain: Brain, line: list[bytes]) -> None:
+def test_a_branch_descends_from_the_head_of_a_ledger(brain, line):
     brain.branches.switch("idea")
     side = bytes.fromhex(brain.skills.upsert("Side", "x\n", description="d").snapshot)
     brain.branches.switch("main")
@@ -228,7 +216,7 @@ def test_a_branch_descends_from_the_head_of_a_ledger(brain: Brain, line: list[by
     ]
 
 
-def test_findings_of_ledgers_are_added_to_those_of_the_brain() -> None:
+def test_findings_of_ledgers_are_added_to_those_of_the_brain():
     one = Finding("a", "warning", "", "", "a")
     two = Finding("b", "error", "", "", "b")
     for brain_ok, ledgers_ok in ((True, True), (True, False), (False, True)):
@@ -244,9 +232,7 @@ def seen(brain: Brain) -> dict[str, LastSeenHead]:
     return last_seen_head.read_last_seen_heads(brain._session.store)
 
 
-def test_the_newest_commitment_that_a_ledger_holds_is_noted(
-    brain: Brain, line: list[bytes]
-) -> None:
+def test_the_newest_commitment_that_a_ledger_holds_is_noted(brain, line):
     session, ledger = brain._session, FakeLedger(*line)
     assert seen(brain) == {}
     last_seen_head.record_last_seen_head(session, ledger._commitment(1, PENDING))

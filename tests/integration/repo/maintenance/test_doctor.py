@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections import namedtuple
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,7 +33,7 @@ def only(brain: Brain, name: str) -> DoctorCheck:
 
 
 @pytest.fixture(autouse=True)
-def large_disk(monkeypatch: pytest.MonkeyPatch) -> Any:
+def large_disk(monkeypatch):
     """Let the disk have free space, and a test say how much."""
     usage = namedtuple("usage", "total used free")
 
@@ -46,7 +44,7 @@ def large_disk(monkeypatch: pytest.MonkeyPatch) -> Any:
     return set_free
 
 
-def test_a_healthy_brain_is_described(brain: Brain) -> None:
+def test_a_healthy_brain_is_described(brain):
     brain.skills.upsert("Oracle", "x\n", description="d")
     size = brain._session.reader.size_on_disk()
     found = brain.doctor()
@@ -70,9 +68,7 @@ def test_a_healthy_brain_is_described(brain: Brain) -> None:
     ]
 
 
-def test_a_damaged_store_is_named_by_its_first_fault(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_store_is_named_by_its_first_fault(brain, monkeypatch):
     monkeypatch.setattr(brain._session.reader, "check_integrity", lambda: ["page 3", "page 4"])
     found = only(brain, "store")
     assert (found.ok, found.message) == (False, "page 3") and "verify --deep" in found.hint
@@ -86,8 +82,8 @@ def test_a_damaged_store_is_named_by_its_first_fault(
     ],
 )
 def test_a_check_that_fails_is_a_result_and_keeps_the_others(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, hint: str
-) -> None:
+    brain, monkeypatch, error, message, hint
+):
     def refuse() -> list[str]:
         raise error
 
@@ -97,7 +93,7 @@ def test_a_check_that_fails_is_a_result_and_keeps_the_others(
 
 
 @pytest.mark.parametrize(("mode", "ok"), [(0o700, True), (0o750, False), (0o701, False)])
-def test_the_folder_of_the_store_is_for_its_owner(brain: Brain, mode: int, ok: bool) -> None:
+def test_the_folder_of_the_store_is_for_its_owner(brain, mode, ok):
     (brain.root / ".brain").chmod(mode)
     found = only(brain, "rights")
     (brain.root / ".brain").chmod(0o700)
@@ -106,7 +102,7 @@ def test_the_folder_of_the_store_is_for_its_owner(brain: Brain, mode: int, ok: b
 
 
 @pytest.mark.parametrize(("free", "ok"), [(256 << 20, True), ((256 << 20) - 1, False)])
-def test_a_disk_has_some_space_left(brain: Brain, large_disk: Any, free: int, ok: bool) -> None:
+def test_a_disk_has_some_space_left(brain, large_disk, free, ok):
     large_disk(free)
     found = only(brain, "disk")
     assert (found.ok, found.message) == (ok, "0.3 GB free")
@@ -125,9 +121,7 @@ MOUNTS = """\
     ("kind", "ok"),
     [("nfs4", False), ("cifs", False), ("fuse.sshfs", False), ("btrfs", True), ("fuse", True)],
 )
-def test_a_network_file_system_is_named(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, kind: str, ok: bool
-) -> None:
+def test_a_network_file_system_is_named(brain, monkeypatch, tmp_path, kind, ok):
     mounts = tmp_path / "mountinfo"
     mounts.write_text(MOUNTS.format(parent=brain.root.parent.resolve(), kind=kind))
     monkeypatch.setattr(doctor, "_MOUNT_INFO_FILE", mounts)
@@ -136,9 +130,7 @@ def test_a_network_file_system_is_named(
     assert found.hint.startswith("keep brains on a local disk") is not ok
 
 
-def test_the_innermost_and_the_last_mount_counts(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_innermost_and_the_last_mount_counts(brain, monkeypatch, tmp_path):
     mounts = tmp_path / "mountinfo"
     monkeypatch.setattr(doctor, "_MOUNT_INFO_FILE", mounts)
     root = str(brain.root.resolve()).replace(" ", "\\040")
@@ -153,9 +145,7 @@ def test_the_innermost_and_the_last_mount_counts(
     assert only(brain, "file system") == DoctorCheck("file system", True, "unknown", "")
 
 
-def test_files_that_are_still_to_be_written_are_counted_and_foreign_ones_named(
-    brain: Brain,
-) -> None:
+def test_files_that_are_still_to_be_written_are_counted_and_foreign_ones_named(brain):
     path = "skills/oracle/SKILL.md"
     brain.skills.upsert("Oracle", "x\n", description="d")
     entry = next(file for file in brain.files.list() if file.path == path)
@@ -174,7 +164,7 @@ def test_files_that_are_still_to_be_written_are_counted_and_foreign_ones_named(
     )
 
 
-def test_files_that_differ_are_counted_and_those_left_out_named(brain: Brain) -> None:
+def test_files_that_differ_are_counted_and_those_left_out_named(brain):
     write_file(brain, "a.md", "x\n")
     write_file(brain, "b.md", "x\n")
     brain.snapshot()
@@ -188,18 +178,14 @@ def test_files_that_differ_are_counted_and_those_left_out_named(brain: Brain) ->
     assert notice.message.startswith("link: ") and notice.hint == "it is not recorded"
 
 
-def test_without_a_folder_for_the_cache_that_is_said(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_folder_for_the_cache_that_is_said(brain, monkeypatch):
     brain._session.use_memory_cache()
     found = only(brain, "cache")
     assert not found.ok and found.message.startswith("there is no folder for it")
     assert "BRAIN_CACHE_DIR" in found.hint
 
 
-def test_a_cached_index_that_is_damaged_is_named(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cached_index_that_is_damaged_is_named(brain, monkeypatch):
     folder = brain._session.cache.folder
     monkeypatch.setattr(doctor.index_update, "is_cached_index_valid", lambda session: False)
     assert only(brain, "cache") == DoctorCheck(
@@ -207,9 +193,7 @@ def test_a_cached_index_that_is_damaged_is_named(
     )
 
 
-def test_the_sandbox_is_named_with_what_it_is_made_of(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sandbox_is_named_with_what_it_is_made_of(brain, monkeypatch):
     profile = SandboxProfile(name="x", versions=(("bubblewrap", "0.9"), ("python", "3.12.1")))
     monkeypatch.setattr(find_sandbox, "probe_sandbox", lambda: profile)
     found = only(brain, "sandbox")
@@ -217,9 +201,7 @@ def test_the_sandbox_is_named_with_what_it_is_made_of(
 
 
 @pytest.mark.parametrize("has_program", [False, True])
-def test_a_missing_sandbox_is_a_fault_if_a_skill_needs_it(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, has_program: bool
-) -> None:
+def test_a_missing_sandbox_is_a_fault_if_a_skill_needs_it(brain, monkeypatch, has_program):
     def fail() -> SandboxProfile:
         raise SandboxError("bwrap is missing", hint="install it")
 

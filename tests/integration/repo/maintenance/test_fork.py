@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +10,11 @@ from brain.objects import snapshot as snapshots
 from brain.repo.core.transaction import log_operation
 from brain.store.protocol import ObjectKind
 from brain.verify.verification import verify_folder
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     made = Brain.init(tmp_path / "parent", author="tester")
     made.skills.upsert("Oracle", "One.\n")
     made.skills.upsert("Oracle", "Two.\n")
@@ -24,7 +24,7 @@ def brain(tmp_path: Path) -> Brain:
     return made
 
 
-def test_a_fork_holds_the_same_bundle_under_an_id_of_its_own(brain: Brain, tmp_path: Path) -> None:
+def test_a_fork_holds_the_same_bundle_under_an_id_of_its_own(brain, tmp_path):
     done = brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         assert child.id == done.brain != brain.id
@@ -35,7 +35,7 @@ def test_a_fork_holds_the_same_bundle_under_an_id_of_its_own(brain: Brain, tmp_p
         assert (child.root / "memory/long.txt").read_text() == "line\n" * 100_000
 
 
-def test_a_fork_knows_its_skills_and_raises_their_versions(brain: Brain, tmp_path: Path) -> None:
+def test_a_fork_knows_its_skills_and_raises_their_versions(brain, tmp_path):
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         assert child.skills.upsert("Oracle", "Three.\n").version == 3
@@ -43,7 +43,7 @@ def test_a_fork_knows_its_skills_and_raises_their_versions(brain: Brain, tmp_pat
         assert child.verify(deep=True).findings == []
 
 
-def test_the_fork_alone_tells_its_ancestry_across_both(brain: Brain, tmp_path: Path) -> None:
+def test_the_fork_alone_tells_its_ancestry_across_both(brain, tmp_path):
     first = brain.history.show("@~2").info.snapshot
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
@@ -59,7 +59,7 @@ def test_the_fork_alone_tells_its_ancestry_across_both(brain: Brain, tmp_path: P
         assert last.verify(deep=True).findings == []
 
 
-def test_a_fork_from_an_earlier_snapshot_is_as_it_was_then(brain: Brain, tmp_path: Path) -> None:
+def test_a_fork_from_an_earlier_snapshot_is_as_it_was_then(brain, tmp_path):
     brain.fork(tmp_path / "child", "@~2")
     with Brain.open(tmp_path / "child") as child:
         assert child.skills.view("oracle").body.strip() == "One."
@@ -85,9 +85,7 @@ def begun_anew(child: Brain, **said: Any) -> None:
         log_operation(session, tx, "fork", "forged", [("heads/main", before, genesis)])
 
 
-def test_a_fork_that_begins_with_another_bundle_than_its_origin_is_found(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_fork_that_begins_with_another_bundle_than_its_origin_is_found(brain, tmp_path):
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         begun_anew(child, author="forger")
@@ -98,7 +96,7 @@ def test_a_fork_that_begins_with_another_bundle_than_its_origin_is_found(
     assert brain.head in finding.message
 
 
-def test_an_origin_that_is_not_at_hand_is_not_compared(brain: Brain, tmp_path: Path) -> None:
+def test_an_origin_that_is_not_at_hand_is_not_compared(brain, tmp_path):
     brain.fork(tmp_path / "child")
     with Brain.open(tmp_path / "child") as child:
         db = child._session.store._db  # type: ignore[attr-defined]
@@ -107,13 +105,10 @@ def test_an_origin_that_is_not_at_hand_is_not_compared(brain: Brain, tmp_path: P
     assert verify_folder(tmp_path / "child", False).findings == []
 
 
-def test_a_folder_that_holds_anything_is_refused_and_left_alone(
-    brain: Brain, tmp_path: Path
-) -> None:
+def test_a_folder_that_holds_anything_is_refused_and_left_alone(brain, tmp_path):
     folder = tmp_path / "child"
     folder.mkdir()
     (folder / "note").write_text("mine")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("not_empty", InvalidInput):
         brain.fork(folder)
-    assert caught.value.code == "not_empty"
     assert [file.name for file in folder.iterdir()] == ["note"]

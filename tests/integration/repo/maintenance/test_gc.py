@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -36,7 +35,7 @@ def later(brain: Brain, days: int) -> None:
     brain._session.clock = lambda: now + days * DAY
 
 
-def test_nothing_goes_that_a_branch_or_a_late_operation_needs(brain: Brain) -> None:
+def test_nothing_goes_that_a_branch_or_a_late_operation_needs(brain):
     brain.skills.upsert("A", "One.\n")
     brain.branches.create("idea")
     brain.skills.upsert("A", "Two.\n", receipt=encode_receipt(Receipt("How it was learnt")))
@@ -50,7 +49,7 @@ def test_nothing_goes_that_a_branch_or_a_late_operation_needs(brain: Brain) -> N
     assert sound(brain)
 
 
-def test_what_was_undone_goes_once_the_grace_period_is_over(brain: Brain) -> None:
+def test_what_was_undone_goes_once_the_grace_period_is_over(brain):
     brain.skills.upsert("A", "One.\n")
     brain.skills.upsert("A", "A thing to be forgotten.\n")
     gone = brain.head
@@ -69,9 +68,7 @@ def test_what_was_undone_goes_once_the_grace_period_is_over(brain: Brain) -> Non
     assert sound(brain)
 
 
-def test_a_shorter_grace_period_lets_go_for_good_and_a_longer_one_does_not_mind(
-    brain: Brain,
-) -> None:
+def test_a_shorter_grace_period_lets_go_for_good_and_a_longer_one_does_not_mind(brain):
     brain.skills.upsert("A", "One.\n")
     brain.skills.upsert("A", "Two.\n")
     brain.undo()
@@ -81,7 +78,7 @@ def test_a_shorter_grace_period_lets_go_for_good_and_a_longer_one_does_not_mind(
     assert code_of(lambda: brain.gc(grace=-1), InvalidInput) == "bad_grace"
 
 
-def test_a_deleted_branch_gives_its_space_back(brain: Brain) -> None:
+def test_a_deleted_branch_gives_its_space_back(brain):
     chance = random.Random(1)
     brain.branches.create("large")
     brain.branches.switch("large")
@@ -104,7 +101,7 @@ def test_a_deleted_branch_gives_its_space_back(brain: Brain) -> None:
     assert done.bytes == done.before - done.after > 1_000_000
 
 
-def test_a_merge_that_waits_keeps_what_it_needs(brain: Brain) -> None:
+def test_a_merge_that_waits_keeps_what_it_needs(brain):
     write_file(brain, "prompts/a.md", "One.\n")
     brain.snapshot()
     brain.branches.create("idea")
@@ -124,7 +121,7 @@ def test_a_merge_that_waits_keeps_what_it_needs(brain: Brain) -> None:
     assert sound(brain)
 
 
-def test_a_fork_keeps_the_lineage_it_came_from(brain: Brain, tmp_path: Path) -> None:
+def test_a_fork_keeps_the_lineage_it_came_from(brain, tmp_path):
     brain.skills.upsert("A", "One.\n")
     first = brain.head
     brain.skills.upsert("A", "Two.\n")
@@ -139,7 +136,7 @@ def test_a_fork_keeps_the_lineage_it_came_from(brain: Brain, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("table", ["blobs", "objects"])
-def test_nothing_is_removed_from_a_store_that_lacks_something(brain: Brain, table: str) -> None:
+def test_nothing_is_removed_from_a_store_that_lacks_something(brain, table):
     for number in range(3):
         write_file(brain, f"skills/s{number}/SKILL.md", skill_text(f"s{number}"))
         brain.snapshot()
@@ -152,7 +149,7 @@ def test_nothing_is_removed_from_a_store_that_lacks_something(brain: Brain, tabl
     assert brain._session.store.count_objects() == before
 
 
-def test_another_opening_of_the_brain_goes_on_after_a_collection(brain: Brain) -> None:
+def test_another_opening_of_the_brain_goes_on_after_a_collection(brain):
     brain.skills.upsert("A", "One.\n")
     with Brain.open(brain.root) as other:
         write_file(other, "memory/a.md", "Undone.\n")
@@ -167,9 +164,7 @@ def test_another_opening_of_the_brain_goes_on_after_a_collection(brain: Brain) -
     assert sound(brain)
 
 
-def test_verifying_begins_again_if_something_is_taken_out_meanwhile(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_verifying_begins_again_if_something_is_taken_out_meanwhile(brain, monkeypatch):
     from brain.verify import graph_check
 
     brain.skills.upsert("A", "One.\n")
@@ -190,9 +185,7 @@ def test_verifying_begins_again_if_something_is_taken_out_meanwhile(
     assert found.ok and len(calls) == 2
 
 
-def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(brain, monkeypatch):
     monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)  # as after a while
     write_file(brain, "memory/notes.md", "What was undone, and is still in the folder.\n")
     brain.snapshot()
@@ -202,9 +195,7 @@ def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(
     assert sound(brain)
 
 
-def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(brain, monkeypatch):
     monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)
     brain.skills.upsert("A", "Undone.\n")
     brain.undo()
@@ -216,9 +207,7 @@ def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(
     assert file.read_bytes() == known
 
 
-def test_a_collection_on_a_full_disk_removes_a_little_at_a_time(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_collection_on_a_full_disk_removes_a_little_at_a_time(brain, monkeypatch):
     for number in range(30):
         write_file(brain, f"memory/{number}.md", f"{number}\n")
         brain.snapshot()
@@ -241,9 +230,7 @@ def test_a_collection_on_a_full_disk_removes_a_little_at_a_time(
 
 
 @pytest.mark.parametrize(("code", "tries"), [("no_space", 7), ("io_error", 1)])
-def test_a_collection_that_cannot_remove_anything_is_an_error(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, code: str, tries: int
-) -> None:
+def test_a_collection_that_cannot_remove_anything_is_an_error(brain, monkeypatch, code, tries):
     asked = []
 
     def refuse(*arguments: object) -> int:
@@ -255,9 +242,7 @@ def test_a_collection_that_cannot_remove_anything_is_an_error(
     assert len(asked) == tries and asked[-1] == (1 if tries > 1 else 1 << 62)
 
 
-def test_progress_of_a_collection_is_reported_every_256_snapshots(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_progress_of_a_collection_is_reported_every_256_snapshots(brain, monkeypatch):
     monkeypatch.setattr(gc, "_PROGRESS_INTERVAL", 2)
     for number in range(4):
         brain.skills.upsert("A", f"{number}\n")
@@ -268,7 +253,7 @@ def test_progress_of_a_collection_is_reported_every_256_snapshots(
     ]
 
 
-def test_a_large_tree_is_kept_whole(brain: Brain) -> None:
+def test_a_large_tree_is_kept_whole(brain):
     for number in range(400):
         write_file(brain, f"memory/{number:03}.md", f"{number}\n")
     brain.snapshot()
@@ -277,7 +262,7 @@ def test_a_large_tree_is_kept_whole(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize(("days", "removed"), [(30, False), (31, True)])
-def test_what_was_undone_is_kept_for_thirty_days(brain: Brain, days: int, removed: bool) -> None:
+def test_what_was_undone_is_kept_for_thirty_days(brain, days, removed):
     brain.skills.upsert("A", "One.\n")
     brain.undo()
     now = brain._session.clock()
@@ -285,7 +270,7 @@ def test_what_was_undone_is_kept_for_thirty_days(brain: Brain, days: int, remove
     assert (brain.gc().removed > 0) is removed
 
 
-def test_a_commitment_keeps_its_snapshot(brain: Brain) -> None:
+def test_a_commitment_keeps_its_snapshot(brain):
     brain.skills.upsert("A", "One.\n")
     kept = bytes.fromhex(brain.head or "")
     brain.undo()
@@ -299,9 +284,7 @@ def test_a_commitment_keeps_its_snapshot(brain: Brain) -> None:
     ("problem", "code"),
     [("io_error", "io_error"), ("corrupt_object", "incomplete")],
 )
-def test_what_cannot_be_read_is_told_from_what_is_damaged(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch, problem: str, code: str
-) -> None:
+def test_what_cannot_be_read_is_told_from_what_is_damaged(brain, monkeypatch, problem, code):
     def refuse(*_: object) -> bytes:
         raise StoreError("cannot be read", code=problem)
 

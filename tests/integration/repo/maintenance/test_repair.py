@@ -16,6 +16,7 @@ from brain.store.blobs.codec import CODEC_RAW
 from brain.worktree import file_fingerprint
 from brain.worktree.file_writer import write_all
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store, pending_write_statement, query_store
 
 TEXT = b"Do as I say.\n"
@@ -45,17 +46,15 @@ def dropped(brain: Brain) -> list[str]:
 
 
 @pytest.mark.parametrize("path", ["memory/new.md", "memory/notes.md", ".brainignore"])
-def test_a_planted_file_is_neither_written_nor_recorded_but_refused_by_name(
-    brain: Brain, path: str
-) -> None:
+def test_a_planted_file_is_neither_written_nor_recorded_but_refused_by_name(brain, path):
     write_file(brain, "memory/notes.md", "mine\n")
     brain.snapshot()
     planted(brain, path, keep(brain, TEXT))
     head = brain.head
     for ask in (brain.snapshot, brain.undo, lambda: brain.skills.upsert("a", "A.\n")):
-        with pytest.raises(StoreError, match=path) as caught:
+        with raises_code("foreign_pending", StoreError, match=path) as caught:
             ask()
-        assert caught.value.code == "foreign_pending" and "doctor --repair" in caught.value.hint
+        assert "doctor --repair" in caught.value.hint
     assert brain.head == head
     assert dropped(brain) == [f"dropped {path}: the head disagrees"]
     assert left(brain) == 0 and brain.skills.upsert("a", "A.\n").changed
@@ -63,7 +62,7 @@ def test_a_planted_file_is_neither_written_nor_recorded_but_refused_by_name(
     assert not (brain.root / "memory/new.md").exists()
 
 
-def test_a_planted_removal_takes_no_file_of_the_head_away(brain: Brain) -> None:
+def test_a_planted_removal_takes_no_file_of_the_head_away(brain):
     file = write_file(brain, "memory/notes.md", "mine\n")
     brain.snapshot()
     planted(brain, "memory/notes.md", b"")
@@ -74,9 +73,7 @@ def test_a_planted_removal_takes_no_file_of_the_head_away(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_a_note_overwrites_or_removes_nothing_that_the_store_does_not_hold(
-    brain: Brain, recorded: bool
-) -> None:
+def test_a_note_overwrites_or_removes_nothing_that_the_store_does_not_hold(brain, recorded):
     file = write_file(brain, "memory/notes.md", "first\n")
     brain.snapshot()
     file.write_text("by hand\n")
@@ -91,7 +88,7 @@ def test_a_note_overwrites_or_removes_nothing_that_the_store_does_not_hold(
     assert other.exists() is not recorded
 
 
-def test_another_kind_than_the_head_has_is_refused(brain: Brain) -> None:
+def test_another_kind_than_the_head_has_is_refused(brain):
     file = write_file(brain, "memory/notes.md", "../x")
     brain.snapshot()
     file.unlink()
@@ -101,7 +98,7 @@ def test_another_kind_than_the_head_has_is_refused(brain: Brain) -> None:
     assert not file.is_symlink()
 
 
-def test_what_the_head_has_is_written_by_the_next_writer(brain: Brain) -> None:
+def test_what_the_head_has_is_written_by_the_next_writer(brain):
     file = write_file(brain, "memory/notes.md", "mine\n")
     brain.snapshot()
     file.unlink()
@@ -115,12 +112,11 @@ def test_what_the_head_has_is_written_by_the_next_writer(brain: Brain) -> None:
 @pytest.mark.parametrize(
     "path", ["a\0b", "/etc/x", "../x", "memory/../../x", "x" * 5000, "memory/\u202e", "c:x", ""]
 )
-def test_a_note_of_no_path_is_refused_and_dropped(brain: Brain, path: str) -> None:
+def test_a_note_of_no_path_is_refused_and_dropped(brain, path):
     planted(brain, path, b"")
     if path != "memory/\u202e":
-        with pytest.raises(StoreError) as caught:
+        with raises_code("corrupt_pending", StoreError):
             brain.snapshot()
-        assert caught.value.code == "corrupt_pending"
     found = brain.verify()
     assert not found.ok or path == "memory/\u202e"
     assert any(one.check == "unfinished writes" and not one.ok for one in brain.doctor())
@@ -128,12 +124,12 @@ def test_a_note_of_no_path_is_refused_and_dropped(brain: Brain, path: str) -> No
     assert left(brain) == 0 and brain.skills.upsert("a", "A.\n").changed
 
 
-def test_a_note_that_is_not_utf_8_is_dropped_too(brain: Brain) -> None:
+def test_a_note_that_is_not_utf_8_is_dropped_too(brain):
     planted(brain, "memory/a.md", b"")
     execute_in_store(brain.root, ("UPDATE pending SET path = CAST(x'ff41' AS TEXT)", ()))
-    with pytest.raises(StoreError) as caught:
+    with raises_code("corrupt_pending", StoreError):
         brain.snapshot()
-    assert caught.value.code == "corrupt_pending" and not brain.verify().ok
+    assert not brain.verify().ok
     assert len(dropped(brain)) == 1 and left(brain) == 0
     assert brain.skills.upsert("a", "A.\n").changed and brain.verify().ok
 
@@ -149,7 +145,7 @@ def in_the_way(brain: Brain) -> Path:
     return file
 
 
-def test_a_brain_whose_writers_all_fail_at_one_file_goes_on_without_it(brain: Brain) -> None:
+def test_a_brain_whose_writers_all_fail_at_one_file_goes_on_without_it(brain):
     file = in_the_way(brain)
     with pytest.raises(BrainError) as caught:
         brain.skills.upsert("a", "A.\n")
@@ -161,9 +157,7 @@ def test_a_brain_whose_writers_all_fail_at_one_file_goes_on_without_it(brain: Br
     assert brain.restore("@", ["memory/new/notes.md"]).written == ["memory/new/notes.md"]
 
 
-def test_a_disk_that_is_full_for_one_file_alone_holds_up_no_other(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_that_is_full_for_one_file_alone_holds_up_no_other(brain, monkeypatch):
     file, other = (write_file(brain, f"memory/{name}.md", name) for name in ("big", "small"))
     brain.snapshot()
     for one in (file, other):
@@ -185,7 +179,7 @@ def test_a_disk_that_is_full_for_one_file_alone_holds_up_no_other(
     assert brain.skills.upsert("a", "A.\n").changed and brain.verify().ok
 
 
-def test_what_somebody_wrote_since_is_left_alone_by_a_repair(brain: Brain) -> None:
+def test_what_somebody_wrote_since_is_left_alone_by_a_repair(brain):
     file = write_file(brain, "memory/notes.md", "mine\n")
     brain.snapshot()
     planted(brain, "memory/notes.md", blob_id(b"mine\n"))
@@ -194,12 +188,12 @@ def test_what_somebody_wrote_since_is_left_alone_by_a_repair(brain: Brain) -> No
     assert file.read_text() == "edited by hand since\n"
 
 
-def test_there_is_nothing_to_repair_in_a_healthy_brain(brain: Brain) -> None:
+def test_there_is_nothing_to_repair_in_a_healthy_brain(brain):
     head = brain.head
     assert brain.repair() == [] and brain.head == head
 
 
-def test_a_file_that_is_gone_as_it_should_waits_for_nothing(tmp_path: Path) -> None:
+def test_a_file_that_is_gone_as_it_should_waits_for_nothing(tmp_path):
     with Brain.init(tmp_path) as brain:
         assert brain.status().notices == []
     execute_in_store(tmp_path, pending_write_statement("skills/never/SKILL.md", 0, b""))
@@ -208,7 +202,7 @@ def test_a_file_that_is_gone_as_it_should_waits_for_nothing(tmp_path: Path) -> N
         assert brain.verify().ok
 
 
-def test_a_cache_that_disagrees_with_the_brain_is_emptied_and_made_anew(brain: Brain) -> None:
+def test_a_cache_that_disagrees_with_the_brain_is_emptied_and_made_anew(brain):
     brain.skills.upsert("Oracle", "Ask it.\n", description="d")
     listed = brain.skills.list()
     session = brain._session

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain, limits
@@ -19,7 +17,7 @@ MERGED = BASE + b'{"ts": 2}\n{"ts": 3}\n{"ts": 4}\n'
 
 
 @pytest.fixture
-def brain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Brain:
+def brain(tmp_path, monkeypatch):
     """A brain in which a file of the size of BASE is a large one."""
     monkeypatch.setattr(append_merge, "LARGE_BLOB_BYTES", len(BASE))
     monkeypatch.setattr(limits, "MAX_LINE_MERGE_BYTES", len(THEIRS) - len(BASE))
@@ -57,7 +55,7 @@ def merged(brain: Brain, of: PathConflict) -> bytes | None:
     return content
 
 
-def test_tails_of_both_sides_are_united(brain: Brain) -> None:
+def test_tails_of_both_sides_are_united(brain):
     assert merged(brain, conflict(brain)) == MERGED
     assert merged(brain, conflict(brain, ours=THEIRS, theirs=OURS)) == MERGED
     assert merged(brain, conflict(brain, ours=BASE)) == THEIRS
@@ -85,13 +83,11 @@ def test_tails_of_both_sides_are_united(brain: Brain) -> None:
         *("another start of theirs", "a shorter side", "a base that ends no line"),
     ],
 )
-def test_what_was_not_appended_to_both_is_merged_in_another_way(
-    brain: Brain, sides: dict[str, bytes | None]
-) -> None:
+def test_what_was_not_appended_to_both_is_merged_in_another_way(brain, sides):
     assert merged(brain, conflict(brain, **sides)) is None  # type: ignore[arg-type]
 
 
-def test_a_redacted_base_is_not_read(brain: Brain) -> None:
+def test_a_redacted_base_is_not_read(brain):
     of = conflict(brain)
     assert of.base is not None
     path = brain.root / "memory/log.jsonl"

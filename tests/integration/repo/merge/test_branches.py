@@ -1,16 +1,15 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
 from brain.repo.read.operation_entry import decode_log_entry
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     made = Brain.init(tmp_path / "agent", author="tester")
     made.skills.upsert("Oracle", "One.\n")
     return made
@@ -20,7 +19,7 @@ def names(brain: Brain) -> list[tuple[str, bool]]:
     return [(branch.name, branch.current) for branch in brain.branches.list().branches]
 
 
-def test_a_branch_stands_where_it_was_made_and_moves_when_it_is_current(brain: Brain) -> None:
+def test_a_branch_stands_where_it_was_made_and_moves_when_it_is_current(brain):
     made = brain.branches.create("try/idea-1", "@~1")
     assert made.snapshot == brain.history.show("@~1").info.snapshot
     assert names(brain) == [("main", True), ("try/idea-1", False)]
@@ -31,7 +30,7 @@ def test_a_branch_stands_where_it_was_made_and_moves_when_it_is_current(brain: B
     assert [skill.slug for skill in brain.skills.list("main")] == ["oracle"]
 
 
-def test_a_switch_writes_what_differs_and_leaves_other_changes_alone(brain: Brain) -> None:
+def test_a_switch_writes_what_differs_and_leaves_other_changes_alone(brain):
     brain.branches.create("idea")
     brain.skills.upsert("Oracle", "Two.\n")
     note = brain.root / "memory" / "note.md"
@@ -42,7 +41,7 @@ def test_a_switch_writes_what_differs_and_leaves_other_changes_alone(brain: Brai
     assert brain.status().added == ["memory/note.md"]
 
 
-def test_a_file_changed_by_hand_is_recorded_on_the_branch_that_is_left(brain: Brain) -> None:
+def test_a_file_changed_by_hand_is_recorded_on_the_branch_that_is_left(brain):
     brain.branches.create("idea")
     brain.skills.upsert("Oracle", "Two.\n")
     file = brain.root / "skills/oracle/SKILL.md"
@@ -55,14 +54,13 @@ def test_a_file_changed_by_hand_is_recorded_on_the_branch_that_is_left(brain: Br
     assert brain.verify(deep=True).ok
 
 
-def test_a_branch_is_removed_once_another_one_holds_its_work(brain: Brain) -> None:
+def test_a_branch_is_removed_once_another_one_holds_its_work(brain):
     brain.branches.create("idea")
     brain.branches.switch("idea")
     brain.skills.upsert("Other", "x\n")
     brain.branches.switch("main")
-    with pytest.raises(Conflict) as caught:
+    with raises_code("not_merged", Conflict):
         brain.branches.delete("idea")
-    assert caught.value.code == "not_merged"
     brain.merge.start("idea")
     brain.branches.delete("idea")
     assert names(brain) == [("main", True)]
@@ -71,13 +69,12 @@ def test_a_branch_is_removed_once_another_one_holds_its_work(brain: Brain) -> No
     assert brain.verify().ok
 
 
-def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(brain: Brain) -> None:
+def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(brain):
     brain.branches.create("idea")
     made = brain.history.list_operations()[0].number
     brain.branches.switch("idea")
-    with pytest.raises(Conflict) as caught:
+    with raises_code("current_branch", Conflict):
         brain.undo(made)
-    assert caught.value.code == "current_branch"
     assert (brain.undo().kind, brain.branches.current) == ("switch", "main")
     assert brain.undo().description == "branch idea"
     assert names(brain) == [("main", True)]
@@ -85,7 +82,7 @@ def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(bra
     assert names(brain) == [("idea", False), ("main", True)]
 
 
-def test_undo_moves_a_branch_that_is_not_current_if_its_operation_is_named(brain: Brain) -> None:
+def test_undo_moves_a_branch_that_is_not_current_if_its_operation_is_named(brain):
     brain.branches.create("idea")
     brain.skills.upsert("Oracle", "Two.\n")
     number = brain.history.list_operations()[0].number
@@ -102,25 +99,21 @@ def test_undo_moves_a_branch_that_is_not_current_if_its_operation_is_named(brain
     assert brain.verify().ok
 
 
-def test_an_operation_on_which_later_ones_are_built_is_not_undone(brain: Brain) -> None:
+def test_an_operation_on_which_later_ones_are_built_is_not_undone(brain):
     brain.skills.upsert("Oracle", "Two.\n")
     number = brain.history.list_operations()[0].number
     brain.skills.upsert("Oracle", "Three.\n")
-    with pytest.raises(Conflict) as caught:
+    with raises_code("moved_on", Conflict):
         brain.undo(number)
-    assert caught.value.code == "moved_on"
     brain.undo()
     brain.undo(number)
     for gone in (number, 1, 99):
-        with pytest.raises(NotFound) as missing:
+        with raises_code("no_operation", NotFound):
             brain.undo(gone)
-        assert missing.value.code == "no_operation"
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_undo_of_a_switch_goes_back_to_the_branch_and_redo_switches_again(
-    brain: Brain, edited: bool
-) -> None:
+def test_undo_of_a_switch_goes_back_to_the_branch_and_redo_switches_again(brain, edited):
     brain.skills.upsert("Oracle", "Two.\n")
     brain.branches.create("idea", "@~1")
     path = brain.root / "skills/oracle/SKILL.md"
@@ -143,20 +136,19 @@ def test_undo_of_a_switch_goes_back_to_the_branch_and_redo_switches_again(
     assert brain.verify().ok
 
 
-def test_undo_of_a_switch_refuses_to_write_over_an_edit(brain: Brain) -> None:
+def test_undo_of_a_switch_refuses_to_write_over_an_edit(brain):
     brain.skills.upsert("Oracle", "Two.\n")
     brain.branches.create("idea", "@~1")
     brain.branches.switch("idea")
     (brain.root / "skills/oracle/SKILL.md").write_text("by hand\n")
-    with pytest.raises(Conflict) as caught:
+    with raises_code("unrecorded_changes", Conflict):
         brain.undo()
-    assert caught.value.code == "unrecorded_changes"
     assert brain.branches.current == "idea"
     brain.snapshot()
     assert brain.undo().kind == "snapshot"
 
 
-def test_an_operation_on_another_branch_is_named_and_not_undone(brain: Brain) -> None:
+def test_an_operation_on_another_branch_is_named_and_not_undone(brain):
     brain.branches.create("idea")
     with Brain.open(brain.root) as other:
         other.branches.switch("idea")
@@ -164,9 +156,8 @@ def test_an_operation_on_another_branch_is_named_and_not_undone(brain: Brain) ->
         number = other.history.list_operations()[0].number
         with other._session.store.transaction() as tx:
             tx.write_meta("branch", b"main")  # as a switch that an older version logged
-    with pytest.raises(Conflict) as caught:
+    with raises_code("other_branch", Conflict) as caught:
         brain.undo()
-    assert caught.value.code == "other_branch"
     assert "upsert oracle, was on another branch, idea" in caught.value.message
     assert f"brain undo --operation {number}" in (caught.value.hint or "")
     assert brain.undo(number).branch == "idea"
@@ -176,33 +167,29 @@ def test_an_operation_on_another_branch_is_named_and_not_undone(brain: Brain) ->
     "name",
     ["", "-x", "a..b", "a b", "a~1", "@", "abcdef", "0" * 64, "x/", "/x", "a//b", "x.lock", "é\n"],
 )
-def test_a_name_that_could_be_taken_for_something_else_is_refused(brain: Brain, name: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_name_that_could_be_taken_for_something_else_is_refused(brain, name):
+    with raises_code("bad_branch", InvalidInput):
         brain.branches.create(name)
-    assert caught.value.code == "bad_branch"
 
 
 @pytest.mark.parametrize("name", ["main", "main/x"])
-def test_a_name_that_is_taken_is_refused(brain: Brain, name: str) -> None:
-    with pytest.raises(Conflict) as caught:
+def test_a_name_that_is_taken_is_refused(brain, name):
+    with raises_code("branch_exists", Conflict):
         brain.branches.create(name)
-    assert caught.value.code == "branch_exists"
 
 
-def test_a_branch_that_is_not_there_cannot_be_gone_to_or_removed(brain: Brain) -> None:
+def test_a_branch_that_is_not_there_cannot_be_gone_to_or_removed(brain):
     for attempt in (brain.branches.switch, brain.branches.delete):
-        with pytest.raises(NotFound) as caught:
+        with raises_code("no_branch", NotFound):
             attempt("nowhere")
-        assert caught.value.code == "no_branch"
 
 
-def test_the_current_branch_cannot_be_removed(brain: Brain) -> None:
-    with pytest.raises(Conflict) as caught:
+def test_the_current_branch_cannot_be_removed(brain):
+    with raises_code("current_branch", Conflict):
         brain.branches.delete("main")
-    assert caught.value.code == "current_branch"
 
 
-def test_what_a_switch_recorded_is_unrecorded_again_after_its_undo(brain: Brain) -> None:
+def test_what_a_switch_recorded_is_unrecorded_again_after_its_undo(brain):
     write_file(brain, "MEMORY.md", "one\n")
     before = brain.snapshot().snapshot
     brain.branches.create("other", brain.id)
@@ -215,36 +202,32 @@ def test_what_a_switch_recorded_is_unrecorded_again_after_its_undo(brain: Brain)
 
 
 @pytest.mark.parametrize("name", ["a", "A-1", "a.b+c_d", "a/b", "abcde", "x" * 64, "é", "0" * 65])
-def test_a_name_of_letters_digits_and_a_few_marks_is_taken(brain: Brain, name: str) -> None:
+def test_a_name_of_letters_digits_and_a_few_marks_is_taken(brain, name):
     made = brain.branches.create(name)
     assert (made.name, made.snapshot, made.current) == (name, brain.head, False)
 
 
-def test_a_name_has_at_most_so_many_bytes(brain: Brain) -> None:
+def test_a_name_has_at_most_so_many_bytes(brain):
     most = limits.MAX_BRANCH_BYTES
     for name in ("x" * most, "é" * (most // 2)):
         assert brain.branches.create(name).name == name
     for name in ("y" * (most + 1), "é" * (most // 2) + "y" * (1 + most % 2)):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("bad_branch", InvalidInput):
             brain.branches.create(name)
-        assert caught.value.code == "bad_branch"
 
 
 @pytest.mark.parametrize("name", ["a.", "a.lock", ".a", "a/.b", "_a", "a/_b", "a/b.lock", "f" * 6])
-def test_a_name_that_git_would_refuse_or_that_is_like_an_id_is_refused(
-    brain: Brain, name: str
-) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_name_that_git_would_refuse_or_that_is_like_an_id_is_refused(brain, name):
+    with raises_code("bad_branch", InvalidInput):
         brain.branches.create(name)
-    assert caught.value.code == "bad_branch"
 
 
-def test_a_name_is_taken_by_what_is_above_and_below_it_alone(brain: Brain) -> None:
+def test_a_name_is_taken_by_what_is_above_and_below_it_alone(brain):
     brain.branches.create("a/b")
     for name in ("a", "a/b", "a/b/c"):
-        with pytest.raises(Conflict) as caught:
+        with raises_code("branch_exists", Conflict) as caught:
             brain.branches.create(name)
-        assert caught.value.code == "branch_exists" and "a/b" in caught.value.message
+        assert "a/b" in caught.value.message
     for name in ("a/bc", "a/c", "ab"):
         brain.branches.create(name)
     listed = [(branch.name, branch.current) for branch in brain.branches.list().branches]
@@ -253,9 +236,7 @@ def test_a_name_is_taken_by_what_is_above_and_below_it_alone(brain: Brain) -> No
     ]
 
 
-def test_a_switch_lists_what_it_wrote_and_removed_and_nothing_for_the_same_branch(
-    brain: Brain,
-) -> None:
+def test_a_switch_lists_what_it_wrote_and_removed_and_nothing_for_the_same_branch(brain):
     brain.branches.create("idea")
     (brain.root / "memory/new.md").write_text("new\n")
     (brain.root / "memory/old.md").write_text("old\n")
@@ -275,7 +256,7 @@ def test_a_switch_lists_what_it_wrote_and_removed_and_nothing_for_the_same_branc
     assert (again.snapshot, again.written, again.removed) == (head, [], [])
 
 
-def test_a_branch_is_created_at_a_revision(brain: Brain) -> None:
+def test_a_branch_is_created_at_a_revision(brain):
     before = brain.head
     brain.skills.upsert("New", "x\n", description="d")
     assert brain.branches.create("old", "@~1").snapshot == before
@@ -283,9 +264,7 @@ def test_a_branch_is_created_at_a_revision(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("edited", [False, True])
-def test_a_switch_is_logged_with_the_branch_left_and_the_branch_entered(
-    brain: Brain, edited: bool
-) -> None:
+def test_a_switch_is_logged_with_the_branch_left_and_the_branch_entered(brain, edited):
     brain.skills.upsert("Oracle", "Two.\n")
     brain.branches.create("idea", "@~1")
     if edited:

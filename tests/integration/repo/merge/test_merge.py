@@ -1,19 +1,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
 from brain.repo.merge.merge_state import save_merge_state
 from brain.repo.read.merge_state_format import load_merge_state
+from tests.support.refusals import raises_code
 
 Change = Callable[[Brain], object]
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     made = Brain.init(tmp_path / "agent", author="tester")
     made.skills.upsert("Oracle", "One.\n\nTwo.\n\nThree.\n", description="Check freshness")
     write(made, "memory/log.jsonl", '{"ts":1}\n')
@@ -51,7 +51,7 @@ def prompts(brain: Brain) -> None:
     )
 
 
-def test_a_skill_changed_on_both_sides_gets_a_version_above_both(brain: Brain) -> None:
+def test_a_skill_changed_on_both_sides_gets_a_version_above_both(brain):
     diverge(
         brain,
         lambda b: b.skills.upsert("Oracle", "1.\n\nTwo.\n\nThree.\n"),
@@ -71,7 +71,7 @@ def test_a_skill_changed_on_both_sides_gets_a_version_above_both(brain: Brain) -
     assert brain.verify(deep=True).findings == []
 
 
-def test_both_orders_of_a_merge_give_the_same_bundle(brain: Brain) -> None:
+def test_both_orders_of_a_merge_give_the_same_bundle(brain):
     diverge(
         brain,
         lambda b: (
@@ -93,7 +93,7 @@ def test_both_orders_of_a_merge_give_the_same_bundle(brain: Brain) -> None:
     assert one.snapshot != other.snapshot
 
 
-def test_a_branch_without_work_of_ours_is_gone_forward_to(brain: Brain) -> None:
+def test_a_branch_without_work_of_ours_is_gone_forward_to(brain):
     brain.branches.create("idea")
     brain.branches.switch("idea")
     brain.skills.upsert("Other", "x\n")
@@ -104,7 +104,7 @@ def test_a_branch_without_work_of_ours_is_gone_forward_to(brain: Brain) -> None:
     assert not brain.merge.start("idea").changed
 
 
-def test_a_conflict_changes_neither_head_nor_folder_and_is_shown(brain: Brain) -> None:
+def test_a_conflict_changes_neither_head_nor_folder_and_is_shown(brain):
     prompts(brain)
     head = brain.head
     done = brain.merge.start("idea")
@@ -120,7 +120,7 @@ def test_a_conflict_changes_neither_head_nor_folder_and_is_shown(brain: Brain) -
     ("choice", "text"),
     [("ours", "Be kind.\n"), ("theirs", "Be fast.\n"), ("both", "Be fast.\nBe kind.\n")],
 )
-def test_a_conflict_is_decided_at_once_or_later(brain: Brain, choice: str, text: str) -> None:
+def test_a_conflict_is_decided_at_once_or_later(brain, choice, text):
     prompts(brain)
     brain.merge.start("idea")
     brain.merge.abort()
@@ -137,19 +137,18 @@ def test_a_conflict_is_decided_at_once_or_later(brain: Brain, choice: str, text:
     assert read(brain, "prompts/system.md") == text
 
 
-def test_a_text_edited_where_its_markers_lie_is_taken(brain: Brain) -> None:
+def test_a_text_edited_where_its_markers_lie_is_taken(brain):
     prompts(brain)
     brain.merge.start("idea")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("markers_left", InvalidInput):
         brain.merge.resolve(["prompts/system.md"], "content")
-    assert caught.value.code == "markers_left"
     write(brain, ".brain/conflicts/prompts/system.md", "Be kind and fast.\n")
     brain.merge.resolve(["prompts/system.md"], "content")
     brain.merge.resume()
     assert read(brain, "prompts/system.md") == "Be kind and fast.\n"
 
 
-def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path) -> None:
+def test_a_link_where_markers_were_is_not_followed(brain, tmp_path):
     (tmp_path / "outside").mkdir()
     for secret in (tmp_path / "secret", tmp_path / "outside/system.md"):
         secret.write_text("hidden\n")
@@ -158,20 +157,18 @@ def test_a_link_where_markers_were_is_not_followed(brain: Brain, tmp_path: Path)
     marked = brain.root / ".brain/conflicts/prompts/system.md"
     marked.unlink()
     marked.symlink_to(tmp_path / "secret")
-    with pytest.raises(InvalidInput) as link_error:
+    with raises_code("no_markers", InvalidInput):
         brain.merge.resolve(["prompts/system.md"], "content")
-    assert link_error.value.code == "no_markers"
     marked.unlink()
     marked.parent.rmdir()
     marked.parent.symlink_to(tmp_path / "outside")
-    with pytest.raises(InvalidInput) as folder_error:
+    with raises_code("unsafe_path", InvalidInput):
         brain.merge.resolve(["prompts/system.md"], "content")
-    assert folder_error.value.code == "unsafe_path"
     assert (tmp_path / "secret").read_text() == "hidden\n"
 
 
 @pytest.fixture
-def outside(brain: Brain, tmp_path: Path) -> Path:
+def outside(brain, tmp_path):
     """Let the folder of conflicts of a brain with a conflict be a link to this folder."""
     prompts(brain)
     folder = tmp_path / "outside"
@@ -181,9 +178,7 @@ def outside(brain: Brain, tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_link_in_place_of_the_folder_of_conflicts_is_replaced_by_a_folder(
-    brain: Brain, outside: Path
-) -> None:
+def test_a_link_in_place_of_the_folder_of_conflicts_is_replaced_by_a_folder(brain, outside):
     brain.merge.start("idea")
     folder = brain.root / ".brain/conflicts"
     assert folder.is_dir() and not folder.is_symlink()
@@ -191,23 +186,20 @@ def test_a_link_in_place_of_the_folder_of_conflicts_is_replaced_by_a_folder(
     assert (outside / "prompts/system.md").read_text() == "hidden\n"
 
 
-def test_a_link_in_place_of_the_folder_of_conflicts_goes_and_what_it_leads_to_stays(
-    brain: Brain, outside: Path
-) -> None:
+def test_a_link_in_place_of_the_folder_of_conflicts_goes_and_what_it_leads_to_stays(brain, outside):
     folder = brain.root / ".brain/conflicts"
     folder.unlink()
     brain.merge.start("idea")
     folder.rename(brain.root / ".brain/moved")
     folder.symlink_to(outside)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("unsafe_path", InvalidInput):
         brain.merge.resolve(["prompts/system.md"], "content")
-    assert caught.value.code == "unsafe_path"
     brain.merge.abort()
     assert not folder.is_symlink()
     assert (outside / "prompts/system.md").read_text() == "hidden\n"
 
 
-def test_an_edited_skill_still_gets_the_version_of_the_merge(brain: Brain) -> None:
+def test_an_edited_skill_still_gets_the_version_of_the_merge(brain):
     diverge(
         brain,
         lambda b: b.skills.upsert("Oracle", "A.\n"),
@@ -222,7 +214,7 @@ def test_an_edited_skill_still_gets_the_version_of_the_merge(brain: Brain) -> No
     assert (view.version, view.body.strip()) == (3, "A and B.")
 
 
-def test_a_decision_does_not_outlive_what_it_was_about(brain: Brain) -> None:
+def test_a_decision_does_not_outlive_what_it_was_about(brain):
     prompts(brain)
     brain.merge.start("idea")
     brain.merge.resolve(["prompts/system.md"], "ours")
@@ -234,9 +226,7 @@ def test_a_decision_does_not_outlive_what_it_was_about(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize(("choice", "there"), [("ours", False), ("theirs", True), ("both", True)])
-def test_a_file_removed_here_and_changed_there_is_asked_about(
-    brain: Brain, choice: str, there: bool
-) -> None:
+def test_a_file_removed_here_and_changed_there_is_asked_about(brain, choice, there):
     diverge(
         brain,
         lambda b: (b.root / "memory/log.jsonl").unlink(),
@@ -249,7 +239,7 @@ def test_a_file_removed_here_and_changed_there_is_asked_about(
     assert brain.status().clean
 
 
-def test_binary_files_can_both_be_kept(brain: Brain) -> None:
+def test_binary_files_can_both_be_kept(brain):
     def picture(content: bytes) -> Change:
         return lambda b: (b.root / "memory/a.bin").write_bytes(content)
 
@@ -261,7 +251,7 @@ def test_binary_files_can_both_be_kept(brain: Brain) -> None:
     assert kept == [b"\0one", b"\0two"]
 
 
-def test_a_file_and_a_folder_of_one_name_are_asked_about(brain: Brain) -> None:
+def test_a_file_and_a_folder_of_one_name_are_asked_about(brain):
     diverge(brain, lambda b: write(b, "memory/x", "1"), lambda b: write(b, "memory/x/y", "2"))
     assert [(row.path, row.reason) for row in brain.merge.start("idea").conflicts] == [
         ("memory/x/y", "collides")
@@ -272,7 +262,7 @@ def test_a_file_and_a_folder_of_one_name_are_asked_about(brain: Brain) -> None:
     assert brain.status().clean
 
 
-def test_what_was_changed_by_hand_is_recorded_before_a_merge_writes_there(brain: Brain) -> None:
+def test_what_was_changed_by_hand_is_recorded_before_a_merge_writes_there(brain):
     diverge(
         brain,
         lambda b: b.skills.upsert("Mine", "m\n"),
@@ -284,7 +274,7 @@ def test_what_was_changed_by_hand_is_recorded_before_a_merge_writes_there(brain:
     assert brain.history.show("@~1").info.message == "Record manual edits"
 
 
-def test_a_criss_cross_history_merges_by_all_its_bases(brain: Brain) -> None:
+def test_a_criss_cross_history_merges_by_all_its_bases(brain):
     brain.branches.create("idea")
     write(brain, "memory/a.txt", "a1\n")
     brain.snapshot()
@@ -307,35 +297,32 @@ def test_a_criss_cross_history_merges_by_all_its_bases(brain: Brain) -> None:
     assert brain.verify(deep=True).ok
 
 
-def test_a_merge_that_waits_stands_in_the_way_of_another_and_of_a_switch(brain: Brain) -> None:
+def test_a_merge_that_waits_stands_in_the_way_of_another_and_of_a_switch(brain):
     prompts(brain)
     brain.merge.start("idea")
     for attempt in (lambda: brain.merge.start("idea"), lambda: brain.branches.switch("idea")):
-        with pytest.raises(Conflict) as caught:
+        with raises_code("merging", Conflict):
             attempt()
-        assert caught.value.code == "merging"
 
 
-def test_without_a_merge_there_is_nothing_to_decide_or_finish(brain: Brain) -> None:
+def test_without_a_merge_there_is_nothing_to_decide_or_finish(brain):
     for attempt in (
         brain.merge.resume,
         brain.merge.abort,
         lambda: brain.merge.resolve(["a"], "ours"),
     ):
-        with pytest.raises(NotFound) as caught:
+        with raises_code("no_merge", NotFound):
             attempt()
-        assert caught.value.code == "no_merge"
 
 
-def test_a_path_without_a_conflict_cannot_be_decided(brain: Brain) -> None:
+def test_a_path_without_a_conflict_cannot_be_decided(brain):
     prompts(brain)
     brain.merge.start("idea")
-    with pytest.raises(NotFound) as caught:
+    with raises_code("no_conflict", NotFound):
         brain.merge.resolve(["memory/log.jsonl"], "ours")
-    assert caught.value.code == "no_conflict"
 
 
-def test_large_memories_that_both_grew_are_united_by_their_ends(brain: Brain) -> None:
+def test_large_memories_that_both_grew_are_united_by_their_ends(brain):
     start = "".join(f'{{"ts":{n},"text":"{"x" * 100}"}}\n' for n in range(6000))
     write(brain, "memory/log.jsonl", start)
     brain.snapshot()
@@ -354,7 +341,7 @@ def test_large_memories_that_both_grew_are_united_by_their_ends(brain: Brain) ->
     assert after - before < len(start)
 
 
-def test_undo_takes_a_merge_back_with_its_files(brain: Brain) -> None:
+def test_undo_takes_a_merge_back_with_its_files(brain):
     diverge(
         brain,
         lambda b: b.skills.upsert("Mine", "m\n"),
@@ -369,7 +356,7 @@ def test_undo_takes_a_merge_back_with_its_files(brain: Brain) -> None:
     assert brain.status().clean
 
 
-def test_what_was_decided_is_not_asked_again_while_something_else_is(brain: Brain) -> None:
+def test_what_was_decided_is_not_asked_again_while_something_else_is(brain):
     diverge(
         brain,
         lambda b: (write(b, "prompts/system.md", "A.\n"), write(b, "prompts/more.md", "A.\n")),
@@ -387,7 +374,7 @@ def test_what_was_decided_is_not_asked_again_while_something_else_is(brain: Brai
     assert (read(brain, "prompts/system.md"), read(brain, "prompts/more.md")) == ("B.\n", "A.\n")
 
 
-def test_a_choice_that_cannot_be_done_is_asked_about_and_the_others_are_kept(brain: Brain) -> None:
+def test_a_choice_that_cannot_be_done_is_asked_about_and_the_others_are_kept(brain):
     diverge(
         brain,
         lambda b: (
@@ -410,7 +397,7 @@ def test_a_choice_that_cannot_be_done_is_asked_about_and_the_others_are_kept(bra
     assert read(brain, "prompts/system.md") == "A\nB\n"
 
 
-def test_a_skill_that_comes_back_after_a_kept_removal_is_above_both_sides(brain: Brain) -> None:
+def test_a_skill_that_comes_back_after_a_kept_removal_is_above_both_sides(brain):
     diverge(
         brain,
         lambda b: [
@@ -424,9 +411,7 @@ def test_a_skill_that_comes_back_after_a_kept_removal_is_above_both_sides(brain:
 
 
 @pytest.mark.parametrize("choice", ["ours", "both"])
-def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
-    brain: Brain, choice: str
-) -> None:
+def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(brain, choice):
     diverge(
         brain,
         lambda b: b.skills.upsert("Oracle", "ours\n"),
@@ -446,9 +431,7 @@ def test_a_skill_kept_against_a_removal_goes_on_above_all_its_versions(
     assert brain.verify(deep=True).findings == []
 
 
-def test_every_skill_kept_against_a_removal_goes_on_beside_files_that_are_no_skills(
-    brain: Brain,
-) -> None:
+def test_every_skill_kept_against_a_removal_goes_on_beside_files_that_are_no_skills(brain):
     slugs = ["beta", "oracle", "zeta"]
     for slug in ("beta", "zeta"):
         brain.skills.upsert(slug, "one\n", description="d")
@@ -478,9 +461,7 @@ def test_every_skill_kept_against_a_removal_goes_on_beside_files_that_are_no_ski
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
-    brain: Brain, at_once: bool
-) -> None:
+def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(brain, at_once):
     diverge(
         brain,
         lambda b: b.skills.upsert("Oracle", "ours\n"),
@@ -506,8 +487,8 @@ def test_an_edit_by_hand_of_a_skill_kept_against_a_removal_is_not_lost(
 
 @pytest.mark.parametrize("swap", [False, True])
 def test_a_skill_that_the_other_side_added_too_and_removed_goes_on_above_all_its_versions(
-    brain: Brain, swap: bool
-) -> None:
+    brain, swap
+):
     def add(b: Brain) -> None:
         b.skills.upsert("New", "kept\n", description="d")
 
@@ -525,9 +506,7 @@ def test_a_skill_that_the_other_side_added_too_and_removed_goes_on_above_all_its
     assert brain.verify(deep=True).findings == []
 
 
-def test_a_skill_that_one_side_added_and_brought_back_to_an_early_version_stays_as_it_is(
-    brain: Brain,
-) -> None:
+def test_a_skill_that_one_side_added_and_brought_back_to_an_early_version_stays_as_it_is(brain):
     def add(b: Brain) -> None:
         early = b.skills.upsert("New", "one\n", description="d").snapshot
         b.skills.upsert("New", "two\n")
@@ -545,7 +524,7 @@ def test_a_skill_that_one_side_added_and_brought_back_to_an_early_version_stays_
     assert brain.verify(deep=True).ok
 
 
-def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain) -> None:
+def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain):
     diverge(
         brain,
         lambda b: (
@@ -561,7 +540,7 @@ def test_a_skill_taken_back_from_them_goes_on_above_what_we_removed(brain: Brain
     assert brain.skills.view("oracle").body.strip() == "theirs"
 
 
-def test_a_merge_counts_what_it_adds_changes_and_removes(brain: Brain) -> None:
+def test_a_merge_counts_what_it_adds_changes_and_removes(brain):
     write(brain, "notes/gone.md", "gone\n")
     brain.snapshot()
     base = brain.head
@@ -589,7 +568,7 @@ def test_a_merge_counts_what_it_adds_changes_and_removes(brain: Brain) -> None:
     assert (again.added, again.modified, again.removed) == (0, 0, 0)
 
 
-def test_a_fast_forward_records_no_snapshot_and_counts_what_comes(brain: Brain) -> None:
+def test_a_fast_forward_records_no_snapshot_and_counts_what_comes(brain):
     diverge(brain, lambda b: None, lambda b: write(b, "notes/new.md", "new\n"))
     idea = next(b.snapshot for b in brain.branches.list().branches if b.name == "idea")
     done = brain.merge.start("idea")
@@ -600,7 +579,7 @@ def test_a_fast_forward_records_no_snapshot_and_counts_what_comes(brain: Brain) 
     assert (same.fast_forward, same.changed) == (False, False)
 
 
-def test_a_merge_is_named_after_the_revision_unless_it_has_a_message(brain: Brain) -> None:
+def test_a_merge_is_named_after_the_revision_unless_it_has_a_message(brain):
     diverge(
         brain,
         lambda b: write(b, "SOUL.md", "calm\n"),
@@ -610,9 +589,7 @@ def test_a_merge_is_named_after_the_revision_unless_it_has_a_message(brain: Brai
     assert brain.history.show().info.message == "Merge idea"
 
 
-def test_conflicts_are_described_with_their_sides_and_where_their_markers_are(
-    brain: Brain,
-) -> None:
+def test_conflicts_are_described_with_their_sides_and_where_their_markers_are(brain):
     def ours(b: Brain) -> None:
         write(b, "prompts/system.md", "Be kind.\n")
         (b.root / "memory/log.jsonl").unlink()
@@ -635,13 +612,12 @@ def test_conflicts_are_described_with_their_sides_and_where_their_markers_are(
         (True, False, True),
         (True, True, False),
     ]
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("no_markers", InvalidInput) as caught:
         brain.merge.resolve(["data.bin"], "content")
-    assert caught.value.code == "no_markers"
     assert caught.value.hint == "choose with one of --ours, --theirs, --both"
 
 
-def test_a_merge_is_finished_on_the_branch_that_it_was_begun_on(brain: Brain) -> None:
+def test_a_merge_is_finished_on_the_branch_that_it_was_begun_on(brain):
     prompts(brain)
     brain.merge.start("idea")
     brain.merge.resolve(["prompts/system.md"], "ours")
@@ -650,29 +626,24 @@ def test_a_merge_is_finished_on_the_branch_that_it_was_begun_on(brain: Brain) ->
         state = load_merge_state(session)
         assert state is not None
         save_merge_state(tx, state._replace(branch="elsewhere"))
-    with pytest.raises(Conflict) as caught:
+    with raises_code("other_branch", Conflict) as caught:
         brain.merge.resume()
-    assert caught.value.code == "other_branch" and "elsewhere" in caught.value.hint
+    assert "elsewhere" in caught.value.hint
 
 
-def test_an_edited_text_of_the_greatest_size_is_taken(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_edited_text_of_the_greatest_size_is_taken(brain, monkeypatch):
     prompts(brain)
     brain.merge.start("idea")
     monkeypatch.setattr(limits, "MAX_LINE_MERGE_BYTES", 20)
     write(brain, ".brain/conflicts/prompts/system.md", "x" * 21)
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("too_large", InvalidInput):
         brain.merge.resolve(["prompts/system.md"], "content")
-    assert caught.value.code == "too_large"
     write(brain, ".brain/conflicts/prompts/system.md", "x" * 20)
     (row,) = brain.merge.resolve(["prompts/system.md"], "content")
     assert (row.choice, row.file) == ("content", ".brain/conflicts/prompts/system.md")
 
 
-def test_a_file_is_merged_by_lines_up_to_a_size(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_merged_by_lines_up_to_a_size(brain, monkeypatch):
     diverge(
         brain,
         lambda b: write(b, "prompts/system.md", "Be brief.\nA\n"),

@@ -38,7 +38,7 @@ class RecordingMerger(Merger):
 
 
 @pytest.fixture
-def make(monkeypatch: pytest.MonkeyPatch) -> Any:
+def make(monkeypatch):
     def make_merger(lower: dict[tuple[bytes, bytes], list[bytes]] | list[bytes]) -> RecordingMerger:
         made = RecordingMerger(lower if isinstance(lower, dict) else {})
         default = [] if isinstance(lower, dict) else lower
@@ -52,14 +52,14 @@ def make(monkeypatch: pytest.MonkeyPatch) -> Any:
     return make_merger
 
 
-def test_without_a_base_the_base_is_empty_and_one_base_is_itself(make: Any) -> None:
+def test_without_a_base_the_base_is_empty_and_one_base_is_itself(make):
     merger = make({})
     assert merger.build_base([], []) == EditedBundle(bundles.EMPTY_BUNDLE, {})
     assert merger.build_base([b"a"], []) == EditedBundle({"s": TreeRoot(b"a", 1, 1)}, {})
     assert merger.merges == []
 
 
-def test_bases_are_merged_in_the_order_of_their_ids_over_their_own_bases(make: Any) -> None:
+def test_bases_are_merged_in_the_order_of_their_ids_over_their_own_bases(make):
     merger = make({(b"a", b"b"): [b"x"], (b"a", b"c"): [b"y"]})
     combined = merger.build_base([b"c", b"a", b"b"], [])
     one = {"1.md": OLD, "contested.md": OLD}
@@ -67,13 +67,13 @@ def test_bases_are_merged_in_the_order_of_their_ids_over_their_own_bases(make: A
     assert combined == EditedBundle({"s": TreeRoot(b"a", 1, 1)}, {**one, "2.md": OLD})
 
 
-def test_at_most_eight_bases_are_combined(make: Any) -> None:
+def test_at_most_eight_bases_are_combined(make):
     merger = make({})
     merger.build_base([bytes([number]) for number in range(12)], [])
     assert [row[2] for row in merger.merges] == [bytes([number]) for number in range(1, 8)]
 
 
-def test_bases_of_bases_are_merged_at_most_eight_deep(make: Any) -> None:
+def test_bases_of_bases_are_merged_at_most_eight_deep(make):
     merger = make([b"a", b"b"])
     merger.build_base([b"a", b"b"], [])
     assert len(merger.merges) == 8

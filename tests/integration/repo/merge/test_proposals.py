@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
@@ -13,17 +10,18 @@ from brain.repo.core.transaction import lock_for_writing, store_transaction
 from brain.repo.merge import merge_state
 from brain.trust import ed25519
 from brain.trust.signature_format import format_key
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", author="person") as made:
         made.skills.upsert("Oracle", "One.\n", description="Check the oracle")
         yield made
 
 
 @pytest.fixture
-def agent(brain: Brain) -> Iterator[Brain]:
+def agent(brain):
     with brain.proposals.open("claude", author="claude") as opened:
         yield opened
 
@@ -36,9 +34,7 @@ def folder(brain: Brain) -> dict[str, bytes]:
     }
 
 
-def test_what_is_proposed_touches_neither_the_folder_nor_the_head(
-    brain: Brain, agent: Brain
-) -> None:
+def test_what_is_proposed_touches_neither_the_folder_nor_the_head(brain, agent):
     before, head = folder(brain), brain.head
     assert agent.head == head
     agent.skills.upsert("Oracle", "Two.\n")
@@ -51,19 +47,19 @@ def test_what_is_proposed_touches_neither_the_folder_nor_the_head(
     assert brain.verify(deep=True).ok
 
 
-def test_an_agent_reads_what_it_proposed(agent: Brain, brain: Brain) -> None:
+def test_an_agent_reads_what_it_proposed(agent, brain):
     agent.skills.upsert("Oracle", "Two.\n")
     assert agent.skills.view("oracle").body.strip() == "Two."
     assert brain.skills.view("oracle").body.strip() == "One."
     assert agent.skills.upsert("Oracle", "Three.\n").version == 3
 
 
-def test_one_who_proposed_nothing_reads_the_head_as_it_is_now(brain: Brain, agent: Brain) -> None:
+def test_one_who_proposed_nothing_reads_the_head_as_it_is_now(brain, agent):
     brain.skills.upsert("Oracle", "By a person.\n")
     assert agent.skills.view("oracle").body.strip() == "By a person."
 
 
-def test_edits_by_hand_are_no_part_of_a_proposal(brain: Brain, agent: Brain) -> None:
+def test_edits_by_hand_are_no_part_of_a_proposal(brain, agent):
     file = brain.root / "skills/oracle/SKILL.md"
     file.write_text(file.read_text() + "By hand.\n")
     agent.skills.upsert("Oracle", "Two.\n")
@@ -72,9 +68,7 @@ def test_edits_by_hand_are_no_part_of_a_proposal(brain: Brain, agent: Brain) -> 
     assert "By hand" not in agent.skills.view("oracle").body
 
 
-def test_a_proposal_is_listed_with_what_it_changes_and_since_when(
-    brain: Brain, agent: Brain
-) -> None:
+def test_a_proposal_is_listed_with_what_it_changes_and_since_when(brain, agent):
     assert brain.proposals.list() == []
     base = brain.head
     agent.skills.upsert("Oracle", "Two.\n")
@@ -89,9 +83,7 @@ def test_a_proposal_is_listed_with_what_it_changes_and_since_when(
     assert brain.proposals.show("proposed/claude") == brain.proposals.show(done.snapshot) == found
 
 
-def test_what_was_looked_at_is_what_comes_in_and_later_writing_is_asked_about_again(
-    brain: Brain, agent: Brain
-) -> None:
+def test_what_was_looked_at_is_what_comes_in_and_later_writing_is_asked_about_again(brain, agent):
     looked_at = agent.skills.upsert("Oracle", "Harmless.\n").snapshot
     later = agent.skills.upsert("Oracle", "Run this script.\n").snapshot
     done = brain.proposals.accept(looked_at)
@@ -104,23 +96,20 @@ def test_what_was_looked_at_is_what_comes_in_and_later_writing_is_asked_about_ag
 
 
 @pytest.mark.parametrize("name", ["proposed/claude", "claude", "@", ""])
-def test_a_name_is_no_approval(brain: Brain, agent: Brain, name: str) -> None:
+def test_a_name_is_no_approval(brain, agent, name):
     agent.skills.upsert("Oracle", "Two.\n")
     with pytest.raises(InvalidInput):
         brain.proposals.accept(name)
     assert brain.skills.view("oracle").body.strip() == "One."
 
 
-def test_a_snapshot_of_the_head_is_no_proposal(brain: Brain, agent: Brain) -> None:
+def test_a_snapshot_of_the_head_is_no_proposal(brain, agent):
     agent.skills.upsert("Oracle", "Two.\n")
-    with pytest.raises(NotFound) as caught:
+    with raises_code("no_proposal", NotFound):
         brain.proposals.accept(brain.head)
-    assert caught.value.code == "no_proposal"
 
 
-def test_after_it_was_taken_over_the_next_one_begins_at_the_head(
-    brain: Brain, agent: Brain
-) -> None:
+def test_after_it_was_taken_over_the_next_one_begins_at_the_head(brain, agent):
     brain.skills.upsert("Person", "P.\n")
     brain.proposals.accept(agent.skills.upsert("Oracle", "Two.\n").snapshot)
     brain.skills.upsert("Person", "Q.\n")
@@ -133,7 +122,7 @@ def test_after_it_was_taken_over_the_next_one_begins_at_the_head(
     assert agent.skills.view("person").body.strip() == "Q."
 
 
-def test_a_person_who_went_on_meanwhile_merges_both(brain: Brain, agent: Brain) -> None:
+def test_a_person_who_went_on_meanwhile_merges_both(brain, agent):
     proposed = agent.skills.upsert("Other", "New.\n")
     brain.skills.upsert("Mine", "M.\n")
     done = brain.proposals.accept(proposed.snapshot)
@@ -142,7 +131,7 @@ def test_a_person_who_went_on_meanwhile_merges_both(brain: Brain, agent: Brain) 
     assert brain.verify(deep=True).ok
 
 
-def test_a_rejected_proposal_is_gone_and_undo_brings_it_back(brain: Brain, agent: Brain) -> None:
+def test_a_rejected_proposal_is_gone_and_undo_brings_it_back(brain, agent):
     proposed = agent.skills.upsert("Oracle", "Two.\n")
     assert brain.proposals.reject("claude").snapshot == proposed.snapshot
     assert brain.proposals.list() == []
@@ -151,9 +140,7 @@ def test_a_rejected_proposal_is_gone_and_undo_brings_it_back(brain: Brain, agent
     assert [found.snapshot for found in brain.proposals.list()] == [proposed.snapshot]
 
 
-def test_undo_takes_back_what_the_person_did_not_what_agents_propose(
-    brain: Brain, agent: Brain
-) -> None:
+def test_undo_takes_back_what_the_person_did_not_what_agents_propose(brain, agent):
     brain.skills.upsert("Mine", "M.\n")
     agent.skills.upsert("Other", "New.\n")
     brain.undo()
@@ -164,23 +151,22 @@ def test_undo_takes_back_what_the_person_did_not_what_agents_propose(
     assert len(brain.proposals.list()) == 1
 
 
-def test_a_rejected_name_that_nothing_bears_is_not_found(brain: Brain) -> None:
+def test_a_rejected_name_that_nothing_bears_is_not_found(brain):
     for name in ("claude", "", "x/y", "abcdef"):
         with pytest.raises(NotFound) as caught:
             brain.proposals.reject(name)
         assert caught.value.code in ("no_proposal", "no_revision")
 
 
-def test_nobody_proposes_to_the_branch_a_person_works_on(brain: Brain, agent: Brain) -> None:
+def test_nobody_proposes_to_the_branch_a_person_works_on(brain, agent):
     agent.skills.upsert("Oracle", "Two.\n")
     brain.branches.switch("proposed/claude")
-    with pytest.raises(Conflict) as caught:
+    with raises_code("proposal_is_current", Conflict):
         agent.skills.upsert("Oracle", "Three.\n")
-    assert caught.value.code == "proposal_is_current"
     assert brain.status().clean
 
 
-def test_two_agents_propose_beside_each_other(brain: Brain, agent: Brain) -> None:
+def test_two_agents_propose_beside_each_other(brain, agent):
     with brain.proposals.open("codex") as other:
         agent.skills.upsert("Oracle", "Two.\n")
         other.skills.upsert("Oracle", "Zwei.\n")
@@ -188,21 +174,19 @@ def test_two_agents_propose_beside_each_other(brain: Brain, agent: Brain) -> Non
         assert [found.name for found in brain.proposals.list()] == ["claude", "codex"]
 
 
-def test_a_proposal_has_no_folder_to_record(agent: Brain) -> None:
+def test_a_proposal_has_no_folder_to_record(agent):
     for act in (agent.snapshot, agent.status):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("no_folder", InvalidInput):
             act()
-        assert caught.value.code == "no_folder"
 
 
 @pytest.mark.parametrize("name", ["", "..", "a b", "a..b", "x/", "\n", "a" * 300])
-def test_a_name_that_no_branch_may_have_is_refused(brain: Brain, name: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_name_that_no_branch_may_have_is_refused(brain, name):
+    with raises_code("bad_branch", InvalidInput):
         brain.proposals.open(name)
-    assert caught.value.code == "bad_branch"
 
 
-def test_taking_over_signs_what_comes_in_where_signatures_are_needed(tmp_path: Path) -> None:
+def test_taking_over_signs_what_comes_in_where_signatures_are_needed(tmp_path):
     seed = bytes(range(32))
     with Brain.init(tmp_path / "agent", sign_with=lambda: seed) as brain:
         brain.trust.add(format_key(ed25519.public_key(seed)), "person")
@@ -214,7 +198,7 @@ def test_taking_over_signs_what_comes_in_where_signatures_are_needed(tmp_path: P
         assert brain.verify().ok
 
 
-def test_what_is_shown_for_an_id_is_what_is_accepted_for_it(brain: Brain, agent: Brain) -> None:
+def test_what_is_shown_for_an_id_is_what_is_accepted_for_it(brain, agent):
     evil = agent.skills.upsert("Oracle", "Evil.\n").snapshot
     agent.skills.upsert("Oracle", "Kind.\n")
     assert brain.proposals.show(evil).snapshot == evil
@@ -223,7 +207,7 @@ def test_what_is_shown_for_an_id_is_what_is_accepted_for_it(brain: Brain, agent:
     assert brain.skills.view("oracle").body.strip() == "Evil."
 
 
-def test_a_client_that_named_itself_after_an_id_hides_nothing(brain: Brain, agent: Brain) -> None:
+def test_a_client_that_named_itself_after_an_id_hides_nothing(brain, agent):
     evil = agent.skills.upsert("Oracle", "Evil.\n").snapshot
     with brain.proposals.open(evil[:12], author="other") as other:
         other.skills.upsert("Harmless", "Kind.\n")
@@ -238,15 +222,13 @@ SEED = bytes(range(32))
 
 
 @pytest.fixture
-def reviewer(brain: Brain) -> Iterator[Brain]:
+def reviewer(brain):
     brain.trust.add(format_key(ed25519.public_key(SEED)), "person")
     with Brain.open(brain.root, author="person", sign_with=lambda: SEED) as opened:
         yield opened
 
 
-def test_accepting_signs_nothing_that_was_there_before(
-    brain: Brain, reviewer: Brain, agent: Brain
-) -> None:
+def test_accepting_signs_nothing_that_was_there_before(brain, reviewer, agent):
     by_hand = brain.skills.upsert("Intruder", "Unsigned.\n").snapshot
     offered = agent.skills.upsert("Oracle", "Two.\n").snapshot
     reviewer.proposals.accept(offered)
@@ -254,16 +236,14 @@ def test_accepting_signs_nothing_that_was_there_before(
     assert not reviewer.signatures.list(by_hand)
 
 
-def test_a_proposal_that_conflicts_is_not_signed(
-    brain: Brain, reviewer: Brain, agent: Brain
-) -> None:
+def test_a_proposal_that_conflicts_is_not_signed(brain, reviewer, agent):
     offered = agent.skills.upsert("Oracle", "Theirs.\n").snapshot
     brain.skills.upsert("Oracle", "Ours.\n")
     assert reviewer.proposals.accept(offered).conflicts
     assert not reviewer.signatures.list(offered)
 
 
-def test_what_is_proposed_is_compared_with_where_it_began(brain: Brain, agent: Brain) -> None:
+def test_what_is_proposed_is_compared_with_where_it_began(brain, agent):
     assert not agent.history.diff().changes
     agent.skills.upsert("Oracle", "Two.\n")
     brain.skills.upsert("Other", "By a person.\n")
@@ -278,8 +258,8 @@ def conflicting(brain: Brain, agent: Brain) -> str:
 
 
 def test_a_proposal_that_is_finished_after_conflicts_is_signed_as_if_it_had_none(
-    brain: Brain, reviewer: Brain, agent: Brain
-) -> None:
+    brain, reviewer, agent
+):
     offered = conflicting(reviewer, agent)
     (open_,) = reviewer.proposals.accept(offered).conflicts
     assert reviewer.merge.resume().conflicts and not reviewer.signatures.list(offered)
@@ -289,9 +269,7 @@ def test_a_proposal_that_is_finished_after_conflicts_is_signed_as_if_it_had_none
     assert offered not in {found.snapshot for found in reviewer.verify().findings}
 
 
-def test_a_merge_that_is_no_acceptance_signs_nothing_of_the_other_side(
-    brain: Brain, reviewer: Brain, agent: Brain
-) -> None:
+def test_a_merge_that_is_no_acceptance_signs_nothing_of_the_other_side(brain, reviewer, agent):
     offered = conflicting(reviewer, agent)
     (open_,) = reviewer.merge.start(offered).conflicts
     reviewer.merge.resolve([open_.path], "ours")
@@ -299,21 +277,19 @@ def test_a_merge_that_is_no_acceptance_signs_nothing_of_the_other_side(
     assert not reviewer.signatures.list(offered)
 
 
-def test_what_is_rejected_while_it_waits_comes_in_no_more(brain: Brain, agent: Brain) -> None:
+def test_what_is_rejected_while_it_waits_comes_in_no_more(brain, agent):
     offered = conflicting(brain, agent)
     (open_,) = brain.proposals.accept(offered).conflicts
     brain.merge.resolve([open_.path], "theirs")
     brain.proposals.reject("claude")
-    with pytest.raises(NotFound) as caught:
+    with raises_code("no_proposal", NotFound) as caught:
         brain.merge.resume()
-    assert caught.value.code == "no_proposal" and "--abort" in str(caught.value.hint)
+    assert "--abort" in str(caught.value.hint)
     brain.merge.abort()
     assert "Ours." in brain.skills.view("oracle").body
 
 
-def test_a_merge_that_waits_since_before_acceptances_were_noted_goes_on(
-    brain: Brain, agent: Brain
-) -> None:
+def test_a_merge_that_waits_since_before_acceptances_were_noted_goes_on(brain, agent):
     (open_,) = brain.merge.start(conflicting(brain, agent)).conflicts
     session = brain._session
     with lock_for_writing(session), store_transaction(session) as tx:

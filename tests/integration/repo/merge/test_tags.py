@@ -1,14 +1,13 @@
 """Tags: names that never move, revisions, roots of garbage collection."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.trust import ed25519
+from tests.support.refusals import raises_code
 
 
-def test_a_tag_stays_where_it_was_made(brain: Brain) -> None:
+def test_a_tag_stays_where_it_was_made(brain):
     first = brain.skills.upsert("a", "one\n", description="d").snapshot
     tag = brain.tags.create("v1.0")
     second = brain.skills.upsert("a", "two\n").snapshot
@@ -23,7 +22,7 @@ def test_a_tag_stays_where_it_was_made(brain: Brain) -> None:
     assert [row.name for row in brain.branches.list().branches] == ["main"]
 
 
-def test_a_tag_is_a_revision_everywhere(brain: Brain) -> None:
+def test_a_tag_is_a_revision_everywhere(brain):
     brain.skills.upsert("a", "one\n", description="d")
     brain.tags.create("v1")
     brain.skills.upsert("a", "two\n")
@@ -35,16 +34,15 @@ def test_a_tag_is_a_revision_everywhere(brain: Brain) -> None:
     assert brain.branches.create("from-tag", "v1").snapshot == brain.tags.list()[0].snapshot
 
 
-def test_a_tag_never_moves(brain: Brain) -> None:
+def test_a_tag_never_moves(brain):
     brain.tags.create("v1")
     brain.skills.upsert("a", "one\n", description="d")
-    with pytest.raises(Conflict) as refused:
+    with raises_code("tag_exists", Conflict):
         brain.tags.create("v1")
-    assert refused.value.code == "tag_exists"
     assert brain.tags.list()[0].snapshot == brain.id
 
 
-def test_a_name_is_a_branch_or_a_tag_not_both(brain: Brain) -> None:
+def test_a_name_is_a_branch_or_a_tag_not_both(brain):
     brain.tags.create("v1")
     for make in (lambda: brain.branches.create("v1"), lambda: brain.tags.create("main")):
         with pytest.raises(Conflict):
@@ -53,13 +51,12 @@ def test_a_name_is_a_branch_or_a_tag_not_both(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "@", "a..b", "-x", "abcdef", "a b", "x.lock"])
-def test_a_name_that_could_be_something_else_is_refused(brain: Brain, name: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
+def test_a_name_that_could_be_something_else_is_refused(brain, name):
+    with raises_code("bad_tag", InvalidInput):
         brain.tags.create(name)
-    assert refused.value.code == "bad_tag"
 
 
-def test_undo_takes_back_the_making_and_the_deletion_of_a_tag(brain: Brain) -> None:
+def test_undo_takes_back_the_making_and_the_deletion_of_a_tag(brain):
     made = brain.tags.create("v1")
     undone = brain.undo()
     assert (undone.kind, undone.description, undone.branch) == ("tag", "tag v1", "main")
@@ -71,13 +68,12 @@ def test_undo_takes_back_the_making_and_the_deletion_of_a_tag(brain: Brain) -> N
     assert brain.verify().ok
 
 
-def test_a_tag_that_is_not_there_cannot_be_deleted(brain: Brain) -> None:
-    with pytest.raises(NotFound) as refused:
+def test_a_tag_that_is_not_there_cannot_be_deleted(brain):
+    with raises_code("no_tag", NotFound):
         brain.tags.delete("v1")
-    assert refused.value.code == "no_tag"
 
 
-def test_gc_keeps_what_a_tag_names(brain: Brain) -> None:
+def test_gc_keeps_what_a_tag_names(brain):
     kept = brain.skills.upsert("a", "one\n", description="d").snapshot
     brain.tags.create("v1")
     gone = brain.skills.upsert("a", "two\n").snapshot
@@ -91,7 +87,7 @@ def test_gc_keeps_what_a_tag_names(brain: Brain) -> None:
     assert brain.verify(deep=True).ok
 
 
-def test_a_tag_of_a_signing_session_signs_the_snapshot_it_names(brain: Brain) -> None:
+def test_a_tag_of_a_signing_session_signs_the_snapshot_it_names(brain):
     brain.skills.upsert("a", "one\n", description="d")
     assert brain.signatures.list() == []
     seed = b"\x07" * 32

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +10,7 @@ from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.repo.core.transaction import log_operation
 from brain.repo.merge.merge_bundles import build_sibling_path
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.refusals import raises_code
 
 Change = Callable[[Brain], object]
 
@@ -51,9 +51,7 @@ def mode(brain: Brain, path: str) -> int:
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_mode_that_one_side_changed_is_kept_with_the_text_of_the_other(
-    brain: Brain, swap: bool
-) -> None:
+def test_a_mode_that_one_side_changed_is_kept_with_the_text_of_the_other(brain, swap):
     sides = put("a.sh", "one\n", 0o755), put("a.sh", "two\n")
     diverge(brain, put("a.sh", "one\n"), *(sides[::-1] if swap else sides))
     assert brain.merge.start("idea").conflicts == []
@@ -61,14 +59,14 @@ def test_a_mode_that_one_side_changed_is_kept_with_the_text_of_the_other(
 
 
 @pytest.mark.parametrize("swap", [False, True])
-def test_a_mode_that_one_side_took_away_is_gone(brain: Brain, swap: bool) -> None:
+def test_a_mode_that_one_side_took_away_is_gone(brain, swap):
     sides = put("a.sh", "one\n"), put("a.sh", "two\n", 0o755)
     diverge(brain, put("a.sh", "one\n", 0o755), *(sides[::-1] if swap else sides))
     assert brain.merge.start("idea").conflicts == []
     assert (brain.root / "a.sh").read_text() == "two\n" and mode(brain, "a.sh") == 0o644
 
 
-def test_one_text_with_two_modes_that_both_sides_made_is_asked_about(brain: Brain) -> None:
+def test_one_text_with_two_modes_that_both_sides_made_is_asked_about(brain):
     diverge(brain, put("x", "x"), put("a.sh", "one\n"), put("a.sh", "one\n", 0o755))
     (row,) = brain.merge.start("idea").conflicts
     assert row.reason == "kind"
@@ -84,9 +82,7 @@ LINKS = (put("l", "x\n"), link("l", "a"), link("l", "b"))
     ("choice", "there"),
     [("ours", {"l": "a"}), ("theirs", {"l": "b"}), ("both", {"l": "a", "l~": "b"})],
 )
-def test_of_two_links_one_is_taken_or_both(
-    brain: Brain, choice: str, there: dict[str, str]
-) -> None:
+def test_of_two_links_one_is_taken_or_both(brain, choice, there):
     for name in "ab":
         write_file(brain, name, f"{name}\n")
     diverge(brain, *LINKS)
@@ -110,7 +106,7 @@ def binary(text: bytes) -> Change:
 
 
 @pytest.mark.parametrize(("choice", "expected"), [("ours", [b"\0ours"]), ("theirs", [b"\0theirs"])])
-def test_of_two_binary_files_one_is_taken(brain: Brain, choice: str, expected: list[bytes]) -> None:
+def test_of_two_binary_files_one_is_taken(brain, choice, expected):
     diverge(brain, binary(b"base"), binary(b"ours"), binary(b"theirs"))
     done = brain.merge.start("idea", choice)
     assert done.conflicts == [] and len(done.parents) == 2
@@ -118,7 +114,7 @@ def test_of_two_binary_files_one_is_taken(brain: Brain, choice: str, expected: l
 
 
 @pytest.mark.parametrize("choice", ["ours", "theirs", "both"])
-def test_names_that_a_folder_cannot_hold_together_are_decided(brain: Brain, choice: str) -> None:
+def test_names_that_a_folder_cannot_hold_together_are_decided(brain, choice):
     diverge(brain, put("x", "x"), put("Note.md", "ours\n"), put("note.md", "theirs\n"))
     (row,) = brain.merge.start("idea").conflicts
     assert (row.path, row.reason) == ("note.md", "collides")
@@ -144,11 +140,11 @@ def test_names_that_a_folder_cannot_hold_together_are_decided(brain: Brain, choi
         ("a/.x.y", "a/.x~01020304.y"),
     ],
 )
-def test_a_second_file_has_a_name_beside_the_first(path: str, sibling: str) -> None:
+def test_a_second_file_has_a_name_beside_the_first(path, sibling):
     assert build_sibling_path(path, bytes([1, 2, 3, 4, 5])) == sibling
 
 
-def test_a_skill_that_cannot_be_read_is_taken_from_one_side(brain: Brain) -> None:
+def test_a_skill_that_cannot_be_read_is_taken_from_one_side(brain):
     path = "skills/a/SKILL.md"
     broken = f"---\nname: {'[' * 300}\n---\n"
     diverge(
@@ -164,7 +160,7 @@ def test_a_skill_that_cannot_be_read_is_taken_from_one_side(brain: Brain) -> Non
     assert (brain.root / path).read_text() == broken + "theirs\n"
 
 
-def test_a_text_by_hand_that_is_no_skill_is_asked_about_again(brain: Brain) -> None:
+def test_a_text_by_hand_that_is_no_skill_is_asked_about_again(brain):
     path = "skills/a/SKILL.md"
     diverge(
         brain,
@@ -183,7 +179,7 @@ def test_a_text_by_hand_that_is_no_skill_is_asked_about_again(brain: Brain) -> N
     assert brain.skills.view("a").body.strip() == "by hand"
 
 
-def test_a_snapshot_of_another_brain_is_not_merged(brain: Brain, tmp_path: Path) -> None:
+def test_a_snapshot_of_another_brain_is_not_merged(brain, tmp_path):
     brain.skills.upsert("A", "x\n", description="d")
     brain.fork(tmp_path / "fork")
     with Brain.open(tmp_path / "fork") as fork:
@@ -204,16 +200,15 @@ def test_a_snapshot_of_another_brain_is_not_merged(brain: Brain, tmp_path: Path)
         assert fork.head == head and fork.status().merging is None
 
 
-def test_the_genesis_of_a_brain_is_of_that_brain(brain: Brain) -> None:
+def test_the_genesis_of_a_brain_is_of_that_brain(brain):
     genesis = brain.head or ""
     brain.skills.upsert("A", "x\n", description="d")
     assert not brain.merge.start(genesis).changed
 
 
-def test_an_id_that_is_not_here_is_no_proposal(brain: Brain) -> None:
+def test_an_id_that_is_not_here_is_no_proposal(brain):
     with pytest.raises(NotFound) as caught:
         brain.proposals.accept("0" * 64)
     assert caught.value.hint == "see `brain proposal list`"
-    with pytest.raises(InvalidInput) as named:
+    with raises_code("not_an_id", InvalidInput):
         brain.proposals.accept("main")
-    assert named.value.code == "not_an_id"

@@ -1,11 +1,8 @@
 """Which brain is worked on, where one looks upwards for it."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,19 +10,19 @@ from brain import Brain, NoBrain, find_brain
 
 
 @pytest.fixture
-def outer(tmp_path: Path) -> Path:
+def outer(tmp_path):
     root = tmp_path / "agent"
     Brain.init(root).close()
     return root
 
 
-def test_the_nearest_folder_upwards_is_found(outer: Path) -> None:
+def test_the_nearest_folder_upwards_is_found(outer):
     inside = outer / "skills/a/scripts"
     inside.mkdir(parents=True)
     assert find_brain(inside) == find_brain(outer) == outer
 
 
-def test_a_store_planted_in_a_skill_is_not_used(outer: Path, tmp_path: Path) -> None:
+def test_a_store_planted_in_a_skill_is_not_used(outer, tmp_path):
     Brain.init(tmp_path / "hostile").close()
     skill = outer / "skills/a"
     skill.mkdir(parents=True)
@@ -34,7 +31,7 @@ def test_a_store_planted_in_a_skill_is_not_used(outer: Path, tmp_path: Path) -> 
     assert find_brain(skill) == find_brain(skill / "scripts") == outer
 
 
-def test_nor_is_one_planted_in_one_that_is_planted(outer: Path) -> None:
+def test_nor_is_one_planted_in_one_that_is_planted(outer):
     deep = outer
     for name in ("a", "b", "c"):
         deep = deep / name
@@ -69,14 +66,14 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-def test_an_outer_one_that_the_user_may_not_read_is_no_obstacle() -> None:
+def test_an_outer_one_that_the_user_may_not_read_is_no_obstacle():
     done = subprocess.run(
         [sys.executable, "-c", UNREADABLE_OUTER], capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines() == ["True", "inner", "may not be read"]
 
 
-def test_a_brain_in_a_folder_that_the_outer_one_leaves_out_is_its_own(outer: Path) -> None:
+def test_a_brain_in_a_folder_that_the_outer_one_leaves_out_is_its_own(outer):
     (outer / ".brainignore").write_text("/projects/\n")
     project = outer / "projects/one"
     Brain.init(project).close()
@@ -84,13 +81,13 @@ def test_a_brain_in_a_folder_that_the_outer_one_leaves_out_is_its_own(outer: Pat
     assert find_brain(project / "skills/a") == project
 
 
-def test_rules_that_cannot_be_read_leave_nothing_out(outer: Path) -> None:
+def test_rules_that_cannot_be_read_leave_nothing_out(outer):
     (outer / ".brainignore").write_text("[\n")
     Brain.init(outer / "skills/a").close()
     assert find_brain(outer / "skills/a") == outer
 
 
-def test_a_control_folder_that_is_a_link_is_passed_over(outer: Path, tmp_path: Path) -> None:
+def test_a_control_folder_that_is_a_link_is_passed_over(outer, tmp_path):
     alone = tmp_path / "alone"
     alone.mkdir()
     (alone / ".brain").symlink_to(outer / ".brain")

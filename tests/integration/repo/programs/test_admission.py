@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from brain.repo.programs.acquire import plan_acquisition
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE, require_state_folder
 from brain.serve.tools.toolbox import Toolbox
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.refusals import raises_code
 from tests.support.skill_programs import (
     acquire_request,
     acquire_untested,
@@ -28,21 +28,20 @@ OTHER_CODE = b"print('something else')\n"
 
 
 @pytest.fixture
-def acquired(brain: Brain) -> Brain:
+def acquired(brain):
     acquire_untested(brain, acquire_request())
     return brain
 
 
 @pytest.fixture
-def other_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def other_machine(monkeypatch, tmp_path):
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "other-user"))
     yield
 
 
 def assert_not_admitted(brain: Brain, slug: str = SLUG) -> None:
-    with pytest.raises(Conflict) as refused:
+    with raises_code("not_admitted", Conflict) as refused:
         brain.programs.find(slug)
-    assert refused.value.code == "not_admitted"
     assert refused.value.hint.endswith(f"`brain evolve admit {slug}`")
     with pytest.raises(Conflict):
         brain.programs.run(slug, {})
@@ -54,7 +53,7 @@ def state_file(brain: Brain) -> Path:
     return found
 
 
-def test_an_acquired_program_runs_as_it_was_tried(acquired: Brain) -> None:
+def test_an_acquired_program_runs_as_it_was_tried(acquired):
     assert acquired.programs.find(SLUG).files == program_files()
     assert [row.status for row in acquired.programs.list()] == ["runnable"]
     operation = next(iter(acquired.history.log())).operation
@@ -64,7 +63,7 @@ def test_an_acquired_program_runs_as_it_was_tried(acquired: Brain) -> None:
     assert acquired.verify(deep=True).findings == []
 
 
-def test_what_was_tried_here_is_noted_for_this_user_alone(acquired: Brain) -> None:
+def test_what_was_tried_here_is_noted_for_this_user_alone(acquired):
     path = state_file(acquired)
     assert path.name == acquired.programs.find(SLUG).id.hex()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -149,9 +148,7 @@ def _undo(brain: Brain) -> None:
         _undo,
     ],
 )
-def test_a_changed_program_does_not_run_until_it_is_admitted(
-    acquired: Brain, change: Callable[[Brain], None]
-) -> None:
+def test_a_changed_program_does_not_run_until_it_is_admitted(acquired, change):
     change(acquired)
     assert_not_admitted(acquired)
     done = admit_untested(acquired, SLUG)
@@ -160,7 +157,7 @@ def test_a_changed_program_does_not_run_until_it_is_admitted(
     assert acquired.verify(deep=True).findings == []
 
 
-def test_a_change_that_is_taken_back_leaves_the_admission(acquired: Brain) -> None:
+def test_a_change_that_is_taken_back_leaves_the_admission(acquired):
     code = (acquired.root / CODE).read_bytes()
     _edit_and_record(acquired)
     (acquired.root / CODE).write_bytes(code)
@@ -168,30 +165,29 @@ def test_a_change_that_is_taken_back_leaves_the_admission(acquired: Brain) -> No
     acquired.programs.find(SLUG)
 
 
-def test_the_text_of_a_skill_may_change(acquired: Brain) -> None:
+def test_the_text_of_a_skill_may_change(acquired):
     acquired.skills.upsert(SLUG, "Other words.\n")
     assert acquired.programs.find_runnable(SLUG).skill.card.version == "2"
 
 
-def test_a_renamed_skill_runs_as_the_same_program(acquired: Brain) -> None:
+def test_a_renamed_skill_runs_as_the_same_program(acquired):
     acquired.skills.rename(SLUG, "count-words")
     assert acquired.programs.find("count-words").files == program_files()
     assert acquired.verify(deep=True).findings == []
 
 
-def test_new_code_in_the_folder_is_recorded_and_admitted(brain: Brain) -> None:
+def test_new_code_in_the_folder_is_recorded_and_admitted(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d")
     for path, content in program_files().items():
         write_file(brain, f"skills/{SLUG}/{path}", content.decode())
-    with pytest.raises(NotFound) as missing:
+    with raises_code("no_program", NotFound):
         brain.programs.find(SLUG)
-    assert missing.value.code == "no_program"
     admit_untested(brain, SLUG)
     brain.programs.find(SLUG)
     assert brain.status().clean
 
 
-def test_an_adopted_program_does_not_run(brain: Brain, tmp_path: Path) -> None:
+def test_an_adopted_program_does_not_run(brain, tmp_path):
     home = tmp_path / "home" / "skills" / SLUG
     for path, content in {**program_files(), "SKILL.md": skill_text(SLUG).encode()}.items():
         (home / path).parent.mkdir(parents=True, exist_ok=True)
@@ -204,9 +200,7 @@ def test_an_adopted_program_does_not_run(brain: Brain, tmp_path: Path) -> None:
         assert_not_admitted(opened)
 
 
-def test_a_copy_full_of_code_that_others_admitted_runs_nothing(
-    acquired: Brain, tmp_path: Path, other_machine: None
-) -> None:
+def test_a_copy_full_of_code_that_others_admitted_runs_nothing(acquired, tmp_path, other_machine):
     for number in range(3):
         acquire_untested(acquired, acquire_request(f"other-{number}", str(number)))
     acquired.close()
@@ -218,9 +212,7 @@ def test_a_copy_full_of_code_that_others_admitted_runs_nothing(
             assert_not_admitted(copy, row.slug)
 
 
-def test_what_the_lineage_admits_is_tried_here_without_a_new_snapshot(
-    acquired: Brain, other_machine: None
-) -> None:
+def test_what_the_lineage_admits_is_tried_here_without_a_new_snapshot(acquired, other_machine):
     head = acquired.head
     assert_not_admitted(acquired)
     assert not admit_untested(acquired, SLUG).changed
@@ -228,7 +220,7 @@ def test_what_the_lineage_admits_is_tried_here_without_a_new_snapshot(
     acquired.programs.find(SLUG)
 
 
-def test_a_fork_tries_its_programs_itself(acquired: Brain, tmp_path: Path) -> None:
+def test_a_fork_tries_its_programs_itself(acquired, tmp_path):
     acquired.fork(tmp_path / "fork")
     with Brain.open(tmp_path / "fork") as fork:
         assert_not_admitted(fork)
@@ -237,7 +229,7 @@ def test_a_fork_tries_its_programs_itself(acquired: Brain, tmp_path: Path) -> No
         assert fork.verify(deep=True).findings == []
 
 
-def test_an_undone_admission_does_not_count_and_a_redone_one_does(brain: Brain) -> None:
+def test_an_undone_admission_does_not_count_and_a_redone_one_does(brain):
     files = program_files()
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=files)
     admit_untested(brain, SLUG)
@@ -248,7 +240,7 @@ def test_an_undone_admission_does_not_count_and_a_redone_one_does(brain: Brain) 
     brain.programs.find(SLUG)
 
 
-def test_an_admission_on_another_branch_does_not_count(brain: Brain) -> None:
+def test_an_admission_on_another_branch_does_not_count(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
     brain.branches.create("side")
     brain.branches.switch("side")
@@ -273,43 +265,36 @@ def test_an_admission_on_another_branch_does_not_count(brain: Brain) -> None:
         lambda path: path.unlink(),
     ],
 )
-def test_a_damaged_note_of_this_machine_counts_as_none(
-    acquired: Brain, damage: Callable[[Path], object]
-) -> None:
+def test_a_damaged_note_of_this_machine_counts_as_none(acquired, damage):
     damage(state_file(acquired))
     assert_not_admitted(acquired)
 
 
-def test_with_its_notes_inside_of_the_brain_nothing_is_admitted_or_recorded(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_with_its_notes_inside_of_the_brain_nothing_is_admitted_or_recorded(brain, monkeypatch):
     head = brain.head
     monkeypatch.setenv(STATE_DIR_VARIABLE, str(brain.root / "state"))
-    with pytest.raises(BrainError) as refused:
+    with raises_code("bad_state_folder", BrainError):
         acquire_untested(brain, acquire_request())
-    assert refused.value.code == "bad_state_folder"
     assert brain.head == head
 
 
-def test_a_skill_without_code_says_so(brain: Brain) -> None:
+def test_a_skill_without_code_says_so(brain):
     brain.skills.upsert("plain", "Text.\n", description="d")
     for slug, code in (("plain", "no_program"), ("nothing", "no_skill")):
-        with pytest.raises(NotFound) as missing:
+        with raises_code(code, NotFound):
             brain.programs.find(slug)
-        assert missing.value.code == code
     assert brain.programs.list() == []
 
 
-def test_a_program_with_a_link_is_refused(acquired: Brain) -> None:
+def test_a_program_with_a_link_is_refused(acquired):
     (acquired.root / f"skills/{SLUG}/tests/link.txt").symlink_to("check.py")
     acquired.snapshot()
-    with pytest.raises(BrainError) as refused:
+    with raises_code("bad_program", BrainError):
         acquired.programs.find(SLUG)
-    assert refused.value.code == "bad_program"
     assert [row.status for row in acquired.programs.list()] == ["unusable"]
 
 
-def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired: Brain) -> None:
+def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired):
     acquired.programs.approve(SLUG, folders={"notes": "/srv/notes"}, hosts=("example.org",))
     admit_untested(acquired, SLUG)
     tried = acquired.programs.find_runnable(SLUG).tried
@@ -318,13 +303,12 @@ def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired: Brain) -
     assert acquired.programs.find_runnable(SLUG).tried.folders == {}
 
 
-def test_an_admission_that_this_machine_cannot_note_says_that_it_is_recorded(brain: Brain) -> None:
+def test_an_admission_that_this_machine_cannot_note_says_that_it_is_recorded(brain):
     plan = plan_acquisition(brain._session, acquire_request())
     note = require_state_folder(brain._session) / plan.program.id.hex()
     note.mkdir()
-    with pytest.raises(BrainError) as refused:
+    with raises_code("not_noted", BrainError) as refused:
         acquire_untested(brain, acquire_request())
-    assert refused.value.code == "not_noted"
     assert brain.head[:12] in refused.value.message
     assert refused.value.hint.endswith(f"then run `brain evolve admit {SLUG}`")
     note.rmdir()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
+from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.objects.operation import evidence_blob
 from brain.repo.programs import acquire as acquiring
@@ -18,6 +18,7 @@ from brain.verdicts.verdict_json import decode_verdict
 from brain.verdicts.verdict_types import Verdict
 from tests.integration.repo.conftest import write_file
 from tests.support.process_death import dies_before_call
+from tests.support.refusals import raises_code
 from tests.support.skill_programs import (
     PAYLOAD,
     acquire_request,
@@ -46,7 +47,7 @@ def assert_sound(brain: Brain) -> None:
     assert brain.status().clean
 
 
-def test_a_skill_with_its_program_is_acquired_in_one_snapshot(brain: Brain) -> None:
+def test_a_skill_with_its_program_is_acquired_in_one_snapshot(brain):
     done = acquire_untested(brain, acquire_request())
     assert kinds(brain) == ["admit", "genesis"]
     assert (done.decision, done.version, done.previous_version) == ("admit", 1, None)
@@ -58,7 +59,7 @@ def test_a_skill_with_its_program_is_acquired_in_one_snapshot(brain: Brain) -> N
     assert_sound(brain)
 
 
-def test_a_new_program_replaces_all_files_of_the_old_one_and_no_other(brain: Brain) -> None:
+def test_a_new_program_replaces_all_files_of_the_old_one_and_no_other(brain):
     acquire_untested(brain, acquire_request())
     brain.skills.edit(SLUG, lambda _: b"old\n", file="tests/data.txt")
     brain.skills.edit(SLUG, lambda _: b"kept\n", file="references/notes.txt")
@@ -69,7 +70,7 @@ def test_a_new_program_replaces_all_files_of_the_old_one_and_no_other(brain: Bra
     assert_sound(brain)
 
 
-def test_a_flat_skill_becomes_a_folder(brain: Brain) -> None:
+def test_a_flat_skill_becomes_a_folder(brain):
     write_file(brain, f"skills/{SLUG}.md", f"---\nname: {SLUG}\ndescription: d\n---\nText.\n")
     brain.snapshot()
     assert acquire_untested(brain, acquire_request()).path == MAIN
@@ -78,7 +79,7 @@ def test_a_flat_skill_becomes_a_folder(brain: Brain) -> None:
     assert_sound(brain)
 
 
-def test_manual_edits_are_recorded_before_a_new_program_is_written(brain: Brain) -> None:
+def test_manual_edits_are_recorded_before_a_new_program_is_written(brain):
     acquire_untested(brain, acquire_request())
     write_file(brain, f"skills/{SLUG}/skill.py", "by hand\n")
     acquire_untested(brain, acquire_request(answer="3"))
@@ -87,7 +88,7 @@ def test_manual_edits_are_recorded_before_a_new_program_is_written(brain: Brain)
 
 
 @pytest.mark.parametrize("is_new", [False, True])
-def test_a_rejected_attempt_is_kept_beside_the_branch(brain: Brain, is_new: bool) -> None:
+def test_a_rejected_attempt_is_kept_beside_the_branch(brain, is_new):
     if not is_new:
         acquire_untested(brain, acquire_request())
     head, files = brain.head, sorted(brain.root.rglob("*"))
@@ -105,7 +106,7 @@ def test_a_rejected_attempt_is_kept_beside_the_branch(brain: Brain, is_new: bool
     assert_sound(brain)
 
 
-def test_the_rejection_of_what_is_there_leaves_the_skill(brain: Brain) -> None:
+def test_the_rejection_of_what_is_there_leaves_the_skill(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
     head = brain.head
     done = admit_untested(brain, SLUG, "reject")
@@ -113,7 +114,7 @@ def test_the_rejection_of_what_is_there_leaves_the_skill(brain: Brain) -> None:
     assert_sound(brain)
 
 
-def test_attempts_are_no_branches_tags_or_revisions_by_name(brain: Brain) -> None:
+def test_attempts_are_no_branches_tags_or_revisions_by_name(brain):
     done = acquire_untested(brain, acquire_request(), "reject")
     assert [row.name for row in brain.branches.list().branches] == ["main"]
     assert brain.tags.list() == []
@@ -123,12 +124,11 @@ def test_attempts_are_no_branches_tags_or_revisions_by_name(brain: Brain) -> Non
     with pytest.raises(InvalidInput):
         brain.history.show(done.attempt)
     assert brain.history.show(done.snapshot[:12]).info.operation["kind"] == "reject"
-    with pytest.raises(NotFound) as missing:
+    with raises_code("no_attempt", NotFound):
         brain.programs.read_attempt("word-count/00000000")
-    assert missing.value.code == "no_attempt"
 
 
-def test_a_rejection_is_undone_and_done_again(brain: Brain) -> None:
+def test_a_rejection_is_undone_and_done_again(brain):
     acquire_untested(brain, acquire_request(), "reject")
     brain.undo()
     assert brain.programs.attempts() == []
@@ -136,7 +136,7 @@ def test_a_rejection_is_undone_and_done_again(brain: Brain) -> None:
     assert len(brain.programs.attempts()) == 1
 
 
-def test_garbage_collection_keeps_the_newest_attempts(brain: Brain) -> None:
+def test_garbage_collection_keeps_the_newest_attempts(brain):
     done = [
         acquire_untested(brain, acquire_request(f"skill-{number % 3}", str(number)), "reject")
         for number in range(MAX_REJECTED + 3)
@@ -158,35 +158,31 @@ def test_garbage_collection_keeps_the_newest_attempts(brain: Brain) -> None:
     assert brain.head != last.snapshot
 
 
-def test_a_retired_skill_is_no_skill_and_does_not_run(brain: Brain) -> None:
+def test_a_retired_skill_is_no_skill_and_does_not_run(brain):
     acquire_untested(brain, acquire_request())
     done = brain.programs.retire(SLUG, "it fails")
     assert (done.decision, done.version, done.path) == ("retire", 1, f"{RETIRED}/SKILL.md")
     assert brain.skills.list() == [] and brain.programs.list() == []
     assert (brain.root / RETIRED / "skill.py").exists() and not (brain.root / MAIN).exists()
     for call in (brain.programs.find, brain.programs.admit):
-        with pytest.raises(Conflict) as refused:
+        with raises_code("retired", Conflict) as refused:
             call(SLUG)
-        assert refused.value.code == "retired"
         assert refused.value.hint == f"bring it back with `brain evolve reinstate {SLUG}`"
     verdict = verdict_of(brain, done)
     assert (verdict.decider, verdict.decided_by, verdict.reason) == ("person", "tester", "it fails")
     assert_sound(brain)
 
 
-def test_a_retired_program_does_not_run_from_another_place(brain: Brain) -> None:
+def test_a_retired_program_does_not_run_from_another_place(brain):
     acquire_untested(brain, acquire_request())
     brain.programs.retire(SLUG, "it fails")
     brain.skills.upsert("again", "Text.\n", description="d", files=program_files())
-    with pytest.raises(Conflict) as refused:
+    with raises_code("not_admitted", Conflict):
         brain.programs.find("again")
-    assert refused.value.code == "not_admitted"
 
 
 @pytest.mark.parametrize("place", [MAIN, f"skills/dev/{SLUG}/SKILL.md", f"skills/{SLUG}.md"])
-def test_a_retired_skill_comes_back_where_it_was_with_the_next_version(
-    brain: Brain, place: str
-) -> None:
+def test_a_retired_skill_comes_back_where_it_was_with_the_next_version(brain, place):
     write_file(brain, place, f"---\nname: {SLUG}\ndescription: d\nversion: 3\n---\nText.\n")
     brain.snapshot()
     brain.programs.retire(SLUG, "not used")
@@ -199,7 +195,7 @@ def test_a_retired_skill_comes_back_where_it_was_with_the_next_version(
     assert_sound(brain)
 
 
-def test_a_program_that_comes_back_runs_again(brain: Brain) -> None:
+def test_a_program_that_comes_back_runs_again(brain):
     acquire_untested(brain, acquire_request())
     brain.programs.retire(SLUG, "it fails")
     done = brain.programs.reinstate(SLUG)
@@ -208,7 +204,7 @@ def test_a_program_that_comes_back_runs_again(brain: Brain) -> None:
     assert_sound(brain)
 
 
-def test_a_program_that_was_never_admitted_comes_back_and_does_not_run(brain: Brain) -> None:
+def test_a_program_that_was_never_admitted_comes_back_and_does_not_run(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
     brain.programs.retire(SLUG, "not used")
     brain.programs.reinstate(SLUG)
@@ -217,7 +213,7 @@ def test_a_program_that_was_never_admitted_comes_back_and_does_not_run(brain: Br
     assert_sound(brain)
 
 
-def test_what_lies_at_the_old_place_stays(brain: Brain) -> None:
+def test_what_lies_at_the_old_place_stays(brain):
     acquire_untested(brain, acquire_request())
     brain.programs.retire(SLUG, "it fails")
     write_file(brain, f"skills/{SLUG}/notes.txt", "mine\n")
@@ -228,7 +224,7 @@ def test_what_lies_at_the_old_place_stays(brain: Brain) -> None:
     brain.programs.find(SLUG)
 
 
-def test_an_edit_of_a_retired_program_comes_back_unadmitted(brain: Brain) -> None:
+def test_an_edit_of_a_retired_program_comes_back_unadmitted(brain):
     acquire_untested(brain, acquire_request())
     brain.programs.retire(SLUG, "it fails")
     write_file(brain, f"{RETIRED}/skill.py", "other\n")
@@ -239,7 +235,7 @@ def test_an_edit_of_a_retired_program_comes_back_unadmitted(brain: Brain) -> Non
     assert_sound(brain)
 
 
-def test_an_earlier_admitted_version_comes_back_as_the_next_one(brain: Brain) -> None:
+def test_an_earlier_admitted_version_comes_back_as_the_next_one(brain):
     acquire_untested(brain, acquire_request())
     acquire_untested(brain, acquire_request(answer="2"))
     done = brain.programs.reinstate(SLUG, 1, reason="version 2 fails more")
@@ -252,7 +248,7 @@ def test_an_earlier_admitted_version_comes_back_as_the_next_one(brain: Brain) ->
     assert brain.programs.find(SLUG).files == program_files()
 
 
-def test_the_program_of_a_version_is_the_one_that_was_admitted(brain: Brain) -> None:
+def test_the_program_of_a_version_is_the_one_that_was_admitted(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files("1"))
     brain.files.edit(f"skills/{SLUG}/skill.py", lambda _: program_files()["skill.py"])
     admit_untested(brain, SLUG)
@@ -261,7 +257,7 @@ def test_the_program_of_a_version_is_the_one_that_was_admitted(brain: Brain) -> 
     assert brain.programs.find(SLUG).files == program_files()
 
 
-def test_a_retired_skill_comes_back_at_an_earlier_version(brain: Brain) -> None:
+def test_a_retired_skill_comes_back_at_an_earlier_version(brain):
     acquire_untested(brain, acquire_request())
     acquire_untested(brain, acquire_request(answer="2"))
     brain.programs.retire(SLUG, "version 2 fails")
@@ -272,7 +268,7 @@ def test_a_retired_skill_comes_back_at_an_earlier_version(brain: Brain) -> None:
     assert_sound(brain)
 
 
-def test_a_new_skill_of_a_retired_one_goes_on_with_its_versions(brain: Brain) -> None:
+def test_a_new_skill_of_a_retired_one_goes_on_with_its_versions(brain):
     acquire_untested(brain, acquire_request())
     brain.programs.retire(SLUG, "it fails")
     assert acquire_untested(brain, acquire_request(answer="2")).version == 2
@@ -294,29 +290,25 @@ def test_a_new_skill_of_a_retired_one_goes_on_with_its_versions(brain: Brain) ->
         (lambda brain: brain.programs.admit("plain"), NotFound, "no_program"),
     ],
 )
-def test_a_decision_that_makes_no_sense_changes_nothing(
-    brain: Brain, call: Any, error: type[BrainError], code: str
-) -> None:
+def test_a_decision_that_makes_no_sense_changes_nothing(brain, call, error, code):
     acquire_untested(brain, acquire_request())
     brain.skills.upsert("plain", "Text.\n", description="d")
     head = brain.head
-    with pytest.raises(error) as refused:
+    with raises_code(code, error):
         call(brain)
-    assert refused.value.code == code
     assert brain.head == head
 
 
-def test_a_skill_with_others_below_it_is_not_retired(brain: Brain) -> None:
+def test_a_skill_with_others_below_it_is_not_retired(brain):
     acquire_untested(brain, acquire_request())
     write_file(brain, f"skills/{SLUG}/skills/inner/SKILL.md", "---\nname: inner\n---\nx\n")
     brain.snapshot()
-    with pytest.raises(Conflict) as refused:
+    with raises_code("holds_skills", Conflict):
         brain.programs.retire(SLUG, "it fails")
-    assert refused.value.code == "holds_skills"
 
 
 @pytest.mark.parametrize("decide", ["retire", "reinstate"])
-def test_a_retirement_and_a_return_are_undone_and_done_again(brain: Brain, decide: str) -> None:
+def test_a_retirement_and_a_return_are_undone_and_done_again(brain, decide):
     acquire_untested(brain, acquire_request())
     brain.programs.retire(SLUG, "it fails")
     if decide == "reinstate":
@@ -334,28 +326,26 @@ def _plan(brain: Brain, name: str = SLUG, answer: str = "") -> tuple[Any, Trial]
     return plan, untested_trial(plan.program)
 
 
-def test_of_two_that_acquire_one_name_at_once_the_second_is_told(brain: Brain) -> None:
+def test_of_two_that_acquire_one_name_at_once_the_second_is_told(brain):
     first, second = _plan(brain, answer="1"), _plan(brain, answer="2")
     acquiring.record_planned(brain._session, *first)
     head = brain.head
-    with pytest.raises(Conflict) as refused:
+    with raises_code("stale_base", Conflict) as refused:
         acquiring.record_planned(brain._session, *second)
-    assert refused.value.code == "stale_base"
     assert refused.value.message == "word-count exists by now, at version 1"
     assert brain.head == head and brain.programs.find(SLUG).files == program_files("1")
     assert_sound(brain)
 
 
-def test_of_two_that_improve_one_skill_at_once_the_second_is_told(brain: Brain) -> None:
+def test_of_two_that_improve_one_skill_at_once_the_second_is_told(brain):
     acquire_untested(brain, acquire_request())
     first, second = _plan(brain, answer="1"), _plan(brain, answer="2")
     acquiring.record_planned(brain._session, *first)
-    with pytest.raises(Conflict) as refused:
+    with raises_code("stale_base", Conflict):
         acquiring.record_planned(brain._session, *second)
-    assert refused.value.code == "stale_base"
 
 
-def test_two_processes_that_acquire_one_name_leave_one_skill(brain: Brain) -> None:
+def test_two_processes_that_acquire_one_name_leave_one_skill(brain):
     outcomes: list[object] = []
 
     def acquire(answer: str) -> None:
@@ -377,21 +367,20 @@ def test_two_processes_that_acquire_one_name_leave_one_skill(brain: Brain) -> No
     assert_sound(brain)
 
 
-def test_code_that_changed_during_its_trial_is_not_admitted(brain: Brain) -> None:
+def test_code_that_changed_during_its_trial_is_not_admitted(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
     plan = acquiring.plan_admission(brain._session, SLUG, acquiring.TrialOptions())
     trial = untested_trial(plan.program)
     write_file(brain, f"skills/{SLUG}/skill.py", "other\n")
-    with pytest.raises(Conflict) as refused:
+    with raises_code("program_changed", Conflict):
         acquiring.record_planned(brain._session, plan, trial)
-    assert refused.value.code == "program_changed"
     with pytest.raises(Conflict):
         brain.programs.find(SLUG)
     assert (brain.root / f"skills/{SLUG}/skill.py").read_text() == "other\n"
     assert kinds(brain) == ["upsert", "genesis"]
 
 
-def test_a_process_that_dies_after_the_trial_leaves_nothing(brain: Brain) -> None:
+def test_a_process_that_dies_after_the_trial_leaves_nothing(brain):
     plan, trial = _plan(brain)
     before = sorted(brain.root.rglob("*"))
     with dies_before_call(acquiring, "record_acquired"):
@@ -399,9 +388,7 @@ def test_a_process_that_dies_after_the_trial_leaves_nothing(brain: Brain) -> Non
     assert (kinds(brain), sorted(brain.root.rglob("*"))) == (["genesis"], before)
 
 
-def test_a_process_that_dies_before_its_note_runs_nothing_until_it_is_tried_again(
-    brain: Brain,
-) -> None:
+def test_a_process_that_dies_before_its_note_runs_nothing_until_it_is_tried_again(brain):
     from brain.repo.programs import record_decision
 
     plan, trial = _plan(brain)
@@ -416,24 +403,22 @@ def test_a_process_that_dies_before_its_note_runs_nothing_until_it_is_tried_agai
     assert_sound(brain)
 
 
-def test_files_that_are_no_program_are_refused(brain: Brain) -> None:
+def test_files_that_are_no_program_are_refused(brain):
     for files in ({}, {"skill.py": b"", "notes.txt": b""}, {"tests/cases.json": b"[]"}):
         request = acquiring.AcquireRequest(name="x", files=files, description="d")
-        with pytest.raises(InvalidInput) as refused:
+        with raises_code("no_program", InvalidInput):
             acquiring.plan_acquisition(brain._session, request)
-        assert refused.value.code == "no_program"
 
 
-def test_a_path_out_of_the_skill_is_refused_and_nothing_is_recorded(brain: Brain) -> None:
+def test_a_path_out_of_the_skill_is_refused_and_nothing_is_recorded(brain):
     files = {**program_files(), "tests/../../../out.py": b"x"}
     request = acquiring.AcquireRequest(name=SLUG, files=files, description="d")
-    with pytest.raises(InvalidInput) as refused:
+    with raises_code("bad_path", InvalidInput):
         acquire_untested(brain, request)
-    assert refused.value.code == "bad_path"
     assert kinds(brain) == ["genesis"]
 
 
-def test_a_run_of_an_agent_carries_on_over_a_rejection(brain: Brain) -> None:
+def test_a_run_of_an_agent_carries_on_over_a_rejection(brain):
     with brain.task("Learn to count"):
         acquire_untested(brain, acquire_request(answer="1"), "reject")
         acquire_untested(brain, acquire_request())

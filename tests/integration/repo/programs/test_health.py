@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -24,7 +21,7 @@ PATH = "skills/news/SKILL.md"
 
 
 @pytest.fixture
-def brain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Brain]:
+def brain(tmp_path, monkeypatch):
     use_state_folder(monkeypatch, tmp_path / "state")
     with Brain.init(tmp_path / "brain", author="tester") as made:
         yield made
@@ -60,7 +57,7 @@ def numbers_of(verdict: Verdict) -> dict[str, int]:
     return {number.name: number.value for number in verdict.numbers}
 
 
-def test_a_fix_that_is_worse_is_rolled_back_to_the_version_before(brain: Brain) -> None:
+def test_a_fix_that_is_worse_is_rolled_back_to_the_version_before(brain):
     admit_program(brain, SLUG, "print(1)\n")
     assert use_program(brain, "+" * 20) == []
     admit_program(brain, SLUG, "print(2)\n")
@@ -101,9 +98,7 @@ def test_a_fix_that_is_worse_is_rolled_back_to_the_version_before(brain: Brain) 
     assert brain.verify(deep=True).ok
 
 
-def test_a_skill_without_a_better_version_is_retired_and_comes_back_by_one_command(
-    brain: Brain,
-) -> None:
+def test_a_skill_without_a_better_version_is_retired_and_comes_back_by_one_command(brain):
     admit_program(brain, SLUG, "print(1)\n")
     (change,) = use_program(brain, "+--+----")
     assert (change.action, change.version, change.snapshot) == ("retire", 1, brain.status().head)
@@ -115,7 +110,7 @@ def test_a_skill_without_a_better_version_is_retired_and_comes_back_by_one_comma
     assert brain.verify(deep=True).ok
 
 
-def test_the_last_earlier_version_that_did_better_comes_back(brain: Brain) -> None:
+def test_the_last_earlier_version_that_did_better_comes_back(brain):
     for number, outcomes in enumerate(("+" * 30, "+" * 20 + "--", "+" * 20, "+-+")):
         admit_program(brain, SLUG, f"print({number})\n")
         assert use_program(brain, outcomes) == []
@@ -125,7 +120,7 @@ def test_the_last_earlier_version_that_did_better_comes_back(brain: Brain) -> No
     assert brain.programs.find(SLUG).code == b"print(2)\n"
 
 
-def test_two_versions_that_both_fail_do_not_replace_each_other_for_ever(brain: Brain) -> None:
+def test_two_versions_that_both_fail_do_not_replace_each_other_for_ever(brain):
     for number in (1, 2):
         admit_program(brain, SLUG, f"print({number})\n")
         assert use_program(brain, "+" * 200) == []
@@ -136,7 +131,7 @@ def test_two_versions_that_both_fail_do_not_replace_each_other_for_ever(brain: B
     assert actions == ["roll_back", "roll_back", "retire"]
 
 
-def test_a_pinned_skill_stays_and_is_degraded(brain: Brain) -> None:
+def test_a_pinned_skill_stays_and_is_degraded(brain):
     admit_program(brain, SLUG, "print(1)\n")
     brain.programs.pin(SLUG)
     head = brain.status().head
@@ -148,7 +143,7 @@ def test_a_pinned_skill_stays_and_is_degraded(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("by", ["command", "verdict"])
-def test_what_a_person_wrote_stays(brain: Brain, by: str) -> None:
+def test_what_a_person_wrote_stays(brain, by):
     if by == "command":
         admit_program(brain, SLUG, "print(1)\n", by_agent=False)
     else:
@@ -157,9 +152,7 @@ def test_what_a_person_wrote_stays(brain: Brain, by: str) -> None:
     assert (change.action, change.reason) == ("degraded", "written by a person")
 
 
-def test_a_skill_that_changed_meanwhile_is_not_touched(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_that_changed_meanwhile_is_not_touched(brain, monkeypatch):
     """Two processes see the third failure: one acts, and the other finds nothing to do."""
     admit_program(brain, SLUG, "print(1)\n")
     use_program(brain, "--")
@@ -178,9 +171,7 @@ def test_a_skill_that_changed_meanwhile_is_not_touched(
     assert next(brain.history.log()).operation["kind"] == "task"
 
 
-def test_a_skill_that_another_process_retired_first_is_left_to_it(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_skill_that_another_process_retired_first_is_left_to_it(brain, monkeypatch):
     admit_program(brain, SLUG, "print(1)\n")
     use_program(brain, "--")
     judge = health.judge_skill
@@ -197,7 +188,7 @@ def test_a_skill_that_another_process_retired_first_is_left_to_it(
     assert brain.skills.list() == []
 
 
-def test_uses_go_on_under_a_new_name(brain: Brain) -> None:
+def test_uses_go_on_under_a_new_name(brain):
     admit_program(brain, SLUG, "print(1)\n")
     use_program(brain, "+" * 20)
     with brain.task("Rename it") as task:
@@ -209,7 +200,7 @@ def test_uses_go_on_under_a_new_name(brain: Brain) -> None:
     assert [one.uses for one in read_versions(session, bundle, skill)] == [20, 0]
 
 
-def test_actions_are_known_to_the_log(brain: Brain) -> None:
+def test_actions_are_known_to_the_log(brain):
     admit_program(brain, SLUG, "print(1)\n")
     use_program(brain, "---")
     assert next(brain.history.log()).operation["kind"] in operation.DECISION_KINDS
@@ -217,7 +208,7 @@ def test_actions_are_known_to_the_log(brain: Brain) -> None:
     assert [skill.slug for skill in brain.skills.list()] == [SLUG]
 
 
-def test_a_skill_that_cannot_be_retired_is_named_with_the_reason(brain: Brain) -> None:
+def test_a_skill_that_cannot_be_retired_is_named_with_the_reason(brain):
     admit_program(brain, SLUG, "print(1)\n")
     brain.files.write("skills/news/skills/more/SKILL.md", "---\nname: more\ndescription: x\n---\n")
     use_program(brain, "--")

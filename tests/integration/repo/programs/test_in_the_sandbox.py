@@ -12,6 +12,7 @@ from brain.repo.programs.acquire import AcquireRequest, TrialOptions
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import SandboxJob, SandboxOutcome, SandboxProfile
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 from tests.support.skill_programs import acquire_request, acquire_untested, program_files
 
 SLUG = "word-count"
@@ -35,7 +36,7 @@ class ChangingSandbox:
         return self._inner.run(job, cancel)
 
 
-def test_a_good_program_is_admitted_and_runs(brain: Brain) -> None:
+def test_a_good_program_is_admitted_and_runs(brain):
     done = brain.programs.acquire(acquire_request())
     assert (done.decision, done.reason) == ("admit", "")
     ran = brain.programs.run(SLUG, {"text": "to be or not"})
@@ -44,7 +45,7 @@ def test_a_good_program_is_admitted_and_runs(brain: Brain) -> None:
     assert brain.verify(deep=True).findings == []
 
 
-def test_a_wrong_program_is_rejected_and_the_next_attempt_can_see_it(brain: Brain) -> None:
+def test_a_wrong_program_is_rejected_and_the_next_attempt_can_see_it(brain):
     done = brain.programs.acquire(acquire_request(answer="7"))
     assert (done.decision, done.changed) == ("reject", False)
     assert "expected" in done.reason
@@ -56,7 +57,7 @@ def test_a_wrong_program_is_rejected_and_the_next_attempt_can_see_it(brain: Brai
     assert brain.verify(deep=True).findings == []
 
 
-def test_the_same_seed_tries_the_same_payloads(brain: Brain) -> None:
+def test_the_same_seed_tries_the_same_payloads(brain):
     request = replace(acquire_request(answer="7"), options=TrialOptions(seed=11))
     attempts = [brain.programs.acquire(request).attempt for _ in range(2)]
     cases = [brain.programs.read_attempt(one).verdict["cases"] for one in attempts]
@@ -64,7 +65,7 @@ def test_the_same_seed_tries_the_same_payloads(brain: Brain) -> None:
     assert seen[0] == seen[1]
 
 
-def test_code_in_the_folder_is_recorded_tried_and_admitted(brain: Brain) -> None:
+def test_code_in_the_folder_is_recorded_tried_and_admitted(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d")
     for path, content in program_files().items():
         write_file(brain, f"skills/{SLUG}/{path}", content.decode())
@@ -75,9 +76,7 @@ def test_code_in_the_folder_is_recorded_tried_and_admitted(brain: Brain) -> None
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
-def test_code_that_changes_during_its_trial_is_not_admitted(
-    brain: Brain, is_recorded: bool
-) -> None:
+def test_code_that_changes_during_its_trial_is_not_admitted(brain, is_recorded):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
 
     def change() -> None:
@@ -85,23 +84,21 @@ def test_code_that_changes_during_its_trial_is_not_admitted(
         if is_recorded:
             brain.snapshot()
 
-    with pytest.raises(Conflict) as refused:
+    with raises_code("program_changed", Conflict):
         brain.programs.admit(SLUG, sandbox=ChangingSandbox(change))
-    assert refused.value.code == "program_changed"
     assert [row.status for row in brain.programs.list()] == ["not_admitted"]
 
 
-def test_what_was_acquired_meanwhile_is_not_overwritten(brain: Brain) -> None:
+def test_what_was_acquired_meanwhile_is_not_overwritten(brain):
     def change() -> None:
         acquire_untested(brain, acquire_request(answer="1"))
 
-    with pytest.raises(Conflict) as refused:
+    with raises_code("stale_base", Conflict):
         brain.programs.acquire(acquire_request(), sandbox=ChangingSandbox(change))
-    assert refused.value.code == "stale_base"
     assert brain.programs.find(SLUG).files == program_files("1")
 
 
-def test_the_brain_is_not_locked_while_a_program_runs(brain: Brain) -> None:
+def test_the_brain_is_not_locked_while_a_program_runs(brain):
     acquire_untested(brain, acquire_request(answer='__import__("time").sleep(60)'))
     cancel, results = threading.Event(), []
     began = threading.Event()
@@ -122,24 +119,23 @@ def test_the_brain_is_not_locked_while_a_program_runs(brain: Brain) -> None:
     assert (results[0].ok, results[0].error) == (False, "it was cancelled")
 
 
-def test_a_program_that_fails_says_why_in_its_result(brain: Brain) -> None:
+def test_a_program_that_fails_says_why_in_its_result(brain):
     acquire_untested(brain, acquire_request(answer="1 / 0"))
     ran = brain.programs.run(SLUG, {"text": "a"})
     assert (ran.ok, ran.error) == (False, "ZeroDivisionError: division by zero")
 
 
-def test_tests_that_cannot_be_read_record_nothing(brain: Brain) -> None:
+def test_tests_that_cannot_be_read_record_nothing(brain):
     files = {**program_files(), "tests/cases.json": b"["}
-    with pytest.raises(InvalidInput) as refused:
+    with raises_code("bad_cases", InvalidInput):
         brain.programs.acquire(AcquireRequest(name=SLUG, files=files, description="d"))
-    assert refused.value.code == "bad_cases"
     assert (brain.skills.list(), brain.programs.attempts()) == ([], [])
 
 
 CALLS_INNER = '__import__("skillapi").call("word_count", text=payload["text"])["words"] + 10'
 
 
-def test_a_program_calls_another_admitted_one(brain: Brain) -> None:
+def test_a_program_calls_another_admitted_one(brain):
     acquire_untested(brain, acquire_request())
     acquire_untested(brain, acquire_request("outer", CALLS_INNER))
     ran = brain.programs.run("outer", {"text": "a b c"})
@@ -150,7 +146,7 @@ def test_a_program_calls_another_admitted_one(brain: Brain) -> None:
     )
 
 
-def test_a_program_cannot_call_one_that_is_not_admitted(brain: Brain) -> None:
+def test_a_program_cannot_call_one_that_is_not_admitted(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
     acquire_untested(brain, acquire_request("outer", CALLS_INNER))
     ran = brain.programs.run("outer", {"text": "a b c"})
@@ -158,7 +154,7 @@ def test_a_program_cannot_call_one_that_is_not_admitted(brain: Brain) -> None:
     assert ran.calls[0].error == "skill.py of word-count does not run: it was not admitted"
 
 
-def test_a_program_says_how_far_it_is(brain: Brain) -> None:
+def test_a_program_says_how_far_it_is(brain):
     answer = '[__import__("skillapi").progress(0.5, "half"), 1][1]'
     acquire_untested(brain, acquire_request(answer=answer))
     told: list[tuple[float, str]] = []
@@ -189,7 +185,7 @@ def class_files() -> dict[str, bytes]:
     return files
 
 
-def test_a_class_gets_its_schema_from_its_definition(brain: Brain) -> None:
+def test_a_class_gets_its_schema_from_its_definition(brain):
     request = AcquireRequest(name=SLUG, files=class_files(), description="Count words")
     done = brain.programs.acquire(request)
     assert (done.reason, done.version) == ("", 1)
@@ -198,7 +194,7 @@ def test_a_class_gets_its_schema_from_its_definition(brain: Brain) -> None:
     assert brain.verify(deep=True).findings == []
 
 
-def test_a_class_in_the_folder_gets_its_schema_as_the_next_version(brain: Brain) -> None:
+def test_a_class_in_the_folder_gets_its_schema_as_the_next_version(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=class_files())
     done = brain.programs.admit(SLUG)
     assert (done.reason, done.version, done.previous_version) == ("", 2, 1)

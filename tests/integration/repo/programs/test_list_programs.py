@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ CODE = "import sys\nprint(sys.argv[1])\n"
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_state(tmp_path, monkeypatch):
     use_state_folder(monkeypatch, tmp_path / "state")
 
 
@@ -46,7 +45,7 @@ CHANGES: dict[str, Callable[[Brain], object]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_it_is_the_same_as_that_of_a_brain_opened_anew(brain: Brain, change: str) -> None:
+def test_it_is_the_same_as_that_of_a_brain_opened_anew(brain, change):
     admit_program(brain, "alpha", CODE)
     admit_program(brain, "beta", CODE)
     assert [program.slug for program in brain.programs.list()] == ["alpha", "beta"]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -21,7 +19,7 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "brain", author="tester") as made:
         yield made
 
@@ -42,7 +40,7 @@ def read_counts(brain: Brain) -> list[UsageCounts]:
     return brain._locked.session.usage.read_usage(PATH)
 
 
-def test_a_run_counts_each_skill_that_it_read_once(brain: Brain) -> None:
+def test_a_run_counts_each_skill_that_it_read_once(brain):
     write_as_agent(brain, "# Look\n")
     with brain.task("Use a skill") as task:
         tools = Toolbox(brain, task)
@@ -53,7 +51,7 @@ def test_a_run_counts_each_skill_that_it_read_once(brain: Brain) -> None:
     assert (counts.version, counts.uses, counts.successes, counts.timed) == ("1", 1, 1, 0)
 
 
-def test_a_run_that_ends_without_an_outcome_counts_as_a_use_only(brain: Brain) -> None:
+def test_a_run_that_ends_without_an_outcome_counts_as_a_use_only(brain):
     write_as_agent(brain, "# Look\n")
     task = brain.task("A session")
     task.record_skill_load(SLUG)
@@ -62,7 +60,7 @@ def test_a_run_that_ends_without_an_outcome_counts_as_a_use_only(brain: Brain) -
     assert (counts.uses, counts.successes, counts.failures) == (1, 0, 0)
 
 
-def test_a_run_that_raises_counts_as_a_failure_without_its_secrets(brain: Brain) -> None:
+def test_a_run_that_raises_counts_as_a_failure_without_its_secrets(brain):
     write_as_agent(brain, "# Look\n")
     secret = SECRET_MAKERS["github-token"](random.Random(1))
     with pytest.raises(ValueError), brain.task("Use a skill") as task:
@@ -74,7 +72,7 @@ def test_a_run_that_raises_counts_as_a_failure_without_its_secrets(brain: Brain)
     assert secret not in counts.failure
 
 
-def test_a_skill_of_an_agent_is_rolled_back_after_three_failed_runs(brain: Brain) -> None:
+def test_a_skill_of_an_agent_is_rolled_back_after_three_failed_runs(brain):
     write_as_agent(brain, "# Look twice\n")
     for _ in range(20):
         use_in_run(brain, "success")
@@ -86,7 +84,7 @@ def test_a_skill_of_an_agent_is_rolled_back_after_three_failed_runs(brain: Brain
     assert brain.verify(deep=True).ok
 
 
-def test_a_plain_version_that_came_back_is_known_again_by_its_text(brain: Brain) -> None:
+def test_a_plain_version_that_came_back_is_known_again_by_its_text(brain):
     """Else two texts could replace each other for ever, at ever new versions."""
     for body in ("# Look twice\n", "# Look thrice\n"):
         write_as_agent(brain, body)
@@ -101,19 +99,19 @@ def test_a_plain_version_that_came_back_is_known_again_by_its_text(brain: Brain)
     assert actions == ["roll_back", "roll_back", "retire"]
 
 
-def test_a_skill_that_a_person_wrote_stays(brain: Brain) -> None:
+def test_a_skill_that_a_person_wrote_stays(brain):
     brain.skills.upsert(SLUG, "# Look\n", description="Audit contracts.")
     assert [use_in_run(brain, "failure") for _ in range(4)][2:] == [["degraded"], ["degraded"]]
     assert brain.skills.view(SLUG).version == 1
 
 
-def test_a_person_who_edits_the_skill_of_an_agent_keeps_it(brain: Brain) -> None:
+def test_a_person_who_edits_the_skill_of_an_agent_keeps_it(brain):
     write_as_agent(brain, "# Look\n")
     brain.skills.edit(SLUG, lambda text: (text or b"") + b"More.\n")
     assert [use_in_run(brain, "failure") for _ in range(3)][-1] == ["degraded"]
 
 
-def test_a_damaged_file_of_uses_does_not_keep_a_run_from_ending(brain: Brain) -> None:
+def test_a_damaged_file_of_uses_does_not_keep_a_run_from_ending(brain):
     write_as_agent(brain, "# Look\n")
     (brain.root / ".brain/usage.db").write_bytes(b"")
     with brain.task("Use a skill") as task:
@@ -126,7 +124,7 @@ def test_a_damaged_file_of_uses_does_not_keep_a_run_from_ending(brain: Brain) ->
     assert "delete .brain/usage.db" in fault.hint
 
 
-def test_uses_are_no_part_of_the_brain(brain: Brain) -> None:
+def test_uses_are_no_part_of_the_brain(brain):
     write_as_agent(brain, "# Look\n")
     use_in_run(brain, "success")
     status = brain.status()
@@ -144,7 +142,7 @@ def make_imported_run(outcome: str = "") -> Receipt:
     return Receipt(run="session-1", steps=tuple(steps), outcome=outcome)
 
 
-def test_an_imported_run_is_counted_once(brain: Brain) -> None:
+def test_an_imported_run_is_counted_once(brain):
     write_as_agent(brain, "# Look\n")
     first, again = (brain.programs.count_imported(make_imported_run()) for _ in range(2))
     assert (first.counted, first.paths) == (True, [PATH])

@@ -12,6 +12,7 @@ from brain.digest import blob_id
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, size_budget
 from brain.repo.core import transaction
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 
 
 def receipts(brain: Brain) -> list[Receipt | None]:
@@ -28,7 +29,7 @@ def whole(brain: Brain) -> list[Receipt]:
     return [receipt for receipt in receipts(brain) if receipt]
 
 
-def test_each_snapshot_of_a_task_carries_the_steps_since_the_one_before(brain: Brain) -> None:
+def test_each_snapshot_of_a_task_carries_the_steps_since_the_one_before(brain):
     before = brain.history.show()
     with brain.task("Audit the vault", agent="auditor", model="m-1") as task:
         task.record_model_call(input="Go", output="I look", tokens_in=3, tokens_out=2)
@@ -59,7 +60,7 @@ def test_each_snapshot_of_a_task_carries_the_steps_since_the_one_before(brain: B
     assert brain.head == task.snapshot
 
 
-def test_the_step_of_a_skill_names_its_versions_and_files(brain: Brain) -> None:
+def test_the_step_of_a_skill_names_its_versions_and_files(brain):
     with brain.task("Learn") as task:
         task.upsert_skill("oracle", "Check.\n", description="Prices")
         brain.skills.edit("oracle", lambda _: b"print()\n", file="scripts/run.py")
@@ -77,7 +78,7 @@ def test_the_step_of_a_skill_names_its_versions_and_files(brain: Brain) -> None:
     assert [one.blob for one in gone.writes] == [b"", b""]
 
 
-def test_other_files_are_memory(brain: Brain) -> None:
+def test_other_files_are_memory(brain):
     with brain.task("Remember") as task:
         task.write_file("MEMORY.md", "The door is green.\n")
         write_file(brain, "memory/a.md", "a\n")
@@ -98,7 +99,7 @@ def test_other_files_are_memory(brain: Brain) -> None:
     assert last.steps == ()
 
 
-def test_what_others_changed_by_hand_is_no_work_of_the_task(brain: Brain) -> None:
+def test_what_others_changed_by_hand_is_no_work_of_the_task(brain):
     brain.skills.upsert("oracle", "Check.\n", description="Prices")
     with brain.task("Improve"):
         path = brain.root / "skills/oracle/SKILL.md"
@@ -110,14 +111,14 @@ def test_what_others_changed_by_hand_is_no_work_of_the_task(brain: Brain) -> Non
     assert closed is not None and closed.part == 1
 
 
-def test_a_task_without_steps_leaves_nothing(brain: Brain) -> None:
+def test_a_task_without_steps_leaves_nothing(brain):
     head = brain.head
     with brain.task("Nothing") as task:
         pass
     assert (task.snapshot, brain.head) == (None, head)
 
 
-def test_a_task_that_only_read_is_one_snapshot_of_the_same_bundle(brain: Brain) -> None:
+def test_a_task_that_only_read_is_one_snapshot_of_the_same_bundle(brain):
     brain.skills.upsert("oracle", "Check.\n", description="Prices")
     bundle = brain.history.show().info.bundle
     with brain.task("Look") as task:
@@ -129,7 +130,7 @@ def test_a_task_that_only_read_is_one_snapshot_of_the_same_bundle(brain: Brain) 
     assert brain.status().clean
 
 
-def test_names_and_versions_are_noted_in_printing_characters_and_short(brain: Brain) -> None:
+def test_names_and_versions_are_noted_in_printing_characters_and_short(brain):
     with brain.task("Look") as task:
         task.record_skill_load("or\x1b[2Jacle", "1\x1b[31m\u202e\x9b" + "9" * 10_000)
     (receipt,) = whole(brain)
@@ -138,7 +139,7 @@ def test_names_and_versions_are_noted_in_printing_characters_and_short(brain: Br
     assert loaded.startswith("or\\x1b[2Jacle@1\\x1b[31m\\u202e\\x9b999")
 
 
-def test_what_is_raised_is_the_outcome(brain: Brain) -> None:
+def test_what_is_raised_is_the_outcome(brain):
     with pytest.raises(ZeroDivisionError), brain.task("Divide") as task:
         task.record_tool_call("divide", "1/0")
         raise ZeroDivisionError("by nought")
@@ -158,12 +159,11 @@ def test_what_is_raised_is_the_outcome(brain: Brain) -> None:
         task.set_outcome("great")
 
 
-def test_a_task_that_ended_takes_no_steps(brain: Brain) -> None:
+def test_a_task_that_ended_takes_no_steps(brain):
     with brain.task("Look") as task:
         task.record_tool_call("look")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("task_ended", InvalidInput):
         task.record_tool_call("again")
-    assert caught.value.code == "task_ended"
     with pytest.raises(InvalidInput):
         task.close()
     head = brain.head
@@ -172,7 +172,7 @@ def test_a_task_that_ended_takes_no_steps(brain: Brain) -> None:
     assert brain.history.show().info.parents == [head] and brain.history.show().info.receipt is None
 
 
-def test_steps_wait_for_the_next_snapshot_if_a_write_fails(brain: Brain) -> None:
+def test_steps_wait_for_the_next_snapshot_if_a_write_fails(brain):
     with brain.task("Try") as task:
         task.record_tool_call("bash")
         with pytest.raises(InvalidInput):
@@ -188,7 +188,7 @@ def test_steps_wait_for_the_next_snapshot_if_a_write_fails(brain: Brain) -> None
     assert [step.kind for step in first.steps] == ["tool", "skill_create"]
 
 
-def test_closing_can_be_tried_again(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_closing_can_be_tried_again(brain, monkeypatch):
     task = brain.task("Wait")
     task.record_tool_call("wait")
     monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.0)
@@ -205,7 +205,7 @@ def test_closing_can_be_tried_again(brain: Brain, monkeypatch: pytest.MonkeyPatc
     assert task.close() == brain.head
 
 
-def test_another_thread_or_brain_is_not_in_the_task(brain: Brain) -> None:
+def test_another_thread_or_brain_is_not_in_the_task(brain):
     with brain.task("Mine"):
         thread = threading.Thread(
             target=brain.skills.upsert, args=("a", "x\n"), kwargs={"description": "d"}
@@ -217,7 +217,7 @@ def test_another_thread_or_brain_is_not_in_the_task(brain: Brain) -> None:
     assert whole(brain) == []
 
 
-def test_tasks_of_asyncio_keep_to_their_own(brain: Brain) -> None:
+def test_tasks_of_asyncio_keep_to_their_own(brain):
     async def work(name: str, mine: asyncio.Event, others: asyncio.Event) -> None:
         with brain.task(name) as task:
             mine.set()
@@ -234,7 +234,7 @@ def test_tasks_of_asyncio_keep_to_their_own(brain: Brain) -> None:
     assert made == {"one": ["one@1"], "two": ["two@1"]}
 
 
-def test_what_is_no_text_is_kept_as_json_or_as_python_shows_it(brain: Brain) -> None:
+def test_what_is_no_text_is_kept_as_json_or_as_python_shows_it(brain):
     loop: list[object] = []
     loop.append(loop)
     with brain.task("Odd") as task:
@@ -245,7 +245,7 @@ def test_what_is_no_text_is_kept_as_json_or_as_python_shows_it(brain: Brain) -> 
     assert kept[1:] == ["{1: 2, 'a': 3}", "[[...]]", "\ufffd", "7"]
 
 
-def test_secrets_are_not_kept(brain: Brain) -> None:
+def test_secrets_are_not_kept(brain):
     key = "sk-proj-aB3dE5gH7jK9mN1pQ3sT5vW7yZ"
     with brain.task(f"Use {key}") as task:
         task.record_tool_call("bash", {"cmd": f"export KEY={key}"}, f"set {key}", error=f"no {key}")
@@ -254,9 +254,7 @@ def test_secrets_are_not_kept(brain: Brain) -> None:
     assert key.encode() not in data and data.count(b"[redacted: ") == 5
 
 
-def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(brain, monkeypatch):
     monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 2 << 20)
     with brain.task("Much") as task:
         for number in range(10_000):
@@ -268,7 +266,7 @@ def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(
     assert last is not None and (last.size, last.excerpt) == (9, "")
 
 
-def test_an_endless_task_is_told_to_end(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_task_is_told_to_end(brain, monkeypatch):
     monkeypatch.setattr(size_budget, "MAX_RUN_STEPS", 3)
     with brain.task("Endless") as task:
         for _ in range(3):
@@ -279,7 +277,7 @@ def test_an_endless_task_is_told_to_end(brain: Brain, monkeypatch: pytest.Monkey
     assert len(whole(brain)[0].steps) == 3
 
 
-def test_a_receipt_made_elsewhere_gets_the_step_of_its_snapshot(brain: Brain) -> None:
+def test_a_receipt_made_elsewhere_gets_the_step_of_its_snapshot(brain):
     made = Receipt("elsewhere", "Learn", steps=(RunStep("tool", name="bash"),), outcome="success")
     done = brain.skills.upsert("oracle", "Check.\n", description="Prices", receipt=made)
     receipt = receipt_of(brain, done.snapshot)
@@ -291,7 +289,7 @@ def test_a_receipt_made_elsewhere_gets_the_step_of_its_snapshot(brain: Brain) ->
     assert receipt.bundle_after.hex() == done.bundle
 
 
-def test_a_step_recorded_while_a_snapshot_is_stored_is_in_the_next_one(brain: Brain) -> None:
+def test_a_step_recorded_while_a_snapshot_is_stored_is_in_the_next_one(brain):
     task = brain.task("Look")
 
     def sign() -> bytes:
@@ -308,7 +306,7 @@ def test_a_step_recorded_while_a_snapshot_is_stored_is_in_the_next_one(brain: Br
     assert [step.name for step in second.steps] == ["meanwhile", "a"]
 
 
-def test_a_task_whose_beginning_was_undone_begins_at_the_head(brain: Brain) -> None:
+def test_a_task_whose_beginning_was_undone_begins_at_the_head(brain):
     before = brain.history.show().info
     brain.skills.upsert("a", "x\n", description="d")
     task = brain.task("Improve")
@@ -321,7 +319,7 @@ def test_a_task_whose_beginning_was_undone_begins_at_the_head(brain: Brain) -> N
     assert brain.receipts.verify().ok
 
 
-def test_a_task_begins_where_it_was_begun_though_others_wrote_since(brain: Brain) -> None:
+def test_a_task_begins_where_it_was_begun_though_others_wrote_since(brain):
     before = brain.history.show().info
     task = brain.task("Improve")
     brain.skills.upsert("a", "x\n", description="d")
@@ -332,7 +330,7 @@ def test_a_task_begins_where_it_was_begun_though_others_wrote_since(brain: Brain
     assert brain.receipts.verify().ok
 
 
-def test_a_step_begins_as_long_before_it_is_recorded_as_it_took(brain: Brain) -> None:
+def test_a_step_begins_as_long_before_it_is_recorded_as_it_took(brain):
     brain._session.clock = lambda: 1_000_000
     with brain.task("Look") as task:
         task.record_tool_call("fast")

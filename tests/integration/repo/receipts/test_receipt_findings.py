@@ -18,7 +18,7 @@ STILL_OPEN = (WARNING, "still_open", "", "the run was not closed: no later step 
 
 
 @pytest.fixture
-def run(brain: Brain) -> Brain:
+def run(brain):
     """A brain whose last three snapshots are a run: it wrote a skill, a note, and ended."""
     brain.skills.upsert("oracle", "Check.\n", description="Prices")
     with brain.task("Audit", agent="auditor", model="m-1") as task:
@@ -62,7 +62,7 @@ def close_with(brain: Brain, change: Callable[[Receipt], Receipt]) -> None:
     record_end(brain, change(true))
 
 
-def test_a_file_that_no_snapshot_carries_names_no_snapshot(run: Brain) -> None:
+def test_a_file_that_no_snapshot_carries_names_no_snapshot(run):
     forged = encode_receipt(last(run)._replace(reason="forged"))
     found = run.receipts.verify_file(forged)
     assert [tuple(one) for one in found.findings] == [
@@ -71,7 +71,7 @@ def test_a_file_that_no_snapshot_carries_names_no_snapshot(run: Brain) -> None:
     assert (found.ok, found.snapshots[-1:]) == (False, [snapshot_of(run, "@~1")])
 
 
-def test_a_file_of_a_run_on_another_branch_holds(run: Brain) -> None:
+def test_a_file_of_a_run_on_another_branch_holds(run):
     data, carrier = run.receipts.read(), snapshot_of(run)
     run.branches.create("idea", "@~3")
     run.branches.switch("idea")
@@ -80,7 +80,7 @@ def test_a_file_of_a_run_on_another_branch_holds(run: Brain) -> None:
     assert "not_in_lineage" not in {one.code for one in found.findings}
 
 
-def test_a_carrier_that_no_branch_reaches_is_named(run: Brain) -> None:
+def test_a_carrier_that_no_branch_reaches_is_named(run):
     tip = snapshot_of(run)
     run.undo()
     assert findings(run, tip) == [
@@ -88,7 +88,7 @@ def test_a_carrier_that_no_branch_reaches_is_named(run: Brain) -> None:
     ]
 
 
-def test_each_part_of_another_run_is_named_with_the_field_that_differs(run: Brain) -> None:
+def test_each_part_of_another_run_is_named_with_the_field_that_differs(run):
     close_with(run, lambda r: r._replace(agent="another", model="m-2"))
     first, second = snapshot_of(run, "@~2"), snapshot_of(run, "@~1")
     assert findings(run) == [
@@ -99,7 +99,7 @@ def test_each_part_of_another_run_is_named_with_the_field_that_differs(run: Brai
     ]
 
 
-def test_a_part_is_named_that_the_next_one_does_not_descend_from(run: Brain) -> None:
+def test_a_part_is_named_that_the_next_one_does_not_descend_from(run):
     true, before = last(run), snapshot_of(run, "@~1")
     run.branches.create("aside", "@~3")
     run.branches.switch("aside")
@@ -109,14 +109,14 @@ def test_a_part_is_named_that_the_next_one_does_not_descend_from(run: Brain) -> 
     assert findings(run) == [(ERROR, "not_in_lineage", before, "", message)]
 
 
-def test_a_bundle_that_the_snapshot_does_not_have_is_named(run: Brain) -> None:
+def test_a_bundle_that_the_snapshot_does_not_have_is_named(run):
     close_with(run, lambda r: r._replace(bundle_after=OTHER))
     bundle = run.history.show().info.bundle
     message = f"its bundle is {bundle[:12]}, not the one claimed"
     assert findings(run) == about_head(run, (ERROR, "wrong_after", "", message))
 
 
-def test_a_run_that_began_with_another_bundle_or_elsewhere_is_named(brain: Brain) -> None:
+def test_a_run_that_began_with_another_bundle_or_elsewhere_is_named(brain):
     brain.branches.create("aside")
     start = brain.skills.upsert("oracle", "Check.\n", description="d").snapshot
     brain.branches.switch("aside")
@@ -163,15 +163,13 @@ WRONG_STEPS: dict[str, tuple[tuple[RunStep, ...], list[tuple[str, str, str, str]
 
 
 @pytest.mark.parametrize("claim", WRONG_STEPS)
-def test_steps_that_claim_what_the_snapshot_did_not_change_are_named(
-    run: Brain, claim: str
-) -> None:
+def test_steps_that_claim_what_the_snapshot_did_not_change_are_named(run, claim):
     steps, wrong = WRONG_STEPS[claim]
     close_with(run, lambda r: r._replace(steps=steps))
     assert findings(run) == about_head(run, *wrong)
 
 
-def test_changes_that_no_step_claims_are_named_by_their_paths(run: Brain) -> None:
+def test_changes_that_no_step_claims_are_named_by_their_paths(run):
     receipt = Receipt("forged", bundle_after=OTHER, steps=(RunStep("llm"),))
     with locked_write_transaction(run._session, "snapshot", "forged") as txn:
         blob = txn.store_tx.put_blob(encode_receipt(receipt))
@@ -187,7 +185,7 @@ def test_changes_that_no_step_claims_are_named_by_their_paths(run: Brain) -> Non
     ]
 
 
-def test_an_upsert_is_held_to_its_versions_and_its_files(run: Brain) -> None:
+def test_an_upsert_is_held_to_its_versions_and_its_files(run):
     path = "skills/oracle/SKILL.md"
     write = FileWrite(path, OTHER)
     steps = tuple(
@@ -208,14 +206,14 @@ def test_an_upsert_is_held_to_its_versions_and_its_files(run: Brain) -> None:
     )
 
 
-def test_another_outcome_than_that_of_the_snapshot_is_named(run: Brain) -> None:
+def test_another_outcome_than_that_of_the_snapshot_is_named(run):
     close_with(run, lambda r: r._replace(outcome="failure"))
     assert findings(run) == about_head(
         run, (ERROR, "wrong_outcome", "", "the snapshot states another outcome")
     )
 
 
-def test_every_snapshot_that_the_parts_leave_out_is_named(run: Brain) -> None:
+def test_every_snapshot_that_the_parts_leave_out_is_named(run):
     start = last(run).snapshot_before
     close_with(run, lambda r: r._replace(part=0, previous=b""))
     message = "carries a receipt of this run that no part names"
@@ -226,21 +224,19 @@ def test_every_snapshot_that_the_parts_leave_out_is_named(run: Brain) -> None:
     ]
 
 
-def test_a_run_that_is_open_is_a_warning_about_its_last_snapshot(run: Brain) -> None:
+def test_a_run_that_is_open_is_a_warning_about_its_last_snapshot(run):
     run.undo()
     assert findings(run) == about_head(run, STILL_OPEN)
     assert findings(run, "@~1") == [(*STILL_OPEN[:2], snapshot_of(run, "@~1"), *STILL_OPEN[2:])]
 
 
-def test_a_part_that_is_not_there_is_named_with_the_reason(run: Brain) -> None:
+def test_a_part_that_is_not_there_is_named_with_the_reason(run):
     close_with(run, lambda r: r._replace(previous=OTHER))
     ((severity, code, snapshot, path, _),) = findings(run)
     assert (severity, code, snapshot, path) == (ERROR, "missing_object", OTHER.hex(), "")
 
 
-def test_only_the_snapshots_since_a_run_began_are_read(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_the_snapshots_since_a_run_began_are_read(brain, monkeypatch):
     earlier = [brain.skills.upsert("oracle", f"{n}\n", description="d") for n in range(60)]
     with brain.task("Audit") as task:
         task.upsert_skill("oracle", "Check.\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError, NotFound
 from tests.support.derived_data import cache_folder
+from tests.support.refusals import raises_code
 
 if TYPE_CHECKING:
     from brain.search.embedding.embedder import Matrix
@@ -43,12 +43,12 @@ class Toy:
 
 
 @pytest.fixture
-def toy() -> Toy:
+def toy():
     return Toy()
 
 
 @pytest.fixture
-def library(brain: Brain, toy: Toy) -> Brain:
+def library(brain, toy):
     brain.skills.upsert("antarctica", "Do.", description="Count each penguin")
     brain.skills.upsert("ocean", "Do.", description="Count each whale")
     brain.skills.upsert("baking", "Do.", description="Heat the oven")
@@ -60,14 +60,14 @@ def found(brain: Brain, task: str, by: str = "", limit: int = 1) -> list[str]:
     return [one.slug for one in brain.skills.select(task, limit, by=by)]
 
 
-def test_a_skill_is_found_though_no_word_is_the_same(library: Brain) -> None:
+def test_a_skill_is_found_though_no_word_is_the_same(library):
     assert found(library, "which bird has feathers", "bm25") == []
     assert found(library, "which bird has feathers", "embedding") == ["antarctica"]
     assert found(library, "a loaf of bread", "hybrid") == ["baking"]
     assert found(library, "fish of the sea") == ["ocean"]
 
 
-def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, toy: Toy) -> None:
+def test_each_skill_is_embedded_once_and_after_a_change_again(library, toy):
     found(library, "bird")
     assert len(toy.texts) == 4
     found(library, "fish")
@@ -80,7 +80,7 @@ def test_each_skill_is_embedded_once_and_after_a_change_again(library: Brain, to
     assert toy.texts[7:] == ["whale"]
 
 
-def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library: Brain) -> None:
+def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library):
     found(library, "bird")
     (file,) = cache_folder(library).glob("vectors-*.bin")
     library.files.redact("skills/ocean/SKILL.md", reason="x")
@@ -88,27 +88,25 @@ def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library: Brain) -> No
     assert found(library, "bird", "embedding") == ["antarctica"]
 
 
-def test_a_limit_from_zero_down_takes_all(library: Brain) -> None:
+def test_a_limit_from_zero_down_takes_all(library):
     assert len(found(library, "bird", "embedding", 0)) == 3
     assert len(found(library, "bird", "hybrid", 0)) == 3
 
 
-def test_without_skills_there_is_nothing_to_select(brain: Brain, toy: Toy) -> None:
+def test_without_skills_there_is_nothing_to_select(brain, toy):
     brain._session.open_embedder = lambda: toy
     assert found(brain, "bird", "embedding") == found(brain, "bird") == []
 
 
 @pytest.mark.parametrize("by", ["embedding", "hybrid"])
-def test_without_an_embedder_it_is_said_what_to_do(brain: Brain, by: str) -> None:
-    with pytest.raises(NotFound) as error:
+def test_without_an_embedder_it_is_said_what_to_do(brain, by):
+    with raises_code("no_embedder", NotFound) as error:
         brain.skills.select("x", by=by)
-    assert error.value.code == "no_embedder" and "config embedder" in error.value.hint
+    assert "config embedder" in error.value.hint
 
 
 @pytest.mark.parametrize("by", ["", "hybrid"])
-def test_where_an_embedder_fails_words_decide_and_it_is_said(
-    library: Brain, toy: Toy, by: str
-) -> None:
+def test_where_an_embedder_fails_words_decide_and_it_is_said(library, toy, by):
     assert library.skills.rank("penguin", by=by)[1:] == ("hybrid", None)
     toy.broken = True
     chosen = library.skills.rank("penguin", by=by)
@@ -124,16 +122,14 @@ def test_where_an_embedder_fails_words_decide_and_it_is_said(
     assert library.prompt.build_index(task="bird", by=by).fallback is None
 
 
-def test_an_embedder_that_is_asked_for_by_name_fails_aloud(library: Brain, toy: Toy) -> None:
+def test_an_embedder_that_is_asked_for_by_name_fails_aloud(library, toy):
     toy.broken = True
     for ask in (library.prompt.build_index, library.prompt.build):
         with pytest.raises(ModelError):
             ask(task="penguin", by="embedding")
 
 
-def test_a_model_of_other_dimensions_under_the_same_name_is_noticed(
-    library: Brain, toy: Toy
-) -> None:
+def test_a_model_of_other_dimensions_under_the_same_name_is_noticed(library, toy):
     found(library, "bird")
     toy.more = 3
     del toy.texts[:]
@@ -143,14 +139,13 @@ def test_a_model_of_other_dimensions_under_the_same_name_is_noticed(
     assert found(library, "a loaf", "embedding") == ["baking"]
 
 
-def test_vectors_that_do_not_go_together_are_no_answer(library: Brain, toy: Toy) -> None:
+def test_vectors_that_do_not_go_together_are_no_answer(library, toy):
     toy.uneven = True
-    with pytest.raises(ModelError) as error:
+    with raises_code("bad_answer", ModelError):
         library.skills.select("bird", by="embedding")
-    assert error.value.code == "bad_answer"
     assert found(library, "penguin") == ["antarctica"]
 
 
-def test_vectors_are_kept_in_the_users_cache(library: Brain, tmp_path: Path) -> None:
+def test_vectors_are_kept_in_the_users_cache(library, tmp_path):
     found(library, "bird")
     assert [path.name[:8] for path in sorted(cache_folder(library).glob("*.bin"))] == ["vectors-"]

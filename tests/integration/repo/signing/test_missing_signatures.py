@@ -8,6 +8,7 @@ from brain import Brain
 from brain.errors import InvalidInput
 from brain.repo.signing import signature_policy
 from brain.trust.signature_format import format_key
+from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
 
 NAMES = [format_key(key) for key in PUBLIC_KEYS]
@@ -18,20 +19,20 @@ def learn(brain: Brain, text: str) -> str:
 
 
 @pytest.fixture
-def trusting(brain: Brain) -> Brain:
+def trusting(brain):
     """A brain that trusts the first key, by a snapshot which is signed."""
     with Brain.open(brain.root, sign_with=lambda: KEY_SEEDS[0]) as signing:
         signing.trust.add(NAMES[0], "ada")
     return brain
 
 
-def test_without_a_trust_file_no_signature_is_missing(brain: Brain) -> None:
+def test_without_a_trust_file_no_signature_is_missing(brain):
     learn(brain, "One.\n")
     assert brain.signatures.find_missing() == []
     assert brain.signatures.sign_missing(key=KEY_SEEDS[0]) == []
 
 
-def test_what_is_missing_is_signed_oldest_first_and_only_once(trusting: Brain) -> None:
+def test_what_is_missing_is_signed_oldest_first_and_only_once(trusting):
     brain = trusting
     made = [learn(brain, f"{number}\n") for number in range(3)]
     assert brain.signatures.find_missing() == made
@@ -45,13 +46,13 @@ def test_what_is_missing_is_signed_oldest_first_and_only_once(trusting: Brain) -
     assert brain.verify().ok
 
 
-def test_a_key_without_the_right_signs_nothing_that_is_missing(trusting: Brain) -> None:
+def test_a_key_without_the_right_signs_nothing_that_is_missing(trusting):
     made = learn(trusting, "One.\n")
     assert trusting.signatures.sign_missing(key=KEY_SEEDS[1]) == []
     assert trusting.signatures.find_missing() == [made]
 
 
-def test_a_threshold_of_two_is_met_by_two_keys_alone(trusting: Brain) -> None:
+def test_a_threshold_of_two_is_met_by_two_keys_alone(trusting):
     brain = trusting
     with Brain.open(brain.root, sign_with=lambda: KEY_SEEDS[0]) as signing:
         signing.trust.add(NAMES[1], "bob")
@@ -69,8 +70,8 @@ def test_a_threshold_of_two_is_met_by_two_keys_alone(trusting: Brain) -> None:
 
 
 def test_what_roots_vouch_for_is_remembered_for_a_bounded_number_of_snapshots(
-    trusting: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    trusting, monkeypatch
+):
     monkeypatch.setattr(signature_policy, "_MAX_CACHED_ANSWERS", 2)
     brain, roots = trusting, frozenset({PUBLIC_KEYS[0]})
     made = [learn(brain, f"{number}\n") for number in range(4)]
@@ -83,13 +84,10 @@ def test_what_roots_vouch_for_is_remembered_for_a_bounded_number_of_snapshots(
     assert not signature_policy.is_signed_by_roots(session, bytes.fromhex(made[0]), stranger)
 
 
-def test_a_trust_file_that_is_broken_is_refused_where_signatures_are_counted(
-    trusting: Brain,
-) -> None:
+def test_a_trust_file_that_is_broken_is_refused_where_signatures_are_counted(trusting):
     (trusting.root / "trust.json").write_text("{")
     trusting.snapshot()
     learn(trusting, "One.\n")
     session = trusting._session
-    with pytest.raises(InvalidInput) as refused:
+    with raises_code("bad_trust", InvalidInput):
         signature_policy.has_enough_signatures(session, session.head())
-    assert refused.value.code == "bad_trust"

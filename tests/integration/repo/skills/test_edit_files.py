@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from brain import Brain, BrainError, Conflict, InvalidInput, NotFound, limits
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.cases import read_cases
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -21,7 +21,7 @@ def texts(brain: Brain) -> list[str]:
     return [entry.message or entry.operation["kind"] for entry in brain.history.log()][:-1]
 
 
-def test_a_file_is_made_changed_and_removed(brain: Brain) -> None:
+def test_a_file_is_made_changed_and_removed(brain):
     made = brain.files.edit("memory/a.md", lambda was: b"" if was else b"one\n", message="Make it")
     assert made.changed and made.added == 1 and made.snapshot == brain.head
     changed = brain.files.edit("memory/a.md", lambda was: (was or b"") + b"two\n")
@@ -33,7 +33,7 @@ def test_a_file_is_made_changed_and_removed(brain: Brain) -> None:
         brain.files.read("memory/a.md")
 
 
-def test_a_change_that_changes_nothing_records_nothing(brain: Brain) -> None:
+def test_a_change_that_changes_nothing_records_nothing(brain):
     brain.files.edit("a.txt", lambda _: b"one")
     head = brain.head
     assert not brain.files.edit("a.txt", lambda was: was).changed
@@ -41,7 +41,7 @@ def test_a_change_that_changes_nothing_records_nothing(brain: Brain) -> None:
     assert brain.head == head
 
 
-def test_what_a_change_raises_leaves_everything_as_it_was(brain: Brain) -> None:
+def test_what_a_change_raises_leaves_everything_as_it_was(brain):
     file = write_file(brain, "a.txt", "by hand")
     head = brain.head
 
@@ -55,7 +55,7 @@ def test_what_a_change_raises_leaves_everything_as_it_was(brain: Brain) -> None:
     assert brain.status().added == ["a.txt"]
 
 
-def test_what_was_changed_by_hand_is_recorded_before(brain: Brain) -> None:
+def test_what_was_changed_by_hand_is_recorded_before(brain):
     brain.files.edit("a.txt", lambda _: b"one\n")
     write_file(brain, "a.txt", "one\nby hand\n")
     brain.files.edit("a.txt", lambda was: (was or b"") + b"two\n", message="Add two")
@@ -63,7 +63,7 @@ def test_what_was_changed_by_hand_is_recorded_before(brain: Brain) -> None:
     assert brain.files.read("a.txt") == b"one\nby hand\ntwo\n"
 
 
-def test_an_executable_stays_one(brain: Brain) -> None:
+def test_an_executable_stays_one(brain):
     path = write_file(brain, "skills/a/scripts/x.sh", "exit 1\n")
     write_file(brain, "skills/a/SKILL.md", skill_text("a"))
     path.chmod(0o755)
@@ -74,44 +74,40 @@ def test_an_executable_stays_one(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize(("path", "code"), CASES["test_a_path_that_a_brain_cannot_hold_is_refused"])
-def test_a_path_that_a_brain_cannot_hold_is_refused(brain: Brain, path: str, code: str) -> None:
+def test_a_path_that_a_brain_cannot_hold_is_refused(brain, path, code):
     write_file(brain, ".brainignore", "secret/\n")
     write_file(brain, "file", "x")
     write_file(brain, "folder/inner", "x")
     (brain.root / "link").symlink_to("folder")
     brain.snapshot()
     head = brain.head
-    with pytest.raises(BrainError) as caught:
+    with raises_code(code, BrainError):
         brain.files.edit(path, lambda _: b"new")
-    assert caught.value.code == code and brain.head == head and brain.status().clean
+    assert brain.head == head and brain.status().clean
 
 
-def test_a_folder_that_is_gone_from_the_disk_alone_keeps_its_place(brain: Brain) -> None:
+def test_a_folder_that_is_gone_from_the_disk_alone_keeps_its_place(brain):
     write_file(brain, "folder/inner", "x")
     brain.snapshot()
     (brain.root / "folder/inner").unlink()
     (brain.root / "folder").rmdir()
-    with pytest.raises(Conflict) as caught:
+    with raises_code("path_conflict", Conflict):
         brain.files.edit("folder", lambda _: b"new")
-    assert caught.value.code == "path_conflict"
 
 
-def test_a_file_that_is_too_large_is_not_read_as_a_whole(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_is_too_large_is_not_read_as_a_whole(brain, monkeypatch):
     monkeypatch.setattr(limits, "MAX_EDIT_BYTES", 300_000)
     write_file(brain, "a.txt", "x" * 300_001)
     for act in (
         lambda: brain.files.edit("a.txt", lambda _: b""),
         lambda: brain.files.read("a.txt"),
     ):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("too_large", InvalidInput):
             brain.snapshot()
             act()
-        assert caught.value.code == "too_large"
 
 
-def test_a_large_file_is_changed_as_a_small_one_is(brain: Brain) -> None:
+def test_a_large_file_is_changed_as_a_small_one_is(brain):
     lines = b"".join(b"line %d\n" % number for number in range(60_000))
     brain.files.edit("memory/a.jsonl", lambda _: lines)
     brain.files.edit("memory/a.jsonl", lambda was: (was or b"") + b"last\n")
@@ -119,7 +115,7 @@ def test_a_large_file_is_changed_as_a_small_one_is(brain: Brain) -> None:
     assert brain.files.read("memory/a.jsonl") == lines + b"last\n" and brain.status().clean
 
 
-def test_a_skill_that_bore_its_next_version_before_goes_on_from_the_last(brain: Brain) -> None:
+def test_a_skill_that_bore_its_next_version_before_goes_on_from_the_last(brain):
     for body in ("one\n", "two\n", "three\n"):
         brain.skills.upsert("a", body)
     write_file(brain, "skills/a/SKILL.md", skill_text("a", 1, "Old text.\n"))
@@ -127,20 +123,20 @@ def test_a_skill_that_bore_its_next_version_before_goes_on_from_the_last(brain: 
     assert done.version == 4 and done.previous_version == 3
 
 
-def test_a_file_of_a_skill_is_read_at_a_version(brain: Brain) -> None:
+def test_a_file_of_a_skill_is_read_at_a_version(brain):
     brain.skills.upsert("a", "one\n")
     brain.skills.edit("a", lambda _: b"first", file="references/x.md")
     brain.skills.edit("a", lambda _: b"second", file="references/x.md")
     assert brain.skills.read_file("a", "references/x.md").content == b"second"
     old = brain.skills.read_file("a@2", "references/x.md")
     assert (old.content, old.version, old.files) == (b"first", 2, ["references/x.md"])
-    with pytest.raises(NotFound) as caught:
+    with raises_code("no_file", NotFound) as caught:
         brain.skills.read_file("a", "references/y.md")
-    assert caught.value.code == "no_file" and caught.value.hint == "it has references/x.md"
+    assert caught.value.hint == "it has references/x.md"
     assert brain.skills.read_file("a").content == (brain.root / "skills/a/SKILL.md").read_bytes()
 
 
-def test_processes_that_change_a_file_at_once_lose_nothing(brain: Brain, project: Path) -> None:
+def test_processes_that_change_a_file_at_once_lose_nothing(brain, project):
     code = (
         "import sys\nfrom brain import Brain\nwith Brain.open(sys.argv[1]) as brain:\n"
         "    for n in range(5):\n"

@@ -12,7 +12,7 @@ from brain.serve.tools import Toolbox
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Brain:
+def brain(tmp_path):
     return Brain.init(tmp_path / "brain")
 
 
@@ -31,7 +31,7 @@ def codes(brain: Brain) -> list[tuple[str, str]]:
     return [(one.code, one.path) for one in notices if one.code != "version_not_raised"]
 
 
-def test_a_second_skill_of_one_name_is_told_with_the_first(brain: Brain) -> None:
+def test_a_second_skill_of_one_name_is_told_with_the_first(brain):
     brain.skills.upsert("deploy", b"Ship it.\n")
     write(brain.root, "skills/tools/other", "Deploy")
     (notice,) = brain.snapshot().notices
@@ -39,7 +39,7 @@ def test_a_second_skill_of_one_name_is_told_with_the_first(brain: Brain) -> None
     assert notice.message == "is called Deploy, as is skills/deploy/SKILL.md"
 
 
-def test_two_new_skills_of_one_name_are_told_both(brain: Brain) -> None:
+def test_two_new_skills_of_one_name_are_told_both(brain):
     write(brain.root, "skills/one", "deploy")
     write(brain.root, "skills/two", "deploy")
     assert codes(brain) == [
@@ -48,7 +48,7 @@ def test_two_new_skills_of_one_name_are_told_both(brain: Brain) -> None:
     ]
 
 
-def test_one_that_looks_like_another_in_other_letters_is_told_with_it(brain: Brain) -> None:
+def test_one_that_looks_like_another_in_other_letters_is_told_with_it(brain):
     brain.skills.upsert("paypal", b"Pay.\n")
     write(brain.root, "skills/x", "раураl")
     assert codes(brain) == [
@@ -57,7 +57,7 @@ def test_one_that_looks_like_another_in_other_letters_is_told_with_it(brain: Bra
     ]
 
 
-def test_it_is_told_once_and_again_only_when_the_name_changes(brain: Brain) -> None:
+def test_it_is_told_once_and_again_only_when_the_name_changes(brain):
     write(brain.root, "skills/x", "раypal")
     assert codes(brain) == [("mixed_scripts", "skills/x/SKILL.md")]
     path = brain.root / "skills/x/SKILL.md"
@@ -68,13 +68,13 @@ def test_it_is_told_once_and_again_only_when_the_name_changes(brain: Brain) -> N
 
 
 @pytest.mark.parametrize("name", ['"pay\\u202Epal"', '"pay\\u200bpal"', '"pay\\U000E0041"'])
-def test_hidden_characters_that_the_front_matter_escapes_are_told(brain: Brain, name: str) -> None:
+def test_hidden_characters_that_the_front_matter_escapes_are_told(brain, name):
     write(brain.root, "skills/x", name)
     assert codes(brain) == [("hidden_name", "skills/x/SKILL.md")]
     assert "hidden_name" in [problem.code for problem in brain.skills.check()]
 
 
-def test_ordinary_skills_are_told_nothing_of(brain: Brain) -> None:
+def test_ordinary_skills_are_told_nothing_of(brain):
     for number, name in enumerate(("Проверка API", "技能调试", "🔥 deploy", "deploy", "C++", "C#")):
         write(brain.root, f"skills/s{number}", name)
     assert brain.snapshot().notices == []
@@ -82,7 +82,7 @@ def test_ordinary_skills_are_told_nothing_of(brain: Brain) -> None:
     assert codes == {"bad_name", "name_mismatch"}
 
 
-def test_an_upsert_tells_of_the_name_it_was_given_and_of_that_in_the_text(brain: Brain) -> None:
+def test_an_upsert_tells_of_the_name_it_was_given_and_of_that_in_the_text(brain):
     made = brain.skills.upsert("раypal", b"Pay.\n")
     assert [one.code for one in made.notices] == ["mixed_scripts"]
     assert brain.skills.upsert("раypal", b"Pay more.\n").notices == []
@@ -92,14 +92,14 @@ def test_an_upsert_tells_of_the_name_it_was_given_and_of_that_in_the_text(brain:
     assert "skills/deploy/SKILL.md" in twin.notices[0].message
 
 
-def test_skill_manage_tells_the_model(brain: Brain) -> None:
+def test_skill_manage_tells_the_model(brain):
     tools = Toolbox(brain)
     made = tools.call("skill_manage", {"action": "create", "name": "раypal", "content": "Pay."})
     said = "the name раypal mixes scripts: it has Cyrillic р (U+0440), а (U+0430)"
     assert made.text.splitlines()[1:] == [f"Note: skills/raypal/SKILL.md: {said}"]
 
 
-def test_skill_check_names_the_others(brain: Brain) -> None:
+def test_skill_check_names_the_others(brain):
     write(brain.root, "skills/one", "deploy")
     write(brain.root, "skills/two", "Deploy")
     brain.snapshot()
@@ -110,7 +110,7 @@ def test_skill_check_names_the_others(brain: Brain) -> None:
     }
 
 
-def test_an_adoption_tells_of_what_it_took(brain: Brain, tmp_path: Path) -> None:
+def test_an_adoption_tells_of_what_it_took(brain, tmp_path):
     brain.skills.upsert("deploy", b"Ship it.\n")
     write(tmp_path / "source", "skills/mine", "deploy")
     write(tmp_path / "source", "skills/pay", "раypal")
@@ -118,9 +118,7 @@ def test_an_adoption_tells_of_what_it_took(brain: Brain, tmp_path: Path) -> None
     assert [one.code for one in done.notices] == ["same_name", "mixed_scripts"]
 
 
-def test_of_very_many_it_is_said_that_they_were_not_compared(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_very_many_it_is_said_that_they_were_not_compared(brain, monkeypatch):
     monkeypatch.setattr(lookalikes, "MAX_COMPARED_NAMES", 1)
     write(brain.root, "skills/one", "deploy")
     write(brain.root, "skills/two", "deploy")

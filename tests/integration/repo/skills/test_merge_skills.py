@@ -9,10 +9,11 @@ import pytest
 from brain import Brain
 from brain.errors import InvalidInput, NotFound
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def two(brain: Brain) -> Brain:
+def two(brain):
     brain.skills.upsert("csv-to-excel", "Open it.\n\nWrite rows.\n", description="CSV to Excel")
     brain.skills.upsert("excel-from-csv", "Open it.\n\nMind dates.\n", description="Excel of CSV")
     brain.skills.upsert("excel-from-csv", "Open it.\n\nMind the dates.\n")
@@ -32,7 +33,7 @@ def files(brain: Brain) -> dict[str, str]:
     }
 
 
-def test_both_texts_are_in_one_skill_and_the_other_is_gone(two: Brain) -> None:
+def test_both_texts_are_in_one_skill_and_the_other_is_gone(two):
     before = two.head
     done = two.skills.merge("csv-to-excel", "excel-from-csv")
     assert (done.slug, done.previous_version, done.version) == ("csv-to-excel", 1, 2)
@@ -43,7 +44,7 @@ def test_both_texts_are_in_one_skill_and_the_other_is_gone(two: Brain) -> None:
     assert two.verify(deep=True).ok
 
 
-def test_the_histories_of_both_stay_and_say_what_happened(two: Brain) -> None:
+def test_the_histories_of_both_stay_and_say_what_happened(two):
     done = two.skills.merge("csv-to-excel", "excel-from-csv")
     newest = two.skills.history("csv-to-excel")[0]
     assert (newest.change, newest.snapshot) == ("upgraded", done.snapshot)
@@ -65,14 +66,14 @@ def test_the_histories_of_both_stay_and_say_what_happened(two: Brain) -> None:
     )
 
 
-def test_an_undo_brings_both_back(two: Brain) -> None:
+def test_an_undo_brings_both_back(two):
     before = files(two)
     two.skills.merge("csv-to-excel", "excel-from-csv")
     two.undo()
     assert files(two) == before and two.status().clean
 
 
-def test_a_copy_that_went_on_is_merged_with_what_it_was_copied_from(brain: Brain) -> None:
+def test_a_copy_that_went_on_is_merged_with_what_it_was_copied_from(brain):
     text = "One.\nTwo.\nThree.\nFour.\n"
     brain.skills.upsert("a", text, description="x")
     brain.skills.upsert("b", text, description="y")
@@ -82,7 +83,7 @@ def test_a_copy_that_went_on_is_merged_with_what_it_was_copied_from(brain: Brain
     assert body(brain, "a") == "One!\nTwo.\nThree.\nFour!\n"
 
 
-def test_files_move_along_and_none_takes_the_place_of_another(two: Brain) -> None:
+def test_files_move_along_and_none_takes_the_place_of_another(two):
     write_file(two, "skills/csv-to-excel/scripts/run.py", "ours\n")
     write_file(two, "skills/csv-to-excel/data/same.txt", "same\n")
     write_file(two, "skills/excel-from-csv/scripts/run.py", "theirs\n")
@@ -103,7 +104,7 @@ def test_files_move_along_and_none_takes_the_place_of_another(two: Brain) -> Non
     assert two.status().clean
 
 
-def test_a_flat_skill_gets_a_folder_for_the_files_it_absorbs(brain: Brain) -> None:
+def test_a_flat_skill_gets_a_folder_for_the_files_it_absorbs(brain):
     write_file(brain, "skills/flat.md", skill_text("flat"))
     write_file(brain, "skills/deep/SKILL.md", skill_text("deep"))
     write_file(brain, "skills/deep/data.txt", "data\n")
@@ -119,7 +120,7 @@ def test_a_flat_skill_gets_a_folder_for_the_files_it_absorbs(brain: Brain) -> No
     assert brain.skills.merge("other", "flat").path == "skills/other/SKILL.md"
 
 
-def test_flat_skills_stay_flat(brain: Brain) -> None:
+def test_flat_skills_stay_flat(brain):
     write_file(brain, "skills/one.md", skill_text("one"))
     write_file(brain, "skills/two.md", skill_text("two", body="Two.\n"))
     brain.snapshot()
@@ -128,9 +129,7 @@ def test_flat_skills_stay_flat(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize(("stays", "goes"), [("inner", "outer"), ("outer", "inner")])
-def test_a_skill_within_the_folder_of_another_is_not_lost(
-    brain: Brain, stays: str, goes: str
-) -> None:
+def test_a_skill_within_the_folder_of_another_is_not_lost(brain, stays, goes):
     write_file(brain, "skills/outer/SKILL.md", skill_text("outer", body="Outer.\n"))
     write_file(brain, "skills/outer/out.txt", "out\n")
     write_file(brain, "skills/outer/skills/inner/SKILL.md", skill_text("inner", body="Inner.\n"))
@@ -143,7 +142,7 @@ def test_a_skill_within_the_folder_of_another_is_not_lost(
     assert brain.status().clean
 
 
-def test_what_was_changed_by_hand_in_either_is_recorded_first(two: Brain) -> None:
+def test_what_was_changed_by_hand_in_either_is_recorded_first(two):
     path = two.root / "skills/excel-from-csv/SKILL.md"
     path.write_text(path.read_text() + "\nBy hand.\n")
     write_file(two, "skills/excel-from-csv/note.txt", "by hand\n")
@@ -154,35 +153,34 @@ def test_what_was_changed_by_hand_in_either_is_recorded_first(two: Brain) -> Non
     assert two.status().clean
 
 
-def test_a_given_text_is_the_text_of_both(two: Brain) -> None:
+def test_a_given_text_is_the_text_of_both(two):
     two.skills.merge("csv-to-excel", "excel-from-csv", description="Tables", body="All of it.\n")
     assert body(two) == "All of it.\n"
     assert two.skills.view("csv-to-excel").description == "Tables"
 
 
-def test_versions_go_on_after_those_that_were_given(two: Brain) -> None:
+def test_versions_go_on_after_those_that_were_given(two):
     two.skills.upsert("csv-to-excel", "New.\n")
     two.restore("@~1", ["skills/csv-to-excel"])
     assert two.skills.merge("csv-to-excel", "excel-from-csv").version == 3
 
 
-def test_a_skill_cannot_absorb_itself_or_what_is_not_there(two: Brain) -> None:
-    with pytest.raises(InvalidInput) as error:
+def test_a_skill_cannot_absorb_itself_or_what_is_not_there(two):
+    with raises_code("same_skill", InvalidInput):
         two.skills.merge("csv-to-excel", "CSV to Excel")
-    assert error.value.code == "same_skill"
     before = two.head
     with pytest.raises(NotFound):
         two.skills.merge("csv-to-excel", "nobody")
     assert two.head == before
 
 
-def test_what_was_absorbed_is_found_by_the_skill_that_has_it_now(two: Brain) -> None:
+def test_what_was_absorbed_is_found_by_the_skill_that_has_it_now(two):
     assert len(two.skills.select("excel")) == 2
     two.skills.merge("csv-to-excel", "excel-from-csv", description="CSV to Excel, with dates")
     assert [one.slug for one in two.skills.select("dates in excel")] == ["csv-to-excel"]
 
 
-def test_a_file_of_either_skill_is_written_over_by_no_other(brain: Brain) -> None:
+def test_a_file_of_either_skill_is_written_over_by_no_other(brain):
     for slug, text in (("a", "mine"), ("b", "theirs")):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug))
         write_file(brain, f"skills/{slug}/ref.md", text)
@@ -199,7 +197,7 @@ def test_a_file_of_either_skill_is_written_over_by_no_other(brain: Brain) -> Non
     assert brain.status().clean and not brain.snapshot().changed
 
 
-def test_a_file_where_the_other_skill_has_a_folder_is_in_nobodys_way(brain: Brain) -> None:
+def test_a_file_where_the_other_skill_has_a_folder_is_in_nobodys_way(brain):
     for slug in ("a", "b"):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug))
     write_file(brain, "skills/a/scripts/x", "in a folder")
@@ -211,22 +209,19 @@ def test_a_file_where_the_other_skill_has_a_folder_is_in_nobodys_way(brain: Brai
     assert brain.status().clean and brain.verify().ok
 
 
-def test_a_folder_that_finds_a_file_in_its_way_is_refused_before_anything_changes(
-    brain: Brain,
-) -> None:
+def test_a_folder_that_finds_a_file_in_its_way_is_refused_before_anything_changes(brain):
     for slug in ("a", "b"):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug))
     write_file(brain, "skills/a/scripts", "a file")
     write_file(brain, "skills/b/scripts/x", "in a folder")
     brain.snapshot()
     before = brain.head
-    with pytest.raises(InvalidInput) as raised:
+    with raises_code("taken", InvalidInput):
         brain.skills.merge("a", "b")
-    assert raised.value.code == "taken"
     assert brain.head == before and brain.status().clean
 
 
-def test_words_of_the_other_text_are_no_names_of_files(brain: Brain) -> None:
+def test_words_of_the_other_text_are_no_names_of_files(brain):
     for slug, text in (("a", "1"), ("b", "2")):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug, body=f"Of {slug}.\n"))
         write_file(brain, f"skills/{slug}/run", text)
@@ -240,32 +235,29 @@ def test_words_of_the_other_text_are_no_names_of_files(brain: Brain) -> None:
     )
 
 
-def test_a_flat_skill_gets_no_folder_that_holds_others(brain: Brain) -> None:
+def test_a_flat_skill_gets_no_folder_that_holds_others(brain):
     write_file(brain, "skills/a.md", skill_text("a"))
     write_file(brain, "skills/a/other.md", skill_text("other"))
     write_file(brain, "skills/b/SKILL.md", skill_text("b"))
     write_file(brain, "skills/b/x.txt", "a file")
     brain.snapshot()
-    with pytest.raises(InvalidInput) as raised:
+    with raises_code("taken", InvalidInput) as raised:
         brain.skills.merge("a", "b")
-    assert raised.value.code == "taken" and raised.value.hint
+    assert raised.value.hint
     assert {one.slug for one in brain.skills.list()} == {"a", "b", "other"}
 
 
-def test_a_link_that_would_lead_elsewhere_is_refused(brain: Brain) -> None:
+def test_a_link_that_would_lead_elsewhere_is_refused(brain):
     for slug, text in (("a", "1"), ("b", "2")):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug))
         write_file(brain, f"skills/{slug}/real.txt", text)
     (brain.root / "skills/b/ln").symlink_to("real.txt")
     brain.snapshot()
-    with pytest.raises(InvalidInput) as raised:
+    with raises_code("taken", InvalidInput):
         brain.skills.merge("a", "b")
-    assert raised.value.code == "taken"
 
 
-def test_a_new_name_that_was_the_old_one_of_another_file_is_not_changed_again(
-    brain: Brain,
-) -> None:
+def test_a_new_name_that_was_the_old_one_of_another_file_is_not_changed_again(brain):
     for slug in ("a", "b"):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug, body=f"Of {slug}.\n"))
         write_file(brain, f"skills/{slug}/bin/go", f"go of {slug}")
@@ -278,19 +270,18 @@ def test_a_new_name_that_was_the_old_one_of_another_file_is_not_changed_again(
     assert [files(brain)[f"a/{name}"] for name in told.groups()] == ["go of b", "another of b"]
 
 
-def test_a_skill_inside_the_other_one_gets_no_name_under_which_it_is_none(brain: Brain) -> None:
+def test_a_skill_inside_the_other_one_gets_no_name_under_which_it_is_none(brain):
     for slug in ("a", "b"):
         write_file(brain, f"skills/{slug}/SKILL.md", skill_text(slug))
         write_file(brain, f"skills/{slug}/sub/SKILL.md", skill_text(f"sub-{slug}"))
     brain.snapshot()
     before = brain.head
-    with pytest.raises(InvalidInput, match="a separate skill") as raised:
+    with raises_code("taken", InvalidInput, match="a separate skill"):
         brain.skills.merge("a", "b")
-    assert raised.value.code == "taken"
     assert brain.head == before and brain.status().clean
 
 
-def test_versions_that_cannot_be_read_hide_no_common_text(brain: Brain) -> None:
+def test_versions_that_cannot_be_read_hide_no_common_text(brain):
     shared = "Open it.\n\nWrite rows.\n\nClose it.\n"
     for slug in ("ours", "theirs"):
         brain.skills.upsert(slug, shared, description="d")

@@ -1,15 +1,14 @@
 """Rename a skill: one snapshot, versions that go on, a history that follows."""
 
-from __future__ import annotations
-
 import pytest
 
-from brain import Brain, Conflict, InvalidInput, NotFound
+from brain import Conflict, InvalidInput, NotFound
 from tests.integration.repo.conftest import write_file
+from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def named(brain: Brain) -> Brain:
+def named(brain):
     """A brain with a skill of three versions and a file beside its text."""
     for text in ("one\n", "two\n", "three\n"):
         brain.skills.upsert("old-name", f"# Title\n\nA line that stays.\n\n{text}", description="d")
@@ -18,7 +17,7 @@ def named(brain: Brain) -> Brain:
     return brain
 
 
-def test_a_rename_is_one_snapshot_that_moves_every_file(named: Brain) -> None:
+def test_a_rename_is_one_snapshot_that_moves_every_file(named):
     before = named.head
     done = named.skills.rename("old-name", "New name")
     assert (done.slug, done.name, done.previous_version, done.version) == (
@@ -37,7 +36,7 @@ def test_a_rename_is_one_snapshot_that_moves_every_file(named: Brain) -> None:
     assert named.verify(deep=True).findings == []
 
 
-def test_history_blame_and_versions_follow_a_rename(named: Brain) -> None:
+def test_history_blame_and_versions_follow_a_rename(named):
     first = named.skills.history("old-name")[-1].snapshot
     named.skills.rename("old-name", "new-name")
     changes = [(row.change, row.version) for row in named.skills.history("new-name")]
@@ -50,14 +49,14 @@ def test_history_blame_and_versions_follow_a_rename(named: Brain) -> None:
     assert named.verify().findings == []
 
 
-def test_the_diff_and_the_log_call_it_a_rename(named: Brain) -> None:
+def test_the_diff_and_the_log_call_it_a_rename(named):
     named.skills.rename("old-name", "new-name")
     (change,) = named.history.diff("@~1", "@").skills
     assert (change.change, change.from_slug, change.slug) == ("renamed", "old-name", "new-name")
     assert all(row.change == "renamed" for row in named.history.diff("@~1", "@").changes)
 
 
-def test_a_title_that_is_no_name_of_the_folder_stays(brain: Brain) -> None:
+def test_a_title_that_is_no_name_of_the_folder_stays(brain):
     path = write_file(
         brain, "skills/old/SKILL.md", "---\nname: Another title\ndescription: d\n---\nx\n"
     )
@@ -68,7 +67,7 @@ def test_a_title_that_is_no_name_of_the_folder_stays(brain: Brain) -> None:
 
 
 @pytest.mark.parametrize("path", ["skills/old.md", "skills/tools/old.md"])
-def test_a_flat_skill_stays_flat(brain: Brain, path: str) -> None:
+def test_a_flat_skill_stays_flat(brain, path):
     write_file(brain, path, "---\nname: old\ndescription: d\nversion: 2\n---\nx\n")
     brain.snapshot()
     done = brain.skills.rename("old", "new")
@@ -76,7 +75,7 @@ def test_a_flat_skill_stays_flat(brain: Brain, path: str) -> None:
     assert brain.status().clean and brain.verify().findings == []
 
 
-def test_edits_and_new_files_in_the_folder_come_along(named: Brain) -> None:
+def test_edits_and_new_files_in_the_folder_come_along(named):
     text = (named.root / "skills/old-name/SKILL.md").read_text()
     write_file(named, "skills/old-name/SKILL.md", text + "by hand\n")
     write_file(named, "skills/old-name/more.md", "more\n")
@@ -88,14 +87,13 @@ def test_edits_and_new_files_in_the_folder_come_along(named: Brain) -> None:
     assert named.status().clean
 
 
-def test_a_name_that_is_taken_is_refused_and_nothing_changes(named: Brain) -> None:
+def test_a_name_that_is_taken_is_refused_and_nothing_changes(named):
     named.skills.upsert("other", "x\n", description="d")
     write_file(named, "skills/not-recorded/notes.txt", "x\n")
     head = named.head
     for name in ("other", "Other", "old-name", "not-recorded"):
-        with pytest.raises(Conflict) as refused:
+        with raises_code("skill_exists", Conflict):
             named.skills.rename("old-name", name)
-        assert refused.value.code == "skill_exists"
     for name in ("a/b", "…", ""):
         with pytest.raises(InvalidInput):
             named.skills.rename("old-name", name)
@@ -104,7 +102,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_changes(named: Brain) -> No
     assert named.head == head
 
 
-def test_a_name_that_was_used_before_goes_on_above_both_histories(named: Brain) -> None:
+def test_a_name_that_was_used_before_goes_on_above_both_histories(named):
     for number in range(6):
         named.skills.upsert("gone", f"{number}\n", description="d")
     named.skills.delete("gone")
@@ -113,7 +111,7 @@ def test_a_name_that_was_used_before_goes_on_above_both_histories(named: Brain) 
     assert named.verify().findings == []
 
 
-def test_undo_of_a_rename_brings_the_folder_back(named: Brain) -> None:
+def test_undo_of_a_rename_brings_the_folder_back(named):
     text = (named.root / "skills/old-name/SKILL.md").read_text()
     named.skills.rename("old-name", "new-name")
     assert named.undo().description == "rename old-name to new-name at version 4"

@@ -7,9 +7,10 @@ import pytest
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
 from brain.repo.read import skill_walk
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.refusals import raises_code
 
 
-def test_a_new_skill_goes_into_its_category_and_an_old_one_stays(brain: Brain) -> None:
+def test_a_new_skill_goes_into_its_category_and_an_old_one_stays(brain):
     made = brain.skills.upsert("New", "x\n", description="d", category="Big Tools")
     assert made.path == "skills/big-tools/new/SKILL.md"
     again = brain.skills.upsert("New", "y\n", category="Other")
@@ -20,24 +21,23 @@ def test_a_new_skill_goes_into_its_category_and_an_old_one_stays(brain: Brain) -
 
 
 @pytest.mark.parametrize("name", ["SKILL.md", "skill.md"])
-def test_a_skill_is_no_category(brain: Brain, name: str) -> None:
+def test_a_skill_is_no_category(brain, name):
     write_file(brain, f"skills/tools/{name}", skill_text("tools"))
     brain.snapshot()
-    with pytest.raises(Conflict) as caught:
+    with raises_code("not_a_category", Conflict):
         brain.skills.upsert("New", "x\n", description="d", category="tools")
-    assert caught.value.code == "not_a_category"
 
 
-def test_a_new_skill_needs_a_body_or_a_description(brain: Brain) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_new_skill_needs_a_body_or_a_description(brain):
+    with raises_code("no_content", InvalidInput) as caught:
         brain.skills.upsert("New")
-    assert caught.value.code == "no_content" and "a new skill, new," in caught.value.message
+    assert "a new skill, new," in caught.value.message
     assert brain.skills.upsert("New", description="d").version == 1
     assert brain.skills.upsert("Newer", "x\n").version == 1
     assert brain.skills.upsert("New").version == 2
 
 
-def test_an_unchanged_text_is_not_recorded_if_that_is_asked_for(brain: Brain) -> None:
+def test_an_unchanged_text_is_not_recorded_if_that_is_asked_for(brain):
     first = brain.skills.upsert("New", "x\n", description="d", if_changed=True)
     assert (first.changed, first.version) == (True, 1)
     same = brain.skills.upsert("New", "x\n", description="d", if_changed=True)
@@ -53,7 +53,7 @@ def test_an_unchanged_text_is_not_recorded_if_that_is_asked_for(brain: Brain) ->
 
 
 @pytest.mark.parametrize("base", ["0", "1"])
-def test_a_skill_that_was_removed_since_a_base_is_refused(brain: Brain, base: str) -> None:
+def test_a_skill_that_was_removed_since_a_base_is_refused(brain, base):
     brain.skills.upsert("New", "x\n", description="d")
     brain.skills.delete("new")
     if base == "0":
@@ -66,18 +66,17 @@ def test_a_skill_that_was_removed_since_a_base_is_refused(brain: Brain, base: st
     assert caught.value.code == "stale_base"
 
 
-def test_a_base_that_never_was_is_not_found(brain: Brain) -> None:
+def test_a_base_that_never_was_is_not_found(brain):
     brain.skills.upsert("New", "x\n", description="d")
-    with pytest.raises(NotFound) as caught:
+    with raises_code("no_version", NotFound):
         brain.skills.upsert("New", "y\n", base="7")
-    assert caught.value.code == "no_version"
 
 
 def edit(brain: Brain, skill: str, file: str, text: str) -> str:
     return brain.skills.edit(skill, lambda content: text.encode(), file=file).path
 
 
-def test_a_flat_skill_moves_into_a_folder_with_its_first_file(brain: Brain) -> None:
+def test_a_flat_skill_moves_into_a_folder_with_its_first_file(brain):
     write_file(brain, "skills/flat.md", skill_text("flat", 4))
     brain.snapshot()
     done = brain.skills.edit("flat", lambda content: b"run\n", file="run.py")
@@ -89,36 +88,33 @@ def test_a_flat_skill_moves_into_a_folder_with_its_first_file(brain: Brain) -> N
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_a_flat_skill_beside_a_folder_in_use_stays(brain: Brain, recorded: bool) -> None:
+def test_a_flat_skill_beside_a_folder_in_use_stays(brain, recorded):
     write_file(brain, "skills/flat.md", skill_text("flat"))
     brain.snapshot()
     write_file(brain, "skills/flat/notes.txt" if recorded else "skills/flat/SKILL.md", "x\n")
     if recorded:
         brain.snapshot()
-    with pytest.raises(Conflict) as caught:
+    with raises_code("path_conflict", Conflict) as caught:
         edit(brain, "flat", "run.py", "run\n")
-    assert caught.value.code == "path_conflict"
     assert caught.value.hint == "write the text of the file into the skill itself"
 
 
 @pytest.mark.parametrize("file", ["SKILL.md", "inner/SKILL.md", "inner/skill.md"])
-def test_a_file_of_a_skill_is_no_skill(brain: Brain, file: str) -> None:
+def test_a_file_of_a_skill_is_no_skill(brain, file):
     brain.skills.upsert("New", "x\n", description="d")
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("bad_path", InvalidInput) as caught:
         edit(brain, "new", file, "x\n")
-    assert caught.value.code == "bad_path"
     assert caught.value.message == f"{file} in a skill would be a skill itself"
 
 
-def test_a_skill_that_is_not_there_is_not_edited(brain: Brain) -> None:
+def test_a_skill_that_is_not_there_is_not_edited(brain):
     for skill in ("nothing", "skills/nothing/SKILL.md"):
         for file in ("", "run.py"):
-            with pytest.raises(NotFound) as caught:
+            with raises_code("no_skill", NotFound):
                 edit(brain, skill, file, "x\n")
-            assert caught.value.code == "no_skill"
 
 
-def test_the_text_of_a_skill_is_edited_and_raised(brain: Brain) -> None:
+def test_the_text_of_a_skill_is_edited_and_raised(brain):
     brain.skills.upsert("New", "x\n", description="d")
     done = brain.skills.edit("new", lambda content: (content or b"") + b"more\n")
     assert (done.version, done.previous_version) == (2, 1)
@@ -129,7 +125,7 @@ def test_the_text_of_a_skill_is_edited_and_raised(brain: Brain) -> None:
     ("existing", "path"),
     [("notes/a.md", "notes"), ("notes", "notes/a.md"), ("notes/a/b.md", "notes/a")],
 )
-def test_a_path_is_a_file_or_a_folder(brain: Brain, existing: str, path: str) -> None:
+def test_a_path_is_a_file_or_a_folder(brain, existing, path):
     write_file(brain, existing, "x\n")
     brain.snapshot()
     with pytest.raises((Conflict, InvalidInput)) as caught:
@@ -138,7 +134,7 @@ def test_a_path_is_a_file_or_a_folder(brain: Brain, existing: str, path: str) ->
     assert (brain.root / existing).read_text() == "x\n"
 
 
-def test_a_file_is_written_edited_and_removed(brain: Brain) -> None:
+def test_a_file_is_written_edited_and_removed(brain):
     made = brain.files.write("notes/a.md", "one\n")
     assert (made.changed, made.added, made.modified, made.removed) == (True, 1, 0, 0)
     same = brain.files.write("notes/a.md", "one\n")
@@ -156,15 +152,14 @@ def test_a_file_is_written_edited_and_removed(brain: Brain) -> None:
     assert not (brain.root / "notes/a.md").exists()
 
 
-def test_an_edit_keeps_the_kind_of_a_file_and_refuses_a_link(brain: Brain) -> None:
+def test_an_edit_keeps_the_kind_of_a_file_and_refuses_a_link(brain):
     write_file(brain, "run.sh", "one\n").chmod(0o755)
     (brain.root / "link").symlink_to("run.sh")
     brain.snapshot()
     brain.files.write("run.sh", "two\n")
     assert (brain.root / "run.sh").stat().st_mode & 0o777 == 0o755
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("not_regular", InvalidInput):
         brain.files.write("link", "x\n")
-    assert caught.value.code == "not_regular"
 
 
 @pytest.mark.parametrize(
@@ -177,13 +172,12 @@ def test_an_edit_keeps_the_kind_of_a_file_and_refuses_a_link(brain: Brain) -> No
         ("/etc/x", "bad_path"),
     ],
 )
-def test_a_path_that_no_brain_holds_is_not_written(brain: Brain, path: str, code: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_path_that_no_brain_holds_is_not_written(brain, path, code):
+    with raises_code(code, InvalidInput):
         brain.files.write(path, "x\n")
-    assert caught.value.code == code
 
 
-def test_an_old_version_comes_back_at_the_place_that_the_skill_has_now(brain: Brain) -> None:
+def test_an_old_version_comes_back_at_the_place_that_the_skill_has_now(brain):
     write_file(brain, "skills/tool/SKILL.md", skill_text("tool", 1))
     write_file(brain, "skills/tool/run.py", "old\n")
     brain.snapshot()
@@ -204,9 +198,7 @@ def test_an_old_version_comes_back_at_the_place_that_the_skill_has_now(brain: Br
         ("skills/old.md", "skills/new/SKILL.md"),
     ],
 )
-def test_an_old_version_comes_back_under_the_name_that_the_skill_has_now(
-    brain: Brain, was: str, now: str
-) -> None:
+def test_an_old_version_comes_back_under_the_name_that_the_skill_has_now(brain, was, now):
     write_file(brain, was, skill_text("tool", 1, "One.\n" * 20))
     if was.endswith("SKILL.md"):
         write_file(brain, "skills/old/run.py", "old\n")
@@ -232,9 +224,7 @@ def test_an_old_version_comes_back_under_the_name_that_the_skill_has_now(
         ("skills/tool.md", "skills/tool/SKILL.md"),
     ],
 )
-def test_an_old_version_comes_back_in_the_category_that_the_skill_has_now(
-    brain: Brain, was: str, now: str
-) -> None:
+def test_an_old_version_comes_back_in_the_category_that_the_skill_has_now(brain, was, now):
     write_file(brain, was, skill_text("tool", 1, "One.\n"))
     brain.snapshot()
     (brain.root / was).unlink()
@@ -246,9 +236,7 @@ def test_an_old_version_comes_back_in_the_category_that_the_skill_has_now(
     assert brain.skills.view("tool").body == "One.\n" and brain.status().clean
 
 
-def test_skills_are_listed_the_same_however_many_files_are_read_at_once(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_skills_are_listed_the_same_however_many_files_are_read_at_once(brain, monkeypatch):
     for name in ("a.md", "b/SKILL.md", "b/notes.md", "b/x/deep.md", "c/d.md", "c/e.md", "f.md"):
         write_file(brain, f"skills/{name}", skill_text(name.replace("/", "-").lower()))
     for number in range(200):
@@ -261,7 +249,7 @@ def test_skills_are_listed_the_same_however_many_files_are_read_at_once(
         assert [one.path for one in brain.skills.list()] == paths
 
 
-def test_a_skill_that_is_too_large_to_check_is_a_problem_and_hides_no_other(brain: Brain) -> None:
+def test_a_skill_that_is_too_large_to_check_is_a_problem_and_hides_no_other(brain):
     write_file(brain, "skills/a/SKILL.md", skill_text("a", body="x" * limits.MAX_SKILL_BYTES))
     write_file(brain, "skills/b/SKILL.md", skill_text("other"))
     brain.snapshot()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from brain import Brain, InvalidInput
+from brain import InvalidInput
 from brain.repo.read import skill_walk
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.refusals import raises_code
 
 PLACES = [
     "oracle/SKILL.md",
@@ -19,7 +20,7 @@ PLACES = [
 
 
 @pytest.fixture(params=PLACES)
-def path(request: pytest.FixtureRequest, brain: Brain) -> str:
+def path(request, brain):
     """The path of a skill that is recorded, with a file beside it."""
     place = str(request.param)
     write_file(brain, place, skill_text("oracle", 1, "Ask.\n"))
@@ -29,7 +30,7 @@ def path(request: pytest.FixtureRequest, brain: Brain) -> str:
     return place
 
 
-def test_it_is_listed_and_found_by_slug_and_by_path(brain: Brain, path: str) -> None:
+def test_it_is_listed_and_found_by_slug_and_by_path(brain, path):
     assert [skill.path for skill in brain.skills.list()] == [path]
     folder = path.rpartition("/")[0]
     for address in ["oracle", path, *([folder] if "/" in folder else [])]:
@@ -40,7 +41,7 @@ def test_it_is_listed_and_found_by_slug_and_by_path(brain: Brain, path: str) -> 
     assert [one.path for one in brain.skills.select("oracle")] == [path]
 
 
-def test_an_upsert_writes_it_where_it_is(brain: Brain, path: str) -> None:
+def test_an_upsert_writes_it_where_it_is(brain, path):
     done = brain.skills.upsert("oracle", "Ask twice.\n")
     assert (done.path, done.version, done.previous_version) == (path, 2, 1)
     assert (brain.root / path).read_text().endswith("\nAsk twice.\n")
@@ -49,7 +50,7 @@ def test_an_upsert_writes_it_where_it_is(brain: Brain, path: str) -> None:
     assert brain.verify(deep=True).findings == []
 
 
-def test_it_is_deleted_with_its_files_and_brought_back(brain: Brain, path: str) -> None:
+def test_it_is_deleted_with_its_files_and_brought_back(brain, path):
     beside = brain.root / path.rpartition("/")[0] / "references/prices.md"
     brain.skills.delete("oracle")
     assert brain.skills.list() == [] and not beside.exists()
@@ -60,14 +61,14 @@ def test_it_is_deleted_with_its_files_and_brought_back(brain: Brain, path: str) 
     assert brain.verify(deep=True).findings == []
 
 
-def test_a_file_beside_it_is_edited_as_its_own(brain: Brain, path: str) -> None:
+def test_a_file_beside_it_is_edited_as_its_own(brain, path):
     brain.skills.edit("oracle", lambda _: b"Note.\n", file="notes.md")
     assert (brain.root / path.rpartition("/")[0] / "notes.md").read_text() == "Note.\n"
     assert brain.skills.view("oracle").version == 2
     assert brain.verify().findings == []
 
 
-def test_a_manual_edit_without_a_higher_version_is_reported(brain: Brain, path: str) -> None:
+def test_a_manual_edit_without_a_higher_version_is_reported(brain, path):
     write_file(brain, path, skill_text("oracle", 1, "Ask less.\n"))
     assert [change.slug for change in brain.history.diff().skills] == ["oracle"]
     brain.snapshot_changes()
@@ -76,7 +77,7 @@ def test_a_manual_edit_without_a_higher_version_is_reported(brain: Brain, path: 
     assert (finding.code, finding.path) == ("version_not_raised", path)
 
 
-def test_two_branches_that_change_it_are_merged_as_a_skill(brain: Brain, path: str) -> None:
+def test_two_branches_that_change_it_are_merged_as_a_skill(brain, path):
     brain.branches.create("idea")
     brain.skills.upsert("oracle", "Ask.\n", description="By price")
     brain.branches.switch("idea")
@@ -89,7 +90,7 @@ def test_two_branches_that_change_it_are_merged_as_a_skill(brain: Brain, path: s
     assert brain.verify(deep=True).findings == []
 
 
-def test_a_link_to_a_skill_is_not_a_second_one(brain: Brain, path: str) -> None:
+def test_a_link_to_a_skill_is_not_a_second_one(brain, path):
     folder = path.rpartition("/")[0]
     links = brain.root / ".qwen/skills"
     (links / "copied").mkdir(parents=True)
@@ -102,18 +103,17 @@ def test_a_link_to_a_skill_is_not_a_second_one(brain: Brain, path: str) -> None:
     assert brain.verify(deep=True).findings == []
 
 
-def test_skills_of_one_slug_are_told_apart_by_their_paths(brain: Brain) -> None:
+def test_skills_of_one_slug_are_told_apart_by_their_paths(brain):
     for place in PLACES:
         write_file(brain, place, skill_text("oracle", 1, f"{place}\n"))
     brain.snapshot()
-    with pytest.raises(InvalidInput) as caught:
+    with raises_code("ambiguous_skill", InvalidInput):
         brain.skills.view("oracle")
-    assert caught.value.code == "ambiguous_skill"
     for place in PLACES:
         assert brain.skills.view(place).body == f"{place}\n"
 
 
-def test_a_new_skill_goes_to_the_one_folder_of_a_client_that_holds_all(brain: Brain) -> None:
+def test_a_new_skill_goes_to_the_one_folder_of_a_client_that_holds_all(brain):
     write_file(brain, ".agents/skills/oracle/SKILL.md", skill_text("oracle", 1, "Ask.\n"))
     brain.snapshot()
     done = brain.skills.upsert("seer", "See.\n", description="d")
@@ -125,9 +125,7 @@ def test_a_new_skill_goes_to_the_one_folder_of_a_client_that_holds_all(brain: Br
 
 
 @pytest.mark.parametrize("other", ["skills/a/SKILL.md", ".claude/skills/a/SKILL.md", "a/SKILL.md"])
-def test_a_new_skill_goes_to_skills_where_skills_lie_in_several_places(
-    brain: Brain, other: str
-) -> None:
+def test_a_new_skill_goes_to_skills_where_skills_lie_in_several_places(brain, other):
     for place in (".agents/skills/oracle/SKILL.md", other):
         write_file(brain, place, skill_text(place.split("/")[-2], 1, "x\n"))
     brain.snapshot()
@@ -135,9 +133,7 @@ def test_a_new_skill_goes_to_skills_where_skills_lie_in_several_places(
     assert (done.path, list(done.notices)) == ("skills/seer/SKILL.md", [])
 
 
-def test_a_memory_without_skills_is_walked_once(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_memory_without_skills_is_walked_once(brain, monkeypatch):
     for number in range(600):
         write_file(brain, f"memory/{number:03d}.md", f"{number}\n")
     write_file(brain, "lib/oracle/SKILL.md", skill_text("oracle", 1, "Ask.\n"))

@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +17,13 @@ from brain.serve.mcp.brain_pool import (
     client_slug,
 )
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent") as made:
         made.skills.upsert("Oracle", "One.\n", description="Check the oracle")
         yield made
@@ -34,7 +33,7 @@ def opened(brain: Brain, mode: str) -> BrainPool:
     return BrainPool(lambda author: Brain.open(brain.root, author=author), mode)
 
 
-def test_what_moved_is_told_once_with_what_changed(brain: Brain) -> None:
+def test_what_moved_is_told_once_with_what_changed(brain):
     desk = opened(brain, WRITE_MODE)
     assert desk.poll_changes() is None
     assert desk.poll_changes() is None
@@ -47,7 +46,7 @@ def test_what_moved_is_told_once_with_what_changed(brain: Brain) -> None:
     desk.close()
 
 
-def test_what_is_proposed_and_rejected_moves_too(brain: Brain) -> None:
+def test_what_is_proposed_and_rejected_moves_too(brain):
     desk = opened(brain, PROPOSE_MODE)
     desk.call("claude", "skills_list", {})
     assert desk.poll_changes() is None
@@ -58,19 +57,18 @@ def test_what_is_proposed_and_rejected_moves_too(brain: Brain) -> None:
     desk.close()
 
 
-def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain: Brain) -> None:
+def test_a_proposal_that_somebody_works_on_keeps_nobody_from_being_told(brain):
     desk = opened(brain, PROPOSE_MODE)
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})
     desk.poll_changes()
     brain.branches.switch(f"proposed/{brain.proposals.list()[0].name}")
     assert desk.poll_changes() is not None
-    with pytest.raises(ToolFailure) as caught:
+    with raises_code("proposal_is_current", ToolFailure):
         desk.call("claude", "skill_manage", {"action": "create", "name": "y", "content": "Y."})
-    assert caught.value.code == "proposal_is_current"
     desk.close()
 
 
-def test_only_so_many_brains_stay_open(brain: Brain) -> None:
+def test_only_so_many_brains_stay_open(brain):
     desk = opened(brain, WRITE_MODE)
     first = desk.brain("client 0")
     for number in range(MAX_CLIENTS):
@@ -79,14 +77,13 @@ def test_only_so_many_brains_stay_open(brain: Brain) -> None:
     desk.close()
 
 
-def test_for_reading_all_share_one_brain_and_write_tools_are_not_there(brain: Brain) -> None:
+def test_for_reading_all_share_one_brain_and_write_tools_are_not_there(brain):
     desk = opened(brain, READ_MODE)
     assert desk.brain("a") is desk.brain("b")
     tools = desk.list_tools("a")
     assert tools and all(tool.read_only for tool in tools)
-    with pytest.raises(ToolFailure) as caught:
+    with raises_code("read_only", ToolFailure):
         desk.call("a", "skill_manage", {"action": "delete", "name": "oracle"})
-    assert caught.value.code == "read_only"
     assert brain.skills.view("oracle").version == 1
     desk.close()
 
@@ -102,7 +99,7 @@ def test_for_reading_all_share_one_brain_and_write_tools_are_not_there(brain: Br
         ("Ünï", "uni"),
     ],
 )
-def test_a_client_writes_under_the_slug_of_its_name(told: str, name: str) -> None:
+def test_a_client_writes_under_the_slug_of_its_name(told, name):
     assert client_slug(told) == name
 
 
@@ -115,9 +112,7 @@ def files(brain: Brain) -> dict[str, bytes]:
     ("tool", "given"),
     CASES["test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted"],
 )
-def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(
-    brain: Brain, tool: str, given: dict[str, str]
-) -> None:
+def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(brain, tool, given):
     desk = opened(brain, PROPOSE_MODE)
     before, head = files(brain), brain.head
     assert desk.call("claude", tool, given).changed
@@ -129,18 +124,17 @@ def test_whatever_is_proposed_leaves_the_folder_alone_and_can_be_accepted(
     desk.close()
 
 
-def test_there_is_nothing_to_snapshot_in_a_proposal(brain: Brain) -> None:
+def test_there_is_nothing_to_snapshot_in_a_proposal(brain):
     desk = opened(brain, PROPOSE_MODE)
-    with pytest.raises(ToolFailure) as caught:
+    with raises_code("no_folder", ToolFailure):
         desk.call("claude", "brain_snapshot", {})
-    assert caught.value.code == "no_folder"
     for tool in ("brain_log", "brain_verify", "skills_list"):
         assert desk.call("claude", tool, {}).text
     assert desk.call("claude", "brain_diff", {"from": "@~1", "to": "@"}).text
     desk.close()
 
 
-def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain) -> None:
+def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain):
     desk = opened(brain, WRITE_MODE)
     head = brain.head
     desk.call("claude", "skill_view", {"name": "oracle"})
@@ -153,7 +147,7 @@ def test_what_a_client_read_before_it_wrote_goes_with_what_it_wrote(brain: Brain
     desk.close()
 
 
-def test_the_record_of_a_session_is_closed_when_it_is_over(brain: Brain) -> None:
+def test_the_record_of_a_session_is_closed_when_it_is_over(brain):
     desk = opened(brain, WRITE_MODE)
     create = {"action": "edit", "name": "x", "content": "X."}
     for session in ("a", "b", "c"):
@@ -179,7 +173,7 @@ def test_the_record_of_a_session_is_closed_when_it_is_over(brain: Brain) -> None
     ]
 
 
-def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain: Brain) -> None:
+def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain):
     desk = opened(brain, PROPOSE_MODE)
     create = {"action": "create", "name": "x", "content": "X."}
     desk.call("claude", "skill_manage", create)
@@ -192,9 +186,7 @@ def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain: Brain) -
     assert brain.receipts.show(found.snapshot).outcome == "unknown"
 
 
-def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(brain, monkeypatch):
     from brain.repo.core import transaction
     from brain.store.writer_lock import writer_lock
 
@@ -207,9 +199,7 @@ def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(
     assert brain.head == head
 
 
-def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(brain, monkeypatch):
     from brain.serve.mcp import client_session as module
 
     desk = opened(brain, WRITE_MODE)
@@ -222,9 +212,7 @@ def test_a_client_that_comes_back_after_a_pause_begins_a_new_session(
     desk.close()
 
 
-def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
-    brain: Brain, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(brain, monkeypatch):
     from brain.serve.mcp import client_session as module
 
     monkeypatch.setattr(module, "MAX_UNRECORDED_CALLS", 3)
@@ -239,7 +227,7 @@ def test_a_session_that_only_reads_is_begun_anew_before_it_holds_too_much(
 NEW = {"action": "create", "name": "x", "content": "X."}
 
 
-def test_sessions_of_clients_of_one_name_propose_on_branches_of_their_own(brain: Brain) -> None:
+def test_sessions_of_clients_of_one_name_propose_on_branches_of_their_own(brain):
     desk = opened(brain, PROPOSE_MODE)
     for session in ("a", "b"):
         desk.call("mcp", "skill_manage", {**NEW, "content": f"By {session}."}, session)
@@ -250,9 +238,9 @@ def test_sessions_of_clients_of_one_name_propose_on_branches_of_their_own(brain:
         assert desk.brain("mcp", session).skills.view("x").version == 1
     names = [found.name for found in brain.proposals.list()]
     assert len(names) == 2 and all(re.fullmatch("mcp-[0-9a-f]{6}", name) for name in names)
-    with pytest.raises(InvalidInput) as refused:
+    with raises_code("ambiguous_proposal", InvalidInput) as refused:
         brain.proposals.show("mcp")
-    assert refused.value.code == "ambiguous_proposal" and names[0] in refused.value.message
+    assert names[0] in refused.value.message
     desk.end_session("a")
     assert not desk.brain("mcp", "a").skills.find_addresses("x")  # as a new session sees it
     brain.proposals.reject(names[0])
@@ -260,9 +248,7 @@ def test_sessions_of_clients_of_one_name_propose_on_branches_of_their_own(brain:
     desk.close()
 
 
-def test_a_session_whose_brain_was_closed_to_make_room_goes_on_with_its_proposal(
-    brain: Brain,
-) -> None:
+def test_a_session_whose_brain_was_closed_to_make_room_goes_on_with_its_proposal(brain):
     desk = opened(brain, PROPOSE_MODE)
     desk.call("mcp", "skill_manage", NEW, "first")
     for number in range(MAX_CLIENTS):
@@ -273,7 +259,7 @@ def test_a_session_whose_brain_was_closed_to_make_room_goes_on_with_its_proposal
     desk.close()
 
 
-def test_a_named_proposal_is_shared_by_all_sessions_also_later(brain: Brain) -> None:
+def test_a_named_proposal_is_shared_by_all_sessions_also_later(brain):
     for session in ("a", "b"):
         desk = BrainPool(
             lambda author: Brain.open(brain.root, author=author), PROPOSE_MODE, proposal="team"
@@ -287,7 +273,7 @@ def test_a_named_proposal_is_shared_by_all_sessions_also_later(brain: Brain) -> 
 
 
 @pytest.mark.parametrize("mode", [WRITE_MODE, PROPOSE_MODE, READ_MODE])
-def test_a_session_without_a_write_leaves_no_entry_in_the_log(brain: Brain, mode: str) -> None:
+def test_a_session_without_a_write_leaves_no_entry_in_the_log(brain, mode):
     log = [info.snapshot for info in brain.history.log()]
     operations = len(brain.history.list_operations())
     desk = opened(brain, mode)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,11 +34,11 @@ class ToolCaller:
 
 
 @pytest.fixture
-def brain(tmp_path: Path) -> Iterator[Brain]:
+def brain(tmp_path):
     with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
         yield made
 
 
 @pytest.fixture
-def agent(brain: Brain) -> ToolCaller:
+def agent(brain):
     return ToolCaller(brain)

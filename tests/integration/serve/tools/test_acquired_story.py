@@ -1,9 +1,5 @@
 """The whole life of a tool that an agent makes: it breaks, is mended, and rolled back."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from brain import Brain
@@ -31,11 +27,11 @@ LONG = {"text": "w " * 60}
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def state(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
 
 
-def test_a_worse_version_is_rolled_back_and_the_lineage_tells_the_story(tmp_path: Path) -> None:
+def test_a_worse_version_is_rolled_back_and_the_lineage_tells_the_story(tmp_path):
     with Brain.init(tmp_path / "b", author="agent") as brain:
         task = brain.task("Count words")
         tools = Toolbox(brain, task)

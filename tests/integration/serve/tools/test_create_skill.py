@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -19,7 +17,7 @@ from tests.support.acquired import COUNT_WORDS, creation
 
 
 @pytest.fixture
-def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Toolbox]:
+def tools(tmp_path, monkeypatch):
     monkeypatch.setenv("BRAIN_STATE_DIR", str(tmp_path / "state"))
     with Brain.init(tmp_path / "b", author="agent") as brain:
         yield Toolbox(brain)
@@ -31,7 +29,7 @@ def fail(tools: Toolbox, name: str, given: dict[str, Any]) -> ToolFailure:
     return caught.value
 
 
-def test_a_tool_that_passes_is_listed_and_called_by_name(tools: Toolbox) -> None:
+def test_a_tool_that_passes_is_listed_and_called_by_name(tools):
     assert "version 1" in tools.call("create_skill", creation("count_words")).text
     assert tools.tools()[-1].name == "count_words"
     assert "CALL BY NAME" in tools.tools()[-1].description
@@ -44,12 +42,12 @@ def test_a_tool_that_passes_is_listed_and_called_by_name(tools: Toolbox) -> None
     assert fail(tools, "count_words", {"text": "a"}).code == "no_tool"
 
 
-def test_damaged_code_and_payloads_as_text_are_repaired(tools: Toolbox) -> None:
+def test_damaged_code_and_payloads_as_text_are_repaired(tools):
     given = creation("count_words", f"<![CDATA[{COUNT_WORDS}]]>", test_payload='{"text": "a b"}')
     assert tools.call("create_skill", {**given, "expected": {"words": 2}}).changed
 
 
-def test_a_rejected_attempt_is_named_at_the_next_one(tools: Toolbox) -> None:
+def test_a_rejected_attempt_is_named_at_the_next_one(tools):
     first = fail(tools, "create_skill", creation("count_words", check=""))
     assert first.code == "rejected" and "prove nothing" in first.text
     crash = creation("count_words", "import sys\nraise ValueError('no')\n")
@@ -59,7 +57,7 @@ def test_a_rejected_attempt_is_named_at_the_next_one(tools: Toolbox) -> None:
 
 
 @pytest.mark.parametrize("name", [*sorted(BUILT_IN_TOOLS), "../../pwn", "a b", "class", "x\n", ""])
-def test_a_name_that_is_taken_or_unsafe_is_refused(tools: Toolbox, name: str) -> None:
+def test_a_name_that_is_taken_or_unsafe_is_refused(tools, name):
     failure = fail(tools, "create_skill", creation(name))
     assert failure.code in ("bad_tool_name", "bad_arguments")
 
@@ -76,13 +74,11 @@ def test_a_name_that_is_taken_or_unsafe_is_refused(tools: Toolbox, name: str) ->
         ({"python_code": "KEY = 'ghp_" + "Zk3vB9qLx2" * 3 + "7Yw4Tq'\n"}, "secret"),
     ],
 )
-def test_what_cannot_be_tried_is_refused_with_its_reason(
-    tools: Toolbox, change: dict[str, Any], code: str
-) -> None:
+def test_what_cannot_be_tried_is_refused_with_its_reason(tools, change, code):
     assert fail(tools, "create_skill", {**creation("count_words"), **change}).code == code
 
 
-def test_code_that_wraps_a_tool_is_answered_with_how_to_call_it(tools: Toolbox) -> None:
+def test_code_that_wraps_a_tool_is_answered_with_how_to_call_it(tools):
     tools.call("create_skill", creation("count_words"))
     wrapped = "from count_words import count_words\nprint(count_words('a'))\n"
     failure = fail(tools, "create_skill", creation("other", wrapped))
@@ -91,18 +87,18 @@ def test_code_that_wraps_a_tool_is_answered_with_how_to_call_it(tools: Toolbox) 
     assert failure.code == "no_tool" and "call count_words by its name" in failure.text
 
 
-def test_arguments_that_do_not_fit_start_nothing(tools: Toolbox) -> None:
+def test_arguments_that_do_not_fit_start_nothing(tools):
     tools.call("create_skill", creation("count_words"))
     failure = fail(tools, "count_words", {"txt": "a"})
     assert failure.code == "bad_payload" and "did you mean text?" in failure.text
 
 
-def test_lessons_are_answered_with_where_they_are(tools: Toolbox) -> None:
+def test_lessons_are_answered_with_where_they_are(tools):
     assert "memory" in tools.call("manage_skills", {"action": "list", "query": "my lessons"}).text
     assert "memory" in fail(tools, "list_lessons", {}).text
 
 
-def test_the_definitions_keep_to_their_budget() -> None:
+def test_the_definitions_keep_to_their_budget():
     import json
 
     def size(tools: Any) -> int:
@@ -112,9 +108,7 @@ def test_the_definitions_keep_to_their_budget() -> None:
     assert size(PROGRAM_TOOLS) <= 4000
 
 
-def test_a_skill_with_the_name_of_a_built_in_tool_is_no_tool(
-    tmp_path: Path, tools: Toolbox
-) -> None:
+def test_a_skill_with_the_name_of_a_built_in_tool_is_no_tool(tmp_path, tools):
     tools.call("create_skill", creation("count_words"))
     with Brain.open(tmp_path / "b") as brain:
         program = brain.programs.find("count-words")
@@ -124,9 +118,7 @@ def test_a_skill_with_the_name_of_a_built_in_tool_is_no_tool(
         assert names.count("memory") == 1
 
 
-def test_of_two_agents_that_make_one_tool_at_once_one_is_told(
-    tmp_path: Path, tools: Toolbox
-) -> None:
+def test_of_two_agents_that_make_one_tool_at_once_one_is_told(tmp_path, tools):
     with Brain.open(tmp_path / "b", author="other") as brain, ThreadPoolExecutor(2) as threads:
         jobs = [
             threads.submit(box.call, "create_skill", creation("count_words", description=about))
@@ -139,7 +131,7 @@ def test_of_two_agents_that_make_one_tool_at_once_one_is_told(
         assert brain.verify().ok
 
 
-def test_a_cancelled_trial_ends_and_keeps_nothing(tools: Toolbox) -> None:
+def test_a_cancelled_trial_ends_and_keeps_nothing(tools):
     cancel = Event()
     cancel.set()
     head = tools._brain.head
@@ -149,6 +141,6 @@ def test_a_cancelled_trial_ends_and_keeps_nothing(tools: Toolbox) -> None:
     assert tools._brain.head == head and tools._brain.programs.attempts() == []
 
 
-def test_the_reserved_names_are_those_of_the_tools_of_the_brain() -> None:
+def test_the_reserved_names_are_those_of_the_tools_of_the_brain():
     names = {tool.name for tool in (*TOOLS, *PROGRAM_TOOLS, SKILL_MANAGER)}
     assert names | {"list_lessons"} == BUILT_IN_TOOLS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from brain import Brain
 from brain.gating.case_document import encode_case
 from brain.gating.case_types import Expectation
-from tests.integration.serve.tools.conftest import ToolCaller
 from tests.support.gate_decisions import inputs_of_half
 
 SECRET = "the sesame answer"
@@ -20,7 +18,7 @@ SHOWN = "zz-shown"
 
 
 @pytest.fixture
-def greeter(agent: ToolCaller) -> ToolCaller:
+def greeter(agent):
     brain = agent.brain
     brain.skills.upsert("greet", "Greet.\n", description="Greet a guest")
     expect = Expectation(contains=(SECRET,))
@@ -32,14 +30,14 @@ def greeter(agent: ToolCaller) -> ToolCaller:
     return agent
 
 
-def test_a_skill_lists_and_shows_its_practice_cases_alone(greeter: ToolCaller) -> None:
+def test_a_skill_lists_and_shows_its_practice_cases_alone(greeter):
     seen = greeter("skill_view", name="greet")
     assert seen.data["files"] == [f"cases/{SHOWN}.yaml"] and HIDDEN not in seen.text
     assert SECRET in greeter("skill_view", name="greet", file_path=f"cases/{SHOWN}.yaml").text
 
 
 @pytest.mark.parametrize("version", ["", 1, 2])
-def test_a_held_out_case_cannot_be_read_at_any_version(greeter: ToolCaller, version: Any) -> None:
+def test_a_held_out_case_cannot_be_read_at_any_version(greeter, version):
     given = {"name": "greet", "file_path": f"cases/{HIDDEN}.yaml"}
     failure = greeter.expect_failure(
         "skill_view", **given, **({"version": version} if version else {})
@@ -52,7 +50,7 @@ def test_a_held_out_case_cannot_be_read_at_any_version(greeter: ToolCaller, vers
     assert HIDDEN not in greeter.expect_failure("skill_manage", **patch, file_path="x.md").text
 
 
-def test_a_case_that_cannot_be_read_as_one_is_hidden_too(greeter: ToolCaller) -> None:
+def test_a_case_that_cannot_be_read_as_one_is_hidden_too(greeter):
     greeter.brain.files.edit(
         "skills/greet/cases/half.yaml", lambda _: b"input: [\nexpect: {equals: 'sesame'}\n"
     )
@@ -60,7 +58,7 @@ def test_a_case_that_cannot_be_read_as_one_is_hidden_too(greeter: ToolCaller) ->
     greeter.expect_failure("skill_view", name="greet", file_path="cases/half.yaml")
 
 
-def test_other_files_of_a_folder_of_that_name_stay_readable(greeter: ToolCaller) -> None:
+def test_other_files_of_a_folder_of_that_name_stay_readable(greeter):
     greeter.brain.files.edit("skills/greet/cases/law.yaml", lambda _: b"name: A v. B\n")
     seen = greeter("skill_view", name="greet", file_path="cases/law.yaml")
     assert "A v. B" in seen.text
@@ -68,7 +66,7 @@ def test_other_files_of_a_folder_of_that_name_stay_readable(greeter: ToolCaller)
 
 @pytest.mark.parametrize("inner", [f"cases/{HIDDEN}.yaml", "cases/new.yaml", "Cases/new.yaml"])
 @pytest.mark.parametrize("action", ["write_file", "patch", "remove_file"])
-def test_no_tool_writes_below_cases(greeter: ToolCaller, action: str, inner: str) -> None:
+def test_no_tool_writes_below_cases(greeter, action, inner):
     given = {"file_content": "x", "old_string": "input", "new_string": "x"}
     failure = greeter.expect_failure(
         "skill_manage", action=action, name="greet", file_path=inner, **given
@@ -76,11 +74,11 @@ def test_no_tool_writes_below_cases(greeter: ToolCaller, action: str, inner: str
     assert SECRET not in failure.text
 
 
-def test_a_skill_with_cases_is_not_removed_by_an_agent(greeter: ToolCaller) -> None:
+def test_a_skill_with_cases_is_not_removed_by_an_agent(greeter):
     assert greeter.expect_failure("skill_manage", action="delete", name="greet").code == "has_cases"
 
 
-def test_differences_and_snapshots_say_nothing_of_cases(greeter: ToolCaller) -> None:
+def test_differences_and_snapshots_say_nothing_of_cases(greeter):
     brain = greeter.brain
     first = [entry.snapshot for entry in brain.history.log()][-1]
     text = greeter("brain_diff", **{"from": first, "patch": True}).text
@@ -90,7 +88,7 @@ def test_differences_and_snapshots_say_nothing_of_cases(greeter: ToolCaller) -> 
     assert "other.yaml" not in greeter("brain_snapshot").text
 
 
-def test_the_cases_of_a_retired_skill_stay_hidden(greeter: ToolCaller) -> None:
+def test_the_cases_of_a_retired_skill_stay_hidden(greeter):
     brain = greeter.brain
     first = [entry.snapshot for entry in brain.history.log()][-1]
     brain.programs.retire("greet", "Nobody comes")
@@ -101,7 +99,7 @@ def test_the_cases_of_a_retired_skill_stay_hidden(greeter: ToolCaller) -> None:
     assert {case.name for case in brain.gate.cases("greet")} == {HIDDEN, SHOWN}
 
 
-def test_nothing_else_that_a_tool_says_holds_a_held_out_case(greeter: ToolCaller) -> None:
+def test_nothing_else_that_a_tool_says_holds_a_held_out_case(greeter):
     for tool, given in every_reading_call():
         answer = greeter(tool, **given)
         assert HIDDEN not in answer.text + repr(answer.data), (tool, given)
@@ -117,25 +115,25 @@ def every_reading_call() -> Iterator[tuple[str, dict[str, Any]]]:
     yield "memory", {"action": "read", "target": "memory"}
 
 
-def test_prompts_and_the_index_hold_no_case(greeter: ToolCaller) -> None:
+def test_prompts_and_the_index_hold_no_case(greeter):
     prompt = greeter.brain.prompt.build()
     assert SECRET not in prompt.prompt and HIDDEN not in prompt.prompt
 
 
-def test_publishing_leaves_held_out_cases_at_home(greeter: ToolCaller, tmp_path: Path) -> None:
+def test_publishing_leaves_held_out_cases_at_home(greeter, tmp_path):
     home = tmp_path / "home"
     greeter.brain.publish("claude", home)
     files = [path.name for path in home.rglob("*.yaml")]
     assert files == [f"{SHOWN}.yaml"]
 
 
-def test_going_back_to_a_version_keeps_the_cases(greeter: ToolCaller) -> None:
+def test_going_back_to_a_version_keeps_the_cases(greeter):
     brain: Brain = greeter.brain
     brain.skills.revert("greet", "1")
     assert {case.name for case in brain.gate.cases("greet")} == {HIDDEN, SHOWN}
 
 
-def test_no_tool_writes_cases_of_another_skill(greeter: ToolCaller) -> None:
+def test_no_tool_writes_cases_of_another_skill(greeter):
     greeter.brain.skills.upsert("other", "Other.\n", description="Another")
     failure = greeter.expect_failure(
         "skill_manage",
@@ -148,7 +146,7 @@ def test_no_tool_writes_cases_of_another_skill(greeter: ToolCaller) -> None:
     assert [case.name for case in greeter.brain.gate.list_cases("greet")] == [HIDDEN, SHOWN]
 
 
-def test_cases_of_a_skill_below_another_are_hidden_and_kept(greeter: ToolCaller) -> None:
+def test_cases_of_a_skill_below_another_are_hidden_and_kept(greeter):
     brain = greeter.brain
     for path in ("umbrella", "umbrella/deploy"):
         text = f"---\nname: {path[-6:]}\ndescription: d\n---\nText.\n".encode()

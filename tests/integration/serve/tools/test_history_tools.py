@@ -11,14 +11,14 @@ from tests.integration.serve.tools.conftest import ToolCaller
 
 
 @pytest.fixture
-def skilled(agent: ToolCaller) -> ToolCaller:
+def skilled(agent):
     for name, category in (("oracles", "defi"), ("loans", "defi"), ("mail", "")):
         text = f"---\nname: {name}\ndescription: About {name}\n---\nDo {name}.\n"
         agent("skill_manage", action="create", name=name, content=text, category=category)
     return agent
 
 
-def test_the_list_has_a_line_for_each_skill(skilled: ToolCaller) -> None:
+def test_the_list_has_a_line_for_each_skill(skilled):
     answer = skilled("skills_list")
     assert answer.text.splitlines() == [
         "▸ loans: About loans",
@@ -35,12 +35,12 @@ def test_the_list_has_a_line_for_each_skill(skilled: ToolCaller) -> None:
     }
 
 
-def test_a_category_has_its_own_list(skilled: ToolCaller) -> None:
+def test_a_category_has_its_own_list(skilled):
     assert skilled("skills_list", category="defi").data["count"] == 2
     assert "defi" in skilled.expect_failure("skills_list", category="deFy").text
 
 
-def test_for_a_task_the_skills_that_fit_it_are_listed(skilled: ToolCaller) -> None:
+def test_for_a_task_the_skills_that_fit_it_are_listed(skilled):
     text = "---\nname: gas\ndescription: Estimate the gas of a transaction\n---\nAsk a node.\n"
     skilled("skill_manage", action="create", name="gas", content=text)
     task = "What gas will this transaction take?"
@@ -49,7 +49,7 @@ def test_for_a_task_the_skills_that_fit_it_are_listed(skilled: ToolCaller) -> No
     assert skilled("skills_list", **given).text == "(no skill fits this task)"
 
 
-def test_an_embedder_that_fails_is_told_and_hides_no_skill(skilled: ToolCaller) -> None:
+def test_an_embedder_that_fails_is_told_and_hides_no_skill(skilled):
     def fails() -> None:
         raise ModelError("it is down")
 
@@ -67,9 +67,7 @@ def write_skills(agent: ToolCaller, count: int, words: int) -> None:
     agent.brain.snapshot()
 
 
-def test_long_descriptions_are_cut_alike_so_that_all_skills_are_on_one_page(
-    agent: ToolCaller,
-) -> None:
+def test_long_descriptions_are_cut_alike_so_that_all_skills_are_on_one_page(agent):
     write_skills(agent, 60, 200)
     answer = agent("skills_list")
     lines = answer.text.splitlines()
@@ -78,7 +76,7 @@ def test_long_descriptions_are_cut_alike_so_that_all_skills_are_on_one_page(
     assert answer.data["cursor"] == ""
 
 
-def test_a_long_list_is_read_page_by_page_though_skills_come_and_go(agent: ToolCaller) -> None:
+def test_a_long_list_is_read_page_by_page_though_skills_come_and_go(agent):
     write_skills(agent, 250, 60)
     seen: list[str] = []
     cursor = ""
@@ -98,12 +96,12 @@ def test_a_long_list_is_read_page_by_page_though_skills_come_and_go(agent: ToolC
     assert failure.code == "bad_cursor"
 
 
-def test_an_empty_brain_has_no_skills_yet(agent: ToolCaller) -> None:
+def test_an_empty_brain_has_no_skills_yet(agent):
     for given in ({}, {"task": "Read a price"}):
         assert agent("skills_list", **given).text == "(no skills yet)"
 
 
-def test_skills_that_share_a_slug_are_listed_by_names_that_lead_to_them(agent: ToolCaller) -> None:
+def test_skills_that_share_a_slug_are_listed_by_names_that_lead_to_them(agent):
     paths = {
         "skills/search": "search/SKILL.md",
         "one/search": "one/search/SKILL.md",
@@ -123,7 +121,7 @@ def test_skills_that_share_a_slug_are_listed_by_names_that_lead_to_them(agent: T
     assert failure.code == "ambiguous_skill" and "two/search" in failure.text
 
 
-def test_a_skill_is_read_as_it_stands_with_the_names_of_its_files(skilled: ToolCaller) -> None:
+def test_a_skill_is_read_as_it_stands_with_the_names_of_its_files(skilled):
     write = {"action": "write_file", "file_path": "references/feeds.md", "file_content": "Feeds."}
     skilled("skill_manage", name="oracles", **write)
     answer = skilled("skill_view", name="Oracles")
@@ -134,7 +132,7 @@ def test_a_skill_is_read_as_it_stands_with_the_names_of_its_files(skilled: ToolC
     assert file.text == file.data["content"] == "Feeds."
 
 
-def test_an_earlier_version_is_read(skilled: ToolCaller) -> None:
+def test_an_earlier_version_is_read(skilled):
     skilled("skill_manage", action="edit", name="mail", content="Otherwise.\n")
     for version in (1, "1"):
         assert "Do mail." in skilled("skill_view", name="mail", version=version).text
@@ -142,13 +140,13 @@ def test_an_earlier_version_is_read(skilled: ToolCaller) -> None:
     assert failure.code == "no_version" and "1, 2" in failure.text
 
 
-def test_a_miss_lists_what_is_near(skilled: ToolCaller) -> None:
+def test_a_miss_lists_what_is_near(skilled):
     assert "oracles" in skilled.expect_failure("skill_view", name="oracels").text
     missing = skilled.expect_failure("skill_view", name="oracles", file_path="references/x.md")
     assert missing.code == "no_file" and "no files" in missing.text
 
 
-def test_hidden_characters_are_not_shown(agent: ToolCaller) -> None:
+def test_hidden_characters_are_not_shown(agent):
     text = "Do\u200b this\U000e0041.\x1b[8m\n"
     file = agent.brain.root / "skills" / "a.md"
     file.write_text(text, "utf-8")
@@ -156,7 +154,7 @@ def test_hidden_characters_are_not_shown(agent: ToolCaller) -> None:
     assert agent("skill_view", name="a").text.startswith("Do this.[8m\n")
 
 
-def test_what_is_no_text_is_told_by_its_size(skilled: ToolCaller) -> None:
+def test_what_is_no_text_is_told_by_its_size(skilled):
     file = skilled.brain.root / "skills/mail/assets/logo.png"
     file.parent.mkdir()
     file.write_bytes(b"\x89PNG\xff")
@@ -165,7 +163,7 @@ def test_what_is_no_text_is_told_by_its_size(skilled: ToolCaller) -> None:
     assert answer.text == "(not a text: 5 bytes)"
 
 
-def test_a_snapshot_records_what_was_changed_by_hand(agent: ToolCaller) -> None:
+def test_a_snapshot_records_what_was_changed_by_hand(agent):
     assert not agent("brain_snapshot").changed
     (agent.brain.root / "notes.txt").write_text("By hand.\n", "utf-8")
     assert agent("brain_diff").text == "A notes.txt"
@@ -178,7 +176,7 @@ def test_a_snapshot_records_what_was_changed_by_hand(agent: ToolCaller) -> None:
     assert noted.changed and "Note: key.txt: line 1 looks like a secret" in noted.text
 
 
-def test_a_diff_names_skills_with_versions_and_shows_lines_if_asked(skilled: ToolCaller) -> None:
+def test_a_diff_names_skills_with_versions_and_shows_lines_if_asked(skilled):
     skilled("skill_manage", action="edit", name="mail", content="Otherwise.\n")
     given = {"from": "@~1", "to": "@"}
     answer = skilled("brain_diff", **given)
@@ -188,7 +186,7 @@ def test_a_diff_names_skills_with_versions_and_shows_lines_if_asked(skilled: Too
     assert skilled.expect_failure("brain_diff", **{"from": "nope"}).code == "bad_revision"
 
 
-def test_the_log_tells_newest_first_what_was_done(skilled: ToolCaller) -> None:
+def test_the_log_tells_newest_first_what_was_done(skilled):
     lines = skilled("brain_log", limit=2).text.splitlines()
     assert lines[0].endswith("tester  mail added at version 1")
     assert [row["operation"]["slug"] for row in skilled("brain_log").data["snapshots"][:3]] == [
@@ -197,20 +195,20 @@ def test_the_log_tells_newest_first_what_was_done(skilled: ToolCaller) -> None:
     assert len(skilled("brain_log", skill="mail").data["snapshots"]) == 1
 
 
-def test_verification_tells_whether_the_lineage_is_whole(skilled: ToolCaller) -> None:
+def test_verification_tells_whether_the_lineage_is_whole(skilled):
     for deep in (False, True):
         answer = skilled("brain_verify", deep=deep)
         assert answer.data["ok"] and "The lineage is whole: 4 snapshots" in answer.text
 
 
-def test_ten_snapshots_are_listed_unless_more_are_asked_for(agent: ToolCaller) -> None:
+def test_ten_snapshots_are_listed_unless_more_are_asked_for(agent):
     for number in range(10):
         agent("skill_manage", action="create", name=f"s{number}", content="x")
     assert len(agent("brain_log").data["snapshots"]) == 10
     assert len(agent("brain_log", limit=11).data["snapshots"]) == 11
 
 
-def test_two_hundred_changed_files_are_named(agent: ToolCaller) -> None:
+def test_two_hundred_changed_files_are_named(agent):
     for number in range(200):
         (agent.brain.root / f"{number:03}.txt").write_text("x")
     assert agent("brain_diff").text.endswith("\nA 199.txt")
@@ -221,7 +219,7 @@ def test_two_hundred_changed_files_are_named(agent: ToolCaller) -> None:
     assert "200.txt" not in answer.data["patch"]
 
 
-def test_twenty_notices_of_a_snapshot_are_shown(agent: ToolCaller) -> None:
+def test_twenty_notices_of_a_snapshot_are_shown(agent):
     for number in range(21):
         key = "ghp_" + "Zk3vB9qLx2" * 3 + "7Yw4Tq\n"
         (agent.brain.root / f"key{number}.txt").write_text(key)
@@ -229,9 +227,7 @@ def test_twenty_notices_of_a_snapshot_are_shown(agent: ToolCaller) -> None:
     assert answer.text.count("\nNote: key") == len(answer.data["notices"]) == 20
 
 
-def test_a_failed_verification_shows_fifty_findings(
-    agent: ToolCaller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_verification_shows_fifty_findings(agent, monkeypatch):
     message = f"{agent.brain.root}/x is odd"
     findings = [Finding(f"c{number}", "error", "", "", message) for number in range(51)]
     verified = agent.brain.verify()._replace(ok=False, findings=findings[:50])
@@ -246,7 +242,7 @@ def test_a_failed_verification_shows_fifty_findings(
     assert len(answer.data["findings"]) == 50
 
 
-def test_a_category_that_is_too_long_for_a_page_has_pages_of_its_own(agent: ToolCaller) -> None:
+def test_a_category_that_is_too_long_for_a_page_has_pages_of_its_own(agent):
     for folder in ("x", "y"):
         (agent.brain.root / "skills" / folder).mkdir()
         for number in range(200):
@@ -261,7 +257,7 @@ def test_a_category_that_is_too_long_for_a_page_has_pages_of_its_own(agent: Tool
     assert addresses == [f"x{number:03d}" for number in range(len(addresses))]
 
 
-def test_what_reads_changes_nothing(skilled: ToolCaller) -> None:
+def test_what_reads_changes_nothing(skilled):
     for tool in ("skills_list", "brain_diff", "brain_log", "brain_verify"):
         assert skilled(tool).changed is False
     assert skilled("skills_list", task="mail").changed is False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,7 +29,7 @@ def write(agent: ToolCaller, path: str, text: str) -> None:
     file.write_bytes(text.encode())
 
 
-def test_entries_are_joined_as_hermes_joins_them(agent: ToolCaller) -> None:
+def test_entries_are_joined_as_hermes_joins_them(agent):
     add(agent, "Wants tabs.")
     answer = add(agent, "  Two lines\nof it.\n")
     assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n§\nTwo lines\nof it.\n"
@@ -39,7 +38,7 @@ def test_entries_are_joined_as_hermes_joins_them(agent: ToolCaller) -> None:
     assert agent.brain.status().clean
 
 
-def test_a_change_is_one_snapshot_of_that_file_alone(agent: ToolCaller) -> None:
+def test_a_change_is_one_snapshot_of_that_file_alone(agent):
     write(agent, "notes.txt", "not recorded")
     add(agent, "Wants tabs.")
     assert [change.path for change in agent.brain.history.diff("@~1", "@").changes] == [
@@ -48,13 +47,13 @@ def test_a_change_is_one_snapshot_of_that_file_alone(agent: ToolCaller) -> None:
     assert agent.brain.status().added == ["notes.txt"]
 
 
-def test_what_is_there_already_is_not_added_again(agent: ToolCaller) -> None:
+def test_what_is_there_already_is_not_added_again(agent):
     add(agent, "Wants tabs.")
     assert not add(agent, "Wants tabs.").changed
     assert agent.read_text("memory/MEMORY.md") == "Wants tabs.\n"
 
 
-def test_an_entry_is_replaced_and_removed_by_a_piece_of_it(agent: ToolCaller) -> None:
+def test_an_entry_is_replaced_and_removed_by_a_piece_of_it(agent):
     for entry in ("Wants tabs.", "Lives in Bern.", "Has a cat."):
         add(agent, entry)
     agent("memory", action="replace", target="memory", old_text="tabs", content="Wants spaces.")
@@ -66,7 +65,7 @@ def test_an_entry_is_replaced_and_removed_by_a_piece_of_it(agent: ToolCaller) ->
     assert agent.read_text("memory/MEMORY.md") == ""
 
 
-def test_a_miss_shows_the_entries_and_an_ambiguous_piece_those_it_is_in(agent: ToolCaller) -> None:
+def test_a_miss_shows_the_entries_and_an_ambiguous_piece_those_it_is_in(agent):
     for entry in ("Wants tabs.", "Wants tea.", "Has a cat."):
         add(agent, entry)
     given = {"target": "memory", "action": "remove"}
@@ -76,7 +75,7 @@ def test_a_miss_shows_the_entries_and_an_ambiguous_piece_those_it_is_in(agent: T
     assert both.code == "ambiguous" and "Wants tea." in both.text and "cat" not in both.text
 
 
-def test_operations_are_done_together_or_not_at_all(agent: ToolCaller) -> None:
+def test_operations_are_done_together_or_not_at_all(agent):
     add(agent, "Wants tabs.")
     steps: list[dict[str, Any]] = [
         {"action": "remove", "old_text": "tabs", "content": None},
@@ -89,9 +88,7 @@ def test_operations_are_done_together_or_not_at_all(agent: ToolCaller) -> None:
     assert agent.read_text("memory/MEMORY.md") == "Tea.\n"
 
 
-def test_a_full_memory_says_what_is_in_it_and_takes_a_batch_that_makes_room(
-    agent: ToolCaller,
-) -> None:
+def test_a_full_memory_says_what_is_in_it_and_takes_a_batch_that_makes_room(agent):
     add(agent, "a" * 1999, target="user")
     failure = agent.expect_failure("memory", action="add", target="user", content="More.")
     assert failure.code == "memory_full" and "2007 of 2000 characters" in failure.text
@@ -101,7 +98,7 @@ def test_a_full_memory_says_what_is_in_it_and_takes_a_batch_that_makes_room(
     assert agent.read_text("memory/USER.md") == "More.\n"
 
 
-def test_the_manifest_states_the_limit_and_the_place(agent: ToolCaller) -> None:
+def test_the_manifest_states_the_limit_and_the_place(agent):
     limits = "prompt:\n  memory:\n    - path: core/MEMORY.md\n      limit: 10\n"
     write(agent, "manifest.yaml", limits)
     agent.brain.snapshot()
@@ -109,9 +106,7 @@ def test_the_manifest_states_the_limit_and_the_place(agent: ToolCaller) -> None:
     assert add(agent, "x" * 10).data["path"] == "core/MEMORY.md"
 
 
-def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(
-    agent: ToolCaller,
-) -> None:
+def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(agent):
     add(agent, "Wants tabs.", target="user")
     assert "# Memory\n\n[memory " in agent.brain.prompt.build().prompt
     assert "\nWants tabs.\n" in agent.brain.prompt.build().prompt
@@ -120,7 +115,7 @@ def test_what_is_remembered_is_in_the_prompt_unless_the_manifest_says_otherwise(
     assert "Wants tabs." not in agent.brain.prompt.build().prompt
 
 
-def test_a_memory_past_its_limit_can_still_be_made_shorter(agent: ToolCaller) -> None:
+def test_a_memory_past_its_limit_can_still_be_made_shorter(agent):
     write(agent, "memory/USER.md", "a" * 3000 + "\n§\n" + "b" * 3000)
     given = {"target": "user", "action": "replace"}
     agent("memory", **given, old_text="aaa", content="a")
@@ -132,7 +127,7 @@ def test_a_memory_past_its_limit_can_still_be_made_shorter(agent: ToolCaller) ->
 
 @pytest.mark.parametrize("path", ["MEMORY.md", "memory/MEMORY.md", "memories/MEMORY.md"])
 @pytest.mark.parametrize("recorded", [True, False])
-def test_memory_stays_where_it_is(agent: ToolCaller, path: str, recorded: bool) -> None:
+def test_memory_stays_where_it_is(agent, path, recorded):
     write(agent, path, "By hand.")
     if recorded:
         agent.brain.snapshot()
@@ -141,7 +136,7 @@ def test_memory_stays_where_it_is(agent: ToolCaller, path: str, recorded: bool) 
     assert add(agent, "Ann", target="user").data["path"] == path.replace("MEMORY", "USER")
 
 
-def test_an_edit_by_hand_is_recorded_before_a_change(agent: ToolCaller) -> None:
+def test_an_edit_by_hand_is_recorded_before_a_change(agent):
     add(agent, "Wants tabs.")
     write(agent, "memory/MEMORY.md", "Wants tabs.\n§\nBy hand.\n")
     add(agent, "Tea.")
@@ -150,7 +145,7 @@ def test_an_edit_by_hand_is_recorded_before_a_change(agent: ToolCaller) -> None:
     assert agent.brain.files.read("memory/MEMORY.md", "@~1").endswith(b"By hand.\n")
 
 
-def test_notes_that_a_person_began_are_changed_block_by_block(agent: ToolCaller) -> None:
+def test_notes_that_a_person_began_are_changed_block_by_block(agent):
     notes = (
         "# About\r\n\r\n- Wants tabs.\r\n- Has a\r\n  cat.\r\n\r\nA paragraph\r\nof two lines.\r\n"
     )
@@ -168,15 +163,13 @@ def test_notes_that_a_person_began_are_changed_block_by_block(agent: ToolCaller)
 @pytest.mark.parametrize(
     ("before", "step", "after"), CASES["test_line_ends_and_blank_lines_around_entries_stay"]
 )
-def test_line_ends_and_blank_lines_around_entries_stay(
-    agent: ToolCaller, before: str, step: dict[str, Any], after: str
-) -> None:
+def test_line_ends_and_blank_lines_around_entries_stay(agent, before, step, after):
     write(agent, "MEMORY.md", before)
     agent("memory", target="memory", **step)
     assert agent.read_text("MEMORY.md") == after
 
 
-def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent: ToolCaller) -> None:
+def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent):
     write(agent, "memory/a.jsonl", '{"n": 1}\r\n\r\n{"n": 2}\r\n\r\n')
     add(agent, '{"n": 3}', target="a.jsonl")
     agent("memory", target="a.jsonl", action="replace", old_text="1", content='{"n": 0}')
@@ -185,7 +178,7 @@ def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent: ToolCall
 
 
 @given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
-def test_what_is_not_changed_stays_byte_for_byte(text: str) -> None:
+def test_what_is_not_changed_stays_byte_for_byte(text):
     for kind in (memory_entries.NOTE_FORMAT, memory_entries.JSONL_FORMAT):
         found = memory_entries.parse_memory(text, kind)
         last = found.entries[-1].text if found.entries else ""
@@ -198,18 +191,18 @@ def test_what_is_not_changed_stays_byte_for_byte(text: str) -> None:
         assert memory_entries.parse_memory(grown, kind).entries[-1].text == '{"new": 1}'
 
 
-def test_a_memory_of_blank_lines_is_cut_in_no_time() -> None:
+def test_a_memory_of_blank_lines_is_cut_in_no_time():
     for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
         for kind in (memory_entries.NOTE_FORMAT, memory_entries.JSONL_FORMAT):
             assert len(memory_entries.parse_memory(text, kind).entries) <= 2
 
 
-def test_a_separator_does_not_enter_an_entry(agent: ToolCaller) -> None:
+def test_a_separator_does_not_enter_an_entry(agent):
     assert agent.expect_failure("memory", action="add", target="memory", content="a\n§\nb").text
     assert agent.brain.skills.list() == [] and not (agent.brain.root / "memory/MEMORY.md").exists()
 
 
-def test_json_lines_take_one_object_a_line(agent: ToolCaller) -> None:
+def test_json_lines_take_one_object_a_line(agent):
     answer = add(agent, '{"lesson": "é",\n "n": 1.5}', target="lessons.jsonl")
     assert answer.data["path"] == "memory/lessons.jsonl"
     add(agent, '{"lesson": "b"}', target="memory/lessons.jsonl")
@@ -235,7 +228,7 @@ def test_json_lines_take_one_object_a_line(agent: ToolCaller) -> None:
         "\x01",
     ],
 )
-def test_json_lines_take_nothing_else(agent: ToolCaller, content: str) -> None:
+def test_json_lines_take_nothing_else(agent, content):
     failure = agent.expect_failure("memory", action="add", target="a.jsonl", content=content)
     assert failure.code == "bad_arguments" and "JSON" in failure.text
 
@@ -243,7 +236,7 @@ def test_json_lines_take_nothing_else(agent: ToolCaller, content: str) -> None:
 @pytest.mark.parametrize(
     "target", ["notes", "../a.jsonl", "skills/a.jsonl", "/tmp/a.jsonl", "a\\b.jsonl", "a\n.jsonl"]
 )
-def test_nothing_but_memory_is_a_target(agent: ToolCaller, target: str) -> None:
+def test_nothing_but_memory_is_a_target(agent, target):
     add(agent, '{"a": 1}', target="findings.jsonl")
     failure = agent.expect_failure("memory", action="add", target=target, content='{"a": 1}')
     assert failure.code in ("no_memory", "bad_path", "bad_char")
@@ -251,7 +244,7 @@ def test_nothing_but_memory_is_a_target(agent: ToolCaller, target: str) -> None:
         assert "findings.jsonl" in failure.text
 
 
-def test_a_link_is_not_written_through(agent: ToolCaller) -> None:
+def test_a_link_is_not_written_through(agent):
     outside = agent.brain.root.parent / "outside"
     outside.mkdir()
     (agent.brain.root / "memory").rmdir()
@@ -262,11 +255,11 @@ def test_a_link_is_not_written_through(agent: ToolCaller) -> None:
 
 
 @pytest.mark.parametrize("arguments", CASES["test_what_is_missing_is_named"])
-def test_what_is_missing_is_named(agent: ToolCaller, arguments: dict[str, Any]) -> None:
+def test_what_is_missing_is_named(agent, arguments):
     assert agent.expect_failure("memory", target="memory", **arguments).code == "bad_arguments"
 
 
-def test_memory_can_be_read(agent: ToolCaller) -> None:
+def test_memory_can_be_read(agent):
     read = {"action": "read", "target": "memory"}
     assert agent("memory", **read).data["content"] == ""
     add(agent, "Wants tabs.")
@@ -275,7 +268,7 @@ def test_memory_can_be_read(agent: ToolCaller) -> None:
     assert "1 entry, 11 of 4000 characters" in answer.text
 
 
-def test_two_agents_that_add_at_once_lose_nothing(agent: ToolCaller) -> None:
+def test_two_agents_that_add_at_once_lose_nothing(agent):
     def work(name: str) -> None:
         with Brain.open(agent.brain.root, author=name) as brain:
             tools = Toolbox(brain)
@@ -294,7 +287,7 @@ def test_two_agents_that_add_at_once_lose_nothing(agent: ToolCaller) -> None:
     assert agent.brain.status().clean and agent.brain.verify().ok
 
 
-def test_what_two_branches_added_is_merged_entry_by_entry(agent: ToolCaller) -> None:
+def test_what_two_branches_added_is_merged_entry_by_entry(agent):
     add(agent, "Start.")
     agent.brain.branches.create("other")
     add(agent, "- ours\n- more of ours")
@@ -306,13 +299,13 @@ def test_what_two_branches_added_is_merged_entry_by_entry(agent: ToolCaller) -> 
     assert found.data["content"].startswith("Start.\n§\n- ")
 
 
-def test_a_redacted_memory_is_told_of(agent: ToolCaller, tmp_path: Path) -> None:
+def test_a_redacted_memory_is_told_of(agent, tmp_path):
     add(agent, "A secret.")
     agent.brain.files.redact("memory/MEMORY.md", reason="leaked")
     assert add(agent, "Tea.").data["entries"] == 1
 
 
-def test_a_change_says_how_full_the_memory_is(agent: ToolCaller) -> None:
+def test_a_change_says_how_full_the_memory_is(agent):
     assert add(agent, "One.").text == "Remembered. memory/MEMORY.md: 1 entry, 4 of 4000 characters"
     assert add(agent, "Two.").text.endswith(": 2 entries, 11 of 4000 characters")
     again = "Nothing to do: it is there already. memory/MEMORY.md: 2 entries, 11 of 4000 characters"
@@ -320,14 +313,12 @@ def test_a_change_says_how_full_the_memory_is(agent: ToolCaller) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "message"), CASES["test_a_wrong_combination_is_explained"])
-def test_a_wrong_combination_is_explained(
-    agent: ToolCaller, arguments: dict[str, Any], message: str
-) -> None:
+def test_a_wrong_combination_is_explained(agent, arguments, message):
     failure = agent.expect_failure("memory", target="memory", **arguments)
     assert (failure.code, failure.message) == ("bad_arguments", message)
 
 
-def test_of_a_very_long_memory_the_end_is_read(agent: ToolCaller) -> None:
+def test_of_a_very_long_memory_the_end_is_read(agent):
     write(agent, "memory/MEMORY.md", "a" + "b" * 199_999 + "\n")
     agent.brain.snapshot()
     answer = agent("memory", action="read", target="memory")
@@ -337,11 +328,11 @@ def test_of_a_very_long_memory_the_end_is_read(agent: ToolCaller) -> None:
 
 
 @pytest.mark.parametrize(("target", "code"), [("../a.jsonl", "bad_path"), ("notes", "no_memory")])
-def test_nothing_but_memory_is_read(agent: ToolCaller, target: str, code: str) -> None:
+def test_nothing_but_memory_is_read(agent, target, code):
     assert agent.expect_failure("memory", action="read", target=target).code == code
 
 
-def test_a_memory_of_bytes_that_are_no_text_is_not_read(agent: ToolCaller) -> None:
+def test_a_memory_of_bytes_that_are_no_text_is_not_read(agent):
     (agent.brain.root / "memory/MEMORY.md").write_bytes(b"\xff")
     agent.brain.snapshot()
     failure = agent.expect_failure("memory", action="read", target="memory")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +15,7 @@ ECHO = "import sys\nprint(sys.argv[1])\n"
 
 
 @pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_state(tmp_path, monkeypatch):
     use_state_folder(monkeypatch, tmp_path / "state")
     monkeypatch.setattr(program_tools, "has_sandbox", lambda: True)  # none of them runs here
 
@@ -31,7 +30,7 @@ def names(brain: Brain) -> list[str]:
     return [tool.name for tool in program_tools.list_program_tools(brain)]
 
 
-def test_the_most_used_comes_first_and_then_the_order_is_that_of_the_paths(brain: Brain) -> None:
+def test_the_most_used_comes_first_and_then_the_order_is_that_of_the_paths(brain):
     for slug in ("alpha", "beta", "delta", "gamma"):
         admit_program(brain, slug, ECHO)
     use(brain, "gamma", 3)
@@ -39,7 +38,7 @@ def test_the_most_used_comes_first_and_then_the_order_is_that_of_the_paths(brain
     assert names(brain) == ["gamma", "beta", "alpha", "delta"]
 
 
-def test_what_may_not_run_is_not_offered_however_much_it_was_used(brain: Brain) -> None:
+def test_what_may_not_run_is_not_offered_however_much_it_was_used(brain):
     admit_program(brain, "alpha", ECHO)
     admit_program(brain, "beta", ECHO)
     use(brain, "alpha", 9)
@@ -49,7 +48,7 @@ def test_what_may_not_run_is_not_offered_however_much_it_was_used(brain: Brain) 
     assert names(brain) == ["beta"]
 
 
-def test_so_many_are_offered_as_fit(brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_many_are_offered_as_fit(brain, monkeypatch):
     for slug in ("alpha", "beta", "delta"):
         admit_program(brain, slug, ECHO)
     monkeypatch.setattr(program_tools, "MAX_PROGRAM_TOOLS", 2)
@@ -64,7 +63,7 @@ def test_so_many_are_offered_as_fit(brain: Brain, monkeypatch: pytest.MonkeyPatc
     assert names(brain) == ["alpha"]
 
 
-def test_a_damaged_file_of_uses_takes_no_tool_away(brain: Brain) -> None:
+def test_a_damaged_file_of_uses_takes_no_tool_away(brain):
     admit_program(brain, "alpha", ECHO)
     use(brain, "alpha", 1)
     brain.close()

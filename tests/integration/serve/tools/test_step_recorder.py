@@ -15,7 +15,7 @@ def receipts(brain: Brain) -> list[Receipt]:
     return [decode_receipt(store.read_blob(bytes.fromhex(blob))) for blob in reversed(found)]
 
 
-def test_every_call_is_a_step_and_what_it_loads_and_writes_another(brain: Brain) -> None:
+def test_every_call_is_a_step_and_what_it_loads_and_writes_another(brain):
     with brain.task("Learn", agent="a") as task:
         tools = Toolbox(brain, task)
         tools.call("skill_manage", {"action": "create", "name": "a", "content": "Do.\n"})
@@ -40,7 +40,7 @@ def test_every_call_is_a_step_and_what_it_loads_and_writes_another(brain: Brain)
 
 
 @pytest.mark.parametrize("given", [[1], 3, None, "{", "[1]", {"x": {1}}, {1: object()}, b"\xff"])
-def test_a_call_that_is_none_is_noted_too(brain: Brain, given: object) -> None:
+def test_a_call_that_is_none_is_noted_too(brain, given):
     with brain.task("Learn") as task, pytest.raises(ToolFailure):
         Toolbox(brain, task).call("skills_list", given)  # type: ignore[arg-type]
     assert [step.kind for step in receipts(brain)[-1].steps] == ["tool"]

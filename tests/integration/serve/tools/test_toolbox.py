@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +10,8 @@ from hypothesis import strategies as st
 
 from brain import Brain
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, ToolResult
-from tests.integration.serve.tools.conftest import ToolCaller
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 from tests.unit.serve.tools.test_arguments import JSON, objects
 
 CASES = read_cases(__file__)
@@ -57,9 +56,7 @@ def outside(brain: Brain) -> dict[str, bytes]:
     max_examples=150,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
-def test_any_call_gives_an_answer_or_a_failure_and_writes_nowhere_else(
-    calls: list[tuple[str, Any]], agent: ToolCaller
-) -> None:
+def test_any_call_gives_an_answer_or_a_failure_and_writes_nowhere_else(calls, agent):
     before = outside(agent.brain)
     for name, arguments in calls:
         head = agent.brain.head
@@ -79,21 +76,20 @@ def test_any_call_gives_an_answer_or_a_failure_and_writes_nowhere_else(
 
 
 @pytest.mark.parametrize("tool", [tool.name for tool in TOOLS])
-def test_arguments_that_fit_no_schema_are_a_failure(agent: ToolCaller, tool: str) -> None:
+def test_arguments_that_fit_no_schema_are_a_failure(agent, tool):
     names = {"name": "../x", "target": "../x", "limit": -1, "more": {"deep": [1]}}
     for value in (names, {"limit": 10**9}, {"name": ["a"]}, {"extra": 1}, [], None, 3, "[1]"):
-        with pytest.raises(ToolFailure) as caught:
+        with raises_code("bad_arguments", ToolFailure) as caught:
             agent.tools.call(tool, value)  # type: ignore[arg-type]
-        assert caught.value.code == "bad_arguments"
         assert str(agent.brain.root) not in caught.value.text
 
 
-def test_arguments_may_be_a_json_text(agent: ToolCaller) -> None:
+def test_arguments_may_be_a_json_text(agent):
     agent.tools.call("skill_manage", '{"action": "create", "name": "a", "content": "Do."}')
     assert [skill.slug for skill in agent.brain.skills.list()] == ["a"]
 
 
-def test_an_unknown_tool_is_a_failure_that_names_the_nearest(agent: ToolCaller) -> None:
+def test_an_unknown_tool_is_a_failure_that_names_the_nearest(agent):
     assert "skill_view" in agent.expect_failure("skil_view").text
     assert "brain_log" in agent.expect_failure("\x1b[2Jno such tool").text
     for name, shown in (("q" * 80, "q" * 80), ("q" * 81, "q" * 80 + "…")):
@@ -118,7 +114,7 @@ KEY = "-----BEGIN OPENSSH PRIVATE " + "KEY-----\n" + "b3BlbnNzaC1rZXktdjEAAAAABG
         ("brain_snapshot", {"message": KEY}),
     ],
 )
-def test_a_secret_is_not_written_down(agent: ToolCaller, tool: str, given: dict[str, Any]) -> None:
+def test_a_secret_is_not_written_down(agent, tool, given):
     agent("skill_manage", action="create", name="a", content="Do it.\nThen rest.\n")
     failure = agent.expect_failure(tool, **given)
     assert failure.code == "secret" and "b3BlbnNzaC1" not in failure.text
@@ -144,9 +140,7 @@ HALVES = "gh" + "p_" + LETTERS[:18], LETTERS[18:]
         ),
     ],
 )
-def test_a_secret_put_together_by_a_patch_is_not_written_down(
-    agent: ToolCaller, tool: str, before: dict[str, Any], given: dict[str, Any]
-) -> None:
+def test_a_secret_put_together_by_a_patch_is_not_written_down(agent, tool, before, given):
     agent(tool, action="create", name="a", content="Do it.\n")
     agent(tool, name="a", **before)
     patch = {"action": "patch", "name": "a", "old_string": "~", **given}
@@ -156,14 +150,14 @@ def test_a_secret_put_together_by_a_patch_is_not_written_down(
     assert agent(tool, **patch, new_string="-").changed
 
 
-def test_a_secret_in_the_name_that_a_skill_keeps_is_not_written_down(agent: ToolCaller) -> None:
+def test_a_secret_in_the_name_that_a_skill_keeps_is_not_written_down(agent):
     failure = agent.expect_failure(
         "skill_manage", action="create", name="".join(HALVES), content="x"
     )
     assert failure.code == "secret"
 
 
-def test_a_secret_in_disguise_is_not_remembered(agent: ToolCaller) -> None:
+def test_a_secret_in_disguise_is_not_remembered(agent):
     line = '{"key": "\\u0067' + "".join(HALVES)[1:] + '"}'
     given = {"action": "add", "target": "a.jsonl", "content": line}
     assert agent.expect_failure("memory", **given).code == "secret"
@@ -175,9 +169,7 @@ PASSWORD = "wq7zkf" + "29Xb"
 @pytest.mark.parametrize(
     ("tool", "given"), CASES["test_what_may_be_a_secret_is_written_with_a_notice"]
 )
-def test_what_may_be_a_secret_is_written_with_a_notice(
-    agent: ToolCaller, tool: str, given: dict[str, Any]
-) -> None:
+def test_what_may_be_a_secret_is_written_with_a_notice(agent, tool, given):
     agent("skill_manage", action="create", name="a", content="Do it.\n")
     line = f"The shop: password = {PASSWORD} for now."
     written = agent(tool, **{name: text.replace("{}", line) for name, text in given.items()})
@@ -188,7 +180,7 @@ def test_what_may_be_a_secret_is_written_with_a_notice(
     assert any(PASSWORD.encode() in content for content in recorded)
 
 
-def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent: ToolCaller) -> None:
+def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent):
     agent("skill_manage", action="create", name="a", content="Do it.\n")
     agent("memory", action="add", target="memory", content="One.")
     for path in ("skills/a/SKILL.md", "memory/MEMORY.md"):
@@ -199,9 +191,7 @@ def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent: ToolCalle
     assert agent("memory", action="add", target="memory", content="Two.").changed
 
 
-def test_a_brain_that_another_writer_holds_is_a_failure(
-    agent: ToolCaller, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_brain_that_another_writer_holds_is_a_failure(agent, monkeypatch):
     from brain.repo.core import transaction
     from brain.store.writer_lock import writer_lock
 
@@ -212,7 +202,7 @@ def test_a_brain_that_another_writer_holds_is_a_failure(
 
 
 @pytest.mark.parametrize("way", ["file", "link"])
-def test_where_no_skill_can_be_written_none_is_recorded(agent: ToolCaller, way: str) -> None:
+def test_where_no_skill_can_be_written_none_is_recorded(agent, way):
     skills = agent.brain.root / "skills"
     skills.rmdir()
     if way == "file":
@@ -223,7 +213,7 @@ def test_where_no_skill_can_be_written_none_is_recorded(agent: ToolCaller, way: 
     assert failure.code == "unsafe_path" and agent.brain.skills.list() == []
 
 
-def test_the_same_tools_work_on_a_proposal(agent: ToolCaller, tmp_path: Path) -> None:
+def test_the_same_tools_work_on_a_proposal(agent, tmp_path):
     agent("skill_manage", action="create", name="a", content="Do it.\nThen this.\n")
     with agent.brain.proposals.open("agent-7", author="agent-7") as beside:
         tools = Toolbox(beside)
@@ -246,7 +236,7 @@ def test_the_same_tools_work_on_a_proposal(agent: ToolCaller, tmp_path: Path) ->
     )
 
 
-def test_a_write_that_will_not_verify_says_so(agent: ToolCaller) -> None:
+def test_a_write_that_will_not_verify_says_so(agent):
     first = agent("skill_manage", action="create", name="one", content="Do it.\n")
     assert "warnings" not in first.data and "Warning" not in first.text
     key = "ed25519:07f44661766cd1aecbcefec579202ba0ac753b8b6ce9acb811764e2f394864b2"

@@ -1,7 +1,5 @@
 """What a commit of git says, read from whatever its object holds."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import limits
@@ -13,7 +11,7 @@ TREE = b"tree " + b"0" * 40 + b"\n"
 
 @pytest.mark.parametrize("letter", [b"a", b"<", b">", b" ", b"<>"])
 @pytest.mark.parametrize("field", [b"author ", b"committer "])
-def test_a_line_as_long_as_a_commit_can_be_is_read_in_one_go(field: bytes, letter: bytes) -> None:
+def test_a_line_as_long_as_a_commit_can_be_is_read_in_one_go(field, letter):
     """Tried from each of its letters anew, a line without a bracket takes hours."""
     said = parse_commit(TREE + field + letter * (MAX_COMMIT_BYTES // len(letter)) + b"\n\nMessage")
     assert (said.time, said.message) == (0, "Message")
@@ -32,8 +30,6 @@ def test_a_line_as_long_as_a_commit_can_be_is_read_in_one_go(field: bytes, lette
         (b"A <a@x 5 +0000", "", 7000),
     ],
 )
-def test_who_and_when_are_what_stands_around_the_first_brackets(
-    line: bytes, author: str, time: int
-) -> None:
+def test_who_and_when_are_what_stands_around_the_first_brackets(line, author, time):
     said = parse_commit(TREE + b"author " + line + b"\ncommitter C <c@x> 7 +0000\n\nMessage")
     assert (said.author, said.time) == (author, time)

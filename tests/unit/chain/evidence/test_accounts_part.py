@@ -24,7 +24,7 @@ def refusal(found: BoundEvidence, key: str = KEY) -> str:
     return raised.value.code
 
 
-def test_a_known_key_tells_whose_brain_it_is() -> None:
+def test_a_known_key_tells_whose_brain_it_is():
     found = bound_evidence.bound_evidence()
     text = json.dumps(found.document).encode()
     unknown = check_evidence(text, block_hash=found.block_hash)
@@ -36,7 +36,7 @@ def test_a_known_key_tells_whose_brain_it_is() -> None:
     assert (row["key"], row["status"], row["expires"]) == (KEY, "valid", None)
 
 
-def test_a_key_that_is_not_bound_to_the_owner_is_refused() -> None:
+def test_a_key_that_is_not_bound_to_the_owner_is_refused():
     elsewhere = bound_evidence.account_address("signer")
     expired = make_statement(expires=bound_evidence.BLOCK_TIME)
     wallet = make_statement(chain_id=1)
@@ -48,6 +48,6 @@ def test_a_key_that_is_not_bound_to_the_owner_is_refused() -> None:
     assert refusal(bound_evidence.bound_evidence(), "ed25519:00") == "bad_key"
 
 
-def test_a_key_cannot_be_compared_with_evidence_without_statements() -> None:
+def test_a_key_cannot_be_compared_with_evidence_without_statements():
     bare = synthetic_evidence.make_all_evidence()["brain"]
     assert refusal(BoundEvidence(bare, "")) == "no_statement"

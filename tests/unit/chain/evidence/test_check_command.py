@@ -25,7 +25,7 @@ TOLD = jsonschema_rs.validator_for(brain._schemas.load("chain-check"))
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     for name, document in DOCUMENTS.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(document))
     (tmp_path / "file").write_bytes(NEW_PATH_CONTENT)
@@ -41,7 +41,7 @@ def run(folder: Path, *words: str, **options: Any) -> subprocess.CompletedProces
     return subprocess.run(command, check=False, **given)
 
 
-def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
+def test_what_a_reader_who_brings_nothing_is_told(folder):
     result = run(folder, "brain.json")
     chain = check_evidence((folder / "brain.json").read_bytes()).chain
     assert chain is not None
@@ -64,7 +64,7 @@ def test_what_a_reader_who_brings_nothing_is_told(folder: Path) -> None:
     assert d == (f"- that {OWNER} is the owner of this brain: anybody can open it as theirs")
 
 
-def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: Path) -> None:
+def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder):
     words = ("--block-hash", HASH, "--content", "file", "--owner", OWNER)
     result = run(
         folder, "brain.json", *words, "--brain", synthetic_evidence.FIRST_SNAPSHOT.id.hex()
@@ -75,7 +75,7 @@ def test_a_reader_who_brings_all_of_it_is_told_that_nothing_is_missing(folder: P
     assert "31337, if the block hash that you brought is of it" in result.stdout
 
 
-def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> None:
+def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder):
     words = (
         "--log-key",
         str(synthetic_evidence.LOG_KEY),
@@ -90,7 +90,7 @@ def test_a_witness_and_the_key_of_the_log_are_brought_as_keys(folder: Path) -> N
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_json_is_what_the_command_line_prints_too(folder: Path, name: str) -> None:
+def test_json_is_what_the_command_line_prints_too(folder, name):
     done = run(folder, f"{name}.json", "--json")
     result = json.loads(done.stdout)
     TOLD.validate(result)
@@ -125,9 +125,9 @@ def test_json_is_what_the_command_line_prints_too(folder: Path, name: str) -> No
     ],
 )
 def test_every_end_has_its_status_and_its_code(
-    folder: Path, words: list[str], status: int, code: str, capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    folder, words, status, code, capsys,
+    monkeypatch,
+):  # fmt: skip
     from brain.chain.check import main
 
     monkeypatch.chdir(folder)
@@ -140,7 +140,7 @@ def test_every_end_has_its_status_and_its_code(
     assert capsys.readouterr().err.startswith("Error: ")
 
 
-def test_evidence_comes_from_standard_input_too(folder: Path) -> None:
+def test_evidence_comes_from_standard_input_too(folder):
     result = run(folder, "-", input=(folder / "log.json").read_text())
     assert result.returncode == 4 and "log.example" in result.stdout
     closed = subprocess.run(
@@ -151,9 +151,7 @@ def test_evidence_comes_from_standard_input_too(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("stream", [">&-", ">/dev/full"])
-def test_output_that_cannot_be_written_is_a_failure_and_no_traceback(
-    folder: Path, stream: str
-) -> None:
+def test_output_that_cannot_be_written_is_a_failure_and_no_traceback(folder, stream):
     result = subprocess.run(
         f'"{sys.executable}" -m brain.chain.check log.json {stream}',
         shell=True, cwd=folder, capture_output=True, text=True, check=False,
@@ -162,7 +160,7 @@ def test_output_that_cannot_be_written_is_a_failure_and_no_traceback(
     assert result.stderr.startswith("Error: ") and "Traceback" not in result.stderr
 
 
-def test_a_reader_that_goes_away_ends_it_quietly(folder: Path) -> None:
+def test_a_reader_that_goes_away_ends_it_quietly(folder):
     reading, writing = os.pipe()
     os.close(reading)
     try:
@@ -172,14 +170,14 @@ def test_a_reader_that_goes_away_ends_it_quietly(folder: Path) -> None:
     assert (result.returncode, result.stderr) == (141, "")
 
 
-def test_what_the_encoding_of_the_terminal_lacks_is_escaped(folder: Path) -> None:
+def test_what_the_encoding_of_the_terminal_lacks_is_escaped(folder):
     plain = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     result = run(folder, "☃.json", env=plain)
     assert result.returncode == 1 and "\\u2603.json" in result.stderr
     assert run(folder, "--help", env=plain).returncode == 0
 
 
-def test_help_names_every_option_and_the_statuses(folder: Path) -> None:
+def test_help_names_every_option_and_the_statuses(folder):
     result = run(folder, "--help")
     assert result.returncode == 0
     for word in (
@@ -210,13 +208,13 @@ def loaded(folder: Path, name: str) -> set[str]:
     return set(result.stderr.split())
 
 
-def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder: Path) -> None:
+def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder):
     slow = {"web3", "eth_account", "rlp", "Crypto", "click", "rich", "yaml", "apsw", "shutil"}
     assert not loaded(folder, "anchor") & {*slow, "brain.repo.open.session", "brain.store"}
     assert not loaded(folder, "brain") & {*slow, "cryptography", "hashlib"}
 
 
-def test_modules_in_the_current_folder_are_not_run(folder: Path) -> None:
+def test_modules_in_the_current_folder_are_not_run(folder):
     for name in ("argparse", "json", "blake3", "msgpack"):
         (folder / f"{name}.py").write_text("raise SystemExit(9)")
     assert run(folder, "anchor.json").returncode == 4

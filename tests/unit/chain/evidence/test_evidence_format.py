@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -24,7 +23,7 @@ def code_of(data: bytes) -> str:
     return error_code(parse_evidence, data, kind=ProofError)
 
 
-def test_what_is_altered_here_is_read() -> None:
+def test_what_is_altered_here_is_read():
     assert isinstance(parse_evidence(TEXT.encode()), EvidenceDocument)
 
 
@@ -51,7 +50,7 @@ def test_what_is_altered_here_is_read() -> None:
         (json.dumps(BRAIN["proof"]).encode(), "unsupported_version"),
     ],
 )
-def test_what_is_no_json_document_of_evidence_is_refused(data: bytes, code: str) -> None:
+def test_what_is_no_json_document_of_evidence_is_refused(data, code):
     assert code_of(data) == code
 
 
@@ -93,7 +92,7 @@ SLOT = (*CHAIN, "slots", 0)
         (("proof",), {}),
     ],
 )
-def test_a_field_that_is_not_what_its_place_wants_is_refused(way: Any, value: Any) -> None:
+def test_a_field_that_is_not_what_its_place_wants_is_refused(way, value):
     data = json.dumps(replace_at(BRAIN, way, value)).encode()
     assert code_of(data) in ("bad_field", "unsupported_version")
 
@@ -114,7 +113,5 @@ def test_a_field_that_is_not_what_its_place_wants_is_refused(way: Any, value: An
         ("checkpoint", 1),
     ],
 )
-def test_a_field_of_a_log_that_is_not_what_its_place_wants_is_refused(
-    field: str, value: Any
-) -> None:
+def test_a_field_of_a_log_that_is_not_what_its_place_wants_is_refused(field, value):
     assert code_of(json.dumps(replace_at(LOG, ("log", field), value)).encode()) == "bad_field"

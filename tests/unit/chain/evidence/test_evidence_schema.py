@@ -30,22 +30,22 @@ def is_read(document: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_evidence_keeps_its_schema(name: str) -> None:
+def test_evidence_keeps_its_schema(name):
     SCHEMA.validate(DOCUMENTS[name])
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_what_is_told_of_it_keeps_its_schema(name: str) -> None:
+def test_what_is_told_of_it_keeps_its_schema(name):
     TOLD.validate(json.loads(render_json(check_evidence(json.dumps(DOCUMENTS[name]).encode()))))
 
 
 @pytest.mark.parametrize("name", ["skipped", "anchor"])
-def test_what_breaks_the_schema_is_not_read(name: str) -> None:
+def test_what_breaks_the_schema_is_not_read(name):
     for what, mutant in mutate_json(DOCUMENTS[name]):
         assert SCHEMA.is_valid(mutant) or not is_read(mutant), what
 
 
 @pytest.mark.parametrize("name", ["skipped", "anchor"])
-def test_most_of_what_is_not_read_breaks_the_schema(name: str) -> None:
+def test_most_of_what_is_not_read_breaks_the_schema(name):
     unread = [mutant for _, mutant in mutate_json(DOCUMENTS[name]) if not is_read(mutant)]
     assert sum(map(SCHEMA.is_valid, unread)) < len(unread) / 5

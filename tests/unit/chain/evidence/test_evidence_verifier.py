@@ -61,11 +61,11 @@ def on(world: ChainState, **place: Any) -> EvidenceDocument:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_what_is_altered_here_holds(name: str) -> None:
+def test_what_is_altered_here_holds(name):
     assert check(GOOD[name]).seq == 2
 
 
-def test_a_witness_that_the_reader_asks_for_is_told() -> None:
+def test_a_witness_that_the_reader_asks_for_is_told():
     result = check(
         GOOD["witnessed"], log_key=str(LOG_KEY), witnesses=[str(synthetic_evidence.WITNESS_KEY)]
     )
@@ -74,7 +74,7 @@ def test_a_witness_that_the_reader_asks_for_is_told() -> None:
     assert result.missing == ["the file itself, to compare it with what is proven"]
 
 
-def test_a_path_must_be_of_the_snapshot_and_the_brain() -> None:
+def test_a_path_must_be_of_the_snapshot_and_the_brain():
     old, stranger = (
         json.loads(path_proof_text("skills/b.md")),
         STRANGER.path_proof("skills/d/SKILL.md"),
@@ -85,7 +85,7 @@ def test_a_path_must_be_of_the_snapshot_and_the_brain() -> None:
     assert code_of(there) == "wrong_brain"
 
 
-def test_a_committed_snapshot_must_be_the_snapshot_or_descend_from_it() -> None:
+def test_a_committed_snapshot_must_be_the_snapshot_or_descend_from_it():
     down = json.loads(descent_proof_text())
     assert code_of(altered("skipped", "descent", to=None)) == "no_descent"
     assert code_of(altered("brain", "descent", to=down)) == "wrong_descent"
@@ -99,7 +99,7 @@ def test_a_committed_snapshot_must_be_the_snapshot_or_descend_from_it() -> None:
     assert code_of(altered("brain", "proof", to=down)) == "bad_field"
 
 
-def test_a_log_or_a_contract_or_a_log_that_is_anchored_is_a_ledger() -> None:
+def test_a_log_or_a_contract_or_a_log_that_is_anchored_is_a_ledger():
     log, head, anchor = GOOD["log"]["log"], GOOD["brain"]["chain"], GOOD["anchor"]["chain"]
     entry = GOOD["log"]["committed"]
     assert code_of({**GOOD["brain"], "chain": None}) == "no_ledger"
@@ -111,13 +111,13 @@ def test_a_log_or_a_contract_or_a_log_that_is_anchored_is_a_ledger() -> None:
 
 
 @pytest.mark.parametrize("field", ["parent", "snapshot"])
-def test_the_entry_of_a_log_must_be_the_commitment(field: str) -> None:
+def test_the_entry_of_a_log_must_be_the_commitment(field):
     bare = {**GOOD["log"], "proof": None, "snapshot": OTHER.hex()}
     document = bare if field == "snapshot" else GOOD["log"]
     assert code_of(replace_at(document, ("committed", field), OTHER.hex())) == "wrong_entry"
 
 
-def test_an_entry_of_another_brain_or_number_is_not_the_commitment() -> None:
+def test_an_entry_of_another_brain_or_number_is_not_the_commitment():
     assert code_of(altered("log", "committed", "seq", to=3)) == "wrong_entry"
     other = COMMIT_ENTRY._replace(brain=OTHER)
     part = synthetic_evidence.make_log_field(other, [*LOG_ENTRIES, other])
@@ -128,7 +128,7 @@ def test_an_entry_of_another_brain_or_number_is_not_the_commitment() -> None:
     )
 
 
-def test_an_entry_must_stand_where_it_is_said_to() -> None:
+def test_an_entry_must_stand_where_it_is_said_to():
     part = GOOD["log"]["log"]
     assert code_of(altered("log", "log", "index", to=4)) == "not_included"
     assert code_of(altered("log", "log", "index", to=7)) == "not_included"
@@ -137,7 +137,7 @@ def test_an_entry_must_stand_where_it_is_said_to() -> None:
     assert code_of(altered("log", "log", "path", to=part["path"][::-1])) == "not_included"
 
 
-def test_a_checkpoint_must_be_that_of_the_log_and_of_its_key() -> None:
+def test_a_checkpoint_must_be_that_of_the_log_and_of_its_key():
     seed = keccak(b"another key")
     key = VerifierKey(LOG_KEY.name, ALGORITHM_ED25519, ed25519.public_key(seed))
     elsewhere = VerifierKey("other.example", ALGORITHM_ED25519, LOG_KEY.key)
@@ -158,7 +158,7 @@ def test_a_checkpoint_must_be_that_of_the_log_and_of_its_key() -> None:
     assert code_of(altered("log", "log", "checkpoint", to=grafted)) == "bad_signature"
 
 
-def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none() -> None:
+def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none():
     judges = [str(synthetic_evidence.WITNESS_KEY)]
     assert code_of(GOOD["log"], witnesses=judges) == "not_witnessed"
     text = GOOD["witnessed"]["log"]["checkpoint"]
@@ -170,7 +170,7 @@ def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none() -> Non
     assert code_of(GOOD["witnessed"], witnesses=[str(LOG_KEY)]) == "bad_key"
 
 
-def test_the_checkpoint_that_is_anchored_must_be_that_of_the_evidence() -> None:
+def test_the_checkpoint_that_is_anchored_must_be_that_of_the_evidence():
     longer = [*LOG_ENTRIES, LOG_ENTRIES[0]._replace(seq=1, brain=OTHER)]
     assert (
         code_of(altered("anchor", "log", to=synthetic_evidence.make_log_field(entries=longer)))
@@ -182,14 +182,14 @@ def test_the_checkpoint_that_is_anchored_must_be_that_of_the_evidence() -> None:
     assert check(GOOD["anchor"], owner="0x" + SENDER_ADDRESS.hex()).chain is not None
 
 
-def test_the_head_must_be_the_commitment() -> None:
+def test_the_head_must_be_the_commitment():
     assert code_of(on(synthetic_evidence.make_chain_state(head=OTHER))) == "wrong_head"
     assert code_of(on(synthetic_evidence.make_chain_state(seq=3))) == "wrong_head"
     assert code_of(altered("brain", "committed", "seq", to=3)) == "wrong_head"
     assert code_of(on(ChainState(other_slots()))) == "no_head"
 
 
-def test_the_owner_is_who_owns_it_now_and_not_who_opened_it() -> None:
+def test_the_owner_is_who_owns_it_now_and_not_who_opened_it():
     result = check(on(synthetic_evidence.make_chain_state(owner=SENDER_ADDRESS))).chain
     assert result is not None
     assert (result.creator, result.owner) == (
@@ -198,7 +198,7 @@ def test_the_owner_is_who_owns_it_now_and_not_who_opened_it() -> None:
     )
 
 
-def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word() -> None:
+def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word():
     result = check(on(synthetic_evidence.make_chain_state(signer=b""))).chain
     assert result is not None and result.signer is None
     document = on(synthetic_evidence.make_chain_state(signer=b""))
@@ -206,12 +206,12 @@ def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word() -> None
     assert code_of(replace_at(document, ("chain", "slots", 2), signer)) == "wrong_value"
 
 
-def test_a_contract_with_other_code_is_no_registry() -> None:
+def test_a_contract_with_other_code_is_no_registry():
     assert code_of(on(STATE._replace(code=OTHER))) == "wrong_code"
     assert code_of(on(STATE._replace(code=keccak(b"")))) == "wrong_code"
 
 
-def test_an_account_that_is_absent_or_another_is_no_contract() -> None:
+def test_an_account_that_is_absent_or_another_is_no_contract():
     proof = [f"0x{node.hex()}" for node in STATE.account_trie.proof(OTHER[:20])]
     absent = replace_at(altered("brain", "chain", "account", to=proof), ("chain", "contract"),
                  f"0x{OTHER[:20].hex()}")  # fmt: skip
@@ -224,7 +224,7 @@ def test_an_account_that_is_absent_or_another_is_no_contract() -> None:
     assert CONTRACT_ADDRESS.hex() not in json.dumps(other)
 
 
-def test_slots_of_another_brain_creator_or_kind_are_refused() -> None:
+def test_slots_of_another_brain_creator_or_kind_are_refused():
     brain = synthetic_evidence.make_chain_field(STATE, salt=keccak(b"salt 1"))
     assert code_of(altered("brain", "chain", to=brain)) == "wrong_slot"
     assert (
@@ -238,7 +238,7 @@ def test_slots_of_another_brain_creator_or_kind_are_refused() -> None:
     assert code_of(altered("anchor", "chain", "slots", to=slots[:1])) == "wrong_slot"
 
 
-def test_the_header_of_another_block_does_not_lead_to_the_contract() -> None:
+def test_the_header_of_another_block_does_not_lead_to_the_contract():
     later = synthetic_evidence.make_chain_field(synthetic_evidence.make_chain_state(seq=9))[
         "header"
     ]
@@ -251,11 +251,11 @@ def test_the_header_of_another_block_does_not_lead_to_the_contract() -> None:
 
 
 @pytest.mark.parametrize("fork", [15, 16, 17, 20])
-def test_blocks_of_earlier_forks_are_taken(fork: int) -> None:
+def test_blocks_of_earlier_forks_are_taken(fork):
     assert check(on(STATE._replace(fields=fork))).trust_level == "L0"
 
 
-def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block() -> None:
+def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block():
     moved = altered("brain", "chain", "chain_id", to=1)
     block = check(GOOD["brain"]).chain
     assert block is not None
@@ -264,7 +264,7 @@ def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block() ->
     assert any("on chain 1 that you trust" in one for one in check(moved).missing)
 
 
-def test_the_claim_is_a_sentence() -> None:
+def test_the_claim_is_a_sentence():
     old, new, brain = (
         FIRST_SNAPSHOT.id.hex()[:12],
         LAST_SNAPSHOT.id.hex()[:12],

@@ -27,29 +27,29 @@ def expected(data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("data", KNOWN)
-def test_known_digests(data: bytes) -> None:
+def test_known_digests(data):
     assert keccak256(data).hex() == KNOWN[data]
 
 
 @pytest.mark.parametrize("size", [*range(130, 142), 271, 272, 273, 408, 532, 1024])
-def test_inputs_around_the_ends_of_blocks_are_padded_right(size: int) -> None:
+def test_inputs_around_the_ends_of_blocks_are_padded_right(size):
     data = bytes(range(256)) * 4
     assert keccak256(data[:size]) == expected(data[:size])
 
 
 @given(st.binary(max_size=500))
-def test_any_input_has_the_digest_of_another_implementation(data: bytes) -> None:
+def test_any_input_has_the_digest_of_another_implementation(data):
     assert keccak256(data) == expected(data)
 
 
 @given(st.lists(st.binary(max_size=500), max_size=20))
-def test_messages_of_any_sizes_are_hashed_side_by_side(messages: list[bytes]) -> None:
+def test_messages_of_any_sizes_are_hashed_side_by_side(messages):
     ours._digest_cache.clear()
     hash_ahead(messages)
     assert ours._digest_cache == {one: expected(one) for one in messages}
 
 
-def test_only_so_many_digests_are_kept() -> None:
+def test_only_so_many_digests_are_kept():
     for start in range(0, 2 * MAX_CACHED_DIGESTS, 200):
         hash_ahead(b"%d" % number for number in range(start, start + 200))
         assert len(ours._digest_cache) <= MAX_CACHED_DIGESTS

@@ -35,7 +35,7 @@ def code_of(root: bytes, name: bytes, proof: list[bytes]) -> str:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 17, 300])
-def test_every_value_is_found_and_every_absence_shown(count: int) -> None:
+def test_every_value_is_found_and_every_absence_shown(count):
     trie = numbered(count)
     for name, value in ((word(n), b"value %d " % n + bytes(40)) for n in range(min(count, 30))):
         assert read_trie_value(trie.root, name, trie.proof(name)) == value
@@ -43,13 +43,13 @@ def test_every_value_is_found_and_every_absence_shown(count: int) -> None:
         assert read_trie_value(trie.root, word(n), trie.proof(word(n))) == ABSENT_VALUE
 
 
-def test_an_empty_trie_has_its_root_and_no_nodes() -> None:
+def test_an_empty_trie_has_its_root_and_no_nodes():
     assert Trie({}).root == EMPTY_TRIE_ROOT
     assert read_trie_value(EMPTY_TRIE_ROOT, b"name", []) == ABSENT_VALUE
     assert code_of(EMPTY_TRIE_ROOT, b"name", [b"\x80"]) == "extra_node"
 
 
-def test_leaves_inside_a_branch_are_read_there() -> None:
+def test_leaves_inside_a_branch_are_read_there():
     first, second = map(word, TWINS)
     trie = Trie({first: b"\1", second: b"\2", word(5): b"\3"})
     (*_, last) = proof = trie.proof(first)
@@ -63,13 +63,13 @@ def test_leaves_inside_a_branch_are_read_there() -> None:
 
 
 @given(st.dictionaries(st.binary(max_size=3), st.binary(min_size=1, max_size=60)), st.binary())
-def test_any_trie_shows_what_it_holds(values: dict[bytes, bytes], name: bytes) -> None:
+def test_any_trie_shows_what_it_holds(values, name):
     trie = Trie(values)
     for one in {name, *values}:
         assert read_trie_value(trie.root, one, trie.proof(one)) == values.get(one, ABSENT_VALUE)
 
 
-def test_a_proof_shows_nothing_of_another_name_or_under_another_root() -> None:
+def test_a_proof_shows_nothing_of_another_name_or_under_another_root():
     trie, other = numbered(300), numbered(301)
     proof = trie.proof(word(7))
     assert code_of(other.root, word(7), proof) == "wrong_node"
@@ -79,7 +79,7 @@ def test_a_proof_shows_nothing_of_another_name_or_under_another_root() -> None:
             assert code_of(trie.root, name, proof) in ("wrong_node", "missing_node", "extra_node")
 
 
-def test_every_node_is_needed_once_and_in_its_place() -> None:
+def test_every_node_is_needed_once_and_in_its_place():
     trie = numbered(300)
     name = word(7)
     proof = trie.proof(name)
@@ -97,7 +97,7 @@ def test_every_node_is_needed_once_and_in_its_place() -> None:
     assert code_of(trie.root, name, [*proof, proof[0]]) == "extra_node"
 
 
-def test_a_leaf_is_not_taken_for_a_branch_nor_an_absence_for_a_presence() -> None:
+def test_a_leaf_is_not_taken_for_a_branch_nor_an_absence_for_a_presence():
     trie = numbered(300)
     proof = trie.proof(word(7))
     absent = next(n for n in range(300, 999) if trie.proof(word(n))[:2] == proof[:2])
@@ -134,17 +134,17 @@ PATHS = {
 
 
 @pytest.mark.parametrize("what", PATHS)
-def test_what_is_no_node_is_refused(what: str) -> None:
+def test_what_is_no_node_is_refused(what):
     encoded = rlp.encode(PATHS[what])
     assert code_of(keccak(encoded), b"name", [encoded]) in ("bad_trie", "bad_rlp")
 
 
-def test_nodes_beyond_what_a_trie_needs_are_refused_unread() -> None:
+def test_nodes_beyond_what_a_trie_needs_are_refused_unread():
     assert code_of(bytes(32), b"name", [b"\xc0"] * (MAX_PROOF_NODES + 1)) == "bad_trie"
     assert code_of(bytes(32), b"name", [bytes(2000)]) == "bad_trie"
 
 
-def test_the_deepest_proof_is_taken() -> None:
+def test_the_deepest_proof_is_taken():
     """One branch for each half byte but the last, which no real trie comes near."""
     here = node_reference([hex_prefix(KEY[-1:], True), b"x" * 40])
     nodes = [rlp.encode([hex_prefix(KEY[-1:], True), b"x" * 40])]

@@ -15,6 +15,7 @@ from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import BrainError, ProofError, VerificationFailed
 from tests.support import tlog_ledgers
+from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -28,7 +29,7 @@ NAMES = list(range(5))
 
 
 @pytest.fixture
-def filled(folder: Path) -> Path:
+def filled(folder):
     """The folder of a log with some history, a cosignature, and nothing in the engine's log."""
     with open_ledger_with_fixed_clock(folder) as log:
         log.commit_many(opening_requests(NAMES))
@@ -136,7 +137,7 @@ def spoil(number: int, place: int) -> str:
         ("DELETE FROM identity", "bad_log"),
     ],
 )
-def test_a_changed_row_is_found_and_never_believed(filled: Path, sql: str, code: str) -> None:
+def test_a_changed_row_is_found_and_never_believed(filled, sql, code):
     truth = asked(filled)
     tell(filled, sql)
     assert code in faults(filled)
@@ -144,7 +145,7 @@ def test_a_changed_row_is_found_and_never_believed(filled: Path, sql: str, code:
 
 
 @pytest.mark.parametrize("number", [0, 4, 10])
-def test_an_entry_that_was_taken_out_is_missed(filled: Path, number: int) -> None:
+def test_an_entry_that_was_taken_out_is_missed(filled, number):
     tell(filled, f"DELETE FROM entries WHERE number = {number}")
     assert faults(filled) & {"bad_entry", "bad_log"}
 
@@ -162,7 +163,7 @@ def test_an_entry_that_was_taken_out_is_missed(filled: Path, number: int) -> Non
         "DELETE FROM checkpoints WHERE size = 11",
     ],
 )
-def test_nothing_is_built_on_damage(filled: Path, sql: str) -> None:
+def test_nothing_is_built_on_damage(filled, sql):
     # The right edge ends with entries 7, 9 and 10.
     truth = asked(filled)
     tell(filled, sql)
@@ -171,7 +172,7 @@ def test_nothing_is_built_on_damage(filled: Path, sql: str) -> None:
     true_or_error(asked(filled), truth)
 
 
-def test_an_index_that_hides_a_brain_is_noticed(filled: Path) -> None:
+def test_an_index_that_hides_a_brain_is_noticed(filled):
     hide = (
         "PRAGMA writable_schema=ON",
         "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema"
@@ -188,9 +189,7 @@ def test_an_index_that_hides_a_brain_is_noticed(filled: Path) -> None:
     assert faults(filled)
 
 
-def test_any_flipped_bit_of_the_file_is_found_or_changes_nothing(
-    filled: Path, tmp_path: Path
-) -> None:
+def test_any_flipped_bit_of_the_file_is_found_or_changes_nothing(filled, tmp_path):
     truth = asked(filled)
     good = (filled / "log.db").read_bytes()
     rng = random.Random(7)
@@ -208,23 +207,23 @@ def test_any_flipped_bit_of_the_file_is_found_or_changes_nothing(
         shutil.rmtree(copy)
 
 
-def test_a_database_that_was_brought_back_is_not_appended_to(
-    folder: Path, filled: Path, tmp_path: Path
-) -> None:
+def test_a_database_that_was_brought_back_is_not_appended_to(folder, filled, tmp_path):
     old = tmp_path / "old.db"
     shutil.copy(filled / "log.db", old)
     with open_ledger_with_fixed_clock(folder) as log:
         commit_snapshots(log, "a", [7])
     shutil.copy(old, folder / "log.db")
     (folder / "log.db-wal").unlink()
-    with open_ledger_with_fixed_clock(folder) as log, pytest.raises(VerificationFailed) as error:
+    with (
+        open_ledger_with_fixed_clock(folder) as log,
+        raises_code("rolled_back", VerificationFailed) as error,
+    ):
         log.open(derive_id("new"), derive_id("new", 1))
-    assert error.value.code == "rolled_back"
     assert "12 entries" in error.value.message
     assert faults(folder) == {"rolled_back"}
 
 
-def test_a_database_that_went_on_elsewhere_is_not_appended_to(filled: Path, tmp_path: Path) -> None:
+def test_a_database_that_went_on_elsewhere_is_not_appended_to(filled, tmp_path):
     twin = tmp_path / "twin"
     shutil.copytree(filled, twin)
     for place, names in ((filled, ["here"]), (twin, ["there", "too"])):
@@ -233,34 +232,32 @@ def test_a_database_that_went_on_elsewhere_is_not_appended_to(filled: Path, tmp_
                 log.open(derive_id(name), derive_id(name, 1))
         settle(place)
     shutil.copy(twin / "log.db", filled / "log.db")
-    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(VerificationFailed) as error:
+    with open_ledger_with_fixed_clock(filled) as log, raises_code("log_forked", VerificationFailed):
         log.open(derive_id("new"), derive_id("new", 1))
-    assert error.value.code == "log_forked"
     assert faults(filled) == {"log_forked"}
 
 
-def test_a_log_that_is_gone_is_not_begun_anew(filled: Path) -> None:
+def test_a_log_that_is_gone_is_not_begun_anew(filled):
     for path in filled.glob("log.db*"):
         path.unlink()
-    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(VerificationFailed) as error:
+    with (
+        open_ledger_with_fixed_clock(filled) as log,
+        raises_code("rolled_back", VerificationFailed),
+    ):
         log.open(derive_id("new"), derive_id("new", 1))
-    assert error.value.code == "rolled_back"
     assert faults(filled) == {"rolled_back"}
 
 
-def test_a_log_that_is_gone_is_not_read_as_an_empty_one(filled: Path) -> None:
+def test_a_log_that_is_gone_is_not_read_as_an_empty_one(filled):
     for path in filled.glob("log.db*"):
         path.unlink()
     with open_ledger_with_fixed_clock(filled) as log:
         for read in (lambda: log.identity, lambda: log.head(derive_id("a")), log.checkpoint):
-            with pytest.raises(VerificationFailed) as error:
+            with raises_code("rolled_back", VerificationFailed):
                 read()
-            assert error.value.code == "rolled_back"
 
 
-def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
-    filled: Path, tmp_path: Path
-) -> None:
+def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(filled, tmp_path):
     old = tmp_path / "old"
     shutil.copytree(filled, old)
     with open_ledger_with_fixed_clock(filled) as log:
@@ -274,22 +271,19 @@ def test_a_whole_folder_brought_back_shows_to_who_kept_a_checkpoint(
     assert faults(old) == set()  # within the folder it cannot be seen
     assert faults(old, stored) == {"rolled_back"}
     with open_ledger_with_fixed_clock(old) as log:
-        with pytest.raises(VerificationFailed) as error:
+        with raises_code("rolled_back", VerificationFailed):
             log.add_cosignature(stored + line, [str(WITNESS)])
-        assert error.value.code == "rolled_back"
         log.open(derive_id("fork"), derive_id("fork", 1))
         assert faults(old, stored) == {"log_forked"}
         assert faults(old, early) == set()
-        with pytest.raises(VerificationFailed) as error:
+        with raises_code("log_forked", VerificationFailed):
             log.add_cosignature(stored + line, [str(WITNESS)])
-        assert error.value.code == "log_forked"
         # Both checkpoints together convict the log, without the log.
-        with pytest.raises(ProofError) as proof:
+        with raises_code("log_forked", ProofError):
             log_verifier.verify_consistency(stored, log.checkpoint(), log.key, [])
-        assert proof.value.code == "log_forked"
 
 
-def test_an_older_checkpoint_of_another_log_is_told_apart(filled: Path, tmp_path: Path) -> None:
+def test_an_older_checkpoint_of_another_log_is_told_apart(filled, tmp_path):
     with open_ledger_with_fixed_clock(tmp_path / "other") as other:
         commit_snapshots(other, "a", [1])
         assert faults(filled, other.checkpoint()) == {"wrong_origin"}
@@ -297,12 +291,11 @@ def test_an_older_checkpoint_of_another_log_is_told_apart(filled: Path, tmp_path
 
 
 @pytest.mark.parametrize("content", [b"", b"no database" * 1000])
-def test_a_foreign_file_is_refused(filled: Path, content: bytes) -> None:
+def test_a_foreign_file_is_refused(filled, content):
     (filled / "log.db").write_bytes(content)
     assert faults(filled) == {"bad_store"}
-    with open_ledger_with_fixed_clock(filled) as log, pytest.raises(BrainError) as error:
+    with open_ledger_with_fixed_clock(filled) as log, raises_code("bad_store", BrainError):
         log.open(derive_id("new"), derive_id("new", 1))
-    assert error.value.code == "bad_store"
 
 
 @pytest.mark.parametrize(
@@ -315,12 +308,12 @@ def test_a_foreign_file_is_refused(filled: Path, content: bytes) -> None:
         ("DROP TABLE cosignatures", "bad_store"),
     ],
 )
-def test_a_foreign_schema_is_refused(filled: Path, sql: str, code: str) -> None:
+def test_a_foreign_schema_is_refused(filled, sql, code):
     tell(filled, sql)
     assert faults(filled) == {code}
 
 
-def test_a_link_for_a_database_is_refused(filled: Path, tmp_path: Path) -> None:
+def test_a_link_for_a_database_is_refused(filled, tmp_path):
     shutil.move(filled / "log.db", tmp_path / "elsewhere.db")
     (filled / "log.db").symlink_to(tmp_path / "elsewhere.db")
     assert faults(filled) == {"bad_store"}

@@ -17,6 +17,7 @@ from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.signed_note import SignedNote, encode_base64
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError, StoreError
 from brain.store import database_file
+from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -32,7 +33,7 @@ def cosign(log: EmbeddedLedger, size: int) -> str:
     return text + str(sign_cosignature(signed, WITNESS, WITNESS_SEED, 7))
 
 
-def test_a_cosignature_reaches_as_far_as_times_do() -> None:
+def test_a_cosignature_reaches_as_far_as_times_do():
     last = (1 << 63) - 1
     line = sign_cosignature("x\n", WITNESS, WITNESS_SEED, last)
     found = checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
@@ -44,33 +45,30 @@ def test_a_cosignature_reaches_as_far_as_times_do() -> None:
         checkpoints.verify_cosignature(SignedNote("x\n", (line,)), WITNESS)
 
 
-def test_a_note_has_up_to_256_kib() -> None:
+def test_a_note_has_up_to_256_kib():
     line = f"\n— {'n' * 9} {encode_base64(bytes(5))}\n"
     for filler, width in (("x", 1), ("é", 2)):
         space = 262_144 - len(line.encode()) - 1
         text = filler * (space // width) + "x" * (space % width) + "\n"
         assert signed_note.parse_note(text + line).text == text
-        with pytest.raises(ProofError) as error:
+        with raises_code("too_large", ProofError):
             signed_note.parse_note("x" + text + line)
-        assert error.value.code == "too_large"
 
 
-def test_of_a_text_that_is_no_key_120_characters_are_shown() -> None:
+def test_of_a_text_that_is_no_key_120_characters_are_shown():
     for text, shown in (("k" * 120, "k" * 120), ("k" * 121, "k" * 120 + "…")):
         with pytest.raises(InvalidInput) as error:
             signed_note.parse_verifier_key(text)
         assert error.value.message == f'"{shown}" is not a verifier key'
 
 
-def test_one_hundred_faults_are_reported(log: EmbeddedLedger) -> None:
+def test_one_hundred_faults_are_reported(log):
     commit_snapshots(log, "a", [1])
     assert len(log.verify(["x"] * 100)) == 100
     assert len(log.verify(["x"] * 101)) == audit.MAX_FAULTS == 100
 
 
-def test_evidence_is_under_a_cosigned_checkpoint_that_just_holds_the_entry(
-    log: EmbeddedLedger,
-) -> None:
+def test_evidence_is_under_a_cosigned_checkpoint_that_just_holds_the_entry(log):
     commit_snapshots(log, "a", [1, 2, 3])
     text = cosign(log, 2)
     log.add_cosignature(text, [str(WITNESS)])
@@ -79,22 +77,22 @@ def test_evidence_is_under_a_cosigned_checkpoint_that_just_holds_the_entry(
     assert [one["index"] for one in shown] == [0, 1, 2]
 
 
-def test_the_clock_counts_milliseconds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_clock_counts_milliseconds(folder, monkeypatch):
     monkeypatch.setattr(time, "time_ns", lambda: 1_700_000_000_123_999_999)
     assert embedded_ledger.now_ms() == 1_700_000_000_123
     with EmbeddedLedger(folder) as log:
         assert log.open(derive_id("a"), derive_id("a", 1)).time == 1_700_000_000_123
 
 
-def test_a_log_that_never_was_has_lost_what_others_have_of_it(log: EmbeddedLedger) -> None:
+def test_a_log_that_never_was_has_lost_what_others_have_of_it(log):
     (fault,) = log.verify(["x"])
     assert fault.code == "rolled_back"
 
 
-def test_a_log_without_entries_is_whole_and_has_no_checkpoint(log: EmbeddedLedger) -> None:
-    with pytest.raises(NotFound) as error:  # the log is made, and the commitment refused
+def test_a_log_without_entries_is_whole_and_has_no_checkpoint(log):
+    with raises_code("not_open", NotFound):  # the log is made, and the commitment refused
         log.commit(derive_id("a"), derive_id("a", 2), derive_id("a", 1))
-    assert error.value.code == "not_open" and log.identity
+    assert log.identity
     assert log.verify() == [] and log.head(derive_id("a")) is None
     for ask in (
         log.checkpoint,
@@ -103,32 +101,28 @@ def test_a_log_without_entries_is_whole_and_has_no_checkpoint(log: EmbeddedLedge
         log.export,
         lambda: log.consistency(0, 0),
     ):
-        with pytest.raises(NotFound) as error:
+        with raises_code("no_checkpoint", NotFound):
             ask()
-        assert error.value.code == "no_checkpoint"
 
 
-def test_a_snapshot_that_no_log_holds_is_not_committed(log: EmbeddedLedger) -> None:
+def test_a_snapshot_that_no_log_holds_is_not_committed(log):
     for brain in ("a", "b"):
-        with pytest.raises(NotFound) as error:
+        with raises_code("not_committed", NotFound):
             log.evidence(derive_id(brain), derive_id("a", 9))
-        assert error.value.code == "not_committed"
         commit_snapshots(log, brain, [1])
 
 
-def test_a_brain_is_opened_once(log: EmbeddedLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_brain_is_opened_once(log, monkeypatch):
     log.open(derive_id("a"), derive_id("a", 1))
     for head in (log.head, lambda _: None):  # the second as if another process was faster
         monkeypatch.setattr(log, "head", head)
-        with pytest.raises(Conflict) as error:
+        with raises_code("already_open", Conflict):
             log.open(derive_id("a"), derive_id("a", 2))
-        assert error.value.code == "already_open"
 
 
-def test_a_refused_batch_leaves_the_log_ready_for_the_next(log: EmbeddedLedger) -> None:
-    with pytest.raises(NotFound) as error:
+def test_a_refused_batch_leaves_the_log_ready_for_the_next(log):
+    with raises_code("not_open", NotFound):
         log.commit(derive_id("a"), derive_id("a", 2), derive_id("a", 1))
-    assert error.value.code == "not_open"
     commit_snapshots(log, "a", [1, 2])
     with pytest.raises(Conflict):
         log.commit(derive_id("a"), derive_id("a", 4), derive_id("a", 1))
@@ -136,19 +130,18 @@ def test_a_refused_batch_leaves_the_log_ready_for_the_next(log: EmbeddedLedger) 
     assert [one.seq for one in log.history(derive_id("a"))] == [1, 2, 3]
 
 
-def test_an_empty_batch_makes_no_log(folder: Path, log: EmbeddedLedger) -> None:
+def test_an_empty_batch_makes_no_log(folder, log):
     assert log.commit_many([]) == [] and not folder.exists()
 
 
-def test_one_of_a_batch_with_a_wrong_id_refuses_it(log: EmbeddedLedger) -> None:
+def test_one_of_a_batch_with_a_wrong_id_refuses_it(log):
     good = CommitRequest(derive_id("a"), derive_id("a", 1), NO_PARENT)
     for bad in (good._replace(parent=b""), good._replace(snapshot=NO_PARENT)):
-        with pytest.raises(InvalidInput) as error:
+        with raises_code("bad_id", InvalidInput):
             log.commit_many([good, bad])
-        assert error.value.code == "bad_id"
 
 
-def test_a_closed_ledger_opens_again(log: EmbeddedLedger) -> None:
+def test_a_closed_ledger_opens_again(log):
     log.close()
     commit_snapshots(log, "a", [1])
     for _ in range(2):
@@ -157,7 +150,7 @@ def test_a_closed_ledger_opens_again(log: EmbeddedLedger) -> None:
     commit_snapshots(log, "a", [2])
 
 
-def test_the_file_is_marked_as_a_log_of_version_1(folder: Path) -> None:
+def test_the_file_is_marked_as_a_log_of_version_1(folder):
     log_files.create_log(folder)
     header = (folder / "log.db").read_bytes()[:100]
     assert header[68:72] == b"brl1" and header[60:64] == (1).to_bytes(4, "big")
@@ -165,19 +158,14 @@ def test_the_file_is_marked_as_a_log_of_version_1(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("refused", ["log.db", ""])
-def test_a_log_without_write_access_is_not_opened_for_appending(
-    folder: Path, refused: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_without_write_access_is_not_opened_for_appending(folder, refused, monkeypatch):
     log_files.create_log(folder)
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder / refused)
-    with pytest.raises(StoreError) as error:
+    with raises_code("read_only", StoreError):
         log_files.open_log_writable(folder)
-    assert error.value.code == "read_only"
 
 
-def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, monkeypatch):
     seconds: list[float] = []
 
     def note(original: Callable[..., Any]) -> Callable[..., Any]:
@@ -201,20 +189,19 @@ def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(
     assert seconds == [7.0, 60.0, 7.0]  # nobody competes for a database that is being made
 
 
-def test_a_database_that_is_refused_is_closed(folder: Path) -> None:
+def test_a_database_that_is_refused_is_closed(folder):
     log_files.create_log(folder)
     db = database_file.open_for_writing(str(folder / "log.db"), 1.0, log_files.LOG_LABELS)
     db.execute(f"PRAGMA user_version={log_schema.LOG_SCHEMA_VERSION + 1}")
     db.close()
-    with pytest.raises(BrainError) as error:
+    with raises_code("unsupported_version", BrainError):
         log_files.open_log_writable(folder)
-    assert error.value.code == "unsupported_version"
     names = Path("/proc/self/fd").iterdir()
     targets = [os.readlink(name) for name in names if os.path.lexists(name)]
     assert not [target for target in targets if target.startswith(str(folder))]
 
 
-def test_a_partly_written_key_is_removed_and_the_folder_is_for_the_user(folder: Path) -> None:
+def test_a_partly_written_key_is_removed_and_the_folder_is_for_the_user(folder):
     folder.mkdir(parents=True, mode=0o755)
     (folder / ".log-0123").write_bytes(b"part of a key")
     log_files.create_log(folder)

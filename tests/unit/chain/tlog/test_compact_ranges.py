@@ -58,11 +58,11 @@ def edge_of(leaves: list[bytes]) -> CompactRange:
 
 
 @pytest.mark.parametrize("size", range(9))
-def test_the_roots_of_the_reference_tree_are_the_published_ones(size: int) -> None:
+def test_the_roots_of_the_reference_tree_are_the_published_ones(size):
     assert edge_of(LEAVES[:size]).root_hash() == ROOTS[size] == merkle_tree_hash(LEAVES[:size])
 
 
-def test_hashes_of_leaves_and_nodes_are_the_published_ones() -> None:
+def test_hashes_of_leaves_and_nodes_are_the_published_ones():
     # rfc6962/rfc6962_test.go there
     leaf = "395aa064aa4c29f7010acfe3f25db9485bbd4b91897b6ad7ad547639252b4d56"
     node = "aa217fe888e47007fa15edab33c2b492a722cb106c64667fc2b044444de66bbb"
@@ -71,7 +71,7 @@ def test_hashes_of_leaves_and_nodes_are_the_published_ones() -> None:
     assert ROOTS[0] == EMPTY_ROOT
 
 
-def test_proofs_of_the_reference_tree_are_the_published_ones() -> None:
+def test_proofs_of_the_reference_tree_are_the_published_ones():
     inclusion = range_hashes(compact_ranges.inclusion_ranges(5, 8), LEAVES)
     consistency = range_hashes(compact_ranges.consistency_ranges(6, 8), LEAVES)
     assert [hash.hex() for hash in inclusion] == PATH_5_OF_8
@@ -80,7 +80,7 @@ def test_proofs_of_the_reference_tree_are_the_published_ones() -> None:
     assert is_consistent(6, ROOTS[6], 8, ROOTS[8], consistency)
 
 
-def test_a_proof_is_refused_for_any_other_place_or_state() -> None:
+def test_a_proof_is_refused_for_any_other_place_or_state():
     # A root alone does not tell its size: it is the checkpoint that binds the two.
     way = [bytes.fromhex(text) for text in PATH_5_OF_8]
     leaf = leaf_hash(LEAVES[5])
@@ -89,7 +89,7 @@ def test_a_proof_is_refused_for_any_other_place_or_state() -> None:
             assert is_included(ROOTS[size], size, index, leaf, way) is ((size, index) == (8, 5))
 
 
-def test_a_way_between_sizes_is_refused_between_any_others() -> None:
+def test_a_way_between_sizes_is_refused_between_any_others():
     way = [bytes.fromhex(text) for text in FROM_6_TO_8]
     # 5 -> 8 has as many hashes, and other roots.
     for old in range(-1, 9):
@@ -98,7 +98,7 @@ def test_a_way_between_sizes_is_refused_between_any_others() -> None:
             assert taken is ((old, new) == (6, 8))
 
 
-def test_longer_and_shorter_ways_are_refused() -> None:
+def test_longer_and_shorter_ways_are_refused():
     inclusion = [bytes.fromhex(text) for text in PATH_5_OF_8]
     consistency = [bytes.fromhex(text) for text in FROM_6_TO_8]
     leaf = leaf_hash(LEAVES[5])
@@ -107,7 +107,7 @@ def test_longer_and_shorter_ways_are_refused() -> None:
         assert not is_consistent(6, ROOTS[6], 8, ROOTS[8], change(consistency))
 
 
-def test_what_is_no_hash_is_refused() -> None:
+def test_what_is_no_hash_is_refused():
     assert not is_included(b"", 1, 0, b"", [])
     assert not is_included(ROOTS[1] * 2, 1, 0, ROOTS[1] * 2, [])
     assert not is_consistent(1, b"x", 1, b"x", [])
@@ -118,20 +118,20 @@ def test_what_is_no_hash_is_refused() -> None:
     )
 
 
-def test_the_same_tree_extends_itself_by_an_empty_way_alone() -> None:
+def test_the_same_tree_extends_itself_by_an_empty_way_alone():
     assert is_consistent(8, ROOTS[8], 8, ROOTS[8], [])
     assert not is_consistent(8, ROOTS[8], 8, ROOTS[8], [ROOTS[8]])
     assert not is_consistent(8, ROOTS[7], 8, ROOTS[8], [])
 
 
-def test_nothing_is_proven_of_the_empty_tree() -> None:
+def test_nothing_is_proven_of_the_empty_tree():
     assert not is_consistent(0, EMPTY_ROOT, 8, ROOTS[8], [])
     assert not is_consistent(0, EMPTY_ROOT, 0, EMPTY_ROOT, [])
     assert compact_ranges.consistency_ranges(0, 8) == []
 
 
 @pytest.mark.parametrize("size", range(71))
-def test_every_proof_of_a_small_tree_is_that_of_the_definition(size: int) -> None:
+def test_every_proof_of_a_small_tree_is_that_of_the_definition(size):
     leaves = [b"%d" % number for number in range(size)]
     root = merkle_tree_hash(leaves)
     assert edge_of(leaves).root_hash() == root
@@ -146,7 +146,7 @@ def test_every_proof_of_a_small_tree_is_that_of_the_definition(size: int) -> Non
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 64, 70])
-def test_what_is_stored_is_every_complete_subtree_once(size: int) -> None:
+def test_what_is_stored_is_every_complete_subtree_once(size):
     leaves = [b"%d" % number for number in range(size)]
     stored = CompactRange(0, []).append_leaves(map(leaf_hash, leaves))
     assert sum(map(len, stored)) == 32 * (2 * size - size.bit_count())
@@ -157,7 +157,7 @@ def test_what_is_stored_is_every_complete_subtree_once(size: int) -> None:
             assert there == merkle_tree_hash(leaves[start : start + (1 << level)])
 
 
-def test_a_range_is_covered_from_left_to_right_without_gaps() -> None:
+def test_a_range_is_covered_from_left_to_right_without_gaps():
     for size in range(300):
         place = 0
         for level, number in compact_ranges.cover_range(0, size):

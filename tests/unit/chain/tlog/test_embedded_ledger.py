@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 import pytest
 
@@ -36,7 +35,7 @@ def code_of(error: pytest.ExceptionInfo[BrainError]) -> str:
     return error.value.code
 
 
-def test_reading_makes_nothing(folder: Path, log: EmbeddedLedger) -> None:
+def test_reading_makes_nothing(folder, log):
     assert log.head(derive_id("a")) is None
     assert log.history(derive_id("a")) == []
     assert (log.identity, log.key, log.verify()) == ("", "", [])
@@ -47,7 +46,7 @@ def test_reading_makes_nothing(folder: Path, log: EmbeddedLedger) -> None:
     assert not folder.exists()
 
 
-def test_reading_writes_nothing(folder: Path, log: EmbeddedLedger) -> None:
+def test_reading_writes_nothing(folder, log):
     commit_snapshots(log, "a", [1, 2, 3])
     log.close()
     before = {path: path.read_bytes() for path in folder.iterdir()}
@@ -66,7 +65,7 @@ def test_reading_writes_nothing(folder: Path, log: EmbeddedLedger) -> None:
     assert {path for path in before if before[path] != after[path]} <= {index}
 
 
-def test_a_log_is_for_its_owner_alone(folder: Path, log: EmbeddedLedger) -> None:
+def test_a_log_is_for_its_owner_alone(folder, log):
     mask = os.umask(0)
     try:
         commit_snapshots(log, "a", [1])
@@ -76,7 +75,7 @@ def test_a_log_is_for_its_owner_alone(folder: Path, log: EmbeddedLedger) -> None
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.iterdir()} == {0o600}
 
 
-def test_a_batch_is_recorded_whole_and_told_in_its_order(log: EmbeddedLedger) -> None:
+def test_a_batch_is_recorded_whole_and_told_in_its_order(log):
     made = log.commit_many(opening_requests(range(50)))
     assert [one.brain for one in made] == [derive_id(name) for name in range(50)]
     assert sorted(one.block or 0 for one in made) == list(range(50))
@@ -85,7 +84,7 @@ def test_a_batch_is_recorded_whole_and_told_in_its_order(log: EmbeddedLedger) ->
     assert log.commit_many([]) == []
 
 
-def test_wishes_of_one_brain_follow_each_other_in_a_batch(log: EmbeddedLedger) -> None:
+def test_wishes_of_one_brain_follow_each_other_in_a_batch(log):
     a, b = derive_id("a"), derive_id("b")
     wishes = [
         CommitRequest(a, derive_id(1), NO_PARENT),
@@ -102,7 +101,7 @@ def test_wishes_of_one_brain_follow_each_other_in_a_batch(log: EmbeddedLedger) -
     assert log.verify() == []
 
 
-def test_a_batch_with_one_that_cannot_be_records_nothing(log: EmbeddedLedger) -> None:
+def test_a_batch_with_one_that_cannot_be_records_nothing(log):
     commit_snapshots(log, "a", [1])
     before = log.checkpoint()
     wishes = [
@@ -117,7 +116,7 @@ def test_a_batch_with_one_that_cannot_be_records_nothing(log: EmbeddedLedger) ->
 
 
 @pytest.mark.parametrize("place", range(3))
-def test_what_is_no_id_is_refused(log: EmbeddedLedger, place: int) -> None:
+def test_what_is_no_id_is_refused(log, place):
     wish = [derive_id("a"), derive_id("a", 1), NO_PARENT]
     wish[place] = bytes(31)
     with pytest.raises(InvalidInput) as error:
@@ -128,13 +127,13 @@ def test_what_is_no_id_is_refused(log: EmbeddedLedger, place: int) -> None:
 
 
 @pytest.mark.parametrize(("clock", "time"), [(-5, 0), (1 << 80, MAX_TIME_MS)])
-def test_a_clock_gone_wild_is_held(folder: Path, clock: int, time: int) -> None:
+def test_a_clock_gone_wild_is_held(folder, clock, time):
     with EmbeddedLedger(folder, clock=lambda: clock) as log:
         assert log.open(derive_id("a"), derive_id(1)).time == time
         assert log.verify() == []
 
 
-def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log: EmbeddedLedger) -> None:
+def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log):
     log.commit_many(opening_requests(range(20)))
     commit_snapshots(log, "a", [1, 2])
     for brain, snapshot in (
@@ -157,7 +156,7 @@ def test_evidence_shows_the_commitment_to_whoever_knows_the_key(log: EmbeddedLed
         assert shown.witnesses == ()
 
 
-def test_evidence_of_a_size_is_under_the_checkpoint_of_that_size(log: EmbeddedLedger) -> None:
+def test_evidence_of_a_size_is_under_the_checkpoint_of_that_size(log):
     commit_snapshots(log, "a", range(1, 8))
     result = log.evidence(derive_id("a"), derive_id("a", 3), size=5)["log"]
     assert result["checkpoint"] == log.checkpoint(5)
@@ -167,7 +166,7 @@ def test_evidence_of_a_size_is_under_the_checkpoint_of_that_size(log: EmbeddedLe
         assert code_of(error) == "no_checkpoint"
 
 
-def test_a_checkpoint_of_any_size_is_the_one_that_was_signed_then(log: EmbeddedLedger) -> None:
+def test_a_checkpoint_of_any_size_is_the_one_that_was_signed_then(log):
     then = []
     for seq in range(1, 12):
         commit_snapshots(log, "a", [seq])
@@ -179,7 +178,7 @@ def test_a_checkpoint_of_any_size_is_the_one_that_was_signed_then(log: EmbeddedL
         assert code_of(error) == "no_checkpoint"
 
 
-def test_every_state_is_shown_to_extend_every_one_before(log: EmbeddedLedger) -> None:
+def test_every_state_is_shown_to_extend_every_one_before(log):
     commit_snapshots(log, "a", range(1, 12))
     notes = [log.checkpoint(size) for size in range(1, 12)]
     for new in range(1, 12):
@@ -197,7 +196,7 @@ def test_every_state_is_shown_to_extend_every_one_before(log: EmbeddedLedger) ->
             log.consistency(old, 3)
 
 
-def test_a_commitment_that_a_witness_cosigned_is_more_than_hashes(log: EmbeddedLedger) -> None:
+def test_a_commitment_that_a_witness_cosigned_is_more_than_hashes(log):
     commit_snapshots(log, "a", [1, 2])
     log.add_cosignature(cosigned(log), [str(WITNESS)])
     commit_snapshots(log, "a", [3])
@@ -205,7 +204,7 @@ def test_a_commitment_that_a_witness_cosigned_is_more_than_hashes(log: EmbeddedL
     assert levels == ["L1", "L1", "L0"]
 
 
-def test_the_word_of_a_witness_is_kept_and_shown(log: EmbeddedLedger) -> None:
+def test_the_word_of_a_witness_is_kept_and_shown(log):
     commit_snapshots(log, "a", [1, 2])
     text = cosigned(log)
     assert log.add_cosignature(text, [str(WITNESS)]) == [Cosignature(WITNESS, 7)]
@@ -222,9 +221,7 @@ def test_the_word_of_a_witness_is_kept_and_shown(log: EmbeddedLedger) -> None:
     assert log.verify([text]) == []
 
 
-def test_a_later_word_of_the_same_witness_takes_the_place_of_the_first(
-    log: EmbeddedLedger,
-) -> None:
+def test_a_later_word_of_the_same_witness_takes_the_place_of_the_first(log):
     commit_snapshots(log, "a", [1])
     first, second = cosigned(log, 7), cosigned(log, 9)
     log.add_cosignature(first, [str(WITNESS)])
@@ -232,7 +229,7 @@ def test_a_later_word_of_the_same_witness_takes_the_place_of_the_first(
     assert log.checkpoint() == second
 
 
-def test_a_line_of_nobody_asked_for_is_no_cosignature(log: EmbeddedLedger) -> None:
+def test_a_line_of_nobody_asked_for_is_no_cosignature(log):
     commit_snapshots(log, "a", [1])
     plain = log.checkpoint()
     stranger = WITNESS._replace(name="stranger.example")
@@ -243,7 +240,7 @@ def test_a_line_of_nobody_asked_for_is_no_cosignature(log: EmbeddedLedger) -> No
     assert log.checkpoint() == plain
 
 
-def test_a_cosignature_of_another_log_is_refused(tmp_path: Path, log: EmbeddedLedger) -> None:
+def test_a_cosignature_of_another_log_is_refused(tmp_path, log):
     commit_snapshots(log, "a", [1])
     with open_ledger_with_fixed_clock(tmp_path / "other") as other:
         commit_snapshots(other, "a", [1])
@@ -252,7 +249,7 @@ def test_a_cosignature_of_another_log_is_refused(tmp_path: Path, log: EmbeddedLe
     assert code_of(error) == "wrong_origin"
 
 
-def test_the_whole_log_can_be_exported_and_made_again(log: EmbeddedLedger) -> None:
+def test_the_whole_log_can_be_exported_and_made_again(log):
     log.commit_many(opening_requests(range(5)))
     commit_snapshots(log, "a", [1, 2])
     complete = log.export()
@@ -262,9 +259,7 @@ def test_the_whole_log_can_be_exported_and_made_again(log: EmbeddedLedger) -> No
     assert {one.brain for one in entries[:5]} == {derive_id(name) for name in range(5)}
 
 
-def test_a_log_without_its_key_is_read_and_not_appended_to(
-    folder: Path, log: EmbeddedLedger
-) -> None:
+def test_a_log_without_its_key_is_read_and_not_appended_to(folder, log):
     commit_snapshots(log, "a", [1, 2])
     text = log.checkpoint()
     log.close()
@@ -280,9 +275,7 @@ def test_a_log_without_its_key_is_read_and_not_appended_to(
         assert [fault.code for fault in reader.verify()] == ["no_key"]
 
 
-def test_the_key_of_another_log_is_not_signed_with(
-    tmp_path: Path, folder: Path, log: EmbeddedLedger
-) -> None:
+def test_the_key_of_another_log_is_not_signed_with(tmp_path, folder, log):
     commit_snapshots(log, "a", [1])
     log.close()
     with open_ledger_with_fixed_clock(tmp_path / "other") as other:
@@ -294,7 +287,7 @@ def test_the_key_of_another_log_is_not_signed_with(
     assert code_of(error) == "wrong_key"
 
 
-def test_a_key_that_others_may_read_is_not_used(folder: Path, log: EmbeddedLedger) -> None:
+def test_a_key_that_others_may_read_is_not_used(folder, log):
     commit_snapshots(log, "a", [1])
     log.close()
     (key,) = folder.glob("*.pem")

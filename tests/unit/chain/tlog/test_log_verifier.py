@@ -5,10 +5,7 @@ from __future__ import annotations
 import random
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
-
-import pytest
 
 from brain.chain.tlog import log_verifier, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
@@ -18,6 +15,7 @@ from brain.errors import ProofError
 from brain.trust import ed25519
 from tests.support import tlog_ledgers
 from tests.support.error_codes import error_code
+from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import (
     WITNESS,
     WITNESS_SEED,
@@ -46,7 +44,7 @@ def refused(arguments: list[Any], witnesses: tuple[str, ...] = ()) -> str:
     return error_code(log_verifier.verify_inclusion, *arguments, witnesses, kind=ProofError)
 
 
-def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
+def test_each_part_is_held_against_the_others(log):
     text, key, index, data, path = given(log)
     shown = log_verifier.verify_inclusion(text, key, index, data, path)
     assert (shown.leaf_index, shown.entry.brain, shown.checkpoint.size) == (
@@ -70,7 +68,7 @@ def test_each_part_is_held_against_the_others(log: EmbeddedLedger) -> None:
     assert refused([text, "x", index, data, path]) == "bad_key"
 
 
-def test_a_checkpoint_counts_for_the_log_it_names_alone(log: EmbeddedLedger) -> None:
+def test_a_checkpoint_counts_for_the_log_it_names_alone(log):
     text, key, *rest = given(log)
     other = VerifierKey("other.example", ALGORITHM_ED25519, ed25519.public_key(WITNESS_SEED))
     body = signed_note.parse_note(text).text
@@ -81,13 +79,13 @@ def test_a_checkpoint_counts_for_the_log_it_names_alone(log: EmbeddedLedger) -> 
     assert refused([forged, key, *rest]) == "unsigned"
 
 
-def test_a_key_for_cosignatures_is_no_key_of_a_log(log: EmbeddedLedger) -> None:
+def test_a_key_for_cosignatures_is_no_key_of_a_log(log):
     arguments = given(log)
     assert refused([arguments[0], str(WITNESS), *arguments[2:]]) == "bad_key"
     assert refused(arguments, (arguments[1],)) == "bad_key"
 
 
-def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> None:
+def test_witnesses_are_told_and_a_false_one_is_refused(log):
     text, *rest = given(log)
     absent = WITNESS._replace(name="absent.example")
     line = str(
@@ -105,30 +103,28 @@ def test_witnesses_are_told_and_a_false_one_is_refused(log: EmbeddedLedger) -> N
     assert refused([text + early, *rest], both) == "bad_signature"
 
 
-def test_two_checkpoints_of_one_size_that_differ_convict_the_log() -> None:
+def test_two_checkpoints_of_one_size_that_differ_convict_the_log():
     seed = WITNESS_SEED
     key = VerifierKey("log.example", ALGORITHM_ED25519, ed25519.public_key(seed))
     notes = []
     for filler in (b"\1", b"\2"):
         body = f"log.example\n7\n{encode_base64(filler * 32)}\n"
         notes.append(f"{body}\n{tlog_ledgers.sign_note(body, key, seed)}")
-    with pytest.raises(ProofError) as error:
+    with raises_code("log_forked", ProofError):
         log_verifier.verify_consistency(*notes, str(key), [])
-    assert error.value.code == "log_forked"
 
 
-def test_a_way_that_does_not_lead_from_one_to_the_other_is_refused(log: EmbeddedLedger) -> None:
+def test_a_way_that_does_not_lead_from_one_to_the_other_is_refused(log):
     commit_snapshots(log, "a", range(1, 8))
     old, new = log.checkpoint(3), log.checkpoint(7)
     path = log.consistency(3, 7)
     log_verifier.verify_consistency(old, new, log.key, path)
     for first, second, way in ((old, new, path[1:]), (new, old, path), (old, new, [])):
-        with pytest.raises(ProofError) as error:
+        with raises_code("not_consistent", ProofError):
             log_verifier.verify_consistency(first, second, log.key, way)
-        assert error.value.code == "not_consistent"
 
 
-def test_no_mutant_of_the_evidence_is_taken(log: EmbeddedLedger) -> None:
+def test_no_mutant_of_the_evidence_is_taken(log):
     """2,000 changes of a bit or a byte anywhere in what is given."""
     text, key, index, data, path = given(log)
     rng = random.Random(11)
@@ -150,7 +146,7 @@ def test_no_mutant_of_the_evidence_is_taken(log: EmbeddedLedger) -> None:
     assert taken == 0
 
 
-def test_checking_loads_nothing_of_the_log_nor_of_the_store(project: Path) -> None:
+def test_checking_loads_nothing_of_the_log_nor_of_the_store(project):
     script = (
         "import sys, brain.chain.tlog.log_verifier;"
         "print(*sorted({name.split('.')[0] for name in sys.modules}"

@@ -6,8 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -56,7 +55,7 @@ Run = Callable[..., "subprocess.Popen[str]"]
 
 
 @pytest.fixture
-def run(project: Path) -> Iterator[Run]:
+def run(project):
     started: list[subprocess.Popen[str]] = []
 
     def start(script: str, *args: object) -> subprocess.Popen[str]:
@@ -75,7 +74,7 @@ def run(project: Path) -> Iterator[Run]:
         process.communicate()
 
 
-def test_processes_that_compete_lose_no_commitment(run: Run, folder: Path) -> None:
+def test_processes_that_compete_lose_no_commitment(run, folder):
     """The log does not exist when they begin, so they compete for making it, too."""
     writers = [run(COMPETE, folder, f"writer {number}", COMMITS) for number in range(WRITERS)]
     assert [writer.wait() for writer in writers] == [0] * WRITERS
@@ -95,9 +94,7 @@ def test_processes_that_compete_lose_no_commitment(run: Run, folder: Path) -> No
 
 
 @pytest.mark.parametrize("lines", [0, 1, 2, 5, 9, 14, 20, 33])
-def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(
-    run: Run, folder: Path, lines: int
-) -> None:
+def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(run, folder, lines):
     writer = run(FOREVER, folder, "writer")
     assert writer.stdout
     result = [writer.stdout.readline() for _ in range(lines)]
@@ -126,7 +123,7 @@ def test_a_killed_writer_leaves_all_it_acknowledged_and_nothing_half_done(
         assert name.name in {"lock", "mark"} or name.name.startswith(("log.db", "log-"))
 
 
-def test_a_log_that_was_half_made_is_made_anew(folder: Path) -> None:
+def test_a_log_that_was_half_made_is_made_anew(folder):
     # What a kill leaves behind before the rename: a key, and part of a database.
     keyfile.create_key(folder, "log-0123456789abcdef")
     (folder / "log.db.new").write_bytes(b"half a database")
@@ -139,7 +136,7 @@ def test_a_log_that_was_half_made_is_made_anew(folder: Path) -> None:
     assert len(list(folder.glob("*.pem"))) == 2
 
 
-def test_two_objects_of_one_process_see_each_other(folder: Path) -> None:
+def test_two_objects_of_one_process_see_each_other(folder):
     with open_ledger_with_fixed_clock(folder) as one, open_ledger_with_fixed_clock(folder) as two:
         commit_snapshots(one, "a", [1])
         commit_snapshots(two, "a", [2])
@@ -149,7 +146,7 @@ def test_two_objects_of_one_process_see_each_other(folder: Path) -> None:
             two.commit(derive_id("a"), derive_id("a", 9), derive_id("a", 2))
 
 
-def test_a_reader_beside_a_writer_gets_whole_states(run: Run, folder: Path) -> None:
+def test_a_reader_beside_a_writer_gets_whole_states(run, folder):
     writer = run(FOREVER, folder, "writer")
     assert writer.stdout
     writer.stdout.readline()
@@ -169,7 +166,7 @@ def test_a_reader_beside_a_writer_gets_whole_states(run: Run, folder: Path) -> N
         assert log.verify(stored) == []
 
 
-def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(Exception) as error:
         log_files.create_log(tmp_path / "file" / "log")

@@ -1,7 +1,5 @@
 """The score of a failed goal: the signals, their weights, and the threshold."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.evolve.gaps.gap_score import (
@@ -37,19 +35,17 @@ LACKING = "I have no tool that reads YAML."
         (3, "exit status 1", ("It went well.",), 60),
     ],
 )
-def test_each_signal_has_its_weight(
-    failures: int, error: str, reflections: tuple[str, ...], percent: int
-) -> None:
+def test_each_signal_has_its_weight(failures, error, reflections, percent):
     score = score_gap(failures, error, reflections)
     assert score.percent == percent
     assert score.is_due == (percent > 50)
 
 
-def test_a_score_at_the_threshold_is_not_above_it() -> None:
+def test_a_score_at_the_threshold_is_not_above_it():
     assert [is_above_threshold(percent) for percent in (49, 50, 51)] == [False, False, True]
 
 
-def test_a_score_is_shown_as_a_decimal_number() -> None:
+def test_a_score_is_shown_as_a_decimal_number():
     assert [format_score(percent) for percent in (0, 5, 60, 100)] == [
         "0.00",
         "0.05",
@@ -59,32 +55,32 @@ def test_a_score_is_shown_as_a_decimal_number() -> None:
 
 
 @pytest.mark.parametrize("keyword", ERROR_KEYWORDS)
-def test_each_keyword_of_an_error_counts_in_any_case(keyword: str) -> None:
+def test_each_keyword_of_an_error_counts_in_any_case(keyword):
     assert has_error_keyword(f"run 7: {keyword}: yaml")
     assert has_error_keyword(keyword.upper())
 
 
 @pytest.mark.parametrize("error", ["", "exit status 1", "notfound", "disabledness", "timed out"])
-def test_other_errors_do_not_count(error: str) -> None:
+def test_other_errors_do_not_count(error):
     assert not has_error_keyword(error)
 
 
-def test_a_keyword_far_behind_the_beginning_of_an_error_is_not_looked_for() -> None:
+def test_a_keyword_far_behind_the_beginning_of_an_error_is_not_looked_for():
     assert not has_error_keyword("x" * 5_000 + " ImportError")
 
 
 @pytest.mark.parametrize("reflection", CASES["test_an_agent_that_says_what_it_lacks_is_heard"])
-def test_an_agent_that_says_what_it_lacks_is_heard(reflection: str) -> None:
+def test_an_agent_that_says_what_it_lacks_is_heard(reflection):
     assert has_reflection_keyword(reflection)
 
 
 @pytest.mark.parametrize(
     "reflection", CASES["test_praise_quotations_and_other_people_are_not_taken_for_a_gap"]
 )
-def test_praise_quotations_and_other_people_are_not_taken_for_a_gap(reflection: str) -> None:
+def test_praise_quotations_and_other_people_are_not_taken_for_a_gap(reflection):
     assert not has_reflection_keyword(reflection)
 
 
 @pytest.mark.parametrize("piece", ["`", '"', "```", "i i i ", "cannot ", "no ", "> ", "\n    "])
-def test_a_long_reflection_is_scanned_in_bounded_time(piece: str) -> None:
+def test_a_long_reflection_is_scanned_in_bounded_time(piece):
     assert has_reflection_keyword(piece * 200_000) in (False, True)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import multiprocessing
-from collections.abc import Iterator
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -32,7 +30,7 @@ PLANTED = "ghp_" + "a1B2c3D4e5" * 4
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteExperience]:
+def store(tmp_path):
     with closing(SqliteExperience(tmp_path)) as opened:
         yield opened
 
@@ -41,9 +39,7 @@ def failure(goal: str = GOAL, at: int = 1_000, **more: object) -> GapReport:
     return GapReport(goal=goal, at=at, **more)  # type: ignore[arg-type]
 
 
-def test_failures_of_one_goal_are_counted_whatever_its_case_and_spaces(
-    store: SqliteExperience,
-) -> None:
+def test_failures_of_one_goal_are_counted_whatever_its_case_and_spaces(store):
     record_failure(store, failure(at=1))
     record_failure(store, failure("  parse the SCHEMA of\nthe invoice. ", at=2))
     gap = record_failure(store, failure(at=3, error="ImportError: yaml"))
@@ -52,7 +48,7 @@ def test_failures_of_one_goal_are_counted_whatever_its_case_and_spaces(
     assert list_open_gaps(store) == [gap]
 
 
-def test_the_same_goal_with_another_tool_is_counted_apart(store: SqliteExperience) -> None:
+def test_the_same_goal_with_another_tool_is_counted_apart(store):
     record_failure(store, failure(tool="terminal"))
     record_failure(store, failure(tool="browser"))
     assert [gap.failures for gap in list_open_gaps(store)] == [1, 1]
@@ -60,7 +56,7 @@ def test_the_same_goal_with_another_tool_is_counted_apart(store: SqliteExperienc
     assert [gap.tool for gap in list_open_gaps(store)] == ["terminal"]
 
 
-def test_a_success_ends_the_row_of_failures_at_every_tool(store: SqliteExperience) -> None:
+def test_a_success_ends_the_row_of_failures_at_every_tool(store):
     for tool in ("", "terminal"):
         record_failure(store, failure(tool=tool))
     record_failure(store, failure("Another goal"))
@@ -69,22 +65,20 @@ def test_a_success_ends_the_row_of_failures_at_every_tool(store: SqliteExperienc
     assert record_failure(store, failure(at=9)).failures == 1
 
 
-def test_a_success_of_what_never_failed_writes_nothing(
-    store: SqliteExperience, tmp_path: Path
-) -> None:
+def test_a_success_of_what_never_failed_writes_nothing(store, tmp_path):
     record_success(store, GOAL)
     assert list_open_gaps(store) == []
     assert not (tmp_path / "evolution.db").exists()
 
 
-def test_reflections_of_all_failures_count(store: SqliteExperience) -> None:
+def test_reflections_of_all_failures_count(store):
     record_failure(store, failure(reflections=("I have no tool for this.",)))
     gap = record_failure(store, failure(reflections=("It took long.",)))
     assert gap.reflections == ("I have no tool for this.", "It took long.")
     assert (gap.score.percent, gap.score.is_due) == (60, True)
 
 
-def test_texts_are_cut_and_hold_no_secrets(store: SqliteExperience) -> None:
+def test_texts_are_cut_and_hold_no_secrets(store):
     gap = record_failure(
         store,
         failure(
@@ -96,7 +90,7 @@ def test_texts_are_cut_and_hold_no_secrets(store: SqliteExperience) -> None:
     assert find_open_gap(store, gap.key) == gap
 
 
-def test_the_oldest_gap_of_a_full_note_is_forgotten(store: SqliteExperience) -> None:
+def test_the_oldest_gap_of_a_full_note_is_forgotten(store):
     digit = gap_key("0", "")[0]
     goals = [str(n) for n in range(5_000) if gap_key(str(n), "")[0] == digit]
     for at, goal in enumerate(goals[: MAX_GAPS_PER_NOTE + 2]):
@@ -105,7 +99,7 @@ def test_the_oldest_gap_of_a_full_note_is_forgotten(store: SqliteExperience) -> 
     assert found == set(goals[2 : MAX_GAPS_PER_NOTE + 2])
 
 
-def test_the_newest_gap_stays_though_the_clock_was_set_back(store: SqliteExperience) -> None:
+def test_the_newest_gap_stays_though_the_clock_was_set_back(store):
     digit = gap_key("0", "")[0]
     goals = [str(n) for n in range(5_000) if gap_key(str(n), "")[0] == digit]
     for goal in goals[:MAX_GAPS_PER_NOTE]:
@@ -114,14 +108,14 @@ def test_the_newest_gap_stays_though_the_clock_was_set_back(store: SqliteExperie
 
 
 @pytest.mark.parametrize("text", ["", "{", "7", "[7, null]", '[{"key": "0"}]', "[" * 100_000])
-def test_a_malformed_note_begins_anew(store: SqliteExperience, text: str) -> None:
+def test_a_malformed_note_begins_anew(store, text):
     name = "gaps/" + gap_key(GOAL, "")[0]
     assert store.write_note(name, None, text)
     assert list_open_gaps(store) == []
     assert record_failure(store, failure()).failures == 1
 
 
-def test_a_queued_gap_is_read_back_as_it_was(store: SqliteExperience) -> None:
+def test_a_queued_gap_is_read_back_as_it_was(store):
     gap = record_failure(store, failure(error="not found", reflections=("a", "b")))
     assert add_gap_work(store, gap, 5)
     assert not add_gap_work(store, gap, 6)
@@ -135,7 +129,7 @@ def count_failures(folder: str, process: int) -> None:
             note_report(store, failure(at=1_000 * process + number))
 
 
-def test_processes_at_once_count_exactly(store: SqliteExperience, tmp_path: Path) -> None:
+def test_processes_at_once_count_exactly(store, tmp_path):
     context = multiprocessing.get_context("fork")
     children = [
         context.Process(target=count_failures, args=(str(tmp_path), process))

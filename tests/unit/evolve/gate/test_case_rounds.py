@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-import pytest
-
 from brain.errors import InvalidInput
 from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.gating.case_types import Case, Expectation
 from tests.support.gated_brains import ScriptedRunner
+from tests.support.refusals import raises_code
 
 SKILLS = cast("SkillsUnderTest", None)
 CASES = [
@@ -54,14 +53,14 @@ def make_runner() -> ScriptedRunner:
     return ScriptedRunner(lambda skills, case, number: "hello")
 
 
-def test_no_case_runs_after_the_time_is_over() -> None:
+def test_no_case_runs_after_the_time_is_over():
     runner = make_runner()
     tried = run_rounds(runner, time_left=lambda: 2.5 - runner.runs)
     assert runner.runs == 3  # also not the second run of a case
     assert isinstance(tried, str) and "longer than 1800 s" in tried
 
 
-def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome() -> None:
+def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome():
     def judge(case: Case, outputs: Sequence[bytes]) -> list[str]:
         return ["p", "?"] if case is CASES[-1] and runner.runs > 12 else ["f", "p"]
 
@@ -72,15 +71,15 @@ def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome() -> None:
     assert tried.decision.gate == "undecided" and "no answer" in tried.stopped
 
 
-def test_limits_beyond_what_a_verdict_holds_are_refused() -> None:
+def test_limits_beyond_what_a_verdict_holds_are_refused():
     assert GateLimits(cases=256, guards=256).runs == DEFAULT_LIMITS.runs
     for limits in ({"cases": 257}, {"guards": 257}):
-        with pytest.raises(InvalidInput) as caught:
+        with raises_code("bad_limits", InvalidInput) as caught:
             GateLimits(**limits)
-        assert caught.value.code == "bad_limits" and caught.value.hint
+        assert caught.value.hint
 
 
-def test_too_few_runs_for_a_round_are_told_as_such() -> None:
+def test_too_few_runs_for_a_round_are_told_as_such():
     runner = make_runner()
     tried = run_rounds(runner, limits=GateLimits(runs=11))
     assert runner.runs == 0

@@ -1,13 +1,9 @@
 """Secrets in a large file, which is looked at some whole lines at a time."""
 
-from __future__ import annotations
-
-import pytest
-
 from brain.repo.core import secret_scan
 
 
-def test_lines_are_counted_from_the_beginning_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_counted_from_the_beginning_of_the_file(monkeypatch):
     monkeypatch.setattr(secret_scan, "_WINDOW_BYTES", 64)
     secret = b"password: hunter2Xy-zz9\n"
     lines = [secret if number in (3, 40, 77) else b"An ordinary line.\n" for number in range(1, 91)]

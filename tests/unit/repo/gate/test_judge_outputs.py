@@ -26,14 +26,14 @@ def make_judge(sandbox: ScriptedSandbox, seconds: float = 1e6) -> OutputJudge:
     return OutputJudge(lambda: sandbox, sandbox.time_left(seconds))
 
 
-def test_what_hangs_or_crashes_the_check_fails_alone() -> None:
+def test_what_hangs_or_crashes_the_check_fails_alone():
     sandbox = ScriptedSandbox()
     outputs = [RIGHT, HANGS, REFUSED, CRASHES, b"right too"]
     assert make_judge(sandbox).judge(make_case(), outputs) == ["p", "f", "f", "f", "p"]
     assert all(len(job) == 1 for job in sandbox.jobs)
 
 
-def test_an_output_is_judged_once_for_a_case() -> None:
+def test_an_output_is_judged_once_for_a_case():
     sandbox = ScriptedSandbox()
     judge = make_judge(sandbox)
     assert judge.judge(make_case(), [RIGHT, RIGHT, REFUSED]) == ["p", "p", "f"]
@@ -43,14 +43,14 @@ def test_an_output_is_judged_once_for_a_case() -> None:
     assert len(sandbox.jobs) == 3
 
 
-def test_what_the_document_refuses_runs_no_check() -> None:
+def test_what_the_document_refuses_runs_no_check():
     sandbox = ScriptedSandbox()
     case = make_case(expect=Expectation(contains=("ri",), check=CHECK))
     assert make_judge(sandbox).judge(case, [RIGHT, b"other", b""]) == ["p", "f", "f"]
     assert sandbox.jobs == [["right"]]
 
 
-def test_a_check_that_hangs_on_everything_takes_bounded_time() -> None:
+def test_a_check_that_hangs_on_everything_takes_bounded_time():
     sandbox = ScriptedSandbox()
     outputs = [HANGS + b" " * number for number in range(100)]
     letters = make_judge(sandbox).judge(make_case(), outputs)
@@ -59,7 +59,7 @@ def test_a_check_that_hangs_on_everything_takes_bounded_time() -> None:
     assert sandbox.clock == MAX_SILENT_SECONDS
 
 
-def test_what_was_not_judged_in_time_is_no_failure() -> None:
+def test_what_was_not_judged_in_time_is_no_failure():
     sandbox = ScriptedSandbox()
     judge = make_judge(sandbox, seconds=CHECK_SECONDS * 1.5)
     outputs = [HANGS, HANGS + b" ", RIGHT, b""]
@@ -69,7 +69,7 @@ def test_what_was_not_judged_in_time_is_no_failure() -> None:
     assert judge.judge(plain, [RIGHT]) == ["p"]  # no check, no time
 
 
-def test_a_crash_near_the_end_of_the_time_is_a_failure() -> None:
+def test_a_crash_near_the_end_of_the_time_is_a_failure():
     sandbox = ScriptedSandbox()
     judge = make_judge(sandbox, seconds=1.0)
     assert judge.judge(make_case(), [CRASHES, RIGHT]) == ["f", "p"]

@@ -21,6 +21,7 @@ from brain.repo.index.memory_entries import (
     replace_entry,
 )
 from tests.support.cases import read_cases
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -36,14 +37,12 @@ def texts(text: str, memory_format: MemoryFormat = NOTE_FORMAT) -> list[str]:
 @pytest.mark.parametrize(
     ("text", "entries"), CASES["test_notes_are_split_at_separators_or_as_people_write_them"]
 )
-def test_notes_are_split_at_separators_or_as_people_write_them(
-    text: str, entries: list[str]
-) -> None:
+def test_notes_are_split_at_separators_or_as_people_write_them(text, entries):
     assert texts(text) == entries
 
 
 @pytest.mark.parametrize(("text", "entries"), CASES["test_every_line_of_json_lines_is_an_entry"])
-def test_every_line_of_json_lines_is_an_entry(text: str, entries: list[str]) -> None:
+def test_every_line_of_json_lines_is_an_entry(text, entries):
     assert texts(text, JSONL_FORMAT) == entries
 
 
@@ -58,22 +57,19 @@ def edited(text: str, *added: str, memory_format: MemoryFormat = NOTE_FORMAT) ->
 @pytest.mark.parametrize(
     ("text", "content", "expected"), CASES["test_an_entry_is_added_at_the_end_unless_it_is_there"]
 )
-def test_an_entry_is_added_at_the_end_unless_it_is_there(
-    text: str, content: str, expected: str
-) -> None:
+def test_an_entry_is_added_at_the_end_unless_it_is_there(text, content, expected):
     assert edited(text, content) == expected
 
 
-def test_records_are_added_on_lines_of_their_own() -> None:
+def test_records_are_added_on_lines_of_their_own():
     assert edited("", '{"a": 1}', memory_format=JSONL_FORMAT) == '{"a": 1}\n'
     assert edited('{"a":1}', '{"é":\n 1}', memory_format=JSONL_FORMAT) == '{"a":1}\n{"é": 1}\n'
 
 
 @pytest.mark.parametrize("content", ["", " \n", "a\n§\nb", "§", "a\n§ \r\nb"])
-def test_a_note_is_not_empty_and_holds_no_separator(content: str) -> None:
-    with pytest.raises(InvalidInput) as caught:
+def test_a_note_is_not_empty_and_holds_no_separator(content):
+    with raises_code("bad_arguments", InvalidInput):
         edited("", content)
-    assert caught.value.code == "bad_arguments"
 
 
 def deep(levels: int) -> str:
@@ -84,20 +80,20 @@ def deep(levels: int) -> str:
     "content",
     ["", "x", "[]", "1", '{"a":1', '{"a":1,"a":2}', '{"a":NaN}', '{"a":"\\ud800"}', deep(65)],
 )
-def test_a_record_is_one_json_object(content: str) -> None:
-    with pytest.raises(InvalidInput, match="not one JSON object") as caught:
+def test_a_record_is_one_json_object(content):
+    with raises_code("bad_arguments", InvalidInput, match="not one JSON object") as caught:
         edited("", content, memory_format=JSONL_FORMAT)
-    assert caught.value.code == "bad_arguments" and "JSON Lines" in caught.value.hint
+    assert "JSON Lines" in caught.value.hint
 
 
-def test_a_record_may_be_64_levels_deep() -> None:
+def test_a_record_may_be_64_levels_deep():
     assert json.loads(edited("", deep(64), memory_format=JSONL_FORMAT)) == json.loads(deep(64))
 
 
 MEMORY = parse_memory("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n", NOTE_FORMAT)
 
 
-def test_the_one_entry_with_a_text_is_replaced() -> None:
+def test_the_one_entry_with_a_text_is_replaced():
     changed = replace_entry(MEMORY, " apples\n", "three", NOTE_FORMAT)
     assert format_memory(changed) == "one\n§\nthree\n§\ntwo pears\n§\ntwo pears\n"
     first = replace_entry(MEMORY, "one", "1", NOTE_FORMAT)
@@ -108,7 +104,7 @@ def test_the_one_entry_with_a_text_is_replaced() -> None:
     )
 
 
-def test_the_one_entry_with_a_text_is_removed() -> None:
+def test_the_one_entry_with_a_text_is_removed():
     assert format_memory(remove_entry(MEMORY, "apples")) == "one\n§\ntwo pears\n§\ntwo pears\n"
     assert format_memory(remove_entry(MEMORY, "one")) == (
         "two apples\n§\ntwo pears\n§\ntwo pears\n"
@@ -118,7 +114,7 @@ def test_the_one_entry_with_a_text_is_removed() -> None:
     assert format_memory(remove_entry(only, "one")) == "\n"
 
 
-def test_of_equal_entries_the_first_is_removed() -> None:
+def test_of_equal_entries_the_first_is_removed():
     changed = remove_entry(MEMORY, "pears")
     assert format_memory(changed) == "one\n§\ntwo apples\n§\ntwo pears\n"
     assert changed.entries == MEMORY.entries[:2] + MEMORY.entries[3:]
@@ -132,9 +128,7 @@ def test_of_equal_entries_the_first_is_removed() -> None:
         ("two", "ambiguous", "3 entries have 'two'"),
     ],
 )
-def test_a_text_that_names_no_entry_or_several_is_refused(
-    old_text: str, code: str, message: str
-) -> None:
+def test_a_text_that_names_no_entry_or_several_is_refused(old_text, code, message):
     for change in (
         lambda: remove_entry(MEMORY, old_text),
         lambda: replace_entry(MEMORY, old_text, "new", NOTE_FORMAT),
@@ -153,7 +147,7 @@ def test_a_text_that_names_no_entry_or_several_is_refused(
     assert empty.value.hint == "there are no entries"
 
 
-def test_a_long_list_of_entries_is_cut_short() -> None:
+def test_a_long_list_of_entries_is_cut_short():
     entries = [MemoryEntry("", f"entry {number}") for number in range(1, 43)]
     lines = format_entry_list(entries).splitlines()
     assert (len(lines), lines[0], lines[39], lines[40]) == (
@@ -165,12 +159,12 @@ def test_a_long_list_of_entries_is_cut_short() -> None:
     assert 100 < len(long) <= 130
 
 
-def test_the_size_of_entries_counts_their_separators() -> None:
+def test_the_size_of_entries_counts_their_separators():
     assert entries_size(MEMORY.entries) == len("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears")
     assert entries_size([]) == 0
 
 
-def test_a_last_entry_that_is_new_gets_a_line_end_and_an_old_one_stays() -> None:
+def test_a_last_entry_that_is_new_gets_a_line_end_and_an_old_one_stays():
     memory = parse_memory("one", NOTE_FORMAT)
     assert format_memory(memory, "one") == "one"
     assert format_memory(memory, "other") == "one\n"

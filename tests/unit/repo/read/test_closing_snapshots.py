@@ -11,7 +11,7 @@ from tests.support.snapshot_graphs import SnapshotGraph
 
 
 @pytest.fixture
-def graph() -> SnapshotGraph:
+def graph():
     """A line of 60, in which 30 and 40 close the run `a`, and 50 closes `b`."""
     made = SnapshotGraph()
     for number in range(59):
@@ -33,19 +33,17 @@ def closing(graph: SnapshotGraph, since: int, *runs: str) -> tuple[dict[str, int
     return numbers, len(set(graph.loads))
 
 
-def test_the_latest_snapshot_that_closes_a_run_is_found(graph: SnapshotGraph) -> None:
+def test_the_latest_snapshot_that_closes_a_run_is_found(graph):
     assert closing(graph, 0, "a", "b")[0] == {"a": 40, "b": 50}
     assert closing(graph, 0, "b", "c")[0] == {"b": 50}
 
 
 @pytest.mark.parametrize(("since", "expected"), [(39, {"a": 40}), (40, {}), (41, {})])
-def test_only_snapshots_after_a_generation_count(
-    graph: SnapshotGraph, since: int, expected: dict[str, int]
-) -> None:
+def test_only_snapshots_after_a_generation_count(graph, since, expected):
     assert closing(graph, since, "a")[0] == expected
 
 
-def test_no_more_is_read_than_is_needed(graph: SnapshotGraph) -> None:
+def test_no_more_is_read_than_is_needed(graph):
     assert closing(graph, 0) == ({}, 0)
     assert closing(graph, 0, "b")[1] <= 12
     assert closing(graph, 55, "a")[1] <= 7

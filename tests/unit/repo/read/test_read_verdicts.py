@@ -11,6 +11,7 @@ from brain.repo.read.read_verdicts import read_verdict, read_verdict_blobs, read
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_types import ProgramFile
 from tests.support.decisions import OUTPUT, PAYLOAD, admission
+from tests.support.refusals import raises_code
 
 BLOB = b"\x11" * 32
 
@@ -35,11 +36,10 @@ class OneBlob:
         return self.content
 
 
-def test_a_blob_past_the_limit_is_refused_unread() -> None:
+def test_a_blob_past_the_limit_is_refused_unread():
     reader = OneBlob(None, size=limits.MAX_VERDICT_BYTES + 1)
-    with pytest.raises(FormatError) as caught:
+    with raises_code("too_large", FormatError):
         read_verdict(reader, BLOB)  # type: ignore[arg-type]
-    assert caught.value.code == "too_large"
 
 
 @pytest.mark.parametrize(
@@ -51,12 +51,12 @@ def test_a_blob_past_the_limit_is_refused_unread() -> None:
         (OneBlob(b"a letter"), "foreign"),
     ],
 )
-def test_the_state_of_a_verdict_is_told(reader: OneBlob, state: str) -> None:
+def test_the_state_of_a_verdict_is_told(reader, state):
     found, verdict = read_verdict_state(reader, BLOB)  # type: ignore[arg-type]
     assert (found, verdict is not None) == (state, state == "kept")
 
 
-def test_all_blobs_that_a_verdict_names_are_listed_and_none_of_another_content() -> None:
+def test_all_blobs_that_a_verdict_names_are_listed_and_none_of_another_content():
     from brain.digest import blob_id
 
     verdict = admission()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -14,6 +13,7 @@ from brain.errors import ModelError
 from brain.search.embedding import endpoint_embedder
 from brain.search.embedding.embedder_settings import EmbedderSettings
 from brain.search.embedding.endpoint_embedder import EndpointEmbedder
+from tests.support.refusals import raises_code
 
 KEY = "sk-the-key"
 
@@ -30,7 +30,7 @@ class Served:
 
 
 @pytest.fixture
-def served() -> Iterator[Served]:
+def served():
     endpoint = Served()
 
     class Handler(BaseHTTPRequestHandler):
@@ -77,7 +77,7 @@ def refused(served: Served, key: str = KEY) -> ModelError:
     return error.value
 
 
-def test_texts_become_vectors_of_length_one_in_their_order(served: Served) -> None:
+def test_texts_become_vectors_of_length_one_in_their_order(served):
     answer = rows([3.0, 4.0], [0.0, 2.0])
     answer["data"].reverse()
     served.body = answer
@@ -90,13 +90,13 @@ def test_texts_become_vectors_of_length_one_in_their_order(served: Served) -> No
     assert document == {"model": "small", "input": ["one", " "], "encoding_format": "float"}
 
 
-def test_without_a_key_none_is_sent(served: Served) -> None:
+def test_without_a_key_none_is_sent(served):
     served.body = rows([1.0])
     embedder(served, "").embed(["one"])
     assert served.asked[0][1] is None
 
 
-def test_a_long_text_is_cut(served: Served) -> None:
+def test_a_long_text_is_cut(served):
     served.body = rows([1.0])
     embedder(served).embed(["x" * 100_000])
     assert len(served.asked[0][2]["input"][0]) == endpoint_embedder.MAX_TEXT_CHARS
@@ -119,14 +119,12 @@ def test_a_long_text_is_cut(served: Served) -> None:
         {"data": [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": "AAAA"}]},
     ],
 )
-def test_an_answer_that_is_no_such_thing_is_refused(served: Served, body: Any) -> None:
+def test_an_answer_that_is_no_such_thing_is_refused(served, body):
     served.body = body
     assert refused(served).code == "bad_answer"
 
 
-def test_an_answer_past_the_limit_is_not_read_to_its_end(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_past_the_limit_is_not_read_to_its_end(served, monkeypatch):
     monkeypatch.setattr(endpoint_embedder, "MAX_EMBEDDING_ANSWER_BYTES", 100)
     served.body = rows([1.0] * 100, [1.0] * 100)
     assert refused(served).code == "answer_too_large"
@@ -136,15 +134,14 @@ def test_an_answer_past_the_limit_is_not_read_to_its_end(
     ("status", "code"),
     [(401, "key_refused"), (403, "key_refused"), (500, "rejected"), (307, "rejected")],
 )
-def test_what_is_refused_is_said_without_the_key(served: Served, status: int, code: str) -> None:
+def test_what_is_refused_is_said_without_the_key(served, status, code):
     served.status, served.body = status, {"error": {"message": f"bad key {KEY}"}}
     served.headers = {"Location": f"{served.url}/embeddings"} if status == 307 else {}
     assert refused(served).code == code
     assert len(served.asked) == 1
 
 
-def test_an_endpoint_that_is_not_there_is_said() -> None:
+def test_an_endpoint_that_is_not_there_is_said():
     settings = EmbedderSettings(model="small", base_url="http://127.0.0.1:1/v1")
-    with pytest.raises(ModelError) as error:
+    with raises_code("unreachable", ModelError):
         EndpointEmbedder(settings, KEY).embed(["one"])
-    assert error.value.code == "unreachable"

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from brain.digest import blob_id
 from brain.search.embedding import vector_cache
@@ -41,7 +40,7 @@ def file(folder: Path) -> Path:
     return found
 
 
-def test_what_was_added_is_there_for_the_next(tmp_path: Path) -> None:
+def test_what_was_added_is_there_for_the_next(tmp_path):
     first = VectorCache(str(tmp_path), "one")
     first.add({A: row(1, 2), B: row(3, 4)})
     first.add({C: row(5, 6)})
@@ -50,7 +49,7 @@ def test_what_was_added_is_there_for_the_next(tmp_path: Path) -> None:
     assert stat.S_IMODE(file(tmp_path).stat().st_mode) == 0o600
 
 
-def test_two_processes_add_to_one_file(tmp_path: Path) -> None:
+def test_two_processes_add_to_one_file(tmp_path):
     first, second = VectorCache(str(tmp_path), "one"), VectorCache(str(tmp_path), "one")
     first.add({A: row(1, 2)})
     second.add({B: row(3, 4)})
@@ -59,7 +58,7 @@ def test_two_processes_add_to_one_file(tmp_path: Path) -> None:
     assert first.get(B) is not None
 
 
-def test_what_was_cut_off_or_damaged_is_not_believed_and_overwritten(tmp_path: Path) -> None:
+def test_what_was_cut_off_or_damaged_is_not_believed_and_overwritten(tmp_path):
     made = VectorCache(str(tmp_path), "one")
     made.add({A: row(1, 2)})
     whole = file(tmp_path).read_bytes()
@@ -77,16 +76,14 @@ def test_what_was_cut_off_or_damaged_is_not_believed_and_overwritten(tmp_path: P
         assert known(tmp_path) == {"c": [5, 6]}
 
 
-def test_vectors_of_another_length_take_the_place_of_all(tmp_path: Path) -> None:
+def test_vectors_of_another_length_take_the_place_of_all(tmp_path):
     made = VectorCache(str(tmp_path), "one")
     made.add({A: row(1, 2)})
     made.add({B: row(1, 2, 3)})
     assert known(tmp_path) == {"b": [1, 2, 3]} and made.get(A) is None
 
 
-def test_what_nobody_asks_for_any_more_goes_when_there_is_much_of_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_nobody_asks_for_any_more_goes_when_there_is_much_of_it(tmp_path, monkeypatch):
     made = VectorCache(str(tmp_path), "one")
     made.add({A: row(1, 2), B: row(3, 4), C: row(5, 6)})
     made.retain([A])
@@ -100,9 +97,7 @@ def test_what_nobody_asks_for_any_more_goes_when_there_is_much_of_it(
     assert known(tmp_path) == {}
 
 
-def test_vectors_that_another_process_added_survive_a_shrink(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vectors_that_another_process_added_survive_a_shrink(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
     first = VectorCache(str(tmp_path), "one")
     first.add({A: row(1, 2), B: row(3, 4)})
@@ -111,9 +106,7 @@ def test_vectors_that_another_process_added_survive_a_shrink(
     assert known(tmp_path) == {"c": [5, 6]}
 
 
-def test_a_writer_that_waited_for_a_shrink_adds_to_the_new_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_that_waited_for_a_shrink_adds_to_the_new_file(tmp_path, monkeypatch):
     monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
     first, second = VectorCache(str(tmp_path), "one"), VectorCache(str(tmp_path), "one")
     first.add({A: row(1, 2), B: row(3, 4)})
@@ -131,7 +124,7 @@ def test_a_writer_that_waited_for_a_shrink_adds_to_the_new_file(
     assert known(tmp_path) == {"c": [5, 6]}
 
 
-def test_where_nothing_can_be_written_vectors_are_kept_in_memory(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_vectors_are_kept_in_memory(tmp_path):
     made = VectorCache(str(tmp_path / "nowhere"), "one")
     made.add({A: row(1, 2)})
     assert made.get(A) is not None and list(tmp_path.iterdir()) == []

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,45 +26,45 @@ def nested(depth: int) -> bytes:
     return b'{"jsonrpc":"2.0","id":1,"method":"m","params":%s}' % (b"[" * depth + b"]" * depth)
 
 
-def test_a_message_is_taken_as_it_is() -> None:
+def test_a_message_is_taken_as_it_is():
     raw = b'{"jsonrpc":"2.0","id":"x","method":"m","params":{"a":[1,2.5,null,"\\u00fc"]}}'
     assert parse_message(raw) == json.loads(raw)
 
 
-def test_nesting_is_taken_up_to_the_limit() -> None:
+def test_nesting_is_taken_up_to_the_limit():
     assert parse_message(nested(jsonrpc.MAX_REQUEST_DEPTH - 1))
     assert refused(nested(jsonrpc.MAX_REQUEST_DEPTH)) == jsonrpc.INVALID_REQUEST
     assert refused(nested(10**5)) == jsonrpc.PARSE_ERROR
 
 
-def test_size_is_taken_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_size_is_taken_up_to_the_limit(monkeypatch):
     raw = b'{"jsonrpc":"2.0","method":"m"}'
     monkeypatch.setattr(jsonrpc, "MAX_REQUEST_BYTES", len(raw))
     assert parse_message(raw)
     assert refused(raw + b" ") == jsonrpc.INVALID_REQUEST
 
 
-def test_a_refusal_names_the_request_it_is_about_where_that_is_known() -> None:
+def test_a_refusal_names_the_request_it_is_about_where_that_is_known():
     with pytest.raises(MessageRefused) as caught:
         parse_message(b'{"id":"mine","method":"m"}')
     assert json.loads(caught.value.error_response())["id"] == "mine"
 
 
-def test_an_emoji_in_escapes_is_text_and_half_of_one_is_not() -> None:
+def test_an_emoji_in_escapes_is_text_and_half_of_one_is_not():
     raw = b'{"jsonrpc":"2.0","method":"m","params":{"x":"%s"}}'
     assert parse_message(raw % b"\\ud83d\\ude00")["params"]["x"] == "\U0001f600"
     for half in (b"\\ud83d", b"\\ude00", b"\\uDE00\\uD83D", b"a\\ud83da"):
         assert refused(raw % half) == jsonrpc.PARSE_ERROR
 
 
-def test_answers_are_told_from_requests() -> None:
+def test_answers_are_told_from_requests():
     assert is_response(parse_message(b'{"jsonrpc":"2.0","id":1,"result":{}}'))
     assert is_response(parse_message(b'{"jsonrpc":"2.0","id":null,"error":{}}'))
     assert not is_response(parse_message(b'{"jsonrpc":"2.0","id":1,"method":"m","result":{}}'))
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_message_or_refused(raw: bytes) -> None:
+def test_any_bytes_are_a_message_or_refused(raw):
     try:
         assert isinstance(parse_message(raw), dict)
     except MessageRefused as error:
@@ -80,19 +79,19 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(), VALUES), st.integers() | st.text(max_size=200))
-def test_whatever_json_can_say_once_is_taken(params: dict[str, Any], told: int | str) -> None:
+def test_whatever_json_can_say_once_is_taken(params, told):
     message = {"jsonrpc": "2.0", "id": told, "method": "m", "params": params}
     assert parse_message(json.dumps(message).encode()) == message
 
 
 @pytest.fixture
-def pipe() -> Iterator[tuple[int, int]]:
+def pipe():
     read, write = os.pipe()
     yield read, write
     os.close(read)
 
 
-def test_lines_come_whole_however_they_are_cut(pipe: tuple[int, int]) -> None:
+def test_lines_come_whole_however_they_are_cut(pipe):
     read, write = pipe
     data = b"one\n\ntwo\r\n" + b"x" * 10 + b"\n" + b"y" * 11 + b"\nz\n" + b"w" * 30 + b"\nlast"
 
@@ -108,7 +107,7 @@ def test_lines_come_whole_however_they_are_cut(pipe: tuple[int, int]) -> None:
     assert found == [b"one", b"", b"two", b"x" * 10, None, b"z", None, b"last"]
 
 
-def test_a_long_last_line_is_passed_over_too(pipe: tuple[int, int]) -> None:
+def test_a_long_last_line_is_passed_over_too(pipe):
     read, write = pipe
     os.write(write, b"x" * 100)
     os.close(write)
@@ -116,7 +115,7 @@ def test_a_long_last_line_is_passed_over_too(pipe: tuple[int, int]) -> None:
 
 
 @given(st.lists(st.binary(max_size=12).map(lambda raw: raw.replace(b"\n", b"")), max_size=6))
-def test_lines_are_those_that_were_written(parts: list[bytes]) -> None:
+def test_lines_are_those_that_were_written(parts):
     read, write = os.pipe()
     os.write(write, b"".join(part + b"\n" for part in parts))
     os.close(write)

@@ -78,20 +78,20 @@ def cuts(whole: bytes) -> Iterable[list[bytes]]:
     yield [bytes([byte]) for byte in whole]
 
 
-def test_a_request_is_taken_wherever_it_is_cut() -> None:
+def test_a_request_is_taken_wherever_it_is_cut():
     for pieces in cuts(HEAD + BODY):
         body, answer = taken(pieces)
         assert body == BODY and answer.startswith(b"HTTP/1.1 204 "), pieces
 
 
 @pytest.mark.parametrize("head", BROKEN)
-def test_a_broken_head_is_refused_wherever_it_is_cut(head: bytes) -> None:
+def test_a_broken_head_is_refused_wherever_it_is_cut(head):
     for pieces in cuts(head + BODY):
         body, answer = taken(pieces)
         assert body == b"" and answer.startswith(b"HTTP/1.1 400 "), pieces
 
 
-def test_what_a_connection_is_in_the_midst_of_says_when_it_gives_way() -> None:
+def test_what_a_connection_is_in_the_midst_of_says_when_it_gives_way():
     seen: list[int] = []
 
     async def connection() -> None:

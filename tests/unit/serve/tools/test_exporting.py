@@ -23,12 +23,12 @@ def nested(schema: Any) -> list[dict[str, Any]]:
     return [schema, *(found for item in schema.values() for found in nested(item))]
 
 
-def test_every_tool_is_defined_and_carried_out() -> None:
+def test_every_tool_is_defined_and_carried_out():
     assert [tool.name for tool in TOOLS] == NAMES == list(_TOOL_FUNCTIONS)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=NAMES)
-def test_nothing_unknown_unbounded_or_undescribed_may_be_given(tool: Any) -> None:
+def test_nothing_unknown_unbounded_or_undescribed_may_be_given(tool):
     assert tool.description and tool.parameters["type"] == "object"
     for schema in nested(tool.parameters):
         kinds = schema.get("type", [])
@@ -42,12 +42,12 @@ def test_nothing_unknown_unbounded_or_undescribed_may_be_given(tool: Any) -> Non
             assert "minimum" in schema and "maximum" in schema
 
 
-def test_no_top_level_choice_is_made_that_an_interface_would_refuse() -> None:
+def test_no_top_level_choice_is_made_that_an_interface_would_refuse():
     for tool in TOOLS:
         assert not {"oneOf", "anyOf", "allOf", "not", "enum"} & set(tool.parameters)
 
 
-def test_the_parameters_of_hermes_and_of_the_seed_keep_their_names() -> None:
+def test_the_parameters_of_hermes_and_of_the_seed_keep_their_names():
     by_name = {tool.name: set(tool.parameters["properties"]) for tool in TOOLS}
     assert by_name["skills_list"] >= {"category"}
     assert by_name["skill_view"] >= {"name", "file_path"}
@@ -58,7 +58,7 @@ def test_the_parameters_of_hermes_and_of_the_seed_keep_their_names() -> None:
     assert by_name["memory"] >= {"action", "target", "content", "old_text", "operations"}
 
 
-def test_the_forms_differ_and_the_definitions_do_not() -> None:
+def test_the_forms_differ_and_the_definitions_do_not():
     for tool, chat, response, claude, server in zip(
         TOOLS, openai(), responses(), anthropic(), tool_formats.mcp(), strict=True
     ):
@@ -70,7 +70,7 @@ def test_the_forms_differ_and_the_definitions_do_not() -> None:
         assert server["annotations"]["readOnlyHint"] is tool.read_only
 
 
-def test_the_forms_are_those_that_the_interfaces_ask_for() -> None:
+def test_the_forms_are_those_that_the_interfaces_ask_for():
     """The shapes, as the documentation of the interfaces states them."""
     name = {"type": "string", "pattern": "^[a-zA-Z0-9_-]{1,64}$"}
     parameters = {"type": "object", "required": ["type", "properties"]}
@@ -98,19 +98,19 @@ def closed(properties: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_reading_tools_are_told_from_writing_ones() -> None:
+def test_reading_tools_are_told_from_writing_ones():
     writing = {"skill_manage", "memory", "brain_snapshot"}
     assert {tool.name for tool in TOOLS if not tool.read_only} == writing
     assert all(not tool.destructive for tool in TOOLS if tool.read_only)
 
 
-def test_the_description_asks_to_improve_before_a_near_duplicate_is_made() -> None:
+def test_the_description_asks_to_improve_before_a_near_duplicate_is_made():
     manage = next(tool for tool in TOOLS if tool.name == "skill_manage")
     assert "Improve the skill you have" in manage.description
     assert "near-duplicate" in manage.description
 
 
-def test_what_a_tool_may_do_is_stated_for_clients() -> None:
+def test_what_a_tool_may_do_is_stated_for_clients():
     keys = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
     hints = {
         tool["name"]: "".join("x" if tool["annotations"][key] else "-" for key in keys)
@@ -121,7 +121,7 @@ def test_what_a_tool_may_do_is_stated_for_clients() -> None:
     assert hints == reading | writing
 
 
-def test_the_bounds_of_the_parameters_are_those_that_clients_know() -> None:
+def test_the_bounds_of_the_parameters_are_those_that_clients_know():
     name, skill, path, text = (1, 256), (1, 1024), (None, 1024), (None, 1_000_000)
     memory = {"content": text, "old_text": text}
     assert {tool.name: bounds(tool.parameters) for tool in TOOLS} == {

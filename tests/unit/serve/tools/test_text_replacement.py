@@ -24,17 +24,15 @@ def expect_failure(content: bytes, old: str, new: str = "", replace_all: bool = 
         ("é".encode(), "é", "è", "è".encode()),
     ],
 )
-def test_line_ends_are_those_of_the_text_where_only_these_match(
-    content: bytes, old: str, new: str, after: bytes
-) -> None:
+def test_line_ends_are_those_of_the_text_where_only_these_match(content, old, new, after):
     assert replace_in_text(content, old, new, False, "a") == after
 
 
-def test_a_string_with_a_carriage_return_is_taken_literally() -> None:
+def test_a_string_with_a_carriage_return_is_taken_literally():
     assert expect_failure(b"1\r\n2\r\n", "1\r2\n").startswith("no_match: ")
 
 
-def test_a_text_grows_to_the_limit_and_no_further() -> None:
+def test_a_text_grows_to_the_limit_and_no_further():
     content = b"x" * (limits.MAX_EDIT_BYTES - 12) + b"abab"
     grown = replace_in_text(content, "ab", "123456", True, "a")
     assert len(grown) == limits.MAX_EDIT_BYTES
@@ -43,13 +41,13 @@ def test_a_text_grows_to_the_limit_and_no_further() -> None:
     assert expect_failure(content, "ab", "ééé1", True).startswith("too_large: ")
 
 
-def test_ten_places_of_an_ambiguous_string_are_named() -> None:
+def test_ten_places_of_an_ambiguous_string_are_named():
     lines = "1, 1, 2, 3, 4, 5, 6, 7, 8, 9"
     fault = expect_failure(b"aaaa\n" + b"aa\n" * 9, "aa")
     assert fault.startswith(f"ambiguous: old_string occurs 11 times in a, on the lines {lines}.\n")
 
 
-def test_the_nearest_lines_are_shown_with_their_first_numbers() -> None:
+def test_the_nearest_lines_are_shown_with_their_first_numbers():
     content = b"first\n\nThen the price.\nlast\n  Then the price.\n"
     assert expect_failure(content, "no\nThen teh price.\n").endswith("are:\n3: Then the price.")
     assert expect_failure(content, "zzz").endswith("\nRead it again with skill_view.")
@@ -58,10 +56,10 @@ def test_the_nearest_lines_are_shown_with_their_first_numbers() -> None:
 
 
 @pytest.mark.parametrize(("others", "shown"), [(4999, True), (5000, False)])
-def test_of_very_many_lines_some_are_compared(others: int, shown: bool) -> None:
+def test_of_very_many_lines_some_are_compared(others, shown):
     text = "the needle\n" + "".join(f"{number}\n" for number in range(others))
     assert ("1: the needle" in expect_failure(text.encode(), "teh needle")) is shown
 
 
-def test_bytes_that_are_not_utf_8_are_no_text() -> None:
+def test_bytes_that_are_not_utf_8_are_no_text():
     assert expect_failure(b"\xff", "a").startswith("not_text: a is not a text.\n")
