@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
-from ..repo.open.discovery import find_brain, is_brain
+from ..repo.open.discovery import CONTROL_FOLDER, find_brain, is_brain
 from .locked_session import call_system, progress_args
 from .parts import BrainParts
 
@@ -169,7 +169,8 @@ class Brain(BrainParts):
         As `verify`; `pinned_roots` is as `roots` for `open`.
         """
         from ..repo.changes import snapshot_folder
-        from ..repo.open.open_session import open_session
+        from ..repo.open.session import Session
+        from ..store.readonly_store import open_store_reader
         from ..util.progress import no_progress
         from ..verify import verification
 
@@ -183,7 +184,9 @@ class Brain(BrainParts):
         )
         if not verified.head:
             return verified
-        with closing(call_system(open_session, Path(path))) as session:
+        # For reading, as the verifier does: `open` may refuse it, or finish a rollback first.
+        reader = call_system(open_store_reader, Path(path) / CONTROL_FOLDER)
+        with closing(Session(Path(path), reader)) as session:
             return snapshot_folder.add_uncovered(session, verified, progress or no_progress)
 
     @staticmethod
