@@ -103,6 +103,17 @@ def test_what_failed_is_told_too(cli, served, replies, unanswered):
     assert told_by_status(cli) == (requests, tokens_in, tokens_out)
 
 
+def test_a_change_that_a_person_tries_tells_its_cost(cli, served, tmp_path):
+    change = tmp_path / "change.md"
+    change.write_text("---\nname: stale-feeds\ndescription: Prices\n---\nRead the time.\n")
+    answer_all(served)
+    told = cli("evolve", "try", "stale-feeds", "-f", str(change), "--runner", "model")
+    requests, tokens_in, tokens_out = paid(served)
+    assert requests > CASES // 2
+    cost = f"Asked openai:small, {requests} requests, {tokens_in} tokens in, {tokens_out} out"
+    assert cost in told.err
+
+
 def test_an_endpoint_that_is_not_there_costs_nothing(cli, served):
     cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1", "--retries", "0")
     assert cli("evolve", "synthesize").status != 0 and told_by_status(cli) == (0, 0, 0)

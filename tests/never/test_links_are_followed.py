@@ -110,6 +110,12 @@ def test_memory_that_is_a_link_is_kept_in_the_file_it_leads_to(folder, cli):
     assert status == 0 and (folder / "memory/MEMORY.md").is_symlink()
     assert (folder / "facts.md").read_text() == "One fact.\n§\nWants tabs.\n"
     assert "Wants tabs." in call(cli, folder, "memory", target="memory", action="read")[1]
+    for target in ("../manifest.yaml", "../skills/c/SKILL.md"):
+        (folder / "memory/MEMORY.md").unlink()
+        (folder / "memory/MEMORY.md").symlink_to(target)
+        cli("-C", str(folder), "snapshot")
+        written = call(cli, folder, "memory", target="memory", action="add", content="mode: gated")
+        assert written[0] != 0 and "mode: gated" not in (folder / "memory" / target).read_text()
 
 
 def test_python_reads_the_file_of_a_link_and_what_is_stored_of_it(folder):

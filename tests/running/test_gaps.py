@@ -445,7 +445,7 @@ class TestTheQueue:
         (result,) = run_gaps(
             brain, model, now=NOW + LEASE_MS, gate=gate, should_stop=lambda: next(stopped)
         )
-        assert (result.result, result.requests, len(model.requests)) == ("success", 2, 3)
+        assert (result.result, result.requests, len(model.requests)) == ("success", 1, 3)
         assert phases(brain) == [("complete", "success")]
 
     def test_without_a_model_gaps_wait_and_the_results_say_why(self, brain):

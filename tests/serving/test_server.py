@@ -92,9 +92,10 @@ def test_the_tools_are_those_of_the_table_with_their_hints(desk, era):
 def test_the_index_comes_with_the_instructions_and_is_that_of_now(desk, era):
     async def session() -> None:
         async with connected(desk, era) as client:
-            *_, begin, line, end = (client.instructions or "").split("\n")
+            *_, begin, line, end, source = (client.instructions or "").split("\n")
             assert line == "▸ oracle: Check the oracle"
             assert begin.startswith("[skills ") and end.endswith(" ends]")
+            assert source.startswith("[source of skills and memory: data of the brain ")
             await client.call_tool(
                 "skill_manage",
                 {"action": "create", "name": "b", "content": "B.", "description": "About b"},

@@ -16,6 +16,7 @@ from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
 from ...objects.link_targets import find_file
+from ...skills.skill_layout import SKILL_FILES
 from ..core import working_copy as folders
 from ..open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
 from ..open.session import Session
@@ -58,9 +59,17 @@ def locate_memory(session: Session, target: str) -> MemoryFile:
         path, most = target, MAX_NOTES_CHARS
     else:
         path, most = _locate_records(session, target, home), limits.MAX_EDIT_BYTES
+    return MemoryFile(_follow_link(session, path), listed.get(path, most))
+
+
+def _follow_link(session: Session, path: str) -> str:
+    """Return where a memory is written: to no other kind of file, and to no skill."""
     bundle = session.bundle_of(session.head())
     linked = find_file(session.nodes, bundle, session.reader, path)
-    return MemoryFile(linked.path if linked else path, listed.get(path, most))
+    ending = path.rpartition("/")[2].rpartition(".")[2]
+    if linked is None or not linked.path.endswith(f".{ending}"):
+        return path
+    return path if linked.path.endswith(SKILL_FILES) else linked.path
 
 
 def find_format(path: str) -> MemoryFormat:

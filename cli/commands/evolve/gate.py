@@ -17,7 +17,7 @@ from ...error_report import NOT_ADMITTED, Failure
 from ...options import message_option
 from ...output import emit
 from ...params import NonEmptyType, SlugType
-from ...render.human_format import short_id
+from ...render.human_format import pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed
 from ...terminal import escape
 from ...user_files import read_input
@@ -25,6 +25,7 @@ from ...user_files import read_input
 if TYPE_CHECKING:
     from brain.evolve.gate.case_runner import CaseRunner
     from brain.evolve.gate.proposed_change import ProposedChange
+    from brain.evolve.metered_model import Bill
     from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
 
 _SHOWN_UNRUN = 8
@@ -72,12 +73,18 @@ def evolve_try_command(
     the change is proposed.
     """
     from brain.evolve.gate.gate import Gate
+    from brain.evolve.metered_model import Bill
 
     change = _read_change(slug, Path(path), description, message or "")
-    model = None if runner == "sandbox" else _open_model_runner(is_needed=runner == "model")
+    bill, is_needed = Bill(), runner == "model"
+    model = None if runner == "sandbox" else _open_model_runner(app, bill, is_needed=is_needed)
     is_for_program = runner is None and change.files
     gate = Gate(app.brain, runner=None if is_for_program else model, text_runner=model)
-    outcome = gate.propose(change)
+    try:
+        outcome = gate.propose(change)
+    finally:
+        if model is not None and bill.requests:
+            app.print_note(cost_line(model.name, *bill.total))
     emit(app, outcome, outcome_lines(outcome))
     raise_if_not_committed(outcome.commitment)
     if outcome.done in ("rejected", "kept"):
@@ -108,15 +115,24 @@ def _read_change(slug: str, path: Path, description: str | None, message: str) -
     )
 
 
-def _open_model_runner(*, is_needed: bool) -> CaseRunner | None:
+def cost_line(model: str, requests: int, tokens_in: int, tokens_out: int) -> str:
+    """Say what was paid for a model."""
+    asked = f"Asked {model}, {pluralize(requests, 'request')}"
+    return escape(f"{asked}, {tokens_in} tokens in, {tokens_out} out")
+
+
+def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner | None:
     """Return what runs cases by the user's model; None without one, unless it is needed."""
     from brain.errors import NotFound
+    from brain.evolve.evolution_mode import require_evolution
     from brain.evolve.gate.model_runner import ModelRunner
+    from brain.evolve.metered_model import meter
 
     from ...settings.user_models import open_user_model
 
     try:
-        return ModelRunner(open_user_model())
+        model = open_user_model()
+        return ModelRunner(meter(model, lambda _: require_evolution(app.brain), bill.add))
     except NotFound:  # no model is configured
         if is_needed:
             raise

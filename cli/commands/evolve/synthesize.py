@@ -11,12 +11,11 @@ from ...command import WRITE_EXITS, argument, brain_command, flag
 from ...context import App
 from ...output import emit
 from ...params import NonEmptyType
-from ...render.human_format import pluralize
 from ...render.ledgers import raise_if_not_committed
 from ...render.run_report import read_receipt_file
 from ...settings.user_models import open_user_model
 from ...terminal import escape, escape_lines
-from .gate import outcome_lines
+from .gate import cost_line, outcome_lines
 
 if TYPE_CHECKING:
     from brain.results import Synthesized
@@ -56,7 +55,7 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
         result = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
     except ModelError as error:
         paid = error.requests, error.tokens_in, error.tokens_out
-        app.print_note(_cost_line(model.name, *paid))
+        app.print_note(cost_line(model.name, *paid))
         raise
     emit(app, result, _synthesis_lines(result))
     raise_if_not_committed(result.commitment)
@@ -77,9 +76,4 @@ def _synthesis_lines(result: Synthesized) -> Iterator[str]:
     else:
         yield escape(f"Drafted {result.slug}: {result.reason}")
         yield from outcome_lines(result.outcome)
-    yield _cost_line(result.model, result.requests, result.tokens_in, result.tokens_out)
-
-
-def _cost_line(model: str, requests: int, tokens_in: int, tokens_out: int) -> str:
-    asked = f"Asked {model}, {pluralize(requests, 'request')}"
-    return escape(f"{asked}, {tokens_in} tokens in, {tokens_out} out")
+    yield cost_line(result.model, result.requests, result.tokens_in, result.tokens_out)
