@@ -14,7 +14,7 @@ from ..results import ProgramCall, ProgramRun
 from ..running.broker import Broker
 from ..running.run_program import RunOutcome, run_program
 from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
-from ..skills.skill_version import version_value
+from ..skills.skill_version import recorded_version, version_value
 from ..usage.usage_types import input_key
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ class ProgramRunner:
         )
         outcome = self._run(runnable, payload, broker)
         versions = {
-            tool_name(called.skill.slug): called.skill.card.version for called, _ in self.ended
+            tool_name(called.skill.slug): recorded_version(called.skill.card.version)
+            for called, _ in self.ended
         }
         return ProgramRun(
             slug=runnable.skill.slug,

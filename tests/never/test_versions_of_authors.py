@@ -148,3 +148,15 @@ def test_a_version_that_goes_back_is_noted(brain):
         write(brain, "1.0.0-rc.2")
         write(brain, "1.0.0-rc.1", "less\n")
         assert "version_not_raised" in [one.code for one in brain.verify(deep=True).findings]
+
+
+def test_such_a_skill_can_be_retired_and_a_decision_that_needs_numbers_says_so(
+    brain: Brain,
+) -> None:
+    with brain:
+        write(brain, "1.0.0-rc.1")
+        done = brain.programs.retire("m", "of no use")
+        assert str(done.version) == "1.0.0-rc.1"
+        with raises_code("bad_version", Exception, match="is no version of a skill that runs"):
+            brain.programs.reinstate("m", reason="of use")
+        assert brain.verify(deep=True).ok

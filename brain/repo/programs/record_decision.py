@@ -16,6 +16,7 @@ from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
 from ...results import Decided, Upserted
+from ...skills.skill_version import recorded_version
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
 from ..changes import snapshot_paths
@@ -107,7 +108,7 @@ def _record_in_place(
 ) -> None:
     """Record a decision about a skill as it is."""
     blob = store_verdict(txn, trial.verdict, trial.contents)
-    version = skill.card.version
+    version = recorded_version(skill.card.version)
     decided = operation.decision_operation(kind, skill.slug, version, version, blob)
     txn.record_snapshot({}, decided, message)
 
@@ -223,7 +224,8 @@ def _decide(
 ) -> SnapshotOperation:
     """Return the operation of a decision; before it, a removed skill has no version."""
     skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
-    from_version = "" if skill is None else skill.card.version
+    from_version = "" if skill is None else recorded_version(skill.card.version)
+    to_version = recorded_version(to_version)
     return operation.decision_operation(kind, slug, from_version, to_version, verdict)
 
 

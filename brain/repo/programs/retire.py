@@ -89,8 +89,9 @@ def retire_skill(
             "retire", decider, skill.slug, _read_program_files(session, txn.bundle, skill)
         )
         version = skill.card.version
+        recorded = skill_version.recorded_version(version)
         kind = operation.decision_operation(
-            "retire", skill.slug, version, version, store_verdict(txn, verdict)
+            "retire", skill.slug, recorded, recorded, store_verdict(txn, verdict)
         )
         before = txn.bundle
         txn.record_snapshot(edits, kind, message)

@@ -26,6 +26,7 @@ from ...receipts import RUN_OUTCOMES, Receipt, RunStep, encode_receipt, keep_tex
 from ...receipts.size_budget import SizeBudget, shorten_without_secrets
 from ...receipts.tool_calls import ToolCallCounts
 from ...receipts.used_skills import UsedSkill
+from ...skills.skill_version import recorded_version
 from ..core.current_run import CURRENT_RUN
 from ..core.transaction import locked_write_transaction
 from ..open.session import Session
@@ -291,7 +292,7 @@ def find_version_at_head(session: Session, slug: str) -> str:
     """Return the version of a skill at the head, "" if there is no such skill."""
     bundle = session.bundle_of(session.head())
     skill = skill_lookup.find_skill_or_none(session, bundle, slug)
-    return skill.card.version if skill else ""
+    return recorded_version(skill.card.version) if skill else ""
 
 
 def check_outcome(outcome: str) -> str:
