@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -209,10 +210,29 @@ def _cpu_seconds() -> float:
     return used.user + used.system + used.children_user + used.children_system
 
 
+@functools.cache
+def _missing_part(marker: str) -> str:
+    """Return why tests with this marker cannot run on this machine, "" if they can."""
+    if marker in ("strace", "b3sum"):
+        return "" if shutil.which(marker) else f"{marker} is not installed; `make test` installs it"
+    if marker == "sandbox":
+        from brain.errors import SandboxError
+        from brain.sandbox.find_sandbox import probe_sandbox
+
+        try:
+            probe_sandbox()
+        except SandboxError as error:
+            return f"no sandbox on this machine: {error.message}"
+    return ""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Note what was used before the item."""
+    """Note what was used before the item, and skip it if a part that it needs is missing."""
     item.stash[_CPU_AT_START] = _cpu_seconds()
+    for marker in item.iter_markers():
+        if missing := _missing_part(marker.name):
+            pytest.skip(missing)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

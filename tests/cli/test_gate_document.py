@@ -8,9 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.errors import SandboxError
 from brain.evolve import FakeModel
-from brain.sandbox.find_sandbox import find_sandbox
 from tests.support.acquired import COUNT_WORDS, creation
 
 DOCUMENT = Path("docs/evolution/gate.md")
@@ -19,10 +17,6 @@ DOCUMENT = Path("docs/evolution/gate.md")
 @pytest.fixture
 def count_words(cli, agent):
     """Acquire count-words, and write a changed copy of it to the folder new."""
-    try:
-        find_sandbox()
-    except SandboxError as error:
-        pytest.skip(f"no sandbox on this machine: {error.message}")
     given = creation("count_words")
     Path("code.py").write_text(COUNT_WORDS)
     Path("check.py").write_text(given["check"])

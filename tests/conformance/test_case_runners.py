@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from brain.errors import ModelError, SandboxError
+from brain.errors import ModelError
 from brain.evolve import FakeModel
 from brain.evolve.gate.model_runner import ModelRunner
 from brain.evolve.gate.sandbox_runner import SandboxRunner
@@ -45,10 +45,7 @@ def make_case(given: dict[str, str] | str, skill: str = "echo") -> Case:
 class TestSandboxRunner(CaseRunnerConformance):
     @pytest.fixture
     def setting(self):
-        try:
-            sandbox = find_sandbox()
-        except SandboxError as error:
-            pytest.skip(f"no sandbox on this machine: {error.message}")
+        sandbox = find_sandbox()
         cases = [make_case({"text": text}) for text in ("a", "a b")]
         return RunnerSetting(
             runner=SandboxRunner(sandbox),

@@ -44,7 +44,11 @@ def test_every_row_of_the_table_of_targets_names_tests_that_there_are(project):
     for marker, pattern, _ in read_targets():
         path, _, names = pattern.partition("::")
         found = project / "tests" / path
-        tests = re.findall(r"def (test_\w+)", found.read_text("utf-8")) if found.is_file() else []
+        tests = (
+            re.findall(r"(?:def|class) ([tT]est\w+)", found.read_text("utf-8"))
+            if found.is_file()
+            else []
+        )
         assert found.is_dir() or fnmatch.filter(tests, names or "*"), (marker, pattern)
 
 
