@@ -19,6 +19,7 @@ from .brain_protocol import AdoptionBrain
 from .home_readers import HomeReader, SkillFolderReader
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
 from .publish_manifest import PublishedFile, form_mode, info_state
+from .safe_read import real_place
 from .source_protocol import DetectedSource, SourceReader
 from .sources import build_source, source_readers
 
@@ -44,8 +45,8 @@ class HomeOrigins:
     """The adopted files of a home.
 
     `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
-    the home, also of removed files, to what was adopted there. `linked` are paths of the home
-    that lead through a link: adoption reads such files, and publishing does not change them.
+    the home, also of removed files, to what was adopted there. `linked` are links to
+    files: adoption reads such files, and publishing does not change them.
     `sources` are the kinds and branches of what was adopted from there. `waiting` are the
     branches of states that were read from there and are not merged yet.
     """
@@ -146,7 +147,6 @@ class _OriginFinder:
         self.origins = HomeOrigins()
         self._folder, self._target, self._rows = folder, target, rows
         self._used: set[str] = set()
-        self._below_link: dict[str, bool] = {}
         self._source, self._branch = target, ""
         self._skill_folders: dict[str, str] = {}
 
@@ -167,7 +167,7 @@ class _OriginFinder:
         """Add an adopted file, if it lies where the client reads it, or was removed there."""
         path = origin.info.path
         possible = [home for home in self._possible_homes(path) if self._may_hold(home, path)]
-        existing = [home for home in possible if self._exists(home)]
+        existing = [real_place(self._folder, home) for home in possible if self._exists(home)]
         if path in self._published:
             possible = [home for home in possible if home in self._rows]
         for home in existing[:1] or possible:
@@ -185,16 +185,6 @@ class _OriginFinder:
         if path not in self.origins.home_paths and home not in self._used:
             self.origins.home_paths[path] = home
             self._used.add(home)
-        if self._is_below_link(home):
-            self.origins.linked.add(home)
-
-    def _is_below_link(self, home: str) -> bool:
-        folder = home.rpartition("/")[0]
-        if folder not in self._below_link:
-            self._below_link[folder] = bool(folder) and (
-                os.path.islink(self._folder / folder) or self._is_below_link(folder)
-            )
-        return self._below_link[folder]
 
     def _possible_homes(self, path: str) -> Iterator[str]:
         place = path

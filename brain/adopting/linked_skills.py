@@ -15,11 +15,25 @@ from typing import NamedTuple
 
 from ..errors import printable_text
 from ..skills.skill_layout import SKILL_FILES
+from ..worktree.left_out_skills import find_left_out_skills
+from ..worktree.walk import BEHIND_LINK, LeftOutPlace
 from .home_layout import NO_SKILL_FOLDERS, HomeLayout, PathRule
 from .safe_read import SkipFile
 
 SAME_SKILL_CODE, OUTSIDE_CODE = "same_skill", "link_outside"
 _SHARED_SKILLS = (".agents", "skills")
+
+
+def describe_folder_link(path: Path) -> str:
+    """Say where a link in the place of a folder leads, and how to take the skills there."""
+    target = os.path.realpath(path)
+    shown = printable_text(target)
+    left = find_left_out_skills(path.parent, [LeftOutPlace(path.name, BEHIND_LINK)])
+    count = sum(place.files for place in left)
+    if not count:
+        return f"a link, which leads to {shown}"
+    skills = f"{count} skill{'s'[: count != 1]}"
+    return f"a link with {skills} behind it; take them with brain adopt {shlex.quote(shown)} BRAIN"
 
 
 class LinkTarget(NamedTuple):
@@ -36,12 +50,12 @@ class LinkedSkills:
     def __init__(self, root: Path, layout: HomeLayout) -> None:
         self._layout = layout
         self._root = Path(os.path.realpath(root))
-        self._allowed = [self._root]
+        self.allowed = [self._root]
         if layout.is_home(root):
             user = root.absolute().parents[layout.home_name.count("/")]
             shared = user.joinpath(*_SHARED_SKILLS)
             if not any(map(os.path.islink, (shared, shared.parent))):
-                self._allowed.append(Path(os.path.realpath(shared)))
+                self.allowed.append(Path(os.path.realpath(shared)))
 
     def resolve(self, path: str) -> LinkTarget | None:
         """Return where the link at `path` leads, None if it is not a skill.
@@ -57,7 +71,7 @@ class LinkedSkills:
                 return None
         elif not any((target / name).is_file() for name in SKILL_FILES):
             return None
-        root = next((root for root in self._allowed if target.is_relative_to(root)), None)
+        root = next((root for root in self.allowed if target.is_relative_to(root)), None)
         if root is None or target == root:
             folder = target.parent if is_skill_file else target
             command = f"brain adopt {shlex.quote(str(folder))} BRAIN"

@@ -8,9 +8,11 @@ they are about to have, and after them; so the files of a killed publication are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from ..errors import Conflict, InvalidInput, NotFound
@@ -23,6 +25,7 @@ from .brain_protocol import AdoptionBrain
 from .content_checks import SECRET_CODE, describe_secrets, find_new_secrets
 from .home_origins import find_origins, find_sources
 from .layouts import LAYOUT_BY_KIND, HomeLayout
+from .linked_skills import LinkedSkills
 from .publish_manifest import (
     ABSENT_STATE,
     PublishedFile,
@@ -46,6 +49,7 @@ from .publish_target import (
     read_states,
     refuse_own_folder,
 )
+from .safe_read import real_place
 from .source_protocol import SourceFile
 
 
@@ -136,12 +140,15 @@ class _Publication:
         )
         _refuse_during_adoption(brain, origins.waiting)
         self._adopted, self._linked = origins.adopted, origins.linked
-        self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths)
+        place = partial(real_place, folder)
+        self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths, place)
+        self._outside: dict[str, Path | None] = {}
         self._allow = {*request.allow, *read_manifest_at(brain, self._snapshot).accepted}
         self._rendered = render_files(
             brain, self._snapshot, self._plan, self._form, self._previous, self._adopted, progress
         )
-        self._behind_link = self._leave_out_linked(origins.home_paths)
+        self._linked_skills = LinkedSkills(folder, layout)
+        self._behind_link = self._leave_out_linked()
         self._behind_link |= self._leave_out_foreign(origins.sources, request.include)
         self._notices = find_other_names(self._plan, self._rendered, layout.client)
         self._held_back: list[Notice] = []
@@ -150,12 +157,29 @@ class _Publication:
         self.conflicts: list[Notice] = []
         self._find_changes(progress)
 
-    def _leave_out_linked(self, home_paths: Mapping[str, str]) -> set[str]:
-        """Leave out the files of skills that are links in the home; return their paths."""
+    def _locate(self, path: str) -> tuple[Path, str] | None:
+        """Return the folder to write to, and the path of a file there; None behind a link.
+
+        A link that leads outside is followed to where adoption reads skills.
+        """
+        above, _, name = path.rpartition("/")
+        if above not in self._outside:
+            real = Path(os.path.realpath(self._folder / above))
+            is_here = real.is_relative_to(os.path.realpath(self._folder))
+            self._outside[above] = None if is_here else real
+        real_folder = self._outside[above]
+        if real_folder is None:
+            return self._folder, path
+        for root in self._linked_skills.allowed:
+            if real_folder.is_relative_to(root):
+                return root, (real_folder / name).relative_to(root).as_posix()
+        return None
+
+    def _leave_out_linked(self) -> set[str]:
+        """Leave out the files behind links that lead elsewhere; return their paths."""
         left_out = {path for path in self._linked if path not in self._plan.files}
         for path, planned in self._plan.files.items():
-            main = home_paths.get(planned.skill_path, "")
-            if path not in self._linked and main not in self._linked:
+            if path not in self._linked and self._locate(path) is not None:
                 continue
             left_out.add(path)
             file = self._rendered.pop(path, None)
@@ -206,7 +230,19 @@ class _Publication:
     def _find_changes(self, progress: Progress) -> None:
         """Find the files to write and to remove, and the conflicts."""
         obsolete = {*self._obsolete_published(), *self._obsolete_adopted()} - self._behind_link
-        states = read_states(self._folder, sorted({*self._rendered, *obsolete}))
+        for path in sorted(obsolete):
+            if self._locate(path) != (self._folder, path):  # others may read it, too
+                obsolete.remove(path)
+                self._behind_link.add(path)
+                if os.path.lexists(self._folder / path):
+                    reason = (
+                        "it was removed in the brain, and lies behind a link that leads outside"
+                    )
+                    self._plan.skipped.append(Notice("behind_link", path, reason))
+        states: dict[str, str] = {}
+        for root, places in self._by_root({*self._rendered, *obsolete}).items():
+            found = read_states(root, places)
+            states |= {path: found[place] for place, path in places.items()}
         for path, state in states.items():
             rendered = self._rendered.get(path)
             if state != (rendered.entry.state if rendered else ""):
@@ -313,9 +349,11 @@ class _Publication:
         }
         removed = {path: row for path in self._remove if (row := self._known_row(path))}
         self._save_record({**removed, **meanwhile})
-        write_working_files(self._folder, self._render_changed(progress))
-        for path in self._remove:
-            remove_working_file(self._folder, path)
+        for root, places in self._by_root(self._write).items():
+            write_working_files(root, self._render_changed(places, progress))
+        for root, places in self._by_root(self._remove).items():
+            for place in places:
+                remove_working_file(root, place)
         self._save_record(final)
 
     def _known_row(self, path: str) -> PublishedFile | None:
@@ -326,11 +364,21 @@ class _Publication:
         name = self._form.adopted_name
         return PublishedFile(origin.info.path, origin.info.blob, name, origin.state)
 
-    def _render_changed(self, progress: Progress) -> Iterator[tuple[str, int, bytes]]:
-        for done, path in enumerate(sorted(self._write)):
-            progress("files written", done, len(self._write))
+    def _by_root(self, paths: Iterable[str]) -> dict[Path, dict[str, str]]:
+        """Return some paths by the place of each, by the folder that this is in."""
+        found: dict[Path, dict[str, str]] = {}
+        for path in sorted(paths):
+            root, place = self._locate(path) or (self._folder, path)
+            found.setdefault(root, {})[place] = path
+        return found
+
+    def _render_changed(
+        self, places: Mapping[str, str], progress: Progress
+    ) -> Iterator[tuple[str, int, bytes]]:
+        for done, (place, path) in enumerate(places.items()):
+            progress("files written", done, len(places))
             file = self._render(path)
-            yield path, file.kind, file.content
+            yield place, file.kind, file.content
 
     def _render(self, path: str) -> SourceFile:
         entry, file = self._rendered[path]

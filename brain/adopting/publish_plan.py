@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -80,11 +80,16 @@ def read_manifest_at(brain: AdoptionBrain, rev: str) -> Manifest:
 
 
 def plan_publication(
-    brain: AdoptionBrain, rev: str, target: HomeLayout, home_paths: Mapping[str, str]
+    brain: AdoptionBrain,
+    rev: str,
+    target: HomeLayout,
+    home_paths: Mapping[str, str],
+    place: Callable[[str], str],
 ) -> PublishPlan:
     """Plan the publication of a revision in the layout `target`.
 
-    `home_paths` maps paths of files that were adopted from there to where they lie.
+    `home_paths` maps paths of files that were adopted from there to where they lie, and
+    `place` a path at the client to the one that it leads to.
     """
     source = LAYOUT_BY_KIND.get(read_manifest_at(brain, rev).home)
     skills = _SkillPlacement(brain.skills.list(rev), target, home_paths)
@@ -106,6 +111,8 @@ def plan_publication(
         else:
             new = _plan_other_file(info, source, target)
             reason = f"a {target.title} has no place for it"
+        if new:
+            new = replace(new, client_path=place(new.client_path))
         if new and new.kind == LINK:
             new = _plan_link(brain, rev, new, files, plan)
             if new is None:

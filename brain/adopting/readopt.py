@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,6 +36,7 @@ from .publish_manifest import (
 from .publish_plan import PlannedFile, plan_publication
 from .publish_render import RenderForm, render_skill_text
 from .publish_target import layout_by_kind
+from .safe_read import real_place
 from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
 
@@ -83,7 +85,8 @@ def _plan_again(
 ) -> Mapping[str, PlannedFile]:
     """Return what publishing the snapshot of a record writes, by path at the client."""
     origins = find_origins(brain, folder, layout, record.snapshot, record.files)
-    return plan_publication(brain, record.snapshot, layout, origins.home_paths).files
+    place = partial(real_place, folder)
+    return plan_publication(brain, record.snapshot, layout, origins.home_paths, place).files
 
 
 def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from pathlib import Path
 
 from ..errors import InvalidInput
+from ..objects import paths
 from ..objects.tree_entry import LINK
 from ..worktree import file_fingerprint, symlinks
 from ..worktree.dirfd import FolderHandles
@@ -29,6 +31,20 @@ class SkipFile(Exception):
     def __init__(self, code: str, reason: str) -> None:
         super().__init__(reason)
         self.code, self.reason = code, reason
+
+
+def real_place(folder: Path, path: str) -> str:
+    """Return the path below `folder` to which `path` leads over links of folders above it.
+
+    It is `path` itself where they lead elsewhere, or to what belongs to version control.
+    """
+    above, _, name = path.rpartition("/")
+    root = os.path.realpath(folder)
+    real = Path(os.path.realpath(os.path.join(root, above)), name)
+    if not real.is_relative_to(root):
+        return path
+    found = real.relative_to(root)
+    return path if any(map(paths.is_reserved_name, found.parts)) else found.as_posix()
 
 
 def read_home_file(

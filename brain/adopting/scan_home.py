@@ -23,9 +23,9 @@ from .home_layout import (
     default_skip_reason,
     is_rule_file,
 )
-from .linked_skills import OUTSIDE_CODE, LinkedSkills
+from .linked_skills import OUTSIDE_CODE, LinkedSkills, describe_folder_link
 from .publish_manifest import RECORD_NAME as RECORD
-from .safe_read import GONE_CODE, SkipFile, read_home_file
+from .safe_read import GONE_CODE, SkipFile, read_home_file, real_place
 from .skipped import SkippedFiles, reason_without_path
 from .source_protocol import SourceFile
 
@@ -36,6 +36,7 @@ MAX_HOME_LISTED = 1_000_000
 MAX_HOME_BYTES = 2 << 30
 """Bytes adopted from one home."""
 
+_ADOPTED_LINK = "a link to a folder that is adopted"
 OTHER_SKILLS_CODE = "other_skills"
 """Code of a skipped folder with skills that are none of the program."""
 
@@ -74,7 +75,7 @@ def _scan_folder(
     taken: _TakenPaths,
 ) -> Iterator[HomeFile]:
     with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
-        walk = _HomeWalk(folders, os.fstat(fd).st_dev, layout, skipped, skills_left_out)
+        walk = _HomeWalk(root, folders, os.fstat(fd).st_dev, layout, skipped, skills_left_out)
         linked = LinkedSkills(root, layout)
         for path in sorted(_limit_listed(walk.list_files("")), key=layout.rule_rank):
             target = layout.brain_path(path)
@@ -202,12 +203,14 @@ class _HomeWalk:
 
     def __init__(
         self,
+        root: Path,
         folders: FolderHandles,
         device: int,
         layout: HomeLayout,
         skipped: SkippedFiles,
         skills_left_out: Mapping[str, int],
     ) -> None:
+        self._root = root
         self._folders = folders
         self._device = device
         self._layout = layout
@@ -272,6 +275,13 @@ class _HomeWalk:
             reason = default_skip_reason(name, is_folder)
         if not reason and not reached:
             reason = REASON_RULE_FILE if is_rule_file(path) else REASON_OTHER
+            if stat.S_ISLNK(st.st_mode) and layout.may_contain(path):
+                inside = real_place(self._root, f"{path}/x").removesuffix("/x")
+                is_adopted = inside != path and layout.may_contain(inside)
+                place = self._root / path
+                reason = _ADOPTED_LINK if is_adopted else describe_folder_link(place)
+                self._skipped.add(OUTSIDE_CODE, path, reason)
+                return False
         if not reason and is_folder and path.count("/") >= limits.MAX_PATH_DEPTH:
             reason = "nested too deeply"
         if not reason and st.st_dev != self._device:

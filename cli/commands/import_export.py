@@ -255,6 +255,13 @@ def publish_command(
         _raise_publish_conflict(result)
     if result.held_back:
         _raise_held_back(result)
+    behind = [row for row in result.left_out if row.code == "behind_link"]
+    if behind:
+        raise BrainError(
+            f"{pluralize(len(behind), 'file')} changed in the brain and not there, behind links",
+            code="behind_link",
+            hint="adopt the folder to which the link leads, and publish into that",
+        )
 
 
 def _publication_lines(result: Published, dry_run: bool) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -299,3 +300,47 @@ def test_a_path_that_two_homes_share_already_is_published_to_none_of_them(folder
     chosen = ("--include", "memory/MEMORY.md")
     assert cli("-C", "mind", "publish", "--to", "hermes", "one", *chosen).status == 0
     assert "From two." in Path("one/memories/MEMORY.md").read_text()
+
+
+@pytest.mark.parametrize("link", [".claude/skills/tea", ".claude/skills", ".cursor/skills"])
+def test_a_home_that_is_a_link_has_each_skill_once_and_is_published_to_where_it_leads(
+    folder, cli, link
+):
+    root = write_files(folder / "p", {"CLAUDE.md": "", "AGENTS.md": "", ".cursor/rules/a.md": ""})
+    make_skill(root, ".agents/skills/tea", "Make tea.", "more.md")
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    place = ".agents/skills/tea" if link.endswith("tea") else ".agents/skills"
+    (root / link).symlink_to(os.path.relpath(root / place, (root / link).parent))
+    left_out = adopt_project(root)
+    assert "that is adopted" in left_out[link]
+    assert slugs(Path("mind")) == ["tea"]
+    for client in ("claude", "codex"):
+        told = cli("-C", "mind", "publish", "--to", client, "p")
+        assert told.status == 0 and not told.out.startswith("C "), (client, told)
+        description = f"Make tea for {client}"
+        assert cli("-C", "mind", "skill", "upsert", "tea", "-d", description).status == 0
+        told = cli("-C", "mind", "publish", "--to", client, "p")
+        assert told.status == 0 and told.out.startswith("Wrote 1 file"), (client, told)
+        assert description in (root / ".agents/skills/tea/SKILL.md").read_text()
+        assert (root / link).is_symlink()
+        text = Path("mind/skills/tea/SKILL.md").read_text()
+        assert cli("adopt", "p", "mind").status == 0
+        assert Path("mind/skills/tea/SKILL.md").read_text() == text
+        assert slugs(Path("mind")) == ["tea"]
+
+
+def test_skills_behind_a_link_that_leads_out_are_named_and_never_silently_kept_back(folder, cli):
+    make_skill(folder, "dot/skills/a", "A.")
+    home = write_files(folder / ".claude", {"projects/-app/x": "", "CLAUDE.md": "Rules.\n"})
+    (home / "skills").symlink_to("../dot/skills")
+    (home / "projects/-app/memory").symlink_to("../../../dot")
+    told = cli("adopt", str(home), "mind")
+    command = f"brain adopt {folder}/dot/skills BRAIN"
+    assert f"a link with 1 skill behind it; take them with {command}: skills" in told.out
+    assert "projects/-app/memory" in told.out
+    assert cli("adopt", "dot/skills", "mind").status == 0
+    assert cli("-C", "mind", "skill", "upsert", "a", "-d", "Newer").status == 0
+    told = cli("-C", "mind", "publish", "--to", "claude", str(home))
+    assert told.status == 1 and "behind links" in told.err and "skills/a/SKILL.md" in told.out
+    assert cli("-C", "mind", "publish", "--to", "agentskills", "dot/skills").status == 0
+    assert "Newer" in (home / "skills/a/SKILL.md").read_text()

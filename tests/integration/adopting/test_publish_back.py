@@ -288,7 +288,7 @@ def test_a_project_of_one_client_gets_copies_for_another(tmp_path):
         assert not publish(brain, "claude", project).written
 
 
-def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path):
+def test_a_skill_that_is_a_link_stays_one_and_is_written_through_it(tmp_path):
     shared = write_files(
         tmp_path / ".agents/skills",
         {"Linked/SKILL.md": skill_text("linked", "L."), "gone/SKILL.md": skill_text("gone", "G.")},
@@ -297,7 +297,6 @@ def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path
     home = write_files(tmp_path / ".claude", files)
     for name in ("Linked", "gone"):
         (home / "skills" / name).symlink_to(f"../../.agents/skills/{name}")
-    before = read_home(tmp_path / ".agents")
     Brain.adopt(home, tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
         edit(brain, "skills/a/SKILL.md", skill_text("a", "Newer."))
@@ -306,18 +305,17 @@ def test_a_skill_that_is_a_link_stays_one_and_its_target_stays_as_it_is(tmp_path
         edit(brain, "skills/Linked/more.md", "More.\n")
         brain.skills.delete("gone")
         done = publish(brain, "claude", home)
-        assert not done.written and not done.removed and not done.conflicts
+        assert done.written == ["skills/Linked/SKILL.md", "skills/Linked/more.md"]
+        assert not done.removed and not done.conflicts
         left_out = [row.path for row in done.left_out if row.code == "behind_link"]
-        assert left_out == ["skills/Linked/SKILL.md", "skills/Linked/more.md"]
-        assert read_home(tmp_path / ".agents") == before and (home / "skills/Linked").is_symlink()
-        head = brain.head
-        Brain.adopt(home, brain.root)
-        assert not brain.history.diff(head, "@").changes
-        Brain.adopt(shared, brain.root)
-        brain.merge.resolve([row.path for row in brain.merge.list_conflicts()], "ours")
-        brain.merge.resume()
-        done = publish(brain, "agentskills", shared)
-        assert "Linked/SKILL.md" in done.written and not done.conflicts
+        assert left_out == ["skills/gone/SKILL.md"]
+        assert "Newer." in (shared / "Linked/SKILL.md").read_text()
+        assert (shared / "Linked/more.md").exists() and (shared / "gone/SKILL.md").exists()
+        assert (home / "skills/Linked").is_symlink()
+        write_files(shared, {"Linked/more.md": "Edited there.\n"})
+        edit(brain, "skills/Linked/more.md", "Edited here.\n")
+        conflicts = publish(brain, "claude", home).conflicts
+        assert [row.path for row in conflicts] == ["skills/Linked/more.md"]
 
 
 @pytest.mark.parametrize(("mode", "made_executable"), [(0o600, 0o700), (0o640, 0o750)])
