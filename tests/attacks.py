@@ -8,8 +8,6 @@ an empty cache. Each answer must be that of an untouched brain with these refs, 
 any other answer, a deep verification must refuse the brain.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -1,7 +1,5 @@
 """What every test gets: an environment of its own, and no skipping in CI."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import itertools
@@ -30,11 +28,7 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
-    "campaigns",
-    settings.get_profile("brain"),
-    max_examples=100,
-    derandomize=False,
-    print_blob=True,
+    "campaigns", settings.get_profile("brain"), max_examples=100, derandomize=False, print_blob=True
 )
 settings.load_profile("brain")
 

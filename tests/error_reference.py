@@ -3,8 +3,6 @@
 python -m tests.error_reference docs/errors.md
 """
 
-from __future__ import annotations
-
 import ast
 import sys
 from collections.abc import Iterator

@@ -13,8 +13,6 @@ Prints the size of every room beside its ceiling, with the goals of the quarters
 fault, and ends with status 1 if there is any. A change that shrinks a room lowers its row.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -6,8 +6,6 @@ prints a warning that names the package with which they fail. Part of `.ci/run`,
 of somebody else must not turn red: the exit status is 0 in any case.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import subprocess

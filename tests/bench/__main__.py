@@ -1,7 +1,5 @@
 """Run the benchmark: `python -m tests.bench --help`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """A git history of skills, taken in commit by commit."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Iterator

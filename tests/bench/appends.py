@@ -1,7 +1,5 @@
 """The row of a memory that grows by a little."""
 
-from __future__ import annotations
-
 import random
 from functools import partial
 from pathlib import Path

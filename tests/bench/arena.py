@@ -1,7 +1,5 @@
 """One generated brain and the copies of it that the contestants work on."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from functools import cached_property

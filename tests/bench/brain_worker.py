@@ -4,8 +4,6 @@
 of milliseconds; WORK is a key of `WORKS`.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

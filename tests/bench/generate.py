@@ -5,8 +5,6 @@ Everything follows from the seed, so two machines measure the same files. A skil
 lines.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """The goals, as data: what is to be reached, against whom, and whether it was."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -59,10 +57,7 @@ GOALS = (
     ),
     Goal("append 1 KB to the memory", "append", (), 0.08, 0.03, ("append", "git")),
     Goal(
-        *("append 1 KB: stored", "append", (), 128, 8),
-        measure="stored",
-        unit=KIB,
-        unit_name="KiB",
+        *("append 1 KB: stored", "append", (), 128, 8), measure="stored", unit=KIB, unit_name="KiB"
     ),
     Goal("verify --deep", "verify", (B3,), 0.35, 0.13, ("verify", "git after gc")),
     Goal("verify as many snapshots", "verify-lineage", (B3,), 20, None, unit_name="s"),

@@ -1,7 +1,5 @@
 """Rows of the embedded ledger, with as many brains as there are skills."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

@@ -5,8 +5,6 @@ transaction and without the files, since what is measured is what reads them. KI
 `plain`, or `signed`: a trust file then comes first, and its one key signs each snapshot.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

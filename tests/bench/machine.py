@@ -1,7 +1,5 @@
 """What the figures were measured on, in one line for the report."""
 
-from __future__ import annotations
-
 import os
 import platform
 from pathlib import Path

@@ -5,8 +5,6 @@ JSON list of milliseconds; WORK is "write" (each write of a skill) or "start" (f
 to the first list of tools).
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

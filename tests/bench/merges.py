@@ -1,7 +1,5 @@
 """Rows of branches and long lineages; git does the like by command."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@
 of milliseconds. No file is written and no index kept, which brain does do.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

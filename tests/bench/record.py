@@ -4,8 +4,6 @@ A run replaces the rows that it measured and leaves every other row as it was. R
 another machine, or on brains of another shape, are never mixed with new ones.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

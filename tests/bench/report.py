@@ -1,7 +1,5 @@
 """The report: each goal met, not met or not run, then every median, as Markdown."""
 
-from __future__ import annotations
-
 import resource
 from collections.abc import Iterator, Mapping
 
@@ -26,11 +24,7 @@ cores.
 """
 
 _MEASURES = {"wall": "time", "stored": "stored", "rss": "peak memory"}
-_BYTES = {
-    "store": ("stored",),
-    "append": ("wall", "stored"),
-    "first-snapshot": ("wall", "rss"),
-}
+_BYTES = {"store": ("stored",), "append": ("wall", "stored"), "first-snapshot": ("wall", "rss")}
 
 
 def report(record: Record, calls: int) -> str:

@@ -4,8 +4,6 @@ A row takes an arena and returns the series of every contestant. The rows run in
 of `ROWS`; each leaves the folders in a state that the next can go on from.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Rows of the server that agents talk to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

@@ -1,7 +1,5 @@
 """The benchmark itself works: every row runs and the report says what it measured."""
 
-from __future__ import annotations
-
 import json
 import random
 

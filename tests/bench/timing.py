@@ -1,7 +1,5 @@
 """Whole processes, timed: wall, processor time, peak memory; medians of interleaved runs."""
 
-from __future__ import annotations
-
 import os
 import re
 import statistics

@@ -1,7 +1,5 @@
 """Rows of verification: of all content, and of long lineages, with signatures and without."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

@@ -6,8 +6,6 @@ a slice of every campaign. The same seed draws the same; without one it is drawn
 fails is named at the end with the command that shows it again, and ends with status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random

@@ -13,8 +13,6 @@ happened; ends with status 1 if a history is wrong, or a command fails. `--budge
 it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -8,8 +8,6 @@ attempts, each with 8, 12, 24 or 48 held-out cases. Ends with status 1 if more t
 useless edits in a row are admitted.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter
@@ -133,9 +131,7 @@ class ScriptedRuns:
         rows = self.rows or [CaseRow(name=str(i), before="", after="") for i in range(self.cases)]
         self.rows = [
             CaseRow(
-                name=row.name,
-                before=row.before + self._run(old),
-                after=row.after + self._run(new),
+                name=row.name, before=row.before + self._run(old), after=row.after + self._run(new)
             )
             for row, old, new in zip(rows, self.before, self.after, strict=True)
         ]

@@ -5,8 +5,6 @@ is saved with another text, and the home is published back. Only the text of tha
 no later adoption may find a change, and a second publication may write nothing.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -9,8 +9,6 @@ control group. Prints how often each kind of job ended in which way, and each le
 status 1 if there is one.
 """
 
-from __future__ import annotations
-
 import argparse
 import fcntl
 import os

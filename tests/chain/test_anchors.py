@@ -1,7 +1,5 @@
 """Roots of logs, and inclusion in them checked on chain."""
 
-from __future__ import annotations
-
 import random
 from base64 import b64encode
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The node of the tests does what the tests rely on."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

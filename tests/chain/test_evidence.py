@@ -1,7 +1,5 @@
 """Evidence of a real log and a real contract: what it shows, and what it does not."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any

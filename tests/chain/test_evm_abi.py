@@ -1,7 +1,5 @@
 """What is said to the contract and read from it, against its ABI and another codec."""
 
-from __future__ import annotations
-
 import eth_abi.abi
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Keys that send and sign."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

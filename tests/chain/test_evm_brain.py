@@ -1,7 +1,5 @@
 """A brain that commits to a chain while that reorganises, mines late or goes back."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

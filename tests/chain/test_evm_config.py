@@ -1,7 +1,5 @@
 """What is taken as the configuration of a ledger on a chain."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Deployment of the contract by the ledger, and a node that is stopped and started again."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evidence that an EVM ledger captures, and what it remembers so that going back is noticed."""
 
-from __future__ import annotations
-
 import itertools
 import json
 from typing import Any

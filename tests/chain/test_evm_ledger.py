@@ -1,7 +1,5 @@
 """The ledger on a chain, as its protocol has it, on a real node."""
 
-from __future__ import annotations
-
 import itertools
 import subprocess
 import sys

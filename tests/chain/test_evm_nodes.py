@@ -1,7 +1,5 @@
 """Nodes that lie, lag, babble or stall, alone and among others."""
 
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

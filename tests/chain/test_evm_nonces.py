@@ -1,7 +1,5 @@
 """Nonces: gaps that other programs or lying nodes leave, and how they are closed."""
 
-from __future__ import annotations
-
 import itertools
 from contextlib import ExitStack
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Permits by the ledger on a real node: who may sign, what is told before anything is paid."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Signers, owners and relayers, by the ledger on a real node."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Transactions that survive: crashes, lost and stuck and replaced ones, reorganisations."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import threading

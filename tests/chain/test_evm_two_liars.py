@@ -1,7 +1,5 @@
 """Two lying nodes of five, while two honest ones are left out because they were slow."""
 
-from __future__ import annotations
-
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """What was final on a chain is noted in the brain, so that any copy of it notices a rollback."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

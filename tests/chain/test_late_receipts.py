@@ -1,7 +1,5 @@
 """A node that knows a nonce to be used before it can tell by which transaction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.support.chain.evm_ledgers import funded_account, ledger_config, open_patient_ledger

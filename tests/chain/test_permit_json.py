@@ -1,7 +1,5 @@
 """Permits as typed data: the JSON that wallets take, signed as the contract expects."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

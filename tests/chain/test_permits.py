@@ -1,7 +1,5 @@
 """Permits of the owner: opening a brain and changing its signer, paid by somebody else."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pytest
@@ -81,12 +79,7 @@ def test_a_permit_to_open_works_once(case):
 
 @pytest.mark.parametrize(
     "changed",
-    [
-        {"owner": STRANGER.address},
-        {"salt": S[5]},
-        {"snapshot": S[2]},
-        {"deadline": LATER - 1},
-    ],
+    [{"owner": STRANGER.address}, {"salt": S[5]}, {"snapshot": S[2]}, {"deadline": LATER - 1}],
     ids=lambda changed: next(iter(changed)),
 )
 def test_a_permit_to_open_is_for_every_field_it_was_made_for(case, changed):

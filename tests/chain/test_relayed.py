@@ -1,7 +1,5 @@
 """`commitFor`: whoever brings a signature of the owner or the signer may send it, once."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import pytest

@@ -1,7 +1,5 @@
 """Signers at a URL: a node with unlocked accounts, and signers that answer wrong things."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

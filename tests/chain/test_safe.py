@@ -1,7 +1,5 @@
 """A Safe, a wallet contract of several owners, owns a brain: by transactions and by permits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

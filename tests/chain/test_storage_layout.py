@@ -1,7 +1,5 @@
 """The storage is part of the interface: evidence is proven against these slots."""
 
-from __future__ import annotations
-
 import pytest
 from eth_utils.crypto import keccak
 

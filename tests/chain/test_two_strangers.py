@@ -1,7 +1,5 @@
 """Two programs that share no code check evidence of a real chain, and find the same."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Transactions as files: the calls in them, the shapes that wallets take, and signed bytes."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any, get_args

@@ -1,7 +1,5 @@
 """Wallet contracts as owner and signer, by ERC-1271: honest ones, and others."""
 
-from __future__ import annotations
-
 import itertools
 from pathlib import Path
 from typing import NamedTuple

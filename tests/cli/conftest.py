@@ -1,7 +1,5 @@
 """The command line, run in this process or as a process of its own."""
 
-from __future__ import annotations
-
 import functools
 import json
 import os
@@ -81,11 +79,7 @@ def run_command(arguments: Sequence[str | bytes], **options: Any) -> Outcome:
     if "input" not in options:
         options.setdefault("stdin", subprocess.DEVNULL)
     done = subprocess.run(
-        [*COMMAND, *arguments],
-        capture_output=True,
-        timeout=TIMEOUT_SECONDS,
-        check=False,
-        **options,
+        [*COMMAND, *arguments], capture_output=True, timeout=TIMEOUT_SECONDS, check=False, **options
     )
     return Outcome(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode())
 

@@ -1,7 +1,5 @@
 """What people read: short, in words, the same at a terminal and in a pipe but for colour."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

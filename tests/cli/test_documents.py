@@ -1,7 +1,5 @@
 """Commands and options that the README and docs/ show exist."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`brain evolve` and `brain config model`, with a real endpoint on the loopback device."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`brain evolve run` and `status`, and what learns in the background of other commands."""
 
-from __future__ import annotations
-
 import json
 import os
 import plistlib

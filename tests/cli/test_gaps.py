@@ -1,7 +1,5 @@
 """`brain evolve gaps`: goals that fail, and the audit."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

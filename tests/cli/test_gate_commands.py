@@ -1,7 +1,5 @@
 """`brain evolve case`, `try` and `accept`: what they print, and their exit statuses."""
 
-from __future__ import annotations
-
 import json
 import socket
 from contextlib import closing

@@ -1,7 +1,5 @@
 """The lineage as a drawing."""
 
-from __future__ import annotations
-
 from brain_cli.render.lineage_graph import GraphLanes
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Every command says what it does, shows an example, and lists its exit statuses."""
 
-from __future__ import annotations
-
 import inspect
 import re
 import shlex

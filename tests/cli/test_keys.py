@@ -1,7 +1,5 @@
 """Keys of one's own: where they are, who may read them, and what opens them."""
 
-from __future__ import annotations
-
 import os
 import pty
 import stat

@@ -1,7 +1,5 @@
 """Settings of ledgers that are wrong, by hand or by accident: each is told, none is believed."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """Branches, merges, forks and history, as people and programs see them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

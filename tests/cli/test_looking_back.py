@@ -1,7 +1,5 @@
 """Looking back: ranges, paths from where one stands, patches, and renames."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -129,10 +127,7 @@ def test_the_log_shows_patches_and_counts(history, cli):
     only = cli("log", "-p", "-1", "--", "memory").out
     assert "memory/notes.md" in only and "SKILL.md" not in only
     (row,) = cli("log", "--json", "--stat", "--patch", "-1").document["snapshots"]
-    assert {change["path"] for change in row["changes"]} == {
-        "memory/notes.md",
-        f"{OLD}/SKILL.md",
-    }
+    assert {change["path"] for change in row["changes"]} == {"memory/notes.md", f"{OLD}/SKILL.md"}
     assert [stat["added"] for stat in row["stat"]] == [1, 1]
     assert row["skills"][0]["slug"] == "reentrancy" and "+Line 2." in row["patch"]
     validate("log", {"snapshots": [row]})

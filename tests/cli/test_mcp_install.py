@@ -1,7 +1,5 @@
 """A brain is entered in the settings of clients, and nothing else in them changes."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 `python -m tests.support.store_mutation_campaign SEED COUNT` does the same at length.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Iterator, Sequence
@@ -182,8 +180,7 @@ def test_verification_names_what_is_wrong_in_each_table(copy, change):
 
 def test_a_field_that_is_larger_than_any_is_refused_before_it_is_read(copy, capsys):
     execute_in_store(
-        copy,
-        ("UPDATE facts SET value = zeroblob(40000000) WHERE name = 'meta:brain'", ()),
+        copy, ("UPDATE facts SET value = zeroblob(40000000) WHERE name = 'meta:brain'", ())
     )
     assert verified(copy) == 3
     assert "store.db is damaged" in capsys.readouterr().out

@@ -1,7 +1,5 @@
 """What is derived lies in the user's cache: no command leaves any of it in the brain."""
 
-from __future__ import annotations
-
 import os
 import re
 from contextlib import closing

@@ -3,8 +3,6 @@
 The chain is a real node. What is printed keeps its schema.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

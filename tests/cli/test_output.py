@@ -1,7 +1,5 @@
 """JSON is always valid, whatever stands in a brain (cli-17)."""
 
-from __future__ import annotations
-
 import datetime
 import json
 import math

@@ -1,7 +1,5 @@
 """Files that commands write where a user asks for them."""
 
-from __future__ import annotations
-
 import os
 import resource
 import stat

@@ -1,7 +1,5 @@
 """`brain evolve patterns`, and the commands that record what it counts."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Proofs, made beside a brain and checked where there is none."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -143,8 +141,7 @@ def test_a_proof_of_another_brain_does_not_stand_in(proof, cli):
 
 
 @pytest.mark.parametrize(
-    ("data", "code"),
-    [(b"", "bad_json"), (b"\x00\xff", "bad_json"), (b"{}", "unsupported_version")],
+    ("data", "code"), [(b"", "bad_json"), (b"\x00\xff", "bad_json"), (b"{}", "unsupported_version")]
 )
 def test_what_is_no_proof_is_refused(proof, cli, data, code):
     proof.write_bytes(data)

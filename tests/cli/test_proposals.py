@@ -1,7 +1,5 @@
 """What a person sees of proposals, and how it is decided."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """The commands of the README, run as a user pastes them."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Pinned root keys, and the repair of a trust file, as people and programs use them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -336,11 +336,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("key-equivocations", ["key", "equivocations", "proofs"], equivocate),
     ("verify", ["verify", "--require-signatures"], trust),
     ("redact", [*REDACT], None),
-    (
-        "restore",
-        ["restore", "@~1"],
-        lambda cli: cli(*REDACT),
-    ),
+    ("restore", ["restore", "@~1"], lambda cli: cli(*REDACT)),
     ("verify", ["verify"], lambda cli: cli(*REDACT)),
     ("gc", ["gc", "--grace", "0"], lambda cli: (upsert(cli), cli("undo"))),
     ("index", ["index"], None),

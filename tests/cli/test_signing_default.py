@@ -1,7 +1,5 @@
 """A key that signs by default, and the warning about a snapshot that will not verify."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`brain skill upsert NAME -f FOLDER` takes the files of a skill along."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 TEXT = "---\nname: word-count\ndescription: Count words\n---\nRun it.\n"

@@ -1,7 +1,5 @@
 """`brain evolve stats`, `count`, `pin`, `unpin`, `retire` and `reinstate`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

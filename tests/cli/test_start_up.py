@@ -1,7 +1,5 @@
 """What is imported when: short commands are mostly start-up."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.metadata import entry_points

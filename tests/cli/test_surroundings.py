@@ -76,15 +76,7 @@ def test_code_in_the_current_folder_is_not_run(agent, start):
     script = shutil.which("brain", path=str(Path(sys.executable).parent))
     assert script is not None
     command = [script] if start == "installed" else [sys.executable, "-m", "brain_cli"]
-    for name in (
-        "msgpack",
-        "sqlite3",
-        "json",
-        "click",
-        "brain",
-        "apsw",
-        "sitecustomize",
-    ):
+    for name in ("msgpack", "sqlite3", "json", "click", "brain", "apsw", "sitecustomize"):
         (agent / f"{name}.py").write_text("raise SystemExit('run from the current folder')\n")
     (agent / ".env").write_text("BRAIN_DIR=/nonexistent\n")
     (agent / "brain.toml").write_text("[brain]\ndirectory = '/nonexistent'\n")

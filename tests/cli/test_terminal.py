@@ -1,7 +1,5 @@
 """What a person at a terminal sees."""
 
-from __future__ import annotations
-
 import os
 import pty
 import subprocess

@@ -1,7 +1,5 @@
 """Keys, signatures and trust, as people and programs use them."""
 
-from __future__ import annotations
-
 import json
 import stat
 from pathlib import Path

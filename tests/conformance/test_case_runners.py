@@ -1,7 +1,5 @@
 """The runners of cases keep one contract."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import ModelError

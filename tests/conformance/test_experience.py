@@ -1,8 +1,5 @@
 """What every store of experience promises: the file of a brain, and databases that agents share."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -22,7 +19,6 @@ from brain.experience.sqlite_experience import SqliteExperience
 from tests.support.refusals import raises_code
 
 KINDS = ["file", "sqlite", "postgres"]
-OpenStore = Callable[[], ExperienceStore]
 
 
 @pytest.fixture(params=KINDS)

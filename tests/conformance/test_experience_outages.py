@@ -1,7 +1,5 @@
 """Servers that go away: a typed error in bounded time, nothing half written, then on as before."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable
@@ -228,8 +226,7 @@ def test_no_password_is_in_an_error(url, make):
 
 
 @pytest.mark.parametrize(
-    "url",
-    ["postgresql://[", "mysql://h/db", f"nonsense {SECRET}", "", "postgresql+asyncpg://h/db"],
+    "url", ["postgresql://[", "mysql://h/db", f"nonsense {SECRET}", "", "postgresql+asyncpg://h/db"]
 )
 def test_a_url_that_cannot_be_used_is_refused(url):
     with raises_code("bad_experience_url", InvalidInput) as error:

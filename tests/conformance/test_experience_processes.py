@@ -1,7 +1,5 @@
 """Several processes on one store of experience, and what one that is killed leaves."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.experience.experience_protocol import ExperienceStore, WorkItem

@@ -1,7 +1,5 @@
 """The figures in docs/FORMAT.md and docs/format/ are true, and their links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A second implementation, written from the specification, agrees with the library."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

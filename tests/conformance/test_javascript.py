@@ -1,7 +1,5 @@
 """A second implementation, in JavaScript and from the specification, agrees with the vectors."""
 
-from __future__ import annotations
-
 from collections.abc import Generator
 from typing import Any
 

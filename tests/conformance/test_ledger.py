@@ -1,7 +1,5 @@
 """What every ledger does, whatever it is made of."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.chain.ledger_protocol import FINALIZED, NO_PARENT, STATUS_ORDER, LedgerHead

@@ -1,7 +1,5 @@
 """What every store of rates promises: the file of a brain, a shared database, and Redis."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import InvalidInput

@@ -1,7 +1,5 @@
 """What every store promises, asked of the one on disk and of its twin in memory alike."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Damaged and hostile store files: found or harmless, never believed."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Iterator
@@ -29,7 +27,6 @@ NODES = [b"node %d" % number * 20 for number in range(40)]
 SNAPSHOTS = [b"snapshot %d" % number * 9 for number in range(20)]
 SMALL = [b"skill %d\n" % number * 12 for number in range(300)]
 BIG = random.Random(5).randbytes(LARGE_BLOB_BYTES + 5000)
-BLOBS = [*SMALL, BIG]
 
 
 def fill(folder: Path) -> None:

@@ -1,7 +1,5 @@
 """Large blobs: any history of edits comes back whole, and costs about what it changed."""
 
-from __future__ import annotations
-
 import io
 import random
 import subprocess

@@ -1,7 +1,5 @@
 """What was acknowledged and is gone is noticed: the mark beside the store on disk."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Recipes of large blobs that lie: refused before the first byte, and seen by verification."""
 
-from __future__ import annotations
-
 import random
 import struct
 

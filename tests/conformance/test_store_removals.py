@@ -1,7 +1,5 @@
 """What every store promises of what is taken out of it, asked of both alike."""
 
-from __future__ import annotations
-
 import io
 import random
 

@@ -1,7 +1,5 @@
 """Many writers, readers beside them, and writers that are killed: nothing acknowledged is lost."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Every program's transcript of the same story is the same receipt, as far as it tells it."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The golden vectors against this implementation."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Callable

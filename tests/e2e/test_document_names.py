@@ -1,7 +1,5 @@
 """Python examples in the documents run, and the names that they use exist."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pathlib import Path

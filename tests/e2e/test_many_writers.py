@@ -1,7 +1,5 @@
 """Processes and threads writing to one brain at once: nothing acknowledged is lost."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

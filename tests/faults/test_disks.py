@@ -1,7 +1,5 @@
 """Disks that are full, or that cannot be written."""
 
-from __future__ import annotations
-
 import os
 import random
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Kills and failing system calls while `.brain/evolution.db` is made and written."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

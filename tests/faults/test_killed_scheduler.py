@@ -1,7 +1,5 @@
 """Schedulers killed at each step: the next one goes on, and no answer is paid for twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

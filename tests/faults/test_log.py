@@ -1,7 +1,5 @@
 """The embedded log on disks that fill up or cannot be written, and killed at system calls."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

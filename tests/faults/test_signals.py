@@ -1,7 +1,5 @@
 """Signals at any phase of a command: it ends at once, tidily, in the old state or the new."""
 
-from __future__ import annotations
-
 import json
 import os
 import random

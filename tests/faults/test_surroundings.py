@@ -1,7 +1,5 @@
 """Other processes, clocks, and what a killed writer left, met by readers and writers."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable, Iterator

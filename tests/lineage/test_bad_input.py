@@ -6,8 +6,6 @@ Other rows are kept where their matter is: lineage-09 and -17 in `tests/unit/tru
 `tests/conformance/test_store_damage.py`; -01 in `test_store_writers.py` beside it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import threading
 from collections.abc import Callable

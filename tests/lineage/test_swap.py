@@ -6,9 +6,7 @@ from tests.support.lineages import swap_interleavings
 
 
 @pytest.mark.parametrize(
-    "patience",
-    [(0, 0), (1, 0), (1, 1), (2, 1), (0, 0, 0), (1, 0, 0), (2, 0, 0)],
-    ids=str,
+    "patience", [(0, 0), (1, 0), (1, 1), (2, 1), (0, 0, 0), (1, 0, 0), (2, 0, 0)], ids=str
 )
 def test_writers_that_look_for_all_their_attempts_lose_and_repeat_nothing(patience):
     found = swap_interleavings.explore_interleavings(

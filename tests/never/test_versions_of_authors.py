@@ -150,9 +150,7 @@ def test_a_version_that_goes_back_is_noted(brain):
         assert "version_not_raised" in [one.code for one in brain.verify(deep=True).findings]
 
 
-def test_such_a_skill_can_be_retired_and_a_decision_that_needs_numbers_says_so(
-    brain: Brain,
-) -> None:
+def test_such_a_skill_can_be_retired_and_a_decision_that_needs_numbers_says_so(brain):
     with brain:
         write(brain, "1.0.0-rc.1")
         done = brain.programs.retire("m", "of no use")

@@ -1,7 +1,5 @@
 """Whatever happens to skills, what runs is what the lineage admits and this machine tried."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path

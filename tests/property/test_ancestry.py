@@ -1,7 +1,5 @@
 """Common ancestors and ways down against plain sets."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from unittest.mock import patch
 

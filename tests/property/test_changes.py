@@ -1,7 +1,5 @@
 """Both implementations agree on what an operation may change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import example, given

@@ -1,7 +1,5 @@
 """Comparing trees against comparing dicts, and what it costs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

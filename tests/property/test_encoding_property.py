@@ -1,7 +1,5 @@
 """Encoding of any value: it comes back, and nothing else comes back as it."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A brain that learns, goes back, redacts and collects, against a plain dictionary."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

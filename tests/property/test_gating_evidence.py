@@ -1,7 +1,5 @@
 """The evidence of the gate, against plain sums over all that can happen."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product

@@ -1,7 +1,5 @@
 """What a trial says of a case follows from the outputs of that case alone, now and later."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast

@@ -1,7 +1,5 @@
 """What comes of a commit is what a snapshot of its checkout would be."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 import tempfile

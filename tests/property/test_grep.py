@@ -1,7 +1,5 @@
 """`grep` finds what Python finds by searching each line of each text file."""
 
-from __future__ import annotations
-
 import io
 import re
 import shutil

@@ -1,7 +1,5 @@
 """The index from the lines that are kept is, byte for byte, the one made from all cards."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from pathlib import Path

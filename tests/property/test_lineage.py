@@ -1,7 +1,5 @@
 """Lineages against plain walking and plain sets."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

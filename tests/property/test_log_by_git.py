@@ -1,7 +1,5 @@
 """Log and diff, with ranges and paths, answer as git does about the same history."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterable

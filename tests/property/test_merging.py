@@ -4,8 +4,6 @@ Revisions are merged that their branches have left behind, so that lineages cros
 Every line that is written has a mark of its own, by which it is found again.
 """
 
-from __future__ import annotations
-
 import re
 import tempfile
 from pathlib import Path
@@ -34,7 +32,6 @@ works = st.tuples(branches, st.lists(edits, min_size=1, max_size=3))
 merges = st.tuples(
     branches, branches, st.sampled_from([0, 0, 1, 2]), st.sampled_from([None, None, *MERGE_CHOICES])
 )
-Round = tuple[list[tuple[str, list[tuple[str, str, int]]]], list[tuple[str, str, int, str | None]]]
 rounds = st.lists(
     st.tuples(st.lists(works, min_size=2, max_size=3), st.lists(merges, min_size=1, max_size=2)),
     min_size=2,

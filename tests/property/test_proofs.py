@@ -1,7 +1,5 @@
 """Proofs of brains of any shape: each path is proven there or absent, and never both."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

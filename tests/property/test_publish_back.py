@@ -1,7 +1,5 @@
 """An adopted home and its brain, edited at random, lose nothing and agree after publishing."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Whatever is done in a task, and by others meanwhile, its receipt holds."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from pathlib import Path

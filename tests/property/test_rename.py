@@ -1,7 +1,5 @@
 """A skill that is renamed keeps its files, its versions, its history, and edits of others."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The strict verdict against the reference validator of agentskills.io."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 
@@ -55,16 +53,7 @@ values = st.sampled_from(
             "1.0",
             "x" * 600,
         ),
-        *(
-            "|\n  a\n  b",
-            ">-\n  a\n  b",
-            "two\n  lines",
-            "x" * 1025,
-            "&a b",
-            "*a",
-            "!!str x",
-            "'",
-        ),
+        *("|\n  a\n  b", ">-\n  a\n  b", "two\n  lines", "x" * 1025, "&a b", "*a", "!!str x", "'"),
         *(
             "\n  a: b",
             "\n  a: 1\n  b: '2'",

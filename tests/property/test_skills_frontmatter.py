@@ -1,7 +1,5 @@
 """The fast reader and libyaml agree with PyYAML's own parser on every front matter."""
 
-from __future__ import annotations
-
 import pytest
 import yaml
 from hypothesis import example, given
@@ -383,8 +381,7 @@ heads_with_metadata = st.builds(
 
 
 @given(
-    st.one_of(heads, heads_with_metadata),
-    st.sampled_from(["", "body\n", "---\nname: evil\n---\n"]),
+    st.one_of(heads, heads_with_metadata), st.sampled_from(["", "body\n", "---\nname: evil\n---\n"])
 )
 @example('name: x\ndescription: d\nmetadata:\n  version: "3"\n', "")
 @example("name: x\ndescription: d\nversion: 2\nmetadata:\n  author: z\n", "")

@@ -3,8 +3,6 @@
 A larger campaign: `python -m tests.property.test_skills_index SEED COUNT`.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 from collections import Counter
@@ -191,8 +189,7 @@ def test_any_text_parses_back_to_one_line(cards):
 
 
 @given(
-    st.lists(st.tuples(st.text(), st.text(), st.text(max_size=3)), max_size=8),
-    st.integers(0, 200),
+    st.lists(st.tuples(st.text(), st.text(), st.text(max_size=3)), max_size=8), st.integers(0, 200)
 )
 def test_a_budget_is_kept_whatever_the_text(cards, budget):
     skills = check([card[:2] for card in cards])

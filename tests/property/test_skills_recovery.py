@@ -1,7 +1,5 @@
 """Front matter that YAML refuses: recovered as it reads, edited in place, without an end."""
 
-from __future__ import annotations
-
 from hypothesis import example, given
 from hypothesis import strategies as st
 

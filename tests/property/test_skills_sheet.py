@@ -1,7 +1,5 @@
 """A sheet that changed is the sheet of the lines it then holds."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """A save changes what it must, in documents of every form, and nothing else."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A tag never moves, and it names its snapshot wherever a revision is asked for."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from pathlib import Path

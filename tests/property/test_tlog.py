@@ -1,7 +1,5 @@
 """Proofs of large logs, proofs that were changed, and another implementation's opinion."""
 
-from __future__ import annotations
-
 from functools import cache
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Which cases a change touches is what a comparison of all prompts says."""
 
-from __future__ import annotations
-
 import math
 from itertools import count, islice
 from random import Random

@@ -1,7 +1,5 @@
 """Trees against a dict: whatever the edits, the tree is that of what is left."""
 
-from __future__ import annotations
-
 import random
 
 from hypothesis import given

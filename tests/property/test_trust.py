@@ -1,7 +1,5 @@
 """Rights and equivocation in random lineages, against plain sets."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Undo brings back the state before any command, and redo the state after it."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Verdicts are read as they were written, and each has one text."""
 
-from __future__ import annotations
-
 import json
 from contextlib import suppress
 

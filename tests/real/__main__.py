@@ -8,8 +8,6 @@ loopback. Each works in a folder of its own, so that nobody's real home is touch
 heavy for every run of the tests: tests/support/agent_homes.py has the shapes that came of it.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

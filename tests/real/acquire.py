@@ -6,8 +6,6 @@ The model that they ask is a script on loopback: it asks for `create_skill`, the
 came of it, in the same conversation if the program offers that there, else in the next.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -4,8 +4,6 @@ In the protocols of chat and messages it can also call tools: the next of `calls
 program offers its tool.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Iterator

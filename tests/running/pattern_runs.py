@@ -1,7 +1,5 @@
 """A brain whose agent counts the words of a text and doubles the number, again and again."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Programs for tests: the files of a skill from its code, cases and check."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -7,8 +7,6 @@ that it reached is of the host: no content of a file outside the sandbox, no pro
 Canaries in each of these places are looked for in all that it prints, and have to be untouched.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import socket

@@ -1,7 +1,5 @@
 """Attempts at gaps whose process is killed at each step: the next one does nothing twice."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from contextlib import closing

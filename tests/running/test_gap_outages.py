@@ -1,7 +1,5 @@
 """Gaps while something is wrong: clocks that jump, counts that fail, other schedulers, nonsense."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Skills for goals that fail: written by a scripted model, tried in the sandbox, and remembered."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -218,8 +216,7 @@ class TestChecks:
         assert run_gaps(brain, model, now=NOW + DAY) == []
 
     @pytest.mark.parametrize(
-        "answer",
-        ["", "nonsense", "[]", "{" * 10_000, '{"decision": 1}', "x" * 2_000_000, "\ud800"],
+        "answer", ["", "nonsense", "[]", "{" * 10_000, '{"decision": 1}', "x" * 2_000_000, "\ud800"]
     )
     def test_what_is_no_answer_is_refused(self, brain, answer):
         fail(brain)

@@ -1,7 +1,5 @@
 """The gate with programs: their own tests first, then cases and checks in the sandbox."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import count, islice

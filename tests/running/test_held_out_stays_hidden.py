@@ -6,8 +6,6 @@ too. A model that keeps all it is sent is then asked by every evolver. Practice 
 word, which shows that it was sent what it may see.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from contextlib import suppress

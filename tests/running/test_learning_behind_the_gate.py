@@ -1,7 +1,5 @@
 """A skill is learned from failures, and one that would make another task worse is refused."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from itertools import count, islice

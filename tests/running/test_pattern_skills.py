@@ -1,7 +1,5 @@
 """A pattern of recorded runs becomes a tool: by a scripted model, the gate, and the sandbox."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Programs that a gate admitted run again, and checks in Python, in the sandbox."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import count

@@ -1,7 +1,5 @@
 """Sessions of MCP report the calls of skills that failed, and say nothing of what they were for."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from threading import Event
 

@@ -1,7 +1,5 @@
 """The call by which agents of another assistant create a skill."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

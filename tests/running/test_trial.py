@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import threading
 from typing import Any
 
@@ -70,10 +68,7 @@ def test_the_same_seed_gives_the_same_verdict_and_another_one_other_payloads(san
             "the tests prove nothing: they take a table of the cases",
         ),
         ({"cases": [{"payload": {"text": "a b"}, "output": 3}]}, "author 1: expected 3, got 2"),
-        (
-            {"cases": [{"payload": {"text": "a"}, "contains": "x"}]},
-            'author 1: expected "x" in 1',
-        ),
+        ({"cases": [{"payload": {"text": "a"}, "contains": "x"}]}, 'author 1: expected "x" in 1'),
         ({"check": "def check(p, o):\n    assert o < 3, 'many'"}, "author 1: AssertionError: many"),
         (
             {"check": "def check(p, o):\n    assert o < 3"},

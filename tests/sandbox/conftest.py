@@ -1,7 +1,5 @@
 """The sandbox of this machine, and how tests run code in it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Find processes of sandboxes on the host, by a limit that only they have."""
 
-from __future__ import annotations
-
 import os
 import select
 import time

@@ -1,7 +1,5 @@
 """Every way in which a job can end, and what its outcome says."""
 
-from __future__ import annotations
-
 import signal
 from threading import Event
 

@@ -1,7 +1,5 @@
 """Every limit of a job, at its edge."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import pytest

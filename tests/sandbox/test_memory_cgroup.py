@@ -1,7 +1,5 @@
 """Control groups for the memory of jobs: where they can be made, and that none is left."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Nothing is left of a job: no process, descriptor, mount or user, also of fifty at once."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import resource

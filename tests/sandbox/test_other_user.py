@@ -1,7 +1,5 @@
 """The same tests for a user other than root, from a copy that this user can read."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """Requests, answers and results over descriptors 3 and 4, also of programs that misuse them."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

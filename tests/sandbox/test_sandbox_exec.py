@@ -1,7 +1,5 @@
 """The sandbox of macOS, with a program in place of its own that isolates nothing."""
 
-from __future__ import annotations
-
 import os
 import sys
 

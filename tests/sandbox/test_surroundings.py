@@ -1,7 +1,5 @@
 """Machines that have no sandbox: what is missing is named, with what to do, and nothing runs."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

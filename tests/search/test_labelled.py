@@ -1,7 +1,5 @@
 """The labelled set is what it says, and the document says what was measured."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

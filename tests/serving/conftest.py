@@ -1,7 +1,5 @@
 """A brain, and clients of the SDK for it in this process."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

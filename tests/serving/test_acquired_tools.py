@@ -1,7 +1,5 @@
 """A client of the SDK makes itself a tool, sees it appear, and calls it by its name."""
 
-from __future__ import annotations
-
 from itertools import count
 from typing import Any
 from unittest.mock import ANY

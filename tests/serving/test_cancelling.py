@@ -1,7 +1,5 @@
 """Calls that a client takes back, at a server on pipes in this process."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """However many sessions and connections somebody holds open, others are served."""
 
-from __future__ import annotations
-
 import socket
 from contextlib import ExitStack
 

@@ -1,7 +1,5 @@
 """The server on a socket, with clients, pages and bytes that should not be there."""
 
-from __future__ import annotations
-
 import os
 import socket
 import stat

@@ -1,7 +1,5 @@
 """The protocol's own inspector, another implementation of it, finds everything it looks for."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

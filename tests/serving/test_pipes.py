@@ -1,7 +1,5 @@
 """The server on pipes, with a client that sends what it should not."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

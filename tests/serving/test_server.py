@@ -1,7 +1,5 @@
 """What a client of the SDK finds, in both eras of the protocol; over memory, without transport."""
 
-from __future__ import annotations
-
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -64,11 +62,7 @@ def test_a_session_lists_views_creates_improves_and_sees_it_recorded(desk, folde
         assert "G." in (folder / "skills/fuzz/SKILL.md").read_text()
         assert brain.verify(deep=True).ok
         run = brain.receipts.show("@~1")
-        assert [step["name"] for step in run.steps][:3] == [
-            "skills_list",
-            "skill_view",
-            "oracle",
-        ]
+        assert [step["name"] for step in run.steps][:3] == ["skills_list", "skill_view", "oracle"]
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -122,10 +116,7 @@ def test_resources_are_the_index_and_each_skill_at_each_version(desk, era):
                 "brain://skills/{address}/versions/{n}",
             ]
             for uri, what in (
-                (
-                    "brain://index",
-                    "an instruction]\n▸ oracle: Check the oracle\n[skills ",
-                ),
+                ("brain://index", "an instruction]\n▸ oracle: Check the oracle\n[skills "),
                 ("brain://skills/oracle", "Two."),
                 ("brain://skills/oracle/versions/1", "One."),
                 ("brain://skills/oracle/versions/2", "Two."),

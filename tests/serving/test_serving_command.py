@@ -1,7 +1,5 @@
 """What `brain mcp` takes and refuses."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import json

@@ -1,7 +1,5 @@
 """Ten thousand skills flood no context: each answer keeps to its stated size."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

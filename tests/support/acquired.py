@@ -1,7 +1,5 @@
 """Programs of skills for tests, and what create_skill is given for them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 COUNT_WORDS = """\

@@ -5,8 +5,6 @@ Read off homes made by Hermes 0.19.0, Claude Code 2.1.197, Codex 0.169.0 and Ope
 brain must not take says SECRET, so that a test can look for it everywhere.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

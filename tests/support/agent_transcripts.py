@@ -5,8 +5,6 @@ opencode 1.18 and Hermes write, told what to say by an endpoint of ours, and of 
 conventions of OpenTelemetry for generative AI and of OpenInference.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -325,9 +323,7 @@ def opencode_transcript(run: AgentRun) -> bytes:
     """One document, indented, with the parts of each message."""
     tick = start_clock()
     text = {"type": "text", "text": run.task}
-    messages: list[Any] = [
-        {"info": {"role": "user", "time": {"created": tick()}}, "parts": [text]},
-    ]
+    messages: list[Any] = [{"info": {"role": "user", "time": {"created": tick()}}, "parts": [text]}]
     for turn in run.turns:
         when = tick()
         tokens = {

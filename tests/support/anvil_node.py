@@ -7,8 +7,6 @@
 A node that is asked for and not installed skips the test; in CI that is a failure.
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import os

@@ -1,7 +1,5 @@
 """All verdicts of a store on its blobs, read again."""
 
-from __future__ import annotations
-
 from brain.store.protocol import BlobCheckResult, BlobPredicate, StoreReader
 
 

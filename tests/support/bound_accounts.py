@@ -1,7 +1,5 @@
 """Accounts that sign statements, and their keystores."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

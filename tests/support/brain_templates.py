@@ -1,7 +1,5 @@
 """Brains that many tests begin with, made once in a process and copied for each test."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Cases that are data, from tests/cases."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

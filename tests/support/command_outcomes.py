@@ -1,7 +1,5 @@
 """Whether a command ended with a documented exit status and without an internal error."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 from collections.abc import Callable, Sequence

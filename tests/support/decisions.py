@@ -1,7 +1,5 @@
 """Executable skills with decisions about them, recorded without a sandbox."""
 
-from __future__ import annotations
-
 import json
 
 from brain import Brain

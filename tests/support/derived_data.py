@@ -1,7 +1,5 @@
 """A brain with derived data of every kind, the questions answered from it, and its caches."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The curve of Ed25519 in its defining formulas (RFC 8032, 5.1), slow and plain."""
 
-from __future__ import annotations
-
 PRIME = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, PRIME) % PRIME

@@ -1,7 +1,5 @@
 """The code of the error that a call raises."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -6,8 +6,6 @@
 A server that is asked for and not installed skips the test; in CI that is a failure.
 """
 
-from __future__ import annotations
-
 import os
 import pwd
 import select

@@ -3,8 +3,6 @@
 Prints the number of each step that is done; an error ends it with status 3 and the error's code.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable

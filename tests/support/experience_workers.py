@@ -5,8 +5,6 @@ once, and prints a line for each thing that a process did. Each line is written 
 killed process leaves whole lines only.
 """
 
-from __future__ import annotations
-
 import importlib
 import itertools
 import os

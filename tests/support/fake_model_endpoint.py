@@ -1,7 +1,5 @@
 """A model endpoint on loopback that speaks the protocol of OpenAI chat completions."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Put snapshots that no command records on the head of a brain."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from brain import Brain

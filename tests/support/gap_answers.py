@@ -1,7 +1,5 @@
 """Answers of a scripted model about gaps: skills that it writes, good and bad."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A brain whose goals fail, and a gate that says what a test wants."""
 
-from __future__ import annotations
-
 from brain import Brain
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gate.proposed_change import ProposedChange

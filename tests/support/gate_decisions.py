@@ -1,7 +1,5 @@
 """A skill of text with held-out cases, and verdicts of a gate about it, made without a runner."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import count, islice

@@ -1,7 +1,5 @@
 """Brains with held-out cases, and a scripted runner of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
@@ -71,11 +69,7 @@ def add_cases(brain: Brain, slug: str, number: int, *, held_out: bool = True) ->
 
 
 def propose(
-    brain: Brain,
-    body: str,
-    answer: Answer = greet_if_asked,
-    *,
-    limits: GateLimits = DEFAULT_LIMITS,
+    brain: Brain, body: str, answer: Answer = greet_if_asked, *, limits: GateLimits = DEFAULT_LIMITS
 ) -> GateOutcome:
     """Propose a text of SKILL to the gate, whose cases `answer` runs."""
     change = ProposedChange(name=SKILL, evolver="synthesis", body=body, message="Try it")

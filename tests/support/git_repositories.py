@@ -1,7 +1,5 @@
 """Git repositories made one object at a time, so that they may hold anything."""
 
-from __future__ import annotations
-
 import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path

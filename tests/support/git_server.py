@@ -1,7 +1,5 @@
 """A server of git repositories on loopback: git's own http-backend, or files alone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import threading

@@ -3,8 +3,6 @@
 Each runs with its payload, exits 0 and prints something (a class returns something).
 """
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

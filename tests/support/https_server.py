@@ -1,7 +1,5 @@
 """An https server on loopback, with a certificate of its own that names 127.0.0.1."""
 
-from __future__ import annotations
-
 import datetime
 import ipaddress
 import ssl

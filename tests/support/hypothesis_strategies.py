@@ -1,7 +1,5 @@
 """Hypothesis strategies for values, paths and trees, and trees checked against dicts."""
 
-from __future__ import annotations
-
 import functools
 import random
 from collections.abc import Sequence

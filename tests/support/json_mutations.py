@@ -1,7 +1,5 @@
 """Every way in which one place of a JSON document can be wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -5,8 +5,6 @@
 prints how each process ended. A point is a function, and which call of it is the last moment.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -6,8 +6,6 @@ It works off the queue of the brain in FOLDER with the model at URL, at a time H
 STEP (see `STEPS`) it sends itself SIGKILL; "" is for none.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """Kill a process of its own before a certain one of its steps, by SIGKILL."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable, Sequence

@@ -5,8 +5,6 @@ is that of the newest Unicode. Slugs depend on the result: another edition of `s
 warnings alone, but `since_unicode_14` and `marks` never change.
 """
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys
@@ -32,12 +30,7 @@ def main() -> None:
     )
     marks = _format_ranges(lambda n: unicodedata.category(chr(n)) in ("Mn", "Me"))
     starts = " ".join(f"{point:X}{script}" for point, script in bounds.items())
-    tables = {
-        "unicode": edition,
-        "scripts": starts,
-        "since_unicode_14": since,
-        "marks": marks,
-    }
+    tables = {"unicode": edition, "scripts": starts, "since_unicode_14": since, "marks": marks}
     TABLES_FILE.write_text(json.dumps(tables, indent=0) + "\n", "ascii")
 
 

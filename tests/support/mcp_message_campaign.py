@@ -5,8 +5,6 @@ messages at a server on pipes and at one on a socket, for so many seconds, and p
 it sent. After every few it asks something sensible, which has to be answered.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

@@ -1,7 +1,5 @@
 """MCP clients on raw pipes and sockets, with deadlines and no sleeps."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Tree nodes in memory, with a count of what is loaded."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from brain.digest import blob_id

@@ -1,7 +1,5 @@
 """Let the rights of files hold for root too, as they do for any other owner."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Fake secrets of every rule, made from a seed, and texts that hold them."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

@@ -1,7 +1,5 @@
 """Death of a process, played inside this one, at a call that it was about to make."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Child processes of the tests, and how long a test waits for one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Small bundles with the snapshots that record them, in memory, for tests of proofs."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple

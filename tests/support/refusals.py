@@ -1,7 +1,5 @@
 """What a refusal is: an error of a kind with a code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

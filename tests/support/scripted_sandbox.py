@@ -1,7 +1,5 @@
 """A sandbox in this process, in which the check of a case does what the outputs say."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from threading import Event

@@ -1,7 +1,5 @@
 """Files of secrets, which only their owner may read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 

@@ -1,7 +1,5 @@
 """Texts without a secret, made from a seed, that resemble what a scanner looks for."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

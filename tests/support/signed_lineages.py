@@ -1,7 +1,5 @@
 """Lineages with trust files and signatures, in memory."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 
 from brain.digest import blob_id
@@ -111,11 +109,7 @@ class SignedLineage:
         return self.files[self.known[self.ids[number]].bundle]
 
     def add(
-        self,
-        *parents: int,
-        by: Iterable[int] = (),
-        trust: bytes | None = None,
-        author: str = "",
+        self, *parents: int, by: Iterable[int] = (), trust: bytes | None = None, author: str = ""
     ) -> int:
         """Add a snapshot signed by some keys; it has the trust file of its first parent."""
         ids = tuple(self.ids[number] for number in parents or [-1])

@@ -1,7 +1,5 @@
 """Catalogues of a few skills, for tests of selectors."""
 
-from __future__ import annotations
-
 from brain.digest import blob_id
 from brain.search.bm25 import FIELD_WEIGHTS, index_fields
 from brain.search.selector import RankedSkill, SearchDocument, SkillCatalogue

@@ -1,7 +1,5 @@
 """Programs of skills for tests: their files, and trials that were never run."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -37,11 +35,7 @@ def program_files(answer: str = 'len(payload["text"].split())') -> dict[str, byt
         "    payload = json.loads(sys.argv[1])\n"
         f'    print(json.dumps({{"words": {answer}}}))\n'
     )
-    schema = {
-        "type": "object",
-        "properties": {"text": {"type": "string"}},
-        "required": ["text"],
-    }
+    schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
     cases = [
         {"payload": {"text": "one two three"}, "output": {"words": 3}},
         {"payload": {"text": "one two"}, "output": {"words": 2}},

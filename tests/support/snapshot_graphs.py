@@ -1,7 +1,5 @@
 """Snapshot graphs of any shape, in memory, with ancestry computed by plain sets."""
 
-from __future__ import annotations
-
 from brain.digest import blob_id
 from brain.objects import lineage
 from brain.objects.operation import genesis_operation, snapshot_operation

@@ -4,8 +4,6 @@
 it also prints what a deep verification does not see.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Stores in which one value was changed and every checksum recomputed."""
 
-from __future__ import annotations
-
 import contextlib
 import random
 import re
@@ -349,8 +347,7 @@ def _reseal_facts(root: Path) -> None:
     found = [(name, value) for name, value in query_store(root, f"{sql} ORDER BY name") if name]
     fields = [part for pair in found for part in pair]
     execute_in_store(
-        root,
-        ("UPDATE facts SET value = ? WHERE name = ''", (checksums.row_checksum(*fields),)),
+        root, ("UPDATE facts SET value = ? WHERE name = ''", (checksums.row_checksum(*fields),))
     )
 
 

@@ -3,8 +3,6 @@
 It is what somebody can do who may write to `.brain` and knows this program.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path

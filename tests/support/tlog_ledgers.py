@@ -1,7 +1,5 @@
 """Transparency logs for tests, and the Merkle definitions of RFC 6962 taken literally."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Small true functions with a schema, seen payloads, and a check that is right for any payload."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

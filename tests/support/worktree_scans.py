@@ -1,7 +1,5 @@
 """Scans of a work tree and its stat cache, for tests of the work tree."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`make campaigns` says by which seed it draws, and how to see again what failed."""
 
-from __future__ import annotations
-
 import fnmatch
 import importlib.util
 import re

@@ -1,7 +1,5 @@
 """The floors of the house: who may import whom."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A release of somebody else is named as soon as a test fails with it, and fails nothing."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from types import SimpleNamespace

@@ -6,8 +6,6 @@ borrowed to stay fast: third-party packages come from the running environment th
 with nothing borrowed.
 """
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

@@ -4,8 +4,6 @@ One JSON file per family, one vector per line; running it twice gives the same
 bytes. docs/FORMAT.md says what the kinds of vectors mean.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from itertools import chain

@@ -4,8 +4,6 @@ Run once, with Unicode 14 (Python 3.11), as `python -m tests.vectors.make_foldin
 is part of the format and stays as it is, whatever later versions of Unicode say.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """Keystores are made by a command, and they and their passphrases are for their owner alone."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Permits by the command line: the owner or the signer signs, another account pays."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

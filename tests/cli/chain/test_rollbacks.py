@@ -1,9 +1,6 @@
 """A fresh machine has nothing but a copy of the brain, and notices that a chain went back."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +9,6 @@ from brain import Brain
 from brain.repo.ledgers import final_head
 from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
-
-FreshMachine = Callable[[str], Path]
 
 
 @pytest.fixture

@@ -1,9 +1,6 @@
 """A Safe owns a brain: the command line writes batches for it, and its owners execute them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +15,6 @@ from tests.support.chain.registry_contract import wallet_key
 from tests.support.chain.safe_wallet import deploy_safe
 
 OWNERS = [wallet_key(f"owner {n} of a safe") for n in range(3)]
-
-Execute = Callable[..., str]
-"""Runs a command with --unsigned --format safe, executes the batch; returns the hash."""
 
 
 @pytest.fixture(scope="module")

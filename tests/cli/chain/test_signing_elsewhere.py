@@ -1,7 +1,5 @@
 """Transactions that are written to a file, signed elsewhere, and sent from a file."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,10 +1,7 @@
 """A stolen signer commits what is not of the brain; the owner disowns it and goes on."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,6 @@ from tests.cli.test_commands import learn
 from tests.cli.test_on_chain import done
 from tests.support.chain.registry_contract import encode_call, word_of
 from tests.support.process_death import dies_before_call
-
-Steal = Callable[..., None]
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Statements about accounts in the second implementation, from docs/format/accounts.md."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

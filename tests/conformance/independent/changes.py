@@ -1,7 +1,5 @@
 """What an operation may change, in the second implementation, from docs/FORMAT.md alone."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evidence in the second implementation, from docs/FORMAT.md and the yellow paper."""
 
-from __future__ import annotations
-
 import json
 import re
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """Gates in the second implementation, from docs/format/verdict.md alone."""
 
-from __future__ import annotations
-
 import json
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Snapshots and lineages in the second implementation, from docs/FORMAT.md alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import pairwise

@@ -7,8 +7,6 @@ decoder, and takes the shortest way everywhere: every definition is a recursion 
 a loop over all entries. `Refused` is its only error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -38,8 +36,6 @@ def context_hash(context: str, data: bytes) -> bytes:
 
 
 # Encoding
-
-_WIDTHS = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
 def encode(value: Any) -> bytes:

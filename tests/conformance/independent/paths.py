@@ -1,7 +1,5 @@
 """Names, paths and links in the second implementation, from docs/FORMAT.md alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Checking proofs in the second implementation, from docs/FORMAT.md alone."""
 
-from __future__ import annotations
-
 import json
 import re
 from base64 import b64decode, b64encode

@@ -1,7 +1,5 @@
 """Receipts in the second implementation, from docs/FORMAT.md alone."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Signatures and equivocation in the second implementation, from docs/FORMAT.md and RFC 8032."""
 
-from __future__ import annotations
-
 import functools
 import re
 from hashlib import sha512

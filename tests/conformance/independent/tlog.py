@@ -1,7 +1,5 @@
 """The transparency log in the second implementation: from docs/FORMAT.md, RFC 9162 and C2SP."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from binascii import a2b_base64

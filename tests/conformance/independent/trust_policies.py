@@ -1,7 +1,5 @@
 """Trust files and rights in the second implementation, from docs/FORMAT.md alone."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

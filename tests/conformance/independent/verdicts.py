@@ -1,7 +1,5 @@
 """Verdicts in the second implementation, from docs/format/verdict.md alone."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from itertools import pairwise

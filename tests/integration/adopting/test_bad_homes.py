@@ -1,7 +1,5 @@
 """Homes that somebody hostile, or something broken, has made."""
 
-from __future__ import annotations
-
 import os
 import random
 import socket

@@ -1,7 +1,5 @@
 """Each row of the table of clients: what it names is adopted, and published to the same place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

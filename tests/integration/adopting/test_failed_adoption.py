@@ -1,7 +1,5 @@
 """An adoption that fails leaves what was there before, and nothing else."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable

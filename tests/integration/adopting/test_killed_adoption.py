@@ -1,7 +1,5 @@
 """`kill -9` at any point of the adoption of a repository."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import signal

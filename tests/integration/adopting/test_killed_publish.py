@@ -1,7 +1,5 @@
 """Publications that are killed, or that meet in one folder."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import signal

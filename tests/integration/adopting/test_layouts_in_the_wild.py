@@ -1,7 +1,5 @@
 """Collections and projects of skills in the layouts that are met in public repositories."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

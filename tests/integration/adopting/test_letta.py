@@ -1,7 +1,5 @@
 """Agents of Letta: MemFS with its history, and agent files."""
 
-from __future__ import annotations
-
 import json
 import random
 from pathlib import Path

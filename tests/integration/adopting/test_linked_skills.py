@@ -1,7 +1,5 @@
 """Skills that are links, as installers make them; nothing that was not named is read."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

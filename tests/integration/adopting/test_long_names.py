@@ -1,7 +1,5 @@
 """Names that a source can hold, being no folder, and the folder of a brain cannot."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

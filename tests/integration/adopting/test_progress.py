@@ -1,7 +1,5 @@
 """Adopting and publishing say how far they are."""
 
-from __future__ import annotations
-
 from brain import Brain
 from tests.support.agent_homes import make_hermes_home
 

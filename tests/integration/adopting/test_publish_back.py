@@ -1,7 +1,5 @@
 """Homes that were adopted, and get back what the brain changed since."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A folder into which the brain has published, with a record that somebody wrote by hand."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

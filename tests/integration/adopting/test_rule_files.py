@@ -1,7 +1,5 @@
 """What rules a brain comes from no source, whatever the source is."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Each part of `Brain`: its behaviour once, over the parts that the others build on."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -80,8 +78,7 @@ def test_several_changes_of_a_memory_are_one_snapshot_or_none(brain):
     head = brain.head
     with raises_code("no_match", InvalidInput) as raised:
         brain.memory.apply(
-            "user",
-            [MemoryOperation("add", content="C"), MemoryOperation("remove", old_text="D")],
+            "user", [MemoryOperation("add", content="C"), MemoryOperation("remove", old_text="D")]
         )
     assert raised.value.message.startswith("operation 2 of 2")
     with raises_code("bad_arguments", InvalidInput):

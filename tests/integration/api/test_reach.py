@@ -1,7 +1,5 @@
 """What `Brain` offers: the operation of every command, and parts that load when they are used."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from operator import attrgetter

@@ -1,7 +1,5 @@
 """A brain with derived data of every kind, and where the caches of it lie."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import time

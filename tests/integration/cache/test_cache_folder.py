@@ -1,7 +1,5 @@
 """Where caches lie: the user's own folder, and nobody else's."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Whoever writes to the store cannot make it say what is not so: it is the truth, or refused."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from contextlib import ExitStack, suppress

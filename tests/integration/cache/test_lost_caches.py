@@ -1,7 +1,5 @@
 """Whatever becomes of a cache, the answers are the same."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import random

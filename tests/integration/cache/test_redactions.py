@@ -1,7 +1,5 @@
 """What was redacted is in no cache of anybody who knows of it, and in no answer."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

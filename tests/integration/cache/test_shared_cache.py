@@ -1,7 +1,5 @@
 """Copies of a brain, its users, and what was collected: a cache shared is as good as one alone."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which skills a run used is recorded when it ends, and what recurs is listed."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """Another assistant's registry is imported whole or not at all, and nothing of it runs."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

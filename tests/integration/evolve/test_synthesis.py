@@ -1,7 +1,5 @@
 """Skills from runs: which runs, what a model is shown, and what may come of what it says."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -454,12 +452,7 @@ class TestAtTheEndOfATask:
         assert learner.result is not None and learner.error is None
         assert (learner.result.decision, learner.result.trigger) == ("created", "recovery")
         receipt = brain.receipts.read_run()
-        assert [step.kind for step in receipt.steps] == [
-            "memory_write",
-            "tool",
-            "tool",
-            "llm",
-        ]
+        assert [step.kind for step in receipt.steps] == ["memory_write", "tool", "tool", "llm"]
         assert receipt.outcome == "success"
         made = brain.receipts.read_run(learner.result.snapshot or "")
         assert made.skills_created == ["oracle-manipulation@1"]

@@ -1,7 +1,5 @@
 """A model with tools: what it may look at and write, and the limits of a conversation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from typing import Any

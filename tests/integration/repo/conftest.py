@@ -1,7 +1,5 @@
 """A brain in a fresh folder, for tests of what one can do with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

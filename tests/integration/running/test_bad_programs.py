@@ -1,7 +1,5 @@
 """Programs whose output, definition or surroundings are bad, run in the sandbox."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

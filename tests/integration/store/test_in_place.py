@@ -1,7 +1,5 @@
 """A file that is taken away from under an open brain: nothing is acknowledged that is lost."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

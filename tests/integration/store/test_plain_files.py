@@ -1,7 +1,5 @@
 """What is put in the place of a file of `.brain` is not read, written, or waited for."""
 
-from __future__ import annotations
-
 import os
 import signal
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Rows that somebody put under the ids of what is going to be recorded."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

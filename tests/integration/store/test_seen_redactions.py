@@ -1,7 +1,5 @@
 """A redaction is seen at once by every process that has the brain open."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

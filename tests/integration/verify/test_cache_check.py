@@ -1,7 +1,5 @@
 """Where the user's cache deviates from the objects, each kind of deviation is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Verification holds every decision to its verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 
@@ -133,12 +131,7 @@ ATTACKS: dict[str, tuple[Edits, tuple[str, str], Verdict, str]] = {
         "bad_verdict",
     ),
     "an admission with a stub that survived": ({}, ("1", "1"), failing("stub"), "bad_verdict"),
-    "an admission without a case of the author": (
-        {},
-        ("1", "1"),
-        without("author"),
-        "bad_verdict",
-    ),
+    "an admission without a case of the author": ({}, ("1", "1"), without("author"), "bad_verdict"),
     "an admission without unseen payloads": ({}, ("1", "1"), without("unseen"), "bad_verdict"),
     "an admission without stubs": ({}, ("1", "1"), without("stub"), "bad_verdict"),
     "an admission outside a sandbox": (
@@ -225,10 +218,7 @@ ATTACKS: dict[str, tuple[Edits, tuple[str, str], Verdict, str]] = {
         "verdict_mismatch",
     ),
     "a retirement of other files than it names": (
-        {
-            **removed(skill_files("1")),
-            **skill_files("1", OTHER_PROGRAM, RETIRED_FOLDER),
-        },
+        {**removed(skill_files("1")), **skill_files("1", OTHER_PROGRAM, RETIRED_FOLDER)},
         ("1", "1"),
         retirement()._replace(files=admission().files),
         "verdict_mismatch",
@@ -268,10 +258,7 @@ FORGERIES: dict[str, tuple[Callable[[], bytes], str]] = {
         "bad_verdict",
     ),
     "a verdict past its size": (lambda: b" " * ((4 << 20) + 1), "bad_verdict"),
-    "a verdict of another decision": (
-        lambda: encode_verdict(rejection()),
-        "verdict_mismatch",
-    ),
+    "a verdict of another decision": (lambda: encode_verdict(rejection()), "verdict_mismatch"),
 }
 
 

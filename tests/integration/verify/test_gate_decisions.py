@@ -1,7 +1,5 @@
 """Verification holds what a gate decided to its cases."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
@@ -244,10 +242,7 @@ MISMATCHES: dict[str, Callable[[], tuple[Edits, Verdict]]] = {
     "a case that the change removes": lambda: ({FIRST: None}, gate_admission()),
     "a case that never stood there": lambda: ({}, _moved_to_new(NEW)),
     "another document than stood there": lambda: ({}, _replaced(FIRST, LOOSER)),
-    "a case outside of a folder of cases": lambda: (
-        {},
-        _moved(FIRST, f"skills/{GREET}/SKILL.md"),
-    ),
+    "a case outside of a folder of cases": lambda: ({}, _moved(FIRST, f"skills/{GREET}/SKILL.md")),
     "a case of another skill as its own": lambda: (
         {},
         build(try_cases([*((path, "f", "p") for path in CASES)])).verdict._replace(
@@ -302,11 +297,7 @@ def test_two_cases_of_one_input_are_an_error(brain, is_same_document):
     copy = CASES[FIRST] if is_same_document else _other_expectation()
     here = _try_one_input_twice(brain, copy)
     (found,) = brain.verify(deep=True).findings
-    assert (found.code, found.severity, found.snapshot) == (
-        "verdict_mismatch",
-        "error",
-        here.hex(),
-    )
+    assert (found.code, found.severity, found.snapshot) == ("verdict_mismatch", "error", here.hex())
     assert "same input" in found.message and FIRST in found.message and COPY_PATH in found.message
     brain.files.redact(FIRST, reason="a test")
     # Where the documents are one, its id tells that its input is the same.

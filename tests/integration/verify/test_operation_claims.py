@@ -1,7 +1,5 @@
 """Verification names each snapshot that changed what its operation does not say."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path

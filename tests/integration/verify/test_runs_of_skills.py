@@ -1,7 +1,5 @@
 """A receipt that names a run of a skill names one that had been admitted."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Step 10 of verification, over brains with a store: who signed, and whether they might."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

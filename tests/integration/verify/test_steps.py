@@ -1,7 +1,5 @@
 """One verification: no step loses what another found, and removals meanwhile are no damage."""
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Every kind of damage to a lineage is found, and named by its code."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

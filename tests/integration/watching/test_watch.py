@@ -1,7 +1,5 @@
 """The loop, in this process: what it does when recording fails."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

@@ -5,8 +5,6 @@
 Ends with status 1 if an attempt reached something or was not really made.
 """
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """One attempt to get out of a sandbox, as a row of a table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any

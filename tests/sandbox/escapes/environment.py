@@ -1,7 +1,5 @@
 """The environment of the host, in variables, memory and names."""
 
-from __future__ import annotations
-
 from tests.support.cases import read_texts
 
 from .attempt import FAMILY, Attempt, table

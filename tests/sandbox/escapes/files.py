@@ -1,7 +1,5 @@
 """Files of the host: read, written, reached by another way."""
 
-from __future__ import annotations
-
 from tests.support.cases import read_texts
 
 from .attempt import LIMITS, Attempt, table

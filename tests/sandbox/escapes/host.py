@@ -1,7 +1,5 @@
 """A host with secrets, listeners and a process, which notices what reaches it."""
 
-from __future__ import annotations
-
 import os
 import secrets
 import shutil
@@ -61,10 +59,7 @@ def planted_host() -> Iterator[PlantedHost]:
         secret, run = (f"{word}-{secrets.token_hex(12)}" for word in ("planted", "run"))
         files = _write_files(folder, secret)
         stack.enter_context(_variables({"BRAIN_TEST": secret, "HOME": str(folder)}))
-        sockets = [
-            *_listeners(stack, run, folder / "data"),
-            _carelessly_inherited(stack, folder),
-        ]
+        sockets = [*_listeners(stack, run, folder / "data"), _carelessly_inherited(stack, folder)]
         victim = subprocess.Popen(["/usr/bin/sleep", "1000"], env={"KEY": secret}, cwd=folder)
         stack.callback(victim.wait)
         stack.callback(victim.kill)
@@ -86,12 +81,7 @@ def planted_host() -> Iterator[PlantedHost]:
             "abstract_datagram": f"\0{run}-datagram",
         }
         yield PlantedHost(
-            secret=secret,
-            facts=facts,
-            folder=folder,
-            files=files,
-            victim=victim,
-            sockets=sockets,
+            secret=secret, facts=facts, folder=folder, files=files, victim=victim, sockets=sockets
         )
 
 

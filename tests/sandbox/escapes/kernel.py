@@ -1,7 +1,5 @@
 """The kernel: files of /proc and /sys, system calls, terminals, clocks."""
 
-from __future__ import annotations
-
 from tests.support.cases import read_texts
 
 from .attempt import BRIEF, FAMILY, Attempt, table

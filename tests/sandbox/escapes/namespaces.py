@@ -1,7 +1,5 @@
 """Namespaces and mounts."""
 
-from __future__ import annotations
-
 from tests.support.cases import read_texts
 
 from .attempt import FAMILY, Attempt, table

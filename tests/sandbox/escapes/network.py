@@ -1,7 +1,5 @@
 """The network and sockets of the host."""
 
-from __future__ import annotations
-
 from tests.support.cases import read_texts
 
 from .attempt import FAMILY, Attempt, table

@@ -1,7 +1,5 @@
 """Other processes, and rights and limits of its own."""
 
-from __future__ import annotations
-
 from tests.support.cases import read_texts
 
 from .attempt import FAMILY, Attempt, table

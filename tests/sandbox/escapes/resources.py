@@ -1,15 +1,10 @@
 """Memory, disks, signals: more than the limits, and longer than allowed."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
-from brain.sandbox.sandbox_protocol import MIB
 from tests.support.cases import read_texts
 
 from .attempt import BRIEF, FAMILY, LIMITS, Attempt, table
-
-_TWICE = 256 * MIB
 
 ATTEMPTS: list[Attempt] = [
     *table("memory", read_texts("escapes/memory.txt")),

@@ -1,7 +1,5 @@
 """Results that are forged, and requests that flood or confuse the parent."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from brain.sandbox.sandbox_protocol import SandboxOutcome

@@ -1,7 +1,5 @@
 """Run attempts, several at a time, and say of each whether it was made and what it reached."""
 
-from __future__ import annotations
-
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -20,16 +18,7 @@ from .host import PlantedHost, planted_host
 
 ALL_ATTEMPTS = [
     attempt
-    for module in (
-        files,
-        environment,
-        network,
-        processes,
-        namespaces,
-        kernel,
-        resources,
-        results,
-    )
+    for module in (files, environment, network, processes, namespaces, kernel, resources, results)
     for attempt in module.ATTEMPTS
 ]
 _THREADS = 4

@@ -10,8 +10,6 @@ the history of its log, and every commitment of every brain has evidence that ho
 hash of a block that the node gives.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import sys

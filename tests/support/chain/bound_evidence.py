@@ -1,7 +1,5 @@
 """Deterministic statements about accounts, and evidence of a snapshot that contains them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import cache

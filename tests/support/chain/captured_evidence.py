@@ -1,7 +1,5 @@
 """Real evidence: of a small brain, a log on disk, and a BrainRegistry on a real node."""
 
-from __future__ import annotations
-
 import json
 from hashlib import sha256
 from pathlib import Path

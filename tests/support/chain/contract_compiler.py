@@ -5,8 +5,6 @@ Run `python -m tests.support.chain.contract_compiler`.
 The hash of the runtime code in the artifact is also that of `brain/chain/contracts/__init__.py`.
 """
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -37,19 +35,6 @@ def standard_json_input(name: str, source: str) -> dict[str, Any]:
         "language": "Solidity",
         "sources": {name: {"content": source}},
         "settings": SOLC_SETTINGS,
-    }
-
-
-def audit_input(sources: dict[str, str]) -> dict[str, Any]:
-    """Return the standard JSON input for analysers: the same code, and its syntax tree."""
-    code = ["object", "linkReferences", "sourceMap"]
-    outputs = ["abi", "metadata", "storageLayout", "evm.methodIdentifiers"]
-    outputs += [f"evm.{kind}.{part}" for kind in ("bytecode", "deployedBytecode") for part in code]
-    selection = {"*": {"*": outputs, "": ["ast"]}}
-    return {
-        "language": "Solidity",
-        "sources": {name: {"content": source} for name, source in sources.items()},
-        "settings": {**SOLC_SETTINGS, "outputSelection": selection},
     }
 
 

@@ -1,7 +1,5 @@
 """Signatures of permits: the EIP-712 messages by eth-account, independent of the project."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from eth_account.messages import SignableMessage, encode_typed_data

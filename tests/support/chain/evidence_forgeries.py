@@ -4,8 +4,6 @@ The operator of a log signs another checkpoint with the log's own key, or somebo
 key of the same name; a state of the chain is changed, and hashed anew up to the header.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Mapping
 from hashlib import sha256

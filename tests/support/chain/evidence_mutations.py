@@ -12,8 +12,6 @@ the hash of the block does not need the key of a log that is anchored there: suc
 tried without it, too.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import random

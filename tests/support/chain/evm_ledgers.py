@@ -1,7 +1,5 @@
 """EvmLedger on a real node, with keys whose accounts have money."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from pathlib import Path

@@ -4,8 +4,6 @@
 docs/chain/contract.md.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

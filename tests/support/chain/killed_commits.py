@@ -4,8 +4,6 @@ python -m tests.support.chain.killed_commits MOMENT URL GENESIS CONTRACT KEY FOL
 PARENT
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

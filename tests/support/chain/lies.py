@@ -4,8 +4,6 @@ Each lie is a function of a `LyingNode` and of what is committed while it lies. 
 several methods together deceives a user who asks this node alone; a quorum is what helps.
 """
 
-from __future__ import annotations
-
 import gzip
 import threading
 from collections.abc import Callable

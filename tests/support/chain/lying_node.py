@@ -5,8 +5,6 @@ with lying_before(node.url) as liar:
     liar.answer(b"<html>")
 """
 
-from __future__ import annotations
-
 import http.client
 import json
 import sys

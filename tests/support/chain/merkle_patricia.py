@@ -3,8 +3,6 @@
 Shares no code with what it tests: encoding is by the package rlp, hashes by pycryptodome.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import takewhile
 from typing import Any

@@ -4,8 +4,6 @@
 signature here has the same nonce, so it gives the key away: for keys of tests alone.
 """
 
-from __future__ import annotations
-
 from functools import cache
 
 from cryptography.hazmat.primitives.asymmetric import ec

@@ -10,8 +10,6 @@ Sequence N of a seed is always the same. A difference is printed with the fewest
 it, and the exit status is 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import itertools
 import random

@@ -1,7 +1,5 @@
 """BrainRegistry on a real node, called by eth-abi with unlocked accounts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import cache
 from typing import Any, NamedTuple

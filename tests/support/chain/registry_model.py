@@ -1,7 +1,5 @@
 """What BrainRegistry should do in a few plain rules: the oracle of the random calls."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tests.support.chain.registry_contract import ZERO_ADDRESS, ZERO_WORD, ContractEvent

@@ -4,8 +4,6 @@ A step says who acts by what they are to a brain, and which head is meant by wha
 keeps its meaning when steps before it are left out.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -246,13 +244,7 @@ class RegistryActors:
         self._permit("commitFor", "Commit", author, fields, (*named, deadline), **permit)
 
     def set_signer_for(
-        self,
-        by: str | int,
-        brain: int,
-        signer: int | None,
-        epoch: int,
-        seconds: int,
-        **permit: Any,
+        self, by: str | int, brain: int, signer: int | None, epoch: int, seconds: int, **permit: Any
     ) -> None:
         named = (self.ids[brain], self._recipient(signer))
         number = max(self.model.state_of(self.ids[brain]).epoch + epoch, 0)

@@ -1,7 +1,5 @@
 """RFC 6962, section 2.1, written as it is defined: slow, and sharing no code with the project."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from hashlib import sha256
 

@@ -3,8 +3,6 @@
 The package `@safe-global/safe-contracts` brings what its authors compiled.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A signer on loopback that answers as it was told, with real signatures of a key."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Generator, Mapping

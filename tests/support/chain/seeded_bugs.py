@@ -1,7 +1,5 @@
 """Seeded bugs: plausible mistakes in BrainRegistry.sol that each break a right."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 

@@ -2,8 +2,6 @@
 bytes each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -21,13 +19,7 @@ OWNER_ADDRESS, SIGNER_ADDRESS, SENDER_ADDRESS = (
 OTHER_BRAIN_COUNT = 40
 
 HASH_FIELDS = ("parentHash", "sha3Uncles", "transactionsRoot", "receiptsRoot", "mixHash")
-HEADER_FIELDS_BY_FORK = {
-    "Frontier": 15,
-    "London": 16,
-    "Shanghai": 17,
-    "Cancun": 20,
-    "Prague": 21,
-}
+HEADER_FIELDS_BY_FORK = {"Frontier": 15, "London": 16, "Shanghai": 17, "Cancun": 20, "Prague": 21}
 """Fields in a header since each fork that added some."""
 
 

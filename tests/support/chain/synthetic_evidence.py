@@ -1,7 +1,5 @@
 """Deterministic evidence: a synthetic chain, a log of a few entries, two snapshots."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from hashlib import sha256

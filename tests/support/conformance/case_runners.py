@@ -1,7 +1,5 @@
 """What every `CaseRunner` does, whatever it runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

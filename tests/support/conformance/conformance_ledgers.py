@@ -1,7 +1,5 @@
 """The ledgers that the conformance suite runs on; to add one, add it to `LEDGERS`."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path

@@ -6,8 +6,6 @@ prints how many of each kind both took and both refused. For a disagreement it p
 number of the mutant, which `--first N --count 1` asks again, and ends with status 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import json

@@ -4,8 +4,6 @@ What hangs on a change is made anew where it can be (ids, order, the snapshot ar
 bundle, signatures), so that it is judged by what it says and not by a digest that broke.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Callable

@@ -5,8 +5,6 @@ The folder has five files. `lineage` is what `brain export-lineage` writes; `nod
 No id is in any of them: each follows from the bytes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path

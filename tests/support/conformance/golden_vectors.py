@@ -1,7 +1,5 @@
 """The golden vectors of tests/vectors, parsed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path

@@ -7,8 +7,6 @@ It is written from docs/FORMAT.md and docs/format/ alone and shares no code with
 `make test` installs its packages. Without node or them the test is skipped, which CI refuses.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

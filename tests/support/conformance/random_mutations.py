@@ -4,8 +4,6 @@ What is changed is written out again as it has to be, so that the change itself 
 judged and not a checksum or an order that broke by the way.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from random import Random

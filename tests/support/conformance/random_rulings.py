@@ -1,7 +1,5 @@
 """Random questions about rights, allowed changes and what a folder can hold."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

@@ -4,8 +4,6 @@ Ids, the order of entries, the snapshot around a bundle, signatures: so that the
 is judged by what it says, and not by a digest that broke.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from contextlib import suppress

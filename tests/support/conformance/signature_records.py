@@ -4,8 +4,6 @@ The product writes no such file, so their codec is here, for the golden vectors 
 readers of the format alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any

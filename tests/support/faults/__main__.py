@@ -4,8 +4,6 @@ Kills and errors are drawn by the seed, the same for the same seed. Every failur
 printed with the call that shows it again; the exit status is 1 if there is one.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -1,7 +1,5 @@
 """Fault points drawn by a seed, each injected into a fresh copy and checked."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil

@@ -1,7 +1,5 @@
 """Where a fault can strike: every system call of a command, with what may go wrong in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import NamedTuple
 

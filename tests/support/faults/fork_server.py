@@ -8,8 +8,6 @@ Requests come as lines of JSON, `[scenario, folder, out, err, {limit: value}]`. 
 answered by two lines: the child's process id, and its wait status when it has ended.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

@@ -7,8 +7,6 @@ acknowledged operation, sound throughout, that goes on. Beside it lies the note 
 which is never synced: as it was at some earlier time, cut short, or missing.
 """
 
-from __future__ import annotations
-
 import argparse
 import random
 import shutil

@@ -7,8 +7,6 @@ then in the folder, what the brain says of it, and the versions of the skill hav
 those of one of the two, down to the last byte.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

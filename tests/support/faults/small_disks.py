@@ -1,7 +1,5 @@
 """Small file systems for disks that fill up or turn read-only."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Run a command in a child watched by strace, which injects one fault."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

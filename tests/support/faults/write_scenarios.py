@@ -1,7 +1,5 @@
 """The writing commands that are put under fault: how each is prepared, and what it does."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable

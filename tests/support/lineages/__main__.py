@@ -4,8 +4,6 @@
 random work by the seed until the budget is spent. The exit status is 1 on any fault.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

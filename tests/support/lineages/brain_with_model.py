@@ -1,7 +1,5 @@
 """A brain with its model, which follows each command."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """Many writers on one branch, in processes and threads, with concurrent readers and mergers."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

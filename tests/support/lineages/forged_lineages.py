@@ -4,8 +4,6 @@
 and runs what a user would run; any exception but a `BrainError` is a fault.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import sys

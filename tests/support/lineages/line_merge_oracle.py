@@ -1,7 +1,5 @@
 """Random texts, two edits of each, merged here and by `git merge-file`."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Contents never repeat, and each names its path, so that nothing looks like a move.
 """
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule

@@ -1,7 +1,5 @@
 """A brain as plain dictionaries: branches, log, and how two sides merge."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 

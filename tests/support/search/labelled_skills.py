@@ -5,8 +5,6 @@ letter of its kind. `tasks.txt` has more of them. Some tasks are once more there
 mistakes of typing, which a seeded generator made.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from functools import cache, partial

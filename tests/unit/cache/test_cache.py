@@ -1,7 +1,5 @@
 """What a cache promises, asked of the one in a file and of the one in memory alike."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Statements that bind an Ed25519 key to an account, and what makes them worthless."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The record of anchors survives a process that dies while it writes, and writers side by side."""
 
-from __future__ import annotations
-
 import os
 import threading
 from typing import Any

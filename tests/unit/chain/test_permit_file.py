@@ -1,7 +1,5 @@
 """Files of permits: all that is not exactly a permit is refused."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """What a model answers about a pattern, checked before anything runs."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

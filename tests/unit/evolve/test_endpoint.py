@@ -1,7 +1,5 @@
 """Models behind HTTP: a real endpoint on the loopback device, through pydantic-ai."""
 
-from __future__ import annotations
-
 import asyncio
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Which model a user has: what is taken, what is kept, and that no key is."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

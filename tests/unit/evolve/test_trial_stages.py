@@ -1,7 +1,5 @@
 """Which guards run in a trial, by which runner, and what is said of the others."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest

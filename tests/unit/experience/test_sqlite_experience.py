@@ -1,7 +1,5 @@
 """The file of experience: guarded, never silently empty, and no loss when it is deleted."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -55,11 +53,7 @@ def test_a_right_output_has_no_fault(expected, output):
             b'["\\u00e9t\\u00e9"]',
             'expected no "été" in the output, got ["été"]',
         ),
-        (
-            {"equals": "a", "excludes": ("b",)},
-            b"ab",
-            'expected "a", got "ab"',
-        ),
+        ({"equals": "a", "excludes": ("b",)}, b"ab", 'expected "a", got "ab"'),
     ],
 )
 def test_a_wrong_output_has_a_fault_that_says_what_was_expected(expected, output, fault):

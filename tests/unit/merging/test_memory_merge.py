@@ -1,7 +1,5 @@
 """What both sides appended to a memory file is united: by time, without loss or doubles."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

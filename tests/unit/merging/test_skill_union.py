@@ -1,7 +1,5 @@
 """One skill takes in what another has and it has not."""
 
-from __future__ import annotations
-
 from brain.merging.skill_union import unite_skills
 from brain.skills import document_parts
 

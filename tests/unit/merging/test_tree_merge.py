@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -58,9 +56,7 @@ def test_different_paths_never_conflict():
 def test_a_path_changed_differently_on_both_sides_is_contested():
     found = merge({"a": "1"}, {"a": "2"}, {"a": "3"})
     assert found.edits == {}
-    assert found.conflicts == [
-        PathConflict("a", entry("a", "1"), entry("a", "2"), entry("a", "3")),
-    ]
+    assert found.conflicts == [PathConflict("a", entry("a", "1"), entry("a", "2"), entry("a", "3"))]
 
 
 def test_a_path_removed_on_one_side_and_changed_on_the_other_is_contested():

@@ -1,7 +1,5 @@
 """Limits of objects, each at its bound, and what is looked up in bundles and lineages."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from brain.objects import tree
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_diff import Difference, diff_trees

@@ -1,7 +1,5 @@
 """Folding: what Unicode 14 says of equal names, by a table that no later version changes."""
 
-from __future__ import annotations
-
 import random
 import sys
 import unicodedata

@@ -1,7 +1,5 @@
 """What a folder cannot hold is found, at the cost of what came and not of what is there."""
 
-from __future__ import annotations
-
 import random
 from bisect import bisect_left
 from collections.abc import Sequence

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -104,8 +102,7 @@ def test_a_name_that_is_not_utf8_is_refused():
 
 
 @pytest.mark.parametrize(
-    "code",
-    [0xAD, 0x61C, 0x200B, 0x200E, 0x202E, 0x2028, 0x2060, 0x2066, 0x3164, 0xFEFF, 0xE0041],
+    "code", [0xAD, 0x61C, 0x200B, 0x200E, 0x202E, 0x2028, 0x2060, 0x2066, 0x3164, 0xFEFF, 0xE0041]
 )
 def test_no_character_is_taken_that_hides_or_turns_a_name_round(code):
     for path in (f"skills/{chr(code)}a/SKILL.md", f"s{chr(code)}oul.md", chr(code)):

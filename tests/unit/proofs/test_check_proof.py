@@ -1,7 +1,5 @@
 """What a caller is told of a proof, what it may expect of it, and where its limits are."""
 
-from __future__ import annotations
-
 import io
 import json
 from typing import Any
@@ -157,11 +155,7 @@ def test_a_field_that_is_missing_or_unknown_is_named():
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [
-        (7, "7 is not a digest"),
-        ("x", '"x" is not a digest'),
-        (None, "null is not a digest"),
-    ],
+    [(7, "7 is not a digest"), ("x", '"x" is not a digest'), (None, "null is not a digest")],
 )
 def test_a_field_of_another_kind_is_shown(value, message):
     assert refused(json_bytes({**json.loads(PATH), "blob": value})).message.endswith(message)

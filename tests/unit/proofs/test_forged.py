@@ -1,7 +1,5 @@
 """Proofs put together from true parts, to show what is not so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The schema of proofs says what their reader takes."""
 
-from __future__ import annotations
-
 import json
 
 import brain._schemas

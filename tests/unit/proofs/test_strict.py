@@ -1,7 +1,5 @@
 """Proofs come from strangers: what is not exactly a proof is refused, cheaply and with a code."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The text of receipts: canonical, strict, bounded."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

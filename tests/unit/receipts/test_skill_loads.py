@@ -1,7 +1,5 @@
 """Reading a SKILL.md loads the skill, by whichever tool; writing one does not."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Transcripts are foreign: what is odd in them is counted, bounded or refused, never kept."""
 
-from __future__ import annotations
-
 import json
 import random
 from typing import Any

@@ -1,7 +1,5 @@
 """`results.named_tuple.NamedTuple` against that of `typing`."""
 
-from __future__ import annotations
-
 import pickle
 from typing import NamedTuple, get_type_hints
 

@@ -1,7 +1,5 @@
 """Ranking by BM25 over names and descriptions."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.search import bm25

@@ -1,7 +1,5 @@
 """A skill whose text is a part of another's."""
 
-from __future__ import annotations
-
 from brain.search.similarity import SimilarityFeatures, similarity_score
 
 WORDS: frozenset[str] = frozenset()

@@ -1,7 +1,5 @@
 """Several rankings made one."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.search.bm25 import Bm25Selector

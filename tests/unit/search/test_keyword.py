@@ -1,7 +1,5 @@
 """The keyword score of the skills a task names."""
 
-from __future__ import annotations
-
 from brain.search.keyword_score import KeywordSelector
 from tests.support.skill_catalogues import make_catalogue, ranked_slugs, skill_document
 

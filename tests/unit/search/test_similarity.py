@@ -1,7 +1,5 @@
 """How much two skills are alike."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.search.similarity import (

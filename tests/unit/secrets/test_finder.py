@@ -1,7 +1,5 @@
 """Secrets in text are found; what only looks like one is not."""
 
-from __future__ import annotations
-
 import base64
 import json
 import random

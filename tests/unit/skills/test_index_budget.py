@@ -1,7 +1,5 @@
 """What an index shows in little room: everybody's skills, as much of each as there is room for."""
 
-from __future__ import annotations
-
 from brain.skills import index_budget, index_lines
 from brain.skills.index_budget import IndexCandidate
 

@@ -1,7 +1,5 @@
 """Text that has its reader run a program from the network is named with its line."""
 
-from __future__ import annotations
-
 import re
 from itertools import chain
 from re import _constants as opcodes  # type: ignore[attr-defined]

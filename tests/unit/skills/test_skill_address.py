@@ -1,7 +1,5 @@
 """An address opens exactly one skill, and depends on the skills of its slug alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.skills import skill_address

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from brain.encoding import pack
@@ -37,14 +35,8 @@ def test_a_plain_head_gives_a_card():
         ("name: n\ndescription: d", SkillMetadata("n", "d", "1", "no_version")),
         ("name: n\ndescription: d\nversion: 0x1", SkillMetadata("n", "d", "1", "bad_version")),
         ("name: n\ndescription: d\nversion: [1]", SkillMetadata("n", "d", "1", "bad_version")),
-        (
-            "name: 123\ndescription: d\nversion: 1",
-            SkillMetadata("123", "d", "1", "bad_type"),
-        ),
-        (
-            "name: NO\ndescription: d\nversion: 1",
-            SkillMetadata("NO", "d", "1", "bad_type"),
-        ),
+        ("name: 123\ndescription: d\nversion: 1", SkillMetadata("123", "d", "1", "bad_type")),
+        ("name: NO\ndescription: d\nversion: 1", SkillMetadata("NO", "d", "1", "bad_type")),
         ("name: ~\ndescription: d\nversion: 1", SkillMetadata("fallback", "d", "1", "no_name")),
         ("name:\ndescription: d\nversion: 1", SkillMetadata("fallback", "d", "1", "no_name")),
         ("name: n\ndescription: >\n  a\n  b\nversion: 1", SkillMetadata("n", "a b", "1", "")),

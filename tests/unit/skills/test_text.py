@@ -64,8 +64,7 @@ def test_cleaned_text_keeps_its_lines_and_tabs(text, cleaned):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["⚠️ Caution", "1️⃣ first", "👩‍🔬", "❤️‍🔥 and 🏳️‍🌈", "🐦‍⬛", "👨‍👩‍👧", "✔️✔️"],
+    "text", ["⚠️ Caution", "1️⃣ first", "👩‍🔬", "❤️‍🔥 and 🏳️‍🌈", "🐦‍⬛", "👨‍👩‍👧", "✔️✔️"]
 )
 def test_what_chooses_the_picture_of_an_emoji_is_not_hidden(text):
     assert find_hidden(text) is None

@@ -1,7 +1,5 @@
 """The forms in which skills are found in public collections; each is saved and looked at."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import InvalidInput
@@ -78,11 +76,7 @@ FORMS: dict[str, tuple[bytes, bytes, bytes]] = {
     ),
     "byte order mark": (b"\xef\xbb\xbf" + doc(NAME, TEXT, b"version: 3\n"), b": 3", b": 4"),
     "no final newline": (doc(NAME, TEXT, b"version: 3\n", body=b"text"), b": 3", b": 4"),
-    "no body and no final newline": (
-        b"---\n" + NAME + TEXT + b"version: 3\n---",
-        b": 3",
-        b": 4",
-    ),
+    "no body and no final newline": (b"---\n" + NAME + TEXT + b"version: 3\n---", b": 3", b": 4"),
     "folded description": (
         doc(NAME, b"description: >-\n  Drives\n  a browser.\n", b"version: 3\n"),
         b": 3",

@@ -15,8 +15,7 @@ def test_plain_values_are_those_of_json(text, value):
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["", *"yes No on y ~ True 0x10 0o7 017 1_000 1:30 .5 +1 2026-11-23 .inf .nan =".split()],
+    "text", ["", *"yes No on y ~ True 0x10 0o7 017 1_000 1:30 .5 +1 2026-11-23 .inf .nan =".split()]
 )
 def test_a_value_with_two_readings_is_refused(text):
     with raises_code("bad_value", InvalidInput) as caught:

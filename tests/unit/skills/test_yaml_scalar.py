@@ -1,7 +1,5 @@
 """Text that is written into front matter is text to every reader of YAML 1.1 and 1.2."""
 
-from __future__ import annotations
-
 import importlib
 
 import pytest

@@ -1,7 +1,5 @@
 """Sizes and numbers by which a store decides, each at its bound."""
 
-from __future__ import annotations
-
 import io
 import os
 import random

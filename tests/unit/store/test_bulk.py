@@ -1,7 +1,5 @@
 """Large loads: the worker, its errors, and the way out of and back to the log."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

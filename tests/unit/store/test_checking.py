@@ -1,7 +1,5 @@
 """All blobs are read again with the same verdicts, however many processes share the work."""
 
-from __future__ import annotations
-
 import os
 import random
 import signal

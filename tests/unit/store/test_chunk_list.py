@@ -1,7 +1,5 @@
 """Recipes of large blobs: their encoding, and how a growing file is listed."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Cutting large files into chunks while they are hashed."""
 
-from __future__ import annotations
-
 import io
 import random
 

@@ -1,7 +1,5 @@
 """Engine errors become typed ones, with a code, an exit status and a hint."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path

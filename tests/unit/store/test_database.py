@@ -1,7 +1,5 @@
 """Creating and opening the file: modes, owners, versions, media that cannot be written."""
 
-from __future__ import annotations
-
 import os
 import random
 import shutil
@@ -125,11 +123,7 @@ def test_folder_and_files_are_for_their_owner_whatever_the_umask(tmp_path, umask
         os.umask(before)
     folder = tmp_path / ".brain"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert {file.name for file in folder.iterdir()} == {
-        "store.db",
-        "store.db-wal",
-        "store.db-shm",
-    }
+    assert {file.name for file in folder.iterdir()} == {"store.db", "store.db-wal", "store.db-shm"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in folder.iterdir()} == {0o600}
     store.close()
 

@@ -1,7 +1,5 @@
 """The facts of a store are read again only after it changed, and then at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import StoreError

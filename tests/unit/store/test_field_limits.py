@@ -1,7 +1,5 @@
 """What a field of a store may say, at the bounds, and which rows a store has no place for."""
 
-from __future__ import annotations
-
 import os
 import stat
 import zlib

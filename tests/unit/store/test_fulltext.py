@@ -1,7 +1,5 @@
 """The index of words, in memory and in its file."""
 
-from __future__ import annotations
-
 import stat
 
 import pytest

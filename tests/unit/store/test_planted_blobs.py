@@ -1,7 +1,5 @@
 """Rows planted under ids of content that is stored later: every way to store it replaces them."""
 
-from __future__ import annotations
-
 import io
 import random
 from collections.abc import Callable

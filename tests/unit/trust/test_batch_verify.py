@@ -1,7 +1,5 @@
 """Checking very many signatures, with and without the help of children."""
 
-from __future__ import annotations
-
 import os
 import signal
 

@@ -1,7 +1,5 @@
 """Ed25519 against RFC 8032, and against what a lenient verifier would take."""
 
-from __future__ import annotations
-
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -152,9 +150,7 @@ def test_a_key_of_another_kind_is_refused():
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
     pem = X25519PrivateKey.generate().private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
     with pytest.raises(InvalidInput, match="is not an Ed25519 key"):
         ed25519.private_key_from_pem(pem, b"")

@@ -1,7 +1,5 @@
 """Two signed children of one snapshot: found in a lineage, and proven to who has none of it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Any

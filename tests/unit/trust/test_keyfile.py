@@ -1,7 +1,5 @@
 """Key files: whole or not there, never written over, and read only where nobody else could."""
 
-from __future__ import annotations
-
 import errno
 import os
 import stat
@@ -249,8 +247,7 @@ def give_away(monkeypatch: pytest.MonkeyPatch, user: int, kinds: Collection[int]
 
 
 @pytest.mark.parametrize(
-    ("kind", "code"),
-    [(stat.S_IFDIR, "unsafe_key_folder"), (stat.S_IFREG, "unsafe_key_file")],
+    ("kind", "code"), [(stat.S_IFDIR, "unsafe_key_folder"), (stat.S_IFREG, "unsafe_key_file")]
 )
 def test_keys_of_another_user_are_not_used(folder, monkeypatch, kind, code):
     keyfile.create_key(folder, "auditor")

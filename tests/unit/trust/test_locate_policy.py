@@ -1,7 +1,5 @@
 """Finding the trust file of a snapshot."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """trust.json: read strictly, and the same by every implementation."""
 
-from __future__ import annotations
-
 import json
 from itertools import count, islice
 from typing import Any

@@ -1,7 +1,5 @@
 """Root keys that a user pins: one strict file for all brains, changed as a whole."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

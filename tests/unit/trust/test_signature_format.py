@@ -1,7 +1,5 @@
 """What is signed, and how signatures and keys are written down."""
 
-from __future__ import annotations
-
 from itertools import count, islice
 from typing import Any
 

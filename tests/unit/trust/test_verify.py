@@ -1,7 +1,5 @@
 """Which signatures count, and what is said of those that do not."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import StoreError

@@ -1,7 +1,5 @@
 """When a version of a skill is degraded, rolled back or retired."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

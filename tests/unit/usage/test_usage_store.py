@@ -1,7 +1,5 @@
 """The file of uses: counted once each, by many at once, and never silently empty."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Atomic and durable writes of whole files."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

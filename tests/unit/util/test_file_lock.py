@@ -1,7 +1,5 @@
 """Advisory file locks."""
 
-from __future__ import annotations
-
 import errno
 import fcntl
 import os

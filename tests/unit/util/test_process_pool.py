@@ -1,7 +1,5 @@
 """Children do their work or are missed, and leave nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Iterator

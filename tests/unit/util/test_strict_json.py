@@ -1,7 +1,5 @@
 """Untrusted JSON is parsed within limits, and its fields are read strictly."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

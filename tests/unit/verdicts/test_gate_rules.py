@@ -1,7 +1,5 @@
 """What a verdict says of the gate follows from its cases, or is a contradiction."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.gating.gate_types import CaseRow

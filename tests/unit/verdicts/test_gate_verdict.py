@@ -1,7 +1,5 @@
 """The verdict that states what a gate tried."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from fractions import Fraction
 

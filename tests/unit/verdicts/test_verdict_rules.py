@@ -38,10 +38,7 @@ def test_a_sound_verdict_has_no_contradiction(verdict):
             reinstatement()._replace(cases=(SURVIVOR,)),
             "it says reinstate, but its case always 0 failed",
         ),
-        (
-            admission()._replace(sandbox=""),
-            "it admits a program that was tried in no sandbox",
-        ),
+        (admission()._replace(sandbox=""), "it admits a program that was tried in no sandbox"),
         (
             admission()._replace(cases=admission().cases[2:]),
             "it admits a program without a case of the author",

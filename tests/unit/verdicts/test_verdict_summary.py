@@ -11,10 +11,7 @@ from tests.support.gate_decisions import gate_admission, gate_rejection
 @pytest.mark.parametrize(
     ("verdict", "line"),
     [
-        (
-            admission(),
-            ADMITTED,
-        ),
+        (admission(), ADMITTED),
         (
             admission()._replace(
                 cases=admission().cases[:1], sandbox="", versions=(NamedText("python", "3"),)

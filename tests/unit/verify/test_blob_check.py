@@ -1,7 +1,5 @@
 """Damaged blobs are named with their files, and claimed sizes are compared with true ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any

@@ -121,11 +121,7 @@ def test_a_jump_that_is_false_is_described_with_the_true_one(graph):
 
 @pytest.mark.parametrize(
     ("late", "expected"),
-    [
-        (0, []),
-        (MAX_CLOCK_SKEW_MS, []),
-        (MAX_CLOCK_SKEW_MS + 1, [("time_backwards", "warning")]),
-    ],
+    [(0, []), (MAX_CLOCK_SKEW_MS, []), (MAX_CLOCK_SKEW_MS + 1, [("time_backwards", "warning")])],
 )
 @pytest.mark.parametrize("older_parent", [0, 1])
 def test_a_snapshot_may_be_five_minutes_older_than_its_latest_parent(
@@ -310,9 +306,7 @@ class Log:
 
     def session(self) -> Any:
         return GraphSession(
-            SnapshotGraph(),
-            list_refs=lambda: self.refs,
-            stream_operations=lambda: iter(self.rows),
+            SnapshotGraph(), list_refs=lambda: self.refs, stream_operations=lambda: iter(self.rows)
         )
 
     def codes(self) -> list[str]:

@@ -1,7 +1,5 @@
 """What edges need is looked up in batches, and one edge lists a limited number of paths."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from types import SimpleNamespace
 

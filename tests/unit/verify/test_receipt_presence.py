@@ -1,7 +1,5 @@
 """Receipts and statements that snapshots name are looked up in batches, and read if deep."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Missing blobs are excused by redactions of the lineage, and the store agrees with these."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Rows of the other tables: each kind of fault is reported, whatever the other tables hold."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -4,8 +4,6 @@ A tree is written here as nested lists of nodes. Each forged tree differs from a
 one place, and all that its nodes claim about each other is true unless the test says otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cache
 from itertools import count
@@ -236,10 +234,7 @@ def test_a_false_claim_about_the_whole_tree_is_refused(base):
     forger = Forger()
     befores = [None, *(forger.store(cut(files)) for files in HONEST.values())]
     honest = forger.store(cut(HONEST[base]))
-    for after in (
-        honest._replace(files=honest.files + 1),
-        honest._replace(bytes=honest.bytes - 1),
-    ):
+    for after in (honest._replace(files=honest.files + 1), honest._replace(bytes=honest.bytes - 1)):
         for before in befores:
             assert forger.refuses(before, after)
 

@@ -1,7 +1,5 @@
 """The versions of skills on one edge: those that an operation claims, and those of the texts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """When a change is over; times are numbers here."""
 
-from __future__ import annotations
-
 from brain.watching.change_events import ObservedChanges
 from brain.watching.debounce import Debouncer
 

@@ -1,7 +1,5 @@
 """What the system tells of changes, asked in both ways. The files and the system are real."""
 
-from __future__ import annotations
-
 import os
 import resource
 import sys

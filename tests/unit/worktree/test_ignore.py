@@ -1,7 +1,5 @@
 """What `.brainignore` and the defaults leave out, with git as the judge of the syntax."""
 
-from __future__ import annotations
-
 import subprocess
 
 import pytest
@@ -59,8 +57,7 @@ def test_the_last_matching_line_wins_whether_or_not_it_has_a_slash():
 
 
 @pytest.mark.parametrize(
-    ("text", "line"),
-    [("*.a\n\n!\n", 3), ("[z-a]\n", 1), ("# note\n/\n", 2), ("ok\nbad\\\n", 2)],
+    ("text", "line"), [("*.a\n\n!\n", 3), ("[z-a]\n", 1), ("# note\n/\n", 2), ("ok\nbad\\\n", 2)]
 )
 def test_a_bad_pattern_is_refused_with_its_line(text, line):
     with raises_code("bad_ignore", InvalidInput, match=f"line {line}"):

@@ -1,7 +1,5 @@
 """Writing: each file as a whole, through no link, never outside."""
 
-from __future__ import annotations
-
 import os
 import stat
 from collections.abc import Callable, Iterator

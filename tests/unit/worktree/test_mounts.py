@@ -1,7 +1,5 @@
 """Other file systems inside a brain; each test mounts in a namespace of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

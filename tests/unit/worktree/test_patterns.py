@@ -1,7 +1,5 @@
 """Patterns of gitignore: git is the judge, and no pattern takes longer than it should."""
 
-from __future__ import annotations
-
 import random
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """No change is missed, however soon it follows the look before ("racy git")."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reading: one consistent state of a regular file inside the brain, or an error."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

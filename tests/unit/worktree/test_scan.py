@@ -1,7 +1,5 @@
 """What a scan finds, with and without a cache."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The file of the stat cache: what comes back from it, and what makes it absent."""
 
-from __future__ import annotations
-
 import os
 import random
 from types import SimpleNamespace
@@ -206,13 +204,7 @@ def test_files_22_every_time_has_a_fingerprint(time):
 
 
 @pytest.mark.parametrize(
-    ("age", "recent"),
-    [
-        (-1, True),
-        (1, True),
-        (49_999_999, True),
-        (50_000_001, False),
-    ],
+    ("age", "recent"), [(-1, True), (1, True), (49_999_999, True), (50_000_001, False)]
 )
 def test_a_fine_clock_has_a_margin_of_50_ms(age, recent):
     moment = 10**18 + 123_456_789

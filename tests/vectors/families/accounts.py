@@ -1,7 +1,5 @@
 """Statements about accounts: of every standing, altered in all places, and swapped."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

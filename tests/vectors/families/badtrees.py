@@ -1,7 +1,5 @@
 """Trees of well-formed nodes that are not the one canonical tree of their entries."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any

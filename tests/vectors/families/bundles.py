@@ -1,7 +1,5 @@
 """Bundles, and objects read as what they are not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Operations beside what a snapshot changed: what each of them may change, and what it may not."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
@@ -354,12 +352,7 @@ _BAD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     ("a redaction that removes nothing", _REDACT, _BASE, {}),
     ("a redaction beside another file", _REDACT, _BASE, {"memory/a.md": None, "SOUL.md": None}),
     ("a redaction that writes", _REDACT, _BASE, {"memory/a.md": "x"}),
-    (
-        "a redaction of who may sign",
-        _REDACT,
-        {TRUST: "secret"},
-        {TRUST: None},
-    ),
+    ("a redaction of who may sign", _REDACT, {TRUST: "secret"}, {TRUST: None}),
     ("the end of a task that writes", _TASK, _BASE, {"memory/b.md": "x"}),
     ("an admission of another skill", _ADMIT, _BASE, {"skills/seer/SKILL.md": "2"}),
     ("a binding that writes", ("unbind", _ID, "x", _ID), _BASE, {"SOUL.md": "x"}),

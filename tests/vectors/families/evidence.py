@@ -1,7 +1,5 @@
 """Evidence: of every kind, altered in all places, and made to fit in all but one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Proofs that prove nothing: forged in earnest, or no proofs at all."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from brain.digest import blob_id

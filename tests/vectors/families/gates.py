@@ -1,7 +1,5 @@
 """Gates: which inputs are held out, and what outcomes of cases come to."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from random import Random

@@ -1,7 +1,5 @@
 """Digests, Merkle roots, cuts and the chain of operations."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 

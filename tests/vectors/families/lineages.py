@@ -1,7 +1,5 @@
 """Lineages as a whole: the bases of merges, the file of a lineage, and what was redacted in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

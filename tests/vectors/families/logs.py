@@ -1,7 +1,5 @@
 """Entries of a log, and what it shows of itself."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

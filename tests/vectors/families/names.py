@@ -1,7 +1,5 @@
 """Paths: what may stand in a brain and what may not; how names are compared."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from brain.objects.folding import fold_name

@@ -1,7 +1,5 @@
 """Single nodes: their ids, and every shape that is none."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

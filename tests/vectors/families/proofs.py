@@ -1,7 +1,5 @@
 """Proofs: of every kind and shape, with every field altered, and forged in earnest."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """The brains and the lineage that the vectors of proofs are about."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from brain.digest import blob_id

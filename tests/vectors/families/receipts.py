@@ -1,7 +1,5 @@
 """Receipts: what they may say, and every way not to be the one text of a receipt."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -135,10 +133,7 @@ _TEXTS = {
     "white space": ('{"format": "brain v1 receipt","run":"r"}', "not_canonical"),
     "a line feed at the end": ('{"format":"brain v1 receipt","run":"r"}\n', "not_canonical"),
     "keys out of order": ('{"run":"r","format":"brain v1 receipt"}', "not_canonical"),
-    "a needless escape": (
-        '{"format":"brain v1 receipt","run":"\\u0072"}',
-        "not_canonical",
-    ),
+    "a needless escape": ('{"format":"brain v1 receipt","run":"\\u0072"}', "not_canonical"),
     "an escaped solidus": ('{"format":"brain v1 receipt","run":"\\/"}', "not_canonical"),
     "an escape in upper case": ('{"format":"brain v1 receipt","run":"\\u001F"}', "not_canonical"),
     "half a character": ('{"format":"brain v1 receipt","run":"\\ud800"}', "bad_field"),

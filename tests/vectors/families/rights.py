@@ -1,7 +1,5 @@
 """Trust files, and whole lineages with rights, rotations and revocations."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Iterator
 from itertools import count, islice

@@ -1,7 +1,5 @@
 """Signatures of snapshots, records of them, and proofs of equivocation."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """Snapshots: every field at its limits and beyond, and lineages with their jumps."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

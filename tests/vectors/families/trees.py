@@ -1,7 +1,5 @@
 """Trees: lists of paths and the roots they give."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any

@@ -1,7 +1,5 @@
 """Canonical MessagePack: what is taken, and every way not to be canonical."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a vector is, and how its input is written down."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

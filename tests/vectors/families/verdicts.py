@@ -1,7 +1,5 @@
 """Verdicts: what they may say, and every way not to be the one text of a verdict."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -135,19 +133,10 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "257 findings": ({"findings": ["x"] * 257}, "too_many"),
     "no files that are told": ({"files": []}, "not_canonical"),
     "a file without a blob": ({"files": [{"path": "skill.py"}]}, "bad_field"),
-    "a file outside the program": (
-        {"files": [{**_FILE, "path": "SKILL.md"}, _FILE]},
-        "bad_field",
-    ),
+    "a file outside the program": ({"files": [{**_FILE, "path": "SKILL.md"}, _FILE]}, "bad_field"),
     "files without the code": ({"files": [{**_FILE, "path": "schema.json"}]}, "bad_field"),
-    "a file outside the folder": (
-        {"files": [_FILE, {**_FILE, "path": "tests/../x"}]},
-        "bad_field",
-    ),
-    "files out of order": (
-        {"files": [{**_FILE, "path": "tests/a"}, _FILE]},
-        "bad_field",
-    ),
+    "a file outside the folder": ({"files": [_FILE, {**_FILE, "path": "tests/../x"}]}, "bad_field"),
+    "files out of order": ({"files": [{**_FILE, "path": "tests/a"}, _FILE]}, "bad_field"),
     "a file twice": ({"files": [_FILE, _FILE]}, "bad_field"),
     "cases without files": ({"cases": [_CASE]}, "bad_field"),
     "no cases that are told": ({"files": [_FILE], "cases": []}, "not_canonical"),
@@ -159,10 +148,7 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"files": [_FILE], "cases": [{**_CASE, "outcome": "skip"}]},
         "bad_field",
     ),
-    "a case without a name": (
-        {"files": [_FILE], "cases": [{**_CASE, "name": ""}]},
-        "bad_field",
-    ),
+    "a case without a name": ({"files": [_FILE], "cases": [{**_CASE, "name": ""}]}, "bad_field"),
     "two cases of one name": ({"files": [_FILE], "cases": [_CASE, _CASE]}, "duplicate_key"),
     "an empty payload that is told": (
         {"files": [_FILE], "cases": [{**_CASE, "payload": ""}]},

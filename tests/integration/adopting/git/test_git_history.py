@@ -1,7 +1,5 @@
 """A git repository of skills: its commits become snapshots."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Repositories that somebody made to run something, to hang, or to be killed over."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Failed tasks report themselves, and nothing about that reaches the agent."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import subprocess

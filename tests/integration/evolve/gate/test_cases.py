@@ -1,7 +1,5 @@
 """Cases of a brain: documents that people write, by hand or by command."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound

@@ -1,7 +1,5 @@
 """Cases that somebody changes while a change is tried on them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import islice
 

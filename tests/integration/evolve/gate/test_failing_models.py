@@ -1,7 +1,5 @@
 """What a model does wrong fails a case; a model that fails as a whole ends the attempt."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """The gate: what a change does to held-out cases decides what becomes of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput

@@ -1,7 +1,5 @@
 """Cases that were made of the run that a change was learned from are not tried."""
 
-from __future__ import annotations
-
 from itertools import islice
 
 import pytest

@@ -1,7 +1,5 @@
 """The skills of a trial: the prompt for an input, without a change and with it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """The same change on the same cases is tried once, whatever came of it."""
 
-from __future__ import annotations
-
 from brain import Brain
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate

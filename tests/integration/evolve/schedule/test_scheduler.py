@@ -1,7 +1,5 @@
 """The scheduler: what it does when, what it keeps, and what it does when something fails."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import threading

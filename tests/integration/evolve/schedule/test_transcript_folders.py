@@ -1,7 +1,5 @@
 """Transcripts of other programs, found in folders once they end."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

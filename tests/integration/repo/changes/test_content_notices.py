@@ -1,7 +1,5 @@
 """What status and snapshot say of changed skills and of the manifest, from the disk and once."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

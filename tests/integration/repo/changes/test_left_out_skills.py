@@ -1,7 +1,5 @@
 """Files called SKILL.md that are seen and not taken are counted, with the reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What a row of the store calls redacted is so only if a snapshot of the lineage says it."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

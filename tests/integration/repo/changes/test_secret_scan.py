@@ -1,7 +1,5 @@
 """Secrets are noticed as they are recorded, and found in all that ever was."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

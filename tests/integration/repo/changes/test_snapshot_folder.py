@@ -78,11 +78,7 @@ def test_counts_tell_added_modified_and_removed(brain):
     assert brain.history.show().counts == {
         "files": 5,
         "bytes": brain.history.show().counts["bytes"],
-    } | {
-        "added": 2,
-        "modified": 1,
-        "removed": 1,
-    }
+    } | {"added": 2, "modified": 1, "removed": 1}
 
 
 def test_an_executable_bit_is_a_change(brain):

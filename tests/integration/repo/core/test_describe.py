@@ -1,7 +1,5 @@
 """What a snapshot says of itself."""
 
-from __future__ import annotations
-
 from brain import Brain
 from tests.integration.repo.conftest import skill_text, write_file
 

@@ -1,7 +1,5 @@
 """Derived data are rebuilt from the snapshots alone."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, NotFound, StoreError

@@ -1,7 +1,5 @@
 """Many files read by forked children are recorded as if one process had read them."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

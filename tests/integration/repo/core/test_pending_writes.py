@@ -1,7 +1,5 @@
 """Files that could not be written, refused before anything is recorded: no writer waits for one."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

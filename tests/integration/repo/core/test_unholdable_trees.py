@@ -3,8 +3,6 @@
 They are planted as an attacker would: recorded past the check, on a branch of their own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,10 +28,7 @@ BAD: dict[str, tuple[str, Mapping[str, tuple[str, bytes]]]] = {
     ),
     "a link out through a link": (
         "link_outside",
-        {
-            "d1/d2/y": ("link", b"../.."),
-            "z": ("link", b"d1/d2/y/../../../victim"),
-        },
+        {"d1/d2/y": ("link", b"../.."), "z": ("link", b"d1/d2/y/../../../victim")},
     ),
     "a link out": ("link_outside", {"memory/l": ("link", b"../../x")}),
     "a link of no text": ("link_outside", {"memory/l": ("link", b"")}),

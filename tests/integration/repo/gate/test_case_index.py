@@ -1,7 +1,5 @@
 """The index of held-out cases follows the snapshots of a brain."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

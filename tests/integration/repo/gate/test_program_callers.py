@@ -1,7 +1,5 @@
 """Which programs reach a program by calls."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

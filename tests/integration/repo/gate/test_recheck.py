@@ -1,7 +1,5 @@
 """A stranger derives the verdict of a gate again, from what came out then."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path

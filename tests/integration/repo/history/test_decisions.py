@@ -1,7 +1,5 @@
 """`why`, `show` and `log` tell how a skill was decided about."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Whether one snapshot descends from another, in a brain or by an exported lineage alone."""
 
-from __future__ import annotations
-
 import io
 
 import pytest

@@ -1,7 +1,5 @@
 """Search the text files of a revision."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, InvalidInput, NotFound

@@ -1,7 +1,5 @@
 """Patches in git's format, counts of lines, and files that no text diff can show."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

@@ -1,7 +1,5 @@
 """The history of a skill through merges and renames: its own changes, all of them, once."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """The index and the prompt of a brain: what they hold, in how much room, in which frame."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

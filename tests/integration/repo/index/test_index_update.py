@@ -1,7 +1,5 @@
 """The index that is kept in the cache is the one that is built anew, whatever changed."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

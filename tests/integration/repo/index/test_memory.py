@@ -1,7 +1,5 @@
 """Where memories are, how large they may get, and changes of several entries at once."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, InvalidInput, NotFound, limits

@@ -1,7 +1,5 @@
 """Who wrote each skill as it is, and which index lines are surely unchanged."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """Many brains committed at once: one that cannot be does not keep the others from it."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Commitment to the log of a user: the real one, in a folder of the test."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Several writers of one brain that all commit: none is told of a conflict that is none."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Evidence, prices and requests of commitments, with a real log and a ledger that costs money."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import Any

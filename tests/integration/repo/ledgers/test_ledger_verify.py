@@ -1,7 +1,5 @@
 """A lineage against ledgers that forget, fail or contradict it; each fault is named."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Each check of the doctor, in health and with its fault."""
 
-from __future__ import annotations
-
 import shutil
 from collections import namedtuple
 

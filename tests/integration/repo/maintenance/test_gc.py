@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 
@@ -281,8 +279,7 @@ def test_a_commitment_keeps_its_snapshot(brain):
 
 
 @pytest.mark.parametrize(
-    ("problem", "code"),
-    [("io_error", "io_error"), ("corrupt_object", "incomplete")],
+    ("problem", "code"), [("io_error", "io_error"), ("corrupt_object", "incomplete")]
 )
 def test_what_cannot_be_read_is_told_from_what_is_damaged(brain, monkeypatch, problem, code):
     def refuse(*_: object) -> bytes:

@@ -1,7 +1,5 @@
 """Files still to be written: only the head adds any, and none holds a brain up for good."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path

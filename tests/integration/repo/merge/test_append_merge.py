@@ -1,7 +1,5 @@
 """Large memory files that both sides appended to are united by their tails, or not at all."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, limits

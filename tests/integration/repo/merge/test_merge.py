@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -343,9 +341,7 @@ def test_large_memories_that_both_grew_are_united_by_their_ends(brain):
 
 def test_undo_takes_a_merge_back_with_its_files(brain):
     diverge(
-        brain,
-        lambda b: b.skills.upsert("Mine", "m\n"),
-        lambda b: b.skills.upsert("Theirs", "t\n"),
+        brain, lambda b: b.skills.upsert("Mine", "m\n"), lambda b: b.skills.upsert("Theirs", "t\n")
     )
     head = brain.head
     merged = brain.merge.start("idea").snapshot
@@ -581,9 +577,7 @@ def test_a_fast_forward_records_no_snapshot_and_counts_what_comes(brain):
 
 def test_a_merge_is_named_after_the_revision_unless_it_has_a_message(brain):
     diverge(
-        brain,
-        lambda b: write(b, "SOUL.md", "calm\n"),
-        lambda b: write(b, "notes/new.md", "new\n"),
+        brain, lambda b: write(b, "SOUL.md", "calm\n"), lambda b: write(b, "notes/new.md", "new\n")
     )
     brain.merge.start("idea")
     assert brain.history.show().info.message == "Merge idea"

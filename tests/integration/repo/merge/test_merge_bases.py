@@ -1,7 +1,5 @@
 """The base of a criss-cross merge is the merge of all bases, up to a width and a depth."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -43,9 +41,7 @@ def make(monkeypatch):
         made = RecordingMerger(lower if isinstance(lower, dict) else {})
         default = [] if isinstance(lower, dict) else lower
         monkeypatch.setattr(
-            ancestry,
-            "find_merge_bases",
-            lambda load, merges, a, b: made.lower.get((a, b), default),
+            ancestry, "find_merge_bases", lambda load, merges, a, b: made.lower.get((a, b), default)
         )
         return made
 

@@ -1,7 +1,5 @@
 """What an agent proposes stays beside the head and the folder until a person takes it over."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound

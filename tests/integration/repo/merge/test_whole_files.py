@@ -1,7 +1,5 @@
 """Files whose content is not merged: links, modes, binary files, and what a person decides."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

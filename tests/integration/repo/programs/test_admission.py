@@ -1,7 +1,5 @@
 """Only what was admitted in the lineage and tried on this machine runs, however it came."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

@@ -1,7 +1,5 @@
 """Admit, reject, retire, reinstate: one snapshot each, with its verdict, undone and done again."""
 
-from __future__ import annotations
-
 import threading
 from typing import Any
 

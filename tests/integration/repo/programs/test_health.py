@@ -1,7 +1,5 @@
 """Skills that fail in use are rolled back or retired, with a verdict that says why."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """Programs are tried and run in the sandbox of this machine, while the brain is not locked."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
 

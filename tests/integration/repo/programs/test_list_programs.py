@@ -1,7 +1,5 @@
 """The list of programs follows every change of the head, as a brain opened anew reads it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """Skills that a run has read count as used, with the outcome of the run."""
 
-from __future__ import annotations
-
 import itertools
 import random
 

@@ -1,7 +1,5 @@
 """What is written while a task goes on belongs to it, and carries its receipt."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 

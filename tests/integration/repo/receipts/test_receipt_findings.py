@@ -1,7 +1,5 @@
 """Each finding about a receipt names its snapshot and file, and says what is wrong."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A receipt holds if the lineage is what became of it, and tells where it is not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Selection in a brain: what it finds after any change is what a fresh look finds."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

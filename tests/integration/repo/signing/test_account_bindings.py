@@ -1,7 +1,5 @@
 """Accounts bound to keys: recorded in the brain, listed, and verified with it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Snapshots with too few signatures are found, and signed at once by a key that may."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

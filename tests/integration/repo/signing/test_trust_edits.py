@@ -1,7 +1,5 @@
 """The trust file, changed by the library: one snapshot each, signed where it is recorded."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from itertools import count, islice

@@ -1,7 +1,5 @@
 """Files changed by a function: of the brain, and of a skill."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

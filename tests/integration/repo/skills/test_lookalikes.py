@@ -1,7 +1,5 @@
 """Names of skills that deceive are told as they are made, recorded, adopted and checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

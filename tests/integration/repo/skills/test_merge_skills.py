@@ -1,7 +1,5 @@
 """One skill absorbs another."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

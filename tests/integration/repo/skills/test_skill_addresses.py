@@ -1,7 +1,5 @@
 """What a line of the index begins with opens that skill, and no other, in every command."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

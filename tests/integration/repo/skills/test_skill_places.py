@@ -1,7 +1,5 @@
 """Where skills are written: categories, folders of flat skills, and places of old versions."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits

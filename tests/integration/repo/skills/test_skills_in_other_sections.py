@@ -1,7 +1,5 @@
 """Skills outside of the section `skills` are read and written as those in it."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import InvalidInput

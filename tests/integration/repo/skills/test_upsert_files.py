@@ -1,7 +1,5 @@
 """An upsert takes the files of a skill along, in one snapshot."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

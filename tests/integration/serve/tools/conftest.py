@@ -1,7 +1,5 @@
 """An agent's brain with a few skills, and its tools."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

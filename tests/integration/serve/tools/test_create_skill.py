@@ -1,7 +1,5 @@
 """create_skill and manage_skills: what is admitted, refused, and said."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 from typing import Any

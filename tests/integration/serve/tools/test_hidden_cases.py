@@ -1,7 +1,5 @@
 """Held-out cases: no tool of an agent lists, shows, searches or writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """skills_list and skill_view; what the brain tools tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.errors import ModelError

@@ -1,7 +1,5 @@
 """The tool memory in a home of a program, adopted in place: it writes where the program reads."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

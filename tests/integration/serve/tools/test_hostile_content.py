@@ -1,7 +1,5 @@
 """What a model is told holds no line, no character and no frame that others forged."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

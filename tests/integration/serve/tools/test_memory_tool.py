@@ -1,7 +1,5 @@
 """memory: entries added, changed, removed; nothing of anybody else is lost."""
 
-from __future__ import annotations
-
 import json
 import threading
 from typing import Any

@@ -1,7 +1,5 @@
 """The tools of skills that run: which are offered, and how much room they take."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """skill_manage: what an agent learned is written down, improved, taken back."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.integration.serve.tools.conftest import ToolCaller
@@ -398,8 +396,7 @@ def test_a_change_says_what_it_did_and_which_snapshot_recorded_it(oracles):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
-    [({"absorbed_into": ""}, "Pruned: nothing took its place"), ({}, "")],
+    ("given", "message"), [({"absorbed_into": ""}, "Pruned: nothing took its place"), ({}, "")]
 )
 def test_a_deletion_that_nothing_took_in_says_whether_that_was_meant(oracles, given, message):
     answer = oracles("skill_manage", action="delete", name="oracles", **given)

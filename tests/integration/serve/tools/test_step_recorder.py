@@ -1,7 +1,5 @@
 """With a task, what a model calls is recorded as the steps of a run."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import Brain

@@ -1,7 +1,5 @@
 """Whatever a model calls, it gets an answer or a failure that it can act on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

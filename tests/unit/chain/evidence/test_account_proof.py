@@ -1,7 +1,5 @@
 """Accounts, words of storage, and the state of BrainRegistry in them."""
 
-from __future__ import annotations
-
 import pytest
 import rlp
 

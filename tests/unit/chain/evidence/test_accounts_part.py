@@ -1,7 +1,5 @@
 """Evidence that shows who is bound to the owner, to a reader who knows a key."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

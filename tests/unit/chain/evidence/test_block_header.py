@@ -1,7 +1,5 @@
 """Block headers of every fork, with exactly the fields of that fork."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

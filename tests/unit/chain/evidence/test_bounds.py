@@ -1,7 +1,5 @@
 """Limits of evidence, each at its bound: the last value that is taken, the first that is not."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -182,10 +180,7 @@ def test_1024_digests_are_kept(monkeypatch):
 
 @pytest.mark.parametrize(
     ("name", "size", "text"),
-    [
-        ("owner", 20, "0x" + "AB" * 20),
-        ("block_hash", 32, "0x" + "aB" * 32),
-    ],
+    [("owner", 20, "0x" + "AB" * 20), ("block_hash", 32, "0x" + "aB" * 32)],
 )
 def test_hex_of_a_reader_is_taken_in_any_case_and_in_full(name, size, text):
     assert offline_check._parse_prefixed_hex(text, size, name) == bytes.fromhex(text[2:])

@@ -1,7 +1,5 @@
 """`python -m brain.chain.check`: its output, its exit statuses, and the few modules it loads."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

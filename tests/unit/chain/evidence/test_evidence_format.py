@@ -1,7 +1,5 @@
 """The format of evidence is parsed strictly: other input is refused with a code, at low cost."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The JSON Schemas of evidence and of the result of a check fit the parser and the output."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Evidence with one false part is refused, also if all other parts are made to fit it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Keccak-256 against known digests and against pycryptodome."""
 
-from __future__ import annotations
-
 import pytest
 from Crypto.Hash import keccak
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What a reader is told about evidence, as text."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

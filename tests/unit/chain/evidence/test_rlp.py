@@ -1,7 +1,5 @@
 """RLP: each value has one encoding, and no other is accepted."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Trie proofs show the value of a key or its absence, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 import rlp
 from hypothesis import given

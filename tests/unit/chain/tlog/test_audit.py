@@ -1,7 +1,5 @@
 """A damaged, rolled back, forked or foreign log is reported, and gives no wrong result."""
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Limits, defaults and errors of the log, each at its bound."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable

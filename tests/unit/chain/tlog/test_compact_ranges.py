@@ -1,7 +1,5 @@
 """The tree of RFC 6962: roots and proofs against its definition and known values."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.chain.tlog import compact_ranges

@@ -1,7 +1,5 @@
 """The embedded ledger: batches, checkpoints, proofs, witnesses, and reads that write nothing."""
 
-from __future__ import annotations
-
 import os
 import stat
 

@@ -1,7 +1,5 @@
 """Offline checks of checkpoints and proofs refuse every false part, and load few modules."""
 
-from __future__ import annotations
-
 import random
 import subprocess
 import sys

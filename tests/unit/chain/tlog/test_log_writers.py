@@ -1,7 +1,5 @@
 """Many processes append to one log, some are killed, and no acknowledged entry is lost."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Signed notes, verifier keys, checkpoints and cosignatures, by the examples of others."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain.chain.tlog import checkpoints, signed_note

@@ -1,7 +1,5 @@
 """Failed goals: counted exactly, also by many processes, and forgotten when they succeed."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 from contextlib import closing

@@ -1,7 +1,5 @@
 """Rounds of cases end within the time and the limits of an attempt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import cast
 
@@ -39,12 +37,7 @@ def run_rounds(
     time_left: Callable[[], float] = lambda: 1.0,
 ) -> TriedCases | str:
     rounds = CaseRounds(
-        runner=runner,
-        judge=judge,
-        old=SKILLS,
-        new=SKILLS,
-        limits=limits,
-        time_left=time_left,
+        runner=runner, judge=judge, old=SKILLS, new=SKILLS, limits=limits, time_left=time_left
     )
     return rounds.run(CASES, [])
 

@@ -1,7 +1,5 @@
 """Memory files are split into entries, changed entry by entry, and written as they were."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

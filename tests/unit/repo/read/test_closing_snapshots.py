@@ -1,7 +1,5 @@
 """The snapshots that close runs are looked for no further than they can be."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

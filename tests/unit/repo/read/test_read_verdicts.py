@@ -1,7 +1,5 @@
 """Verdicts are read from a store within their limits."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import limits

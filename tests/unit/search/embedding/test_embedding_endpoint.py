@@ -1,7 +1,5 @@
 """An embedder behind an endpoint, on this machine."""
 
-from __future__ import annotations
-
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer

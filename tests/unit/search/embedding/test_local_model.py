@@ -1,7 +1,5 @@
 """An embedder in a folder: a small BERT of random weights against its definition."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

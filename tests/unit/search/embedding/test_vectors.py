@@ -1,7 +1,5 @@
 """The file of vectors, which may be lost at any time."""
 
-from __future__ import annotations
-
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Requests as pieces, handed to the protocol without a socket, which would join them again."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Arguments are checked against the schemas before anything is done."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs

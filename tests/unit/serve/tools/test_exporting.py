@@ -1,7 +1,5 @@
 """One definition, in the form of every interface."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema_rs
@@ -78,11 +76,7 @@ def test_the_forms_are_those_that_the_interfaces_ask_for():
     shapes = {
         openai: {"type": {"const": "function"}, "function": closed(function)},
         responses: {"type": {"const": "function"}, "strict": {"const": False}, **function},
-        anthropic: {
-            "name": name,
-            "description": {"type": "string"},
-            "input_schema": parameters,
-        },
+        anthropic: {"name": name, "description": {"type": "string"}, "input_schema": parameters},
     }
     for form, shape in shapes.items():
         for definition in form():

@@ -1,7 +1,5 @@
 """Results and failures are bounded; each bound is reached and never passed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

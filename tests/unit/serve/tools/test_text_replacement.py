@@ -1,7 +1,5 @@
 """A string is replaced in a text, or the failure shows where to look."""
 
-from __future__ import annotations
-
 import pytest
 
 from brain import ToolFailure, limits
