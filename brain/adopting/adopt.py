@@ -248,7 +248,7 @@ def _move_to_own_paths(
         for info in brain.files.list()
         if info.path not in BRAIN_OWNED_FILES and not info.path.startswith(("skills/", "memory/"))
     ]
-    sources = find_sources(brain, "@", private)
+    sources = find_sources(brain, "@", private, {source.branch})
     here = source.kind, source.branch
     known = {path for path in private if here in sources.get(path, ())}
 

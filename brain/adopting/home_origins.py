@@ -19,6 +19,7 @@ from .brain_protocol import AdoptionBrain
 from .home_readers import HomeReader, SkillFolderReader
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
 from .publish_manifest import PublishedFile, form_mode, info_state
+from .publish_plan import read_manifest_at
 from .safe_read import real_place
 from .source_protocol import DetectedSource, SourceReader
 from .sources import build_source, source_readers
@@ -106,15 +107,18 @@ def _source_name(branch: str) -> str:
 
 
 def find_sources(
-    brain: AdoptionBrain, rev: str, paths: Collection[str]
+    brain: AdoptionBrain, rev: str, paths: Collection[str], own: Collection[str]
 ) -> dict[str, set[tuple[str, str]]]:
-    """Return the sources, by kind and branch, from which some files came.
+    """Return the sources, by kind and branch, from which some files came; none but `own`: {}.
 
     What was edited in a folder after it was published there came from the brain.
     """
     found: dict[str, set[tuple[str, str]]] = {}
     listed = sorted(paths)
-    branches = [info.name for info in brain.branches.list().branches]
+    names = [info.name for info in brain.branches.list().branches]
+    branches = [name for name in names if name.startswith("adopted/")]
+    if set(branches) <= set(own) and not read_manifest_at(brain, rev).home:
+        return {}  # and the lineage need not be read
     for info in brain.history.log(rev, paths=listed) if listed else ():
         if info.operation["kind"] == "import":
             kind, name = info.operation["origin"], info.operation["name"]

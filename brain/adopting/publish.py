@@ -210,7 +210,7 @@ class _Publication:
             if not planned.info.path.startswith("skills/") and planned.info.path not in include
         }
         left_out = set()
-        found = find_sources(self._brain, self._snapshot, places)
+        found = find_sources(self._brain, self._snapshot, places, {branch for _, branch in sources})
         for path, origins in found.items():
             others = origins - set(sources)
             is_leak = self._layout.skills_anywhere and any(map(_is_user_home, others))

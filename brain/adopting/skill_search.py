@@ -40,20 +40,18 @@ def search_skills(root: Path, skip_reason: Callable[[str], str]) -> SkillSearch:
     Follows no links and reads no files. Folders that every brain ignores, such as
     `node_modules`, are not searched, nor are other disks.
     """
-    folders: list[str] = []
-    left_out: Counter[str] = Counter()
+    found: dict[str, str | None] = {}
     walk = _list_folders(root, skip_reason)
     is_complete = True
     for listed in walk:
         if listed is None:
             is_complete = False
-        elif not listed.has_skill:
-            continue
-        elif listed.skipped_at is None:
-            folders.append(listed.path)
-        else:
-            left_out[listed.skipped_at] += 1
-    return SkillSearch(_drop_inner(folders), dict(left_out), is_complete)
+        elif listed.has_skill:
+            found[listed.path] = listed.skipped_at
+    folders = _drop_inner(found)
+    left_out = Counter(at for folder in folders if (at := found[folder]) is not None)
+    taken = tuple(folder for folder in folders if found[folder] is None)
+    return SkillSearch(taken, dict(left_out), is_complete)
 
 
 def _drop_inner(folders: Iterable[str]) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -109,6 +110,8 @@ def test_a_skill_file_below_a_skill_is_a_resource_of_it_in_every_command(folder,
         home = write_files(folder / name, {**files, **more})
         brain = folder / f"mind-{name}"
         assert Brain.adopt(home, brain, kind).brain
+        assert cli("adopt", name, "again", "--as", kind).out.startswith("Adopted 1 skill, ")
+        shutil.rmtree("again")
         assert slugs(brain) == ["maker"], name
         assert cli("-C", str(brain), "skill", "upsert", "deploy", "-d", "The real one").status == 0
         assert slugs(brain) == ["deploy", "maker"], name
