@@ -48,14 +48,16 @@ class HomeOrigins:
     `home_paths` maps paths of the brain to those of files in the home, and `adopted` paths of
     the home, also of removed files, to what was adopted there. `linked` are links to
     files: adoption reads such files, and publishing does not change them.
-    `sources` are the kinds and branches of what was adopted from there. `waiting` are the
-    branches of states that were read from there and are not merged yet.
+    `linked_folders` were adopted, and links of the home lead
+    to them. `sources` are the kinds and branches of what was adopted from there. `waiting` are
+    the branches of states that were read from there and are not merged yet.
     """
 
     home_paths: dict[str, str] = field(default_factory=dict)
     adopted: dict[str, AdoptedOrigin] = field(default_factory=dict)
     linked: set[str] = field(default_factory=set)
     sources: set[tuple[str, str]] = field(default_factory=set)
+    linked_folders: set[Path] = field(default_factory=set)
     waiting: list[str] = field(default_factory=list)
 
 
@@ -86,7 +88,31 @@ def find_origins(
         for info in sorted(infos, key=lambda info: not info.path.endswith(FOLDER_SUFFIXES)):
             if info.path not in BRAIN_OWNED_FILES:
                 finder.add(AdoptedOrigin(info=info, snapshot=merged))
+    for rule in target.rules:
+        place = folder / rule.home_pattern
+        if rule.brain_pattern == "skills/" and os.path.islink(place):
+            _add_linked_source(brain, finder.origins, rule.home_pattern, place, snapshot)
     return finder.origins
+
+
+def _add_linked_source(
+    brain: AdoptionBrain, origins: HomeOrigins, prefix: str, place: Path, snapshot: str
+) -> None:
+    """Add the files of a folder of skills that is a link to a folder that was adopted."""
+    real = Path(os.path.realpath(place))
+    for source, layout in _adopted_sources(brain, real, "agentskills"):
+        finder = _OriginFinder(real, layout, {}, ())
+        finder.enter_source(layout, source.branch)
+        merged = _last_merged_state(brain, source.branch, snapshot)
+        if merged != next(brain.history.log(source.branch, limit=1)).snapshot:
+            origins.waiting.append(source.branch)
+        for info in brain.files.list(merged):
+            finder.add(AdoptedOrigin(info=info, snapshot=merged))
+        origins.linked_folders.add(real)
+        for path, home in finder.origins.home_paths.items():
+            origins.home_paths.setdefault(path, prefix + home)
+        for home, origin in finder.origins.adopted.items():
+            origins.adopted.setdefault(prefix + home, origin)
 
 
 def own_path(branch: str, layout: HomeLayout, path: str) -> str:

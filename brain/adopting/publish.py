@@ -140,6 +140,7 @@ class _Publication:
         )
         _refuse_during_adoption(brain, origins.waiting)
         self._adopted, self._linked = origins.adopted, origins.linked
+        self._linked_folders, self._home_paths = origins.linked_folders, origins.home_paths
         place = partial(real_place, folder)
         self._plan = plan_publication(brain, self._snapshot, layout, origins.home_paths, place)
         self._outside: dict[str, Path | None] = {}
@@ -170,7 +171,11 @@ class _Publication:
         real_folder = self._outside[above]
         if real_folder is None:
             return self._folder, path
-        for root in self._linked_skills.allowed:
+        planned = self._plan.files.get(path)
+        main = self._home_paths.get(planned.skill_path, "") if planned else ""
+        came_from_there = path in self._adopted or main in self._adopted
+        linked = self._linked_folders if came_from_there else ()
+        for root in (*self._linked_skills.allowed, *linked):
             if real_folder.is_relative_to(root):
                 return root, (real_folder / name).relative_to(root).as_posix()
         return None

@@ -344,6 +344,15 @@ def test_skills_behind_a_link_that_leads_out_are_named_and_never_silently_kept_b
     assert cli("adopt", "dot/skills", "mind").status == 0
     assert cli("-C", "mind", "skill", "upsert", "a", "-d", "Newer").status == 0
     told = cli("-C", "mind", "publish", "--to", "claude", str(home))
-    assert told.status == 1 and "behind links" in told.err and "skills/a/SKILL.md" in told.out
-    assert cli("-C", "mind", "publish", "--to", "agentskills", "dot/skills").status == 0
-    assert "Newer" in (home / "skills/a/SKILL.md").read_text()
+    assert told.status == 0 and told.out.startswith("Wrote 1 file,")
+    assert "Newer" in Path("dot/skills/a/SKILL.md").read_text() and (home / "skills").is_symlink()
+    assert cli("adopt", "dot/skills", "mind").status == 0
+    write_files(folder, {"dot/skills/a/SKILL.md": "Edited there.\n"})
+    assert cli("-C", "mind", "skill", "upsert", "a", "-d", "Newest").status == 0
+    assert cli("-C", "mind", "publish", "--to", "claude", str(home)).status == 12
+    assert Path("dot/skills/a/SKILL.md").read_text() == "Edited there.\n"
+    assert cli("-C", "mind", "skill", "upsert", "new", "-d", "Of nowhere").status == 0
+    shutil.copy("mind/skills/a/SKILL.md", "dot/skills/a/SKILL.md")
+    told = cli("-C", "mind", "publish", "--to", "claude", str(home))
+    assert told.status == 1 and "behind links" in told.err and "skills/new/SKILL.md" in told.out
+    assert not Path("dot/skills/new").exists()
