@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from types import SimpleNamespace
 from typing import Any
@@ -11,7 +11,7 @@ import pytest
 
 from brain.digest import NO_DIGEST, blob_id
 from brain.encoding import pack
-from brain.errors import BrainError, NotFound, StoreError
+from brain.errors import BrainError, NotFound
 from brain.objects import lineage
 from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import Jump, Snapshot
@@ -66,47 +66,6 @@ def graph():
     made.add(3)
     made.add(2, 4)
     return made
-
-
-@pytest.mark.parametrize("number", range(6))
-def test_an_honest_snapshot_has_no_finding(graph, number):
-    here = graph.ids[number]
-    assert GraphSession(graph).position(here, graph.known[here]) == []
-
-
-FALSE: dict[str, tuple[Callable[[Snapshot], Snapshot], list[tuple[str, str]]]] = {
-    "brain": (lambda s: s._replace(brain=OTHER), [("foreign_brain", "error")]),
-    "generation below": (lambda s: s._replace(generation=1), [("bad_generation", "error")]),
-    "generation above": (lambda s: s._replace(generation=3), [("bad_generation", "error")]),
-    "depth": (
-        lambda s: s._replace(jump=s.jump._replace(depth=s.jump.depth + 1)),
-        [("bad_jump", "error")],
-    ),
-    "jump": (lambda s: s._replace(jump=s.jump._replace(target=OTHER)), [("bad_jump", "error")]),
-    "everything": (
-        lambda s: s._replace(brain=OTHER, generation=9, jump=Jump(9, OTHER), time=NOW * 2),
-        [
-            ("foreign_brain", "error"),
-            ("bad_generation", "error"),
-            ("bad_jump", "error"),
-            ("time_ahead", "warning"),
-        ],
-    ),
-    "missing parent": (
-        lambda s: s._replace(parents=(*s.parents, OTHER), generation=9),
-        [("missing_object", "error")],
-    ),
-    "missing parent of another brain": (
-        lambda s: s._replace(parents=(OTHER,), brain=OTHER),
-        [("foreign_brain", "error"), ("missing_object", "error")],
-    ),
-}
-
-
-@pytest.mark.parametrize("what", FALSE)
-def test_each_false_field_of_a_snapshot_is_named_beside_the_others(graph, what):
-    change, expected = FALSE[what]
-    assert GraphSession(graph).position(OTHER, change(graph.known[graph.ids[2]])) == expected
 
 
 def test_a_jump_that_is_false_is_described_with_the_true_one(graph):
@@ -166,11 +125,6 @@ def test_an_import_keeps_the_times_of_its_source(graph):
     assert GraphSession(graph).position(OTHER, forged) == []
 
 
-def test_a_genesis_is_that_of_the_brain(graph):
-    genesis = graph.known[graph.ids[0]]
-    assert GraphSession(graph).position(OTHER, genesis) == [("foreign_genesis", "error")]
-
-
 @pytest.mark.parametrize(
     ("origin", "expected"),
     [
@@ -201,24 +155,6 @@ def walk(session: GraphSession, *starts: int | bytes) -> list[tuple[bytes, str]]
     ]
 
 
-def test_every_ancestor_is_walked_once_and_after_its_children(graph):
-    walked = [here for here, _ in walk(GraphSession(graph), 1, 5, 5, 3)]
-    assert sorted(walked) == sorted(graph.ids)
-    for here, made in graph.known.items():
-        assert all(walked.index(parent) > walked.index(here) for parent in made.parents)
-
-
-def test_a_snapshot_that_cannot_be_read_is_yielded_as_its_error_and_the_others_follow(graph):
-    session = GraphSession(graph)
-    session.missing.add(graph.ids[1])
-    walked = walk(session, 5, OTHER)
-    assert [(here, code) for here, code in walked if code] == [
-        (OTHER, "missing_object"),
-        (graph.ids[1], "missing_object"),
-    ]
-    assert {here for here, code in walked if not code} == set(graph.ids) - {graph.ids[1]}
-
-
 @pytest.mark.parametrize(
     ("parents", "operation", "expected"),
     [
@@ -242,18 +178,6 @@ def test_a_merge_names_the_best_common_ancestors(graph, parents, operation, expe
         assert finding.message.endswith(f"others: {graph.ids[0].hex()[:12]}")
 
 
-def test_a_merge_of_lineages_without_a_common_ancestor_has_no_bases(graph):
-    graph.add_fork(5)
-    graph.add(6)
-    here = graph.add(5, 7)
-    graph.known[here] = graph.known[here]._replace(operation=("merge", (graph.ids[0],), ()))
-    check = graph_check.MergeBaseCheck(GraphSession(graph))  # type: ignore[arg-type]
-    for snapshot_id in (here, graph.ids[5]):
-        check.add_snapshot(snapshot_id, graph.known[snapshot_id])
-    (found,) = check.findings()
-    assert found.message.endswith("others: none")
-
-
 def test_a_merge_over_an_ancestor_that_is_missing_hides_no_other_merge(graph):
     graph.add(0)
     first, second = graph.add(6, 3), graph.add(1, 3)
@@ -265,27 +189,6 @@ def test_a_merge_over_an_ancestor_that_is_missing_hides_no_other_merge(graph):
         check.add_snapshot(here, graph.known[here])
     session.missing.add(graph.ids[6])
     assert [finding.snapshot for finding in check.findings()] == [second.hex()]
-
-
-def test_refs_lead_to_each_snapshot_once(graph):
-    refs = {"heads/main": graph.ids[5], "heads/a": graph.ids[5], "tags/b": graph.ids[1]}
-    starts, found = graph_check.check_refs(GraphSession(graph, list_refs=lambda: refs))  # type: ignore[arg-type]
-    assert (starts, found) == ([graph.ids[5], graph.ids[1]], [])
-
-
-def test_a_current_branch_that_is_missing_is_named_and_the_other_refs_are_still_walked(graph):
-    refs = {"heads/a": graph.ids[5]}
-    starts, (found,) = graph_check.check_refs(GraphSession(graph, list_refs=lambda: refs))  # type: ignore[arg-type]
-    assert starts == [graph.ids[5]]
-    assert (found.code, found.severity) == ("bad_ref", "error") and "heads/main" in found.message
-
-
-def test_refs_that_cannot_be_read_are_a_finding(graph):
-    def refuse() -> dict[str, bytes]:
-        raise StoreError("damaged", code="corrupt_ref")
-
-    starts, (found,) = graph_check.check_refs(GraphSession(graph, list_refs=refuse))  # type: ignore[arg-type]
-    assert (starts, found.code, found.severity) == ([], "corrupt_ref", "error")
 
 
 class Log:
@@ -327,66 +230,15 @@ def log():
     return made.append(("heads/idea", b"")).append(("heads/main", C))
 
 
-def test_a_log_that_ends_with_the_refs_has_no_finding(log):
-    assert log.codes() == []
-    assert Log().codes() == []
-
-
-@pytest.mark.parametrize("place", range(4))
-def test_an_operation_that_does_not_follow_the_one_before_is_named(log, place):
-    row = log.rows[place]
-    log.rows[place] = row._replace(id=OTHER)
-    expected = [f"operation {row.number} does not follow"]
-    if place:
-        expected.insert(0, f"operation {row.number + 1} does not follow")
-    assert log.codes() == ["broken_log"] * len(expected)
-    lines = log.messages().splitlines()
-    assert all(line.startswith(text) for line, text in zip(lines, expected, strict=True))
-
-
-def test_a_log_without_its_beginning_is_broken(log):
-    del log.rows[-1]
-    assert log.codes() == ["broken_log", "ref_mismatch"]
-    assert "operation 2 does not follow" in log.messages()
-
-
 def test_a_ref_that_is_elsewhere_than_the_log_left_it_is_named(log):
     log.refs["heads/main"] = A
     assert log.codes() == ["ref_mismatch"]
     assert log.messages() == f"operation 4 left heads/main at {C.hex()[:12]}, but it is elsewhere"
 
 
-def test_a_ref_that_the_log_removed_is_named(log):
-    log.refs["heads/idea"] = B
-    assert log.codes() == ["ref_mismatch"]
-    assert "operation 3 left heads/idea at" in log.messages()
-
-
-def test_a_ref_that_the_log_says_is_there_and_is_not_is_named(log):
-    del log.refs["heads/main"]
-    assert log.codes() == ["ref_mismatch"]
-
-
 def test_a_ref_that_no_operation_set_is_named(log):
     log.refs["tags/v1"] = A
     assert log.messages() == f"no operation set tags/v1 to {A.hex()[:12]}"
-
-
-def test_every_ref_that_is_elsewhere_is_named(log):
-    log.refs = {"heads/main": A, "heads/idea": B, "tags/v1": A}
-    assert log.codes() == ["ref_mismatch"] * 3
-
-
-def test_the_check_of_the_log_leaves_the_refs_of_the_reader_as_they_are(log):
-    before = dict(log.refs)
-    assert log.codes() == [] and log.refs == before
-
-
-def test_an_operation_that_does_not_decode_is_a_finding_after_the_ones_before_it(log):
-    row = log.rows[2]
-    log.rows[0] = log.rows[0]._replace(id=OTHER)
-    log.rows[2] = row._replace(data=b"\xc1")
-    assert log.codes() == ["broken_log", "bad_msgpack"]
 
 
 def test_operations_logged_after_the_refs_were_read_are_left_out(log):
@@ -403,18 +255,6 @@ def test_the_first_operation_is_left_out_if_it_is_logged_after_the_refs_were_rea
     session, rows = Log().session(), iter([[], []])
     first = Log().append(("heads/main", A))
     session.reader.stream_operations = lambda: iter(next(rows, first.rows))
-    assert list(graph_check.check_operation_log(session)) == []
-
-
-def test_refs_are_read_again_if_an_operation_came_in_between(log):
-    later = Log()
-    later.rows, later.refs = list(log.rows), dict(log.refs)
-    later.append(("heads/main", A))
-    rows = iter([log.rows])
-    refs = iter([log.refs, log.refs])
-    session = log.session()
-    session.reader.stream_operations = lambda: iter(next(rows, later.rows))
-    session.reader.list_refs = lambda: next(refs, later.refs)
     assert list(graph_check.check_operation_log(session)) == []
 
 
