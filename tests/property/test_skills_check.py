@@ -11,6 +11,9 @@ from brain.errors import InvalidInput
 from brain.skills.skill_document import upsert_document
 from brain.skills.skill_lint import ERROR, check_skill
 from brain.skills.skill_metadata import read_skill_metadata
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 STRICTER = {
     "bad_type",  # the reference reads every scalar as text, and any list as a value
@@ -23,21 +26,7 @@ STRICTER = {
 }
 """Codes of errors where the reference sees none, each with its reason."""
 
-names = st.sampled_from(
-    [
-        "a-skill",
-        "'a-skill'",
-        "A-skill",
-        "a_skill",
-        "-a",
-        "a--b",
-        "b-skill",
-        "é",
-        "ａ-skill",
-        "123",
-        "~",
-    ]
-)
+names = st.sampled_from(CASES["names"])
 values = st.sampled_from(
     [
         *(

@@ -25,7 +25,10 @@ from brain.skills.strict_yaml import (
     node_value,
 )
 from brain.skills.yaml_scalar import is_certain_text, is_valid_plain, quote_scalar, write_scalar
+from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
+
+CASES = read_cases(__file__)
 
 TYPED = ("name", "description", "title", "metadata")
 
@@ -37,35 +40,8 @@ keys = st.sampled_from(
 )
 words = st.sampled_from(
     [
-        *(
-            "yes",
-            "No",
-            "on",
-            "null",
-            "~",
-            "true",
-            "1.10",
-            "1:30",
-            "012",
-            "0x1",
-            "1e3",
-            ".nan",
-            "=",
-            "<<",
-        ),
-        *(
-            "2024-01-01",
-            "2024-01-01 10:00:00",
-            "-",
-            "- a",
-            "a: b",
-            "a:b",
-            "a #b",
-            "a#b",
-            "#a",
-            "a:",
-            ":a",
-        ),
+        *CASES["words"],
+        *CASES["words_2"],
         *(
             "[a, b]",
             "[a,b]",
@@ -77,52 +53,9 @@ words = st.sampled_from(
             "{a: b}",
         ),
         *('{"a":1,"a":2}', '["x", "y"]', "[a, 'b']", "[, a]", "{", '["\\u0041"]', "[yes, no]"),
-        *(
-            "|",
-            ">",
-            "|-",
-            ">-",
-            "|+",
-            "|2",
-            "> x",
-            "'it''s'",
-            "'a",
-            '"a',
-            '"a\\n"',
-            '"a"b',
-            "'a' b",
-            '""',
-        ),
-        *(
-            "@a",
-            "`a`",
-            "%a",
-            "!a",
-            "!!str a",
-            "&a b",
-            "*a",
-            "?",
-            "? a",
-            ",",
-            "a,",
-            "a  b",
-            " a",
-            "a ",
-            "",
-        ),
-        *(
-            "v1",
-            "'1.0'",
-            '"v1.2.3"',
-            "1.4.9",
-            "\ta",
-            "a\tb",
-            "a\u00a0b",
-            "a\u2028b",
-            "\ufeffa",
-            "🔥",
-            "é—",
-        ),
+        *CASES["words_3"],
+        *CASES["words_4"],
+        *CASES["words_5"],
     ]
 )
 text = st.text(st.sampled_from("ab: #-'\"[]{},|>%@\\!&*?é—~=.0129\t\u00a0"), max_size=12)
@@ -261,39 +194,8 @@ fragments = st.lists(
     st.sampled_from(
         [
             *("a", "é", "name", "1", "~", "yes", ": ", ":", " ", "\n", "\n  ", "\n    ", "- ", "?"),
-            *(
-                "[",
-                "]",
-                "{",
-                "}",
-                ",",
-                "'",
-                '"',
-                "''",
-                "\\n",
-                "\\x",
-                "|",
-                ">",
-                "|+",
-                ">-",
-                "|2",
-                "#",
-            ),
-            *(
-                " #",
-                "\t",
-                "%",
-                "@",
-                "!",
-                "&a",
-                "*a",
-                "---",
-                "...",
-                "\r\n",
-                "\u2028",
-                "\x85",
-                "\ufeff",
-            ),
+            *CASES["fragments"],
+            *CASES["fragments_2"],
             *("<<", "=", "a: b\n", "k: |\n  x\n\n", "m:\n  a: 1\n", "l:\n- x\n", "[a?b]", "{a:b}"),
             *("|-#", ">2#", "\\U00110000", "\\ud800", "x" * 1030, "\x7f", "[" * 20, "a: [1, 'b\n"),
         ]
@@ -432,18 +334,6 @@ def test_plain_text_means_itself(value):
 def test_the_readers_do_answer_for_ordinary_heads():
     head = "name: a-skill\ndescription: It's — plain.\nversion: 1.4.9\nlicense: 'MIT'\n"
     assert frontmatter_regex.match_simple_metadata(f"---\n{head}---\n".encode()) is not None
-    for more in (
-        "metadata:\n  version: '1.0'\n  author: me\n",
-        "tags:\n- a\n- b\n",
-        "allowed-tools:\n  - Read\n  - Bash(git:*)\n",
-        "allowed-tools: [Read, Write]\n",
-        'metadata: {"tool":{"bins":["x"]}}\n',
-        "notes: |\n  a\n\n  b\n",
-        "about: 'it''s\n  two: #\n\n  '\n",
-        'about: "a\n    b"\n',
-        "about: >-\n  a\n  b\n",
-        "about: a\n  b\n",
-        "# comment\n\n",
-    ):
+    for more in CASES["test_the_readers_do_answer_for_ordinary_heads"]:
         assert frontmatter_subset.parse_subset(head + more) is not None
         assert frontmatter_subset.parse_subset((head + more).replace("\n", "\r\n")) is not None

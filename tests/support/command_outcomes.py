@@ -9,22 +9,11 @@ import click
 from brain_cli.command import BrainCommand
 from brain_cli.root_command import root_group as program
 
-READ_COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("verify",),
-    ("verify", "--deep"),
-    ("status",),
-    ("log",),
-    ("show", "@"),
-    ("diff", "@~1", "@"),
-    ("skill", "list"),
-    ("skill", "view", "skill-0"),
-    ("skill", "history", "skill-0"),
-    ("index",),
-    ("prompt",),
-    ("doctor",),
-    ("op", "log"),
-    ("branch",),
-)
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
+
+READ_COMMANDS: tuple[tuple[str, ...], ...] = CASES["read_commands"]
 WRITE_COMMANDS: tuple[tuple[str, ...], ...] = (
     ("redo",),
     ("restore", "@~1"),

@@ -1,21 +1,12 @@
 """Other processes, and rights and limits of its own."""
 
-from tests.support.cases import read_texts
+from tests.support.cases import read_cases, read_texts
 
 from .attempt import FAMILY, Attempt, table
 
-_LIMITED = {
-    "address space": "RLIMIT_AS",
-    "processes": "RLIMIT_NPROC",
-    "processor time": "RLIMIT_CPU",
-    "size of files": "RLIMIT_FSIZE",
-    "open files": "RLIMIT_NOFILE",
-    "core files": "RLIMIT_CORE",
-    "locked memory": "RLIMIT_MEMLOCK",
-    "queues": "RLIMIT_MSGQUEUE",
-    "stack": "RLIMIT_STACK",
-    "priority": "RLIMIT_RTPRIO",
-}
+CASES = read_cases(__file__)
+
+_LIMITED = CASES["limited"]
 
 ATTEMPTS: list[Attempt] = [
     *table(

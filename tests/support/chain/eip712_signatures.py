@@ -5,28 +5,15 @@ from typing import Any, NamedTuple
 from eth_account.messages import SignableMessage, encode_typed_data
 from eth_account.signers.local import LocalAccount
 
+from tests.support.cases import read_cases
 from tests.support.chain.registry_contract import RegistryContract
+
+CASES = read_cases(__file__)
 
 CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """Of secp256k1."""
 
-PERMIT_FIELDS = {
-    "Open": {"owner": "address", "salt": "bytes32", "snapshot": "bytes32", "deadline": "uint64"},
-    "Commit": {
-        "brainId": "bytes32",
-        "snapshot": "bytes32",
-        "parent": "bytes32",
-        "seq": "uint64",
-        "epoch": "uint64",
-        "deadline": "uint64",
-    },
-    "SetSigner": {
-        "brainId": "bytes32",
-        "signer": "address",
-        "epoch": "uint64",
-        "deadline": "uint64",
-    },
-}
+PERMIT_FIELDS = CASES["permit_fields"]
 DOMAIN_FIELDS = {
     "name": "string",
     "version": "string",

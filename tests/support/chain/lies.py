@@ -11,7 +11,10 @@ from typing import Any, NamedTuple
 
 from brain.chain.evm import abi
 from brain.limits import MAX_RPC_BYTES
+from tests.support.cases import read_cases
 from tests.support.chain.lying_node import Alteration, LyingNode
+
+CASES = read_cases(__file__)
 
 OTHER_HASH = "0x" + "12" * 32
 OTHER_ADDRESS = "0x" + "12" * 20
@@ -215,20 +218,7 @@ def _do_and_refuse(words: str) -> Lie:
     return lambda node, target: node.do_and_refuse("eth_sendRawTransaction", words)
 
 
-_METHODS = (
-    "eth_chainId",
-    "eth_getBlockByNumber",
-    "eth_getCode",
-    "eth_call",
-    "eth_getLogs",
-    "eth_getTransactionReceipt",
-    "eth_getTransactionCount",
-    "eth_estimateGas",
-    "eth_maxPriorityFeePerGas",
-    "eth_getBalance",
-    "eth_sendRawTransaction",
-    "eth_getProof",
-)
+_METHODS = CASES["methods"]
 _NONSENSE: dict[str, object] = {
     "null": None,
     "an empty object": {},

@@ -11,6 +11,9 @@ from typing import Any
 
 from brain.digest import blob_id
 from tests.support import json_mutations
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 EDGE_NUMBERS = sorted(
     {
@@ -20,25 +23,7 @@ EDGE_NUMBERS = sorted(
     }
     | {162, 4_096, 4_097, 253_402_300_799_999, 253_402_300_800_000}
 )
-EDGE_TEXTS = (
-    "",
-    "a",
-    ".",
-    "..",
-    "a/b",
-    "a\\b",
-    "C:x",
-    "\0",
-    "\n",
-    "\x7f",
-    "\x85",
-    "é",
-    "e\u0301",
-    "🧠",
-    "ﬀ",
-    "K",
-    "a:",
-)
+EDGE_TEXTS = CASES["edge_texts"]
 EDGE_LENGTHS = (31, 32, 64, 65, 255, 256, 1_024, 1_025, 2_048, 2_049, 8_192, 8_193)
 _JSON_WORDS = (
     "null",

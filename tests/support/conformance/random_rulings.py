@@ -8,25 +8,14 @@ from brain.digest import blob_id
 from brain.encoding import pack
 from brain.objects.snapshot import encode_snapshot
 from brain.trust.signature_format import format_key
+from tests.support.cases import read_cases
 from tests.support.conformance import random_mutations
 from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLineage
 
+CASES = read_cases(__file__)
+
 BROKEN_TRUST_FILES = (b'{"format": "brain v1 trust", "threshold": 0, "keys": []}', b"[", b"")
-EDGE_NAMES = (
-    "",
-    "a",
-    "A",
-    "é",
-    "e\u0301",
-    " a",
-    "\u202e",
-    "\ufdd0",
-    "\ufdef",
-    "\uffff",
-    "\U0001fffe",
-    "\x7f",
-    "\x85",
-)
+EDGE_NAMES = CASES["edge_names"]
 
 
 def mutate_trust_text(draw: Random, given: Any) -> bytes:
@@ -168,23 +157,7 @@ def _file_rows(files: dict[str, tuple[int, bytes, int]]) -> list[list[Any]]:
 
 
 _PATH_PARTS = (
-    *(
-        "a",
-        "A",
-        "b",
-        "B.md",
-        "á",
-        "a\u0301",
-        "Á",
-        "ß",
-        "SS",
-        "ﬀ",
-        "ff",
-        "\u212a",
-        "k",
-        "\u1fb3",
-        "αι",
-    ),
+    *CASES["path_parts"],
     *(
         "각",
         "\u1100\u1161\u11a8",

@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tests.support.cases import read_cases
 from tests.support.faults.strace_runner import SystemCall
+
+CASES = read_cases(__file__)
 
 _WRITE_CALLS = (
     *("write", "pwrite64", "fdatasync", "fsync", "ftruncate", "fallocate"),
@@ -12,30 +15,7 @@ _WRITE_CALLS = (
 )
 """Calls that change what is on the disk; of `openat`, those that may make a file do too."""
 
-_ERRORS_BY_CALL = {
-    "write": ("ENOSPC", "EIO", "EINTR"),
-    "pwrite64": ("ENOSPC", "EIO", "EINTR"),
-    "fdatasync": ("EIO", "ENOSPC", "EINTR"),
-    "fsync": ("EIO", "ENOSPC", "EINTR"),
-    "ftruncate": ("EIO", "EINTR"),
-    "fallocate": ("ENOSPC", "EIO"),
-    "openat": ("EACCES", "EMFILE", "EIO", "EINTR", "ENOSPC"),
-    "read": ("EIO", "EINTR"),
-    "pread64": ("EIO", "EINTR"),
-    "unlink": ("EIO", "EACCES"),
-    "unlinkat": ("EIO", "EACCES"),
-    "rmdir": ("EIO",),
-    "rename": ("EIO", "ENOSPC", "EACCES"),
-    "renameat": ("EIO", "ENOSPC", "EACCES"),
-    "renameat2": ("EIO", "ENOSPC", "EACCES"),
-    "mkdir": ("ENOSPC", "EACCES"),
-    "mkdirat": ("ENOSPC", "EACCES"),
-    "symlinkat": ("ENOSPC",),
-    "chmod": ("EIO",),
-    "fchmod": ("EIO",),
-    "fchown": ("EIO", "EPERM"),
-    "flock": ("EINTR", "ENOLCK"),
-}
+_ERRORS_BY_CALL = CASES["errors_by_call"]
 _SHORT_WRITE_CALLS = ("write", "pwrite64")
 """Calls that may take less than they are given. The tracer cannot shorten a call, only
 leave it out, so nothing is what they take; RLIMIT_FSIZE cuts them in the middle."""

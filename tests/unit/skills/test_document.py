@@ -208,33 +208,8 @@ def test_a_long_description_that_was_there_before_may_stay():
 
 def test_a_description_is_written_on_one_line_and_read_back():
     for text in (
-        *(
-            "yes",
-            "1.10",
-            "- a",
-            "a: b",
-            "a #b",
-            "'q'",
-            '"q"',
-            "\\",
-            "{a}",
-            "@x",
-            "null",
-            "2024-01-01",
-        ),
-        *(
-            "é — ü",
-            "a\u200db",
-            "x\u00a0y",
-            "tail:",
-            "`code`",
-            "%",
-            "---",
-            "=",
-            "~",
-            "<<",
-            "🔥\ufe0f",
-        ),
+        *CASES["test_a_description_is_written_on_one_line_and_read_back"],
+        *CASES["test_a_description_is_written_on_one_line_and_read_back_2"],
     ):
         made = save(PRIOR, None, f"  {text}\n ")
         assert load_front_matter(made.content)["description"] == " ".join(text.split())

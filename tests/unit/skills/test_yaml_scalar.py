@@ -9,26 +9,15 @@ from brain.skills.skill_document import upsert_document
 from brain.skills.skill_metadata import read_skill_metadata
 from brain.skills.spec_export import export_to_spec
 from brain.skills.yaml_scalar import write_scalar
+from tests.support.cases import read_cases
+
+CASES = read_cases(__file__)
 
 RUAMEL = importlib.import_module("strictyaml.ruamel")
 """ruamel.yaml, as the reference validator of agentskills.io brings it."""
 
 TEXTS = [
-    *(
-        "2024",
-        "007",
-        "-1",
-        "+1",
-        "1e5",
-        "1E5",
-        "0x10",
-        "0o17",
-        "0b11",
-        "1_000",
-        "1.",
-        ".5",
-        "1,000",
-    ),
+    *CASES["texts"],
     *(
         "2026-01-01",
         "2026-01-01T00:00:00Z",
@@ -40,40 +29,8 @@ TEXTS = [
         ".nan",
         "NaN",
     ),
-    *(
-        "true",
-        "True",
-        "TRUE",
-        "false",
-        "yes",
-        "No",
-        "on",
-        "OFF",
-        "y",
-        "N",
-        "null",
-        "Null",
-        "~",
-        "=",
-        "<<",
-    ),
-    *(
-        "a: b",
-        "a:",
-        ":a",
-        "a #b",
-        "#a",
-        " a",
-        "a ",
-        "a  b",
-        "- a",
-        "-",
-        "--- a",
-        "...",
-        "? a",
-        "?",
-        "a?",
-    ),
+    *CASES["texts_2"],
+    *CASES["texts_3"],
     *("[a]", "{a}", "{{a}}", "]", "}", ",a", "&a", "*a", "!a", "|", "> a", "%a", "@a", "`a`"),
     *("'", '"', "it's", 'say "x"', "'a'", '"a"', "a\\b", "\\n", "a\nb", "a\tb", "\ta", "a\u00a0b"),
     *(

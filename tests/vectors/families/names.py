@@ -3,7 +3,10 @@
 from collections.abc import Iterator
 
 from brain.objects.folding import fold_name
+from tests.support.cases import read_cases
 from tests.vectors.families.vector import Vector, as_hex, refused, valid
+
+CASES = read_cases(__file__)
 
 INVISIBLE = [
     *((code, code) for code in (0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E)),
@@ -106,45 +109,9 @@ _TOGETHER = {
     "unassigned in Unicode 14, a pair of cases since": ["\ua7da", "\ua7db"],
 }
 
-_FOLDED = [
-    "README.md",
-    "Straße",
-    "ΑΙΓΛΗ",
-    "ΐ",
-    "\u1fb4",
-    "α\u0345\u0301",
-    "\u1f80\u0323",
-    "a\u0301\u0323\u0300",
-    "\u1ea1\u0301",
-    "각",
-    "\u1100\u1161\u11a8",
-    "힣a가",
-    "\ufb03\u0130",
-    "\u212b\u2126\u212a",
-    "\U0001d15e",
-    "❤\ufe0f\u200d🔥",
-    "葛\U000e0100",
-    "\u0378\U0001fadd\ue000",
-    "Ⴀ\uab70\u13f8",
-    "𐐀𞤀",
-]
+_FOLDED = CASES["folded"]
 
-_TWINS = {
-    "one name in two cases": ["README.md", "readme.md"],
-    "one name composed and decomposed": ["café", "cafe\u0301"],
-    "decomposed in another case": ["CAFE\u0301", "café"],
-    "a sharp s and two": ["straße", "STRASSE"],
-    "a Kelvin sign and a k": ["\u212aey", "key"],
-    "a long s and an s": ["\u017fkill", "skill"],
-    "a ligature and its letters": ["\ufb01le", "file"],
-    "two sigmas": ["\u03c2", "\u03c3"],
-    "an iota below and one beside": ["\u1fb3", "αι"],
-    "marks in another order": ["a\u0301\u0323", "\u1ea1\u0301"],
-    "a syllable and its letters": ["각", "\u1100\u1161\u11a8"],
-    "with and without a joiner": ["a\u200db", "ab"],
-    "with and without a variation selector": ["❤\ufe0f", "❤"],
-    "twins among others": ["a", "b", "c", "B"],
-}
+_TWINS = CASES["twins"]
 
 
 def vectors() -> Iterator[Vector]:

@@ -10,8 +10,11 @@ from brain.objects.node_boundary import MAX_NODE_ENTRIES, MIN_NODE_ENTRIES, is_n
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree_entry import FILE, TreeEntry
 from brain.objects.tree_node import INNER
+from tests.support.cases import read_cases
 from tests.support.node_store import MemoryNodeStore
 from tests.vectors.families.vector import Vector, valid
+
+CASES = read_cases(__file__)
 
 
 def entries(paths: Sequence[str]) -> list[TreeEntry]:
@@ -37,23 +40,7 @@ def vectors() -> Iterator[Vector]:
     """Yield the vectors of trees."""
     for total in (0, 1, 2, 23, 24, 25, 57, 58, 59, 100, 161, 162, 163, 324, 1000, 3000, 10_000):
         yield _tree(f"{total} entries", numbered(total))
-    awkward = [
-        "!",
-        "-rf",
-        "A",
-        "Z/z",
-        "a",
-        "a b",
-        "a!",
-        "a-",
-        "a.md",
-        "a/b",
-        "a0",
-        "b",
-        "é",
-        "ﬀ",
-        "\U0001f9e0",
-    ]
+    awkward = CASES["vectors"]
     yield _tree("names in the order of their bytes", {"paths": sorted(awkward, key=str.encode)})
     never = _mined(2 * MAX_NODE_ENTRIES, lambda place: MAX_NODE_ENTRIES)
     yield _tree("names mined never to cut", {"paths": never})

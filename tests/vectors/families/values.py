@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain.encoding import MAX_OBJECT_BYTES, MAX_OBJECT_VALUES, pack
+from tests.support.cases import read_cases
 from tests.vectors.families.vector import Vector, as_hex, as_parts, encoded, refused, valid
+
+CASES = read_cases(__file__)
 
 _GOOD: list[tuple[str, Any]] = [
     ("zero", 0),
@@ -32,82 +35,9 @@ _GOOD: list[tuple[str, Any]] = [
     ("a map in order", {"": 0, "A": 1, "a": 2, "aa": 3, "b": {"c": ()}, "é": 4}),
 ]
 
-_NOT_CANONICAL = {
-    "1 in two bytes": "cc01",
-    "1 in three bytes": "cd0001",
-    "1 in five bytes": "ce00000001",
-    "1 in nine bytes": "cf0000000000000001",
-    "1 as a signed number": "d001",
-    "1 as a long signed number": "d30000000000000001",
-    "200 as a signed number": "d100c8",
-    "short text with a length in one byte": "d90161",
-    "short text with a length in two bytes": "da000161",
-    "short bytes with a length in two bytes": "c5000161",
-    "a short array with a length in two bytes": "dc000101",
-    "a short array with a length in four bytes": "dd0000000101",
-    "a short map with a length in two bytes": "de0001a16101",
-    "a key with a long length": "81d9016101",
-    "keys out of order": "82a16201a16102",
-    "a key before its own prefix": "82a2616101a16102",
-}
+_NOT_CANONICAL = CASES["not_canonical"]
 
-_REFUSED = {
-    "duplicate_key": {
-        "a key twice": "82a16101a16102",
-        "a key twice with one value": "82a16101a16101",
-    },
-    "bad_key": {
-        "a number as a key": "810102",
-        "a boolean as a key": "81c301",
-        "nil as a key": "81c001",
-        "a float as a key": "81cb3ff000000000000001",
-        "bytes as a key": "81c4016101",
-    },
-    "float_not_allowed": {
-        "NaN": "cb7ff8000000000000",
-        "minus zero": "cb8000000000000000",
-        "infinity": "cb7ff0000000000000",
-        "a short float": "ca3f800000",
-        "a float in an array": "91cb3ff0000000000000",
-    },
-    "ext_not_allowed": {
-        "an ext of one byte": "d40500",
-        "an ext of no bytes": "c70005",
-        "an ext with a length in two bytes": "c800010500",
-        "an ext that claims 4 GiB": "c9ffffffff05",
-        "a time stamp": "d6ff00000000",
-        "a time stamp of no bytes": "c700ff",
-    },
-    "type_not_allowed": {
-        "nil": "c0",
-        "false": "c2",
-        "true": "c3",
-        "minus one": "ff",
-        "minus one in two bytes": "d0ff",
-        "the least signed number": "d38000000000000000",
-        "nil in a map": "81a161c0",
-    },
-    "bad_msgpack": {
-        "nothing": "",
-        "the reserved byte": "c1",
-        "a second value": "0000",
-        "bytes after an array": "9001",
-        "text that is not UTF-8": "a1ff",
-        "a surrogate in text": "a3eda080",
-        "an overlong NUL in text": "a2c080",
-        "a code point past the last in text": "a4f4908080",
-        "text cut off": "a26b",
-        "bytes cut off": "c40261",
-        "a number cut off": "cf00000000000000",
-        "a length cut off": "dc00",
-        "an array cut off": "9201",
-        "a map cut off after a key": "81a161",
-    },
-    "bad_length": {
-        "five bytes that claim an array of 2^32 - 1": "ddffffffff",
-        "five bytes that claim a map of 2^32 - 1": "dfffffffff",
-    },
-}
+_REFUSED = CASES["refused"]
 
 
 def vectors() -> Iterator[Vector]:
