@@ -146,15 +146,15 @@ def test_no_tool_writes_cases_of_another_skill(greeter):
 
 def test_cases_of_a_skill_below_another_are_hidden_and_kept(greeter):
     brain = greeter.brain
-    for path in ("umbrella", "umbrella/deploy"):
+    for path in ("umbrella", "umbrella/skills/deploy"):
         text = f"---\nname: {path[-6:]}\ndescription: d\n---\nText.\n".encode()
         brain.files.edit(f"skills/{path}/SKILL.md", lambda _, text=text: text)
     task = next(inputs_of_half(held_out=True))
     document = encode_case(task, Expectation(contains=(SECRET,)))
-    brain.files.edit("skills/umbrella/deploy/cases/h.yaml", lambda _: document)
+    brain.files.edit("skills/umbrella/skills/deploy/cases/h.yaml", lambda _: document)
     seen = greeter("skill_view", name="umbrella")
     assert "h.yaml" not in seen.text
-    inner = "deploy/cases/h.yaml"
+    inner = "skills/deploy/cases/h.yaml"
     for call in (
         {"tool": "skill_view"},
         {"tool": "skill_manage", "action": "remove_file"},
@@ -164,6 +164,6 @@ def test_cases_of_a_skill_below_another_are_hidden_and_kept(greeter):
         failure = greeter.expect_failure(tool, name="umbrella", file_path=inner, **call)
         assert SECRET not in failure.text
     brain.skills.delete("deploy")
-    brain.files.edit("skills/umbrella/deploy/cases/h.yaml", lambda _: document)
+    brain.files.edit("skills/umbrella/skills/deploy/cases/h.yaml", lambda _: document)
     failure = greeter.expect_failure("skill_manage", action="delete", name="umbrella")
     assert failure.code == "has_cases"
