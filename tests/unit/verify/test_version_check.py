@@ -111,18 +111,6 @@ def test_an_upsert_raises_a_skill_from_and_to_the_versions_it_claims(
     assert found(change(operation, between(cards, old, new))) == expected
 
 
-def test_an_upsert_without_a_text_has_not_the_version_it_claims(cards):
-    assert [row[0] for row in found(change(("upsert", "oracle", "1", "2")))] == ["version_mismatch"]
-
-
-def test_one_text_of_the_claimed_version_is_enough_and_every_other_has_to_rise(cards):
-    other = "skills/oracle.md"
-    both = between(cards, "1", "2"), between(cards, "5", "4", other)
-    assert found(change(("upsert", "oracle", "1", "2"), *both)) == [
-        (*NOT_RAISED, other, "5 → 4 does not rise")
-    ]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "holds"), CASES["test_a_deletion_removes_a_text_of_the_version_it_claims"]
 )
@@ -133,69 +121,10 @@ def test_a_deletion_removes_a_text_of_the_version_it_claims(cards, old, new, hol
     )
 
 
-def test_a_deletion_without_a_text_is_a_mismatch(cards):
-    assert [row[0] for row in found(change(("delete", "oracle", "3")))] == ["version_mismatch"]
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"), CASES["test_a_skill_that_was_edited_by_hand_has_a_higher_version"]
-)
-def test_a_skill_that_was_edited_by_hand_has_a_higher_version(cards, old, new, message):
-    expected = [("version_not_raised", "note", PATH, message)] if message else []
-    for operation in (("snapshot",), ("merge", (), ())):
-        assert found(change(operation, between(cards, old, new))) == expected
-
-
-@pytest.mark.parametrize("side", ["before", "after"])
-def test_a_file_that_is_no_skill_on_one_side_needs_no_version(cards, side):
-    sides: dict[str, Any] = {side: {PATH: TreeRoot(ID, 1, 1)}}
-    assert found(change(("snapshot",), between(cards, "1", "1"), **sides)) == []
-
-
-def test_every_skill_that_was_edited_by_hand_is_reported(cards):
-    paths = [f"skills/skill-{number}/SKILL.md" for number in range(3)]
-    differences = [
-        between(cards, "1", version, path) for path, version in zip(paths, "121", strict=True)
-    ]
-    reported = [row[2] for row in found(change(("snapshot",), *differences))]
-    assert reported == [paths[0], paths[2]]
-
-
 @pytest.mark.parametrize(("old", "new"), [("", "1"), ("1", ""), ("redacted", "1"), ("1", "2")])
 def test_a_file_that_needs_no_higher_version_hides_no_skill_after_it(cards, old, new):
     needless, edited = between(cards, old, new, "skills/a.md"), between(cards, "1", "1")
     assert [row[2] for row in found(change(("snapshot",), needless, edited))] == [PATH]
-
-
-@pytest.mark.parametrize(
-    "operation", [("upsert", "oracle", "1", "2"), ("delete", "oracle", "1"), ("snapshot",)]
-)
-def test_a_text_that_cannot_be_read_is_a_finding_about_the_snapshot(cards, operation):
-    difference = between(cards, "1", "2")
-    cards.known.clear()
-    assert found(change(operation, difference)) == [
-        ("missing_object", "error", "", "a blob is missing")
-    ]
-
-
-def test_a_card_is_read_once_for_all_edges(cards):
-    check = VersionCheck(None)  # type: ignore[arg-type]
-    first = change(("snapshot",), between(cards, "1", "2"))
-    second = change(("snapshot",), between(cards, "2", "3"))
-    check.prefetch_cards([first, second])
-    assert list(check.check_versions(first)) == list(check.check_versions(second)) == []
-    (read,) = cards.reads
-    assert len(read) == len(set(read)) == 3
-
-
-def test_a_card_that_cannot_be_prefetched_is_reported_with_its_edge(cards):
-    check = VersionCheck(None)  # type: ignore[arg-type]
-    wrong = change(("snapshot",), between(cards, "1", "2"))
-    cards.known.clear()
-    right = change(("snapshot",), between(cards, "3", "3", "skills/seer.md"))
-    check.prefetch_cards([wrong, right])
-    assert [one.code for one in check.check_versions(wrong)] == ["missing_object"]
-    assert [one.code for one in check.check_versions(right)] == ["version_not_raised"]
 
 
 def test_cards_in_memory_are_dropped_once_they_are_very_many(cards, monkeypatch):
@@ -238,15 +167,3 @@ def test_versions_are_not_checked_of_new_files_links_and_files_elsewhere():
     assert selected(("snapshot",), PATH, old=False) == []
     assert selected(("snapshot",), PATH, kind=LINK) == []
     assert selected(("snapshot",), PATH, section="memory") == []
-
-
-def test_versions_of_skills_are_checked_in_every_section():
-    paths = ["lib/oracle/SKILL.md", "lib/oracle.md"]
-    before = {"plugins": TreeRoot(ID, 2, 2)}
-    found = selected(("snapshot",), *paths, section="plugins", before=before)
-    assert found == ["plugins/lib/oracle/SKILL.md"]
-
-
-def test_an_edge_needs_the_cards_of_both_sides(cards):
-    edge = change(("snapshot",), between(cards, "1", "2"), between(cards, "", "4", "skills/b.md"))
-    assert len(edge.blobs) == 3
