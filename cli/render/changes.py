@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from brain.errors import Conflict
 from brain.results import text_format
-from brain.skills.skill_layout import SKILL_FILES
 
 from ..context import App
 from ..output import emit
@@ -154,6 +153,8 @@ def left_out_skill_lines(found: Sequence[LeftOutSkills]) -> Iterator[str]:
 
 def _is_open_folder(path: str) -> bool:
     """Tell a folder, which can be adopted, from a file that has a rule for its secrets."""
+    from brain.skills.skill_layout import SKILL_FILES
+
     return "/." not in f"/{path}" and path.rpartition("/")[2] not in SKILL_FILES
 
 
