@@ -13,7 +13,9 @@ from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
 
-READ_COMMANDS: tuple[tuple[str, ...], ...] = CASES["read_commands"]
+READ_COMMANDS: tuple[tuple[str, ...], ...] = tuple(
+    tuple(command) for command in CASES["read_commands"]
+)
 WRITE_COMMANDS: tuple[tuple[str, ...], ...] = (
     ("redo",),
     ("restore", "@~1"),

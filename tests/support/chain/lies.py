@@ -218,7 +218,7 @@ def _do_and_refuse(words: str) -> Lie:
     return lambda node, target: node.do_and_refuse("eth_sendRawTransaction", words)
 
 
-_METHODS = CASES["methods"]
+_METHODS = tuple(CASES["methods"])
 _NONSENSE: dict[str, object] = {
     "null": None,
     "an empty object": {},

@@ -23,7 +23,7 @@ EDGE_NUMBERS = sorted(
     }
     | {162, 4_096, 4_097, 253_402_300_799_999, 253_402_300_800_000}
 )
-EDGE_TEXTS = CASES["edge_texts"]
+EDGE_TEXTS = tuple(CASES["edge_texts"])
 EDGE_LENGTHS = (31, 32, 64, 65, 255, 256, 1_024, 1_025, 2_048, 2_049, 8_192, 8_193)
 _JSON_WORDS = (
     "null",

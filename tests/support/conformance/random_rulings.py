@@ -15,7 +15,7 @@ from tests.support.signed_lineages import NO_TRUST_FILE, PUBLIC_KEYS, SignedLine
 CASES = read_cases(__file__)
 
 BROKEN_TRUST_FILES = (b'{"format": "brain v1 trust", "threshold": 0, "keys": []}', b"[", b"")
-EDGE_NAMES = CASES["edge_names"]
+EDGE_NAMES = tuple(CASES["edge_names"])
 
 
 def mutate_trust_text(draw: Random, given: Any) -> bytes:
