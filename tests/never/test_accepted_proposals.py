@@ -129,3 +129,20 @@ def test_an_approval_by_python_or_by_a_merge_has_a_name_too(folder, cli):
     with Brain.open(folder) as brain:
         head, *_ = brain.history.log()
         assert (head.author, head.operation["kind"]) == ("eve", "merge")
+
+
+def test_a_part_of_a_proposal_is_accepted_as_the_whole_of_it(folder, cli):
+    propose(folder)
+    propose(folder, "Three.\n")
+    assert cli("--author", "claude", "merge", "proposed/claude-1a2b3c~1").status == 12
+    assert cli("--author", "eve", "merge", "proposed/claude-1a2b3c~1").status == 0
+    with Brain.open(folder) as brain:
+        head, *_ = brain.history.log()
+        assert (head.author, head.operation["kind"]) == ("eve", "merge")
+
+
+def test_who_is_named_by_their_login_does_not_accept_their_own_either(folder, cli, monkeypatch):
+    monkeypatch.setenv("LOGNAME", "claude")
+    proposed = propose(folder)
+    with Brain.open(folder) as brain, pytest.raises(Conflict):
+        brain.proposals.accept(proposed)

@@ -190,13 +190,11 @@ def _run_merge(
     ) as txn:
         if session.load_snapshot(request.theirs).brain != session.load_snapshot(txn.head).brain:
             _refuse_other_brain(session, txn.head, request)
-        if is_approval := _is_approval(session, request):
-            _refuse_proposer(session, request.theirs)
+        approver = _find_approver(session, request)
         plan = _plan_merge(txn, request.theirs, choose)
         ours = txn.head
         unresolved = plan.outcome.unresolved
-        is_ahead = plan.bases == [ours] and not is_approval
-        fast_forward = is_ahead and not unresolved
+        fast_forward = plan.bases == [ours] and not approver and not unresolved
         if unresolved:
             request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
         elif fast_forward and request.theirs != ours:
@@ -204,7 +202,7 @@ def _run_merge(
             txn.move_head(request.theirs)
             txn.writes.update(plan.outcome.edits)
         elif plan.bases != [request.theirs]:
-            _record_merge(txn, request, plan)
+            _record_merge(txn, request, plan, session.author or approver)
         merge_state.save_merge_state(txn.store_tx, request if unresolved else None)
     if unresolved:
         merge_state.write_marker_files(session, unresolved, request.branch, request.revision)
@@ -213,37 +211,39 @@ def _run_merge(
     return _build_merge_result(txn, plan, fast_forward and txn.head != ours, [])
 
 
-def _is_approval(session: Session, request: MergeState) -> bool:
-    """Tell whether a merge takes over a proposal: then its snapshot says who did."""
-    is_accepting = request.command == ACCEPT_COMMAND
-    return is_accepting or request.theirs in list_proposal_tips(session).values()
+def _find_approver(session: Session, request: MergeState) -> str:
+    """Return who takes over a proposal, or a part of one, by a merge; "" if it takes over none.
 
-
-def _refuse_proposer(session: Session, tip: bytes) -> None:
-    """Refuse that who proposed something accepts it, too. Raises `Conflict` (`own_proposal`).
-
-    A reviewer may have edited the proposal: their snapshots have no receipt, and one by the
-    proposer before them.
+    Nobody accepts what they proposed. A reviewer may have edited the proposal: their snapshots have
+    no receipt, and one by the proposer before them. Raises `Conflict` (`own_proposal`).
     """
+    tips = list_proposal_tips(session).values()
     branches = [
         AncestorSet(session, head)
         for ref, head in session.reader.list_refs().items()
         if ref.startswith(head_ref("")) and not ref.startswith(PROPOSAL_REF_PREFIX)
     ]
-    made = [
-        snapshot
-        for _, snapshot in takewhile(
-            lambda pair: not any(pair[0] in branch for branch in branches),
-            walk_first_parents(session.load_snapshot, tip),
-        )
-    ]
+
+    def is_in_branch(snapshot_id: bytes) -> bool:
+        return any(snapshot_id in branch for branch in branches)
+
+    theirs = request.theirs
+    is_whole = request.command == ACCEPT_COMMAND or theirs in tips
+    if not is_whole and (
+        is_in_branch(theirs) or not any(theirs in AncestorSet(session, tip) for tip in tips)
+    ):
+        return ""
+    snapshots = walk_first_parents(session.load_snapshot, theirs)
+    made = [one for _, one in takewhile(lambda pair: not is_in_branch(pair[0]), snapshots)]
     proposers = {one.author for one in made[:-1] if one.receipt} | {one.author for one in made[-1:]}
-    if session.author and session.author in proposers:
+    approver = session.author or login_name()
+    if approver in proposers:
         raise Conflict(
-            f"{printable_text(session.author, 80)} made this proposal, and cannot accept it",
+            f"{printable_text(approver, 80)} made this proposal, and cannot accept it",
             code="own_proposal",
             hint="accept it as the person who reviewed it: `brain --author NAME proposal accept`",
         )
+    return approver
 
 
 def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> None:
@@ -280,7 +280,9 @@ def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _Merge
     return _MergePlan(bases, outcome._replace(edits=edits), merger, added)
 
 
-def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) -> None:
+def _record_merge(
+    txn: WriteTransaction, request: MergeState, plan: _MergePlan, author: str
+) -> None:
     session, tx = txn.session, txn.store_tx
     batch = BlobBatch(session)
     for path, entry in plan.outcome.edits.items():
@@ -298,7 +300,6 @@ def _record_merge(txn: WriteTransaction, request: MergeState, plan: _MergePlan) 
     ]
     merge_operation = operation.merge_operation(plan.bases, stated)
     message = request.message or f"Merge {request.revision}"
-    author = session.author or (login_name() if _is_approval(session, request) else "")
     txn.record_snapshot(
         plan.outcome.edits, merge_operation, message, merged=(request.theirs,), author=author
     )
