@@ -16,7 +16,8 @@ from typing import NamedTuple
 from ..errors import printable_text
 from ..objects import paths
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
-from ..worktree import ignore_rules
+from ..util.secret_names import is_secret_file_name
+from ..worktree.ignore_rules import is_ignored_by_default
 
 REASON_SECRETS = "secrets"
 REASON_DATABASE = "a database"
@@ -186,9 +187,9 @@ def is_rule_file(path: str) -> bool:
 
 def default_skip_reason(name: str, is_folder: bool) -> str:
     """Return the reason why every brain ignores a name by default, "" if none does."""
-    if not ignore_rules.is_ignored_by_default(name, is_folder):
+    if not is_ignored_by_default(name, is_folder):
         return ""
-    if ignore_rules.is_secret_file_name(name):
+    if is_secret_file_name(name):
         return REASON_SECRETS
     return REASON_CACHE if is_folder else REASON_TEMPORARY
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ..errors import SandboxError, printable_text
+from ..util.secret_names import is_secret_file_name
 
 MAX_ENTRIES = 200_000
 """Files and folders in an approved folder, which are searched in about a second."""
@@ -24,14 +25,16 @@ _SYSTEM = ("/proc", "/sys", "/dev", "/run")
 _NOT_SYSTEM = ("/dev/shm/", "/run/media/")
 _KEY_FOLDERS = frozenset(
     ".ssh .gnupg .aws .azure .kube .docker .brain .password-store .pki .mozilla .thunderbird"
-    " keyrings .config/brain .config/gcloud .config/gh .config/op .config/sops".split()
+    " keyrings keychains .config/brain .config/chromium .config/gcloud .config/gh"
+    " .config/google-chrome .config/op .config/rclone .config/sops".split()
 )
 _KEY_FILES = frozenset(
-    ".netrc .git-credentials .pgpass .my.cnf .pypirc .npmrc .env .htpasswd .vault-token"
-    " shadow gshadow credentials.json id_rsa id_dsa id_ecdsa id_ed25519 id_ecdsa_sk"
-    " id_ed25519_sk".split()
+    ".netrc .git-credentials .pgpass .my.cnf .htpasswd .vault-token shadow gshadow auth.json"
+    " credentials .credentials.json credentials.json credentials.tfrc.json credentials.toml".split()
 )
-_KEY_SUFFIXES = (".key", ".p12", ".pfx", ".kdbx", ".ppk", ".jks", ".keystore")
+"""Beside those that a brain leaves out by default."""
+_MAYBE_KEY_SUFFIXES = (".pem", "_key", "-key")
+"""What is called so is often a certificate, or a key that is public."""
 _PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY")
 _PEM_BYTES = 64 << 10
 
@@ -171,10 +174,8 @@ def _is_key_folder(path: str) -> bool:
 
 def _is_key_file(entry: os.DirEntry[str]) -> bool:
     name = entry.name.lower()
-    if name in _KEY_FILES or name.endswith(_KEY_SUFFIXES):
-        return True
-    if not name.endswith(".pem"):
-        return False
+    if not name.endswith(_MAYBE_KEY_SUFFIXES):
+        return name in _KEY_FILES or is_secret_file_name(name)
     try:
         with open(entry.path, "rb") as file:
             return _PRIVATE_KEY.search(file.read(_PEM_BYTES)) is not None

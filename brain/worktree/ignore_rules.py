@@ -28,22 +28,20 @@ from blake3 import blake3
 
 from ..errors import InvalidInput, printable_text
 from ..objects import paths
+from ..util.secret_names import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
 from .dirfd import RootPath, open_root, unreadable_error
 
 DEFAULT_RULES_VERSION = b"2"
-"""Part of the fingerprint of the rules; raised whenever a list below changes."""
+"""Part of the fingerprint of the rules; raised whenever a list below or in `secret_names` changes."""
 
 _IGNORED_NAMES = frozenset({".ds_store", "thumbs.db"})
 _IGNORED_FOLDERS = frozenset(
     "__pycache__ node_modules .venv .cache .mypy_cache .pytest_cache .ruff_cache .tox .nox"
     " .hypothesis .ipynb_checkpoints".split()
 )
-_SECRET_FILES = frozenset({".netrc", ".pypirc", ".npmrc", ".git-credentials"})
-_KEY_PREFIXES = ("id_rsa", "id_dsa", "id_ecdsa", "id_ed25519")
-_KEY_SUFFIXES = (".pem", ".key", ".p12", ".pfx", ".p8", ".ppk", ".jks", ".keystore", ".kdbx")
-_IGNORED_PREFIXES = (*_KEY_PREFIXES, ".#", ".~lock.", ".goutputstream-")
+_IGNORED_PREFIXES = (*KEY_PREFIXES, ".#", ".~lock.", ".goutputstream-")
 _IGNORED_SUFFIXES = (
-    *_KEY_SUFFIXES,
+    *KEY_SUFFIXES,
     *("-wal", "-shm", "-journal"),
     *(".swp", ".swo", ".swx", "~", ".pyc", ".kate-swp", "___jb_tmp___", "___jb_old___"),
 )
@@ -56,16 +54,9 @@ def is_ignored_by_default(name: str, is_folder: bool) -> bool:
         return True
     if is_folder:
         return low in _IGNORED_FOLDERS
-    if low in _SECRET_FILES or (low[0] == low[-1] == "#" and len(low) > 1):
+    if low in SECRET_FILES or (low[0] == low[-1] == "#" and len(low) > 1):
         return True
     return low.startswith(_IGNORED_PREFIXES) or low.endswith(_IGNORED_SUFFIXES)
-
-
-def is_secret_file_name(name: str) -> bool:
-    """Tell whether an excluded file called `name` usually holds secrets."""
-    low = name.lower()
-    is_key = low.startswith(_KEY_PREFIXES) or low.endswith(_KEY_SUFFIXES)
-    return is_key or low in _SECRET_FILES or low.startswith(".env")
 
 
 IGNORE_FILE_NAME = ".brainignore"

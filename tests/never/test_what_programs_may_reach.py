@@ -41,6 +41,10 @@ SCHEMA = {
     "required": ["text"],
 }
 SECRET = b"the key of the user"
+KEYS = (
+    *("id_ed25519", "id_ed25519_work", "id_rsa.old", "deploy_key", "Sign.P8", "AuthKey.p12"),
+    *(".env.production", ".npmrc", ".credentials.json", "auth.json", "credentials"),
+)
 READ_ALL = """
 import os
 for folder, folders, files in os.walk("/folders", followlinks=True):
@@ -142,10 +146,13 @@ def test_a_folder_with_keys_is_allowed_knowingly_and_its_keys_stay_hidden(allow,
     (work / "logs/inner").symlink_to("../.env")
     os.link(home / ".ssh/id_rsa", work / "logs/b.log")
     (work / "old/.gnupg").mkdir(parents=True)
-    for name in ("old/.gnupg/ring", "old/id_ed25519", "old/x.pem"):
+    for name in ("old/.gnupg/ring", "old/x.pem", *(f"old/{name}" for name in KEYS)):
         (work / name).write_bytes(b"-----BEGIN PRIVATE KEY-----\n" + SECRET)
+    for name in ("cert.pem", "key.py"):
+        (work / "old" / name).write_text("seen")
     try:
         found = dict(look(home, READ_ALL))
+        assert found["/folders/work/old/cert.pem"] == found["/folders/work/old/key.py"] == "seen"
     finally:
         shutil.rmtree(work / "old")
         for name in ("to_keys", "inner", "b.log"):
@@ -269,6 +276,8 @@ def test_a_private_address_is_allowed_knowingly_in_its_usual_form(allow, host, k
     assert (asked.status, asked.error["code"]) == (1, "consequences")
     assert kept in asked.error["message"]
     assert f"may reach {kept}\n" in allow("--host", host, "--yes").out
+    assert "services trust all" in allow().out
+    assert "may reach nothing" in allow("--remove", "--host", host).out
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def approve(
     checked = [host if host in tried.hosts else _check_host(host) for host in hosts]
     found = [
         *(text for path in new for text in _explain_folder(path, places)),
-        *(text for host in checked if host not in tried.hosts for text in _explain_host(host)),
+        *(text for host in checked if host not in tried.hosts for text in explain_host(host)),
     ]
     if found and not knowingly:
         raise InvalidInput(
@@ -75,7 +75,8 @@ def _explain_folder(path: str, places: Sequence[str]) -> Iterator[str]:
         )
 
 
-def _explain_host(host: str) -> Iterator[str]:
+def explain_host(host: str) -> Iterator[str]:
+    """Yield what it means to approve a host that not everybody can reach."""
     address = read_address(_split_port(host)[0])
     if address is not None and find_scope(address) == "private":
         yield (
@@ -92,7 +93,7 @@ def change_approvals(
     With `remove` and neither folders nor hosts, nothing stays approved. Raises `InvalidInput`
     (`bad_host`, `too_many`), or `NotFound` (`no_path`, `not_approved`).
     """
-    hosts = [host.lower() if remove else _check_host(host) for host in hosts]
+    hosts = [_check_host(host) if not remove or host not in tried.hosts else host for host in hosts]
     paths = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
     if not remove:
         return _add(tried, paths, hosts)

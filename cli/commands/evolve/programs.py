@@ -301,12 +301,15 @@ def _approve(app: App, slug: str, approved: TriedProgram, knowingly: bool) -> No
 
 
 def _approval_lines(slug: str, folders: Mapping[str, str], hosts: Sequence[str]) -> Iterator[str]:
+    from brain.repo.programs.approvals import explain_host
+
     if not folders and not hosts:
         yield escape(f"{slug} may reach nothing: no files and no network.")
     for name, path in folders.items():
         yield escape(f"{slug} may read {path}, inside at /folders/{name}")
     for host in hosts:
         yield escape(f"{slug} may reach {host}")
+        yield from (escape(f"  {consequence}") for consequence in explain_host(host))
 
 
 @brain_command(
