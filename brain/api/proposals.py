@@ -25,13 +25,20 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         super().__init__(locked)
         self._make_brain = make_brain
 
-    def open(self, name: str, *, author: str = "", shared: bool = False) -> AnyBrain:
+    def open(
+        self,
+        name: str,
+        *,
+        author: str = "",
+        own_programs: set[bytes] | frozenset[bytes] | None = None,
+    ) -> AnyBrain:
         """Open this brain again, as it reads and changes within a proposal.
 
         Writes go to the proposal alone, not to the folder or the head, and are neither signed
         nor committed. A proposal without changes reads as the head. Of the programs that it has
-        and the head has not, those run that were made here; none if `shared`, which is for
-        several clients that nothing tells apart. Raises `InvalidInput`
+        and the head has not, those run that were made here: their ids come into `own_programs`,
+        which a caller may keep for the next time it opens the proposal; a frozenset stays empty,
+        for several clients that nothing tells apart. Raises `InvalidInput`
         (`bad_branch`) or `StoreError`.
         """
         from ..repo.merge.proposals import ProposalSession
@@ -42,7 +49,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         try:
             session = ProposalSession(here.root, store, name, author)
             session.pinned_roots_provider = here.pinned_roots_provider
-            session.own_programs = None if shared else set()
+            session.own_programs = set() if own_programs is None else own_programs
             return self._make_brain(session)
         except BaseException:
             store.close()

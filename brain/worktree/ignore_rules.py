@@ -32,7 +32,7 @@ from ..util.secret_names import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
 from .dirfd import RootPath, open_root, unreadable_error
 
 DEFAULT_RULES_VERSION = b"2"
-"""Part of the fingerprint of the rules; raised whenever a list below or in `secret_names` changes."""
+"""Part of the fingerprint of the rules; raised when a list here or in `secret_names` changes."""
 
 _IGNORED_NAMES = frozenset({".ds_store", "thumbs.db"})
 _IGNORED_FOLDERS = frozenset(

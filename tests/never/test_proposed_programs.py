@@ -12,8 +12,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.types import Implementation
 
 from brain import Brain
-from brain.errors import Conflict
-from brain.serve.mcp.brain_pool import PROPOSE_MODE, WRITE_MODE, BrainPool
+from brain.errors import Conflict, ToolFailure
+from brain.serve.mcp.brain_pool import MAX_CLIENTS, PROPOSE_MODE, WRITE_MODE, BrainPool
 from brain.serve.mcp.mcp_server import BrainServer
 from brain.serve.tools import Toolbox
 from tests.cli.conftest import cli, keys
@@ -100,6 +100,18 @@ def test_others_have_a_program_only_once_a_person_accepted_it(folder, approving,
     assert cli("--author", "eve", "proposal", "accept", accepted).status == 0
     within(SECONDS, after)
     person.close()
+
+
+def test_a_session_runs_what_it_made_however_many_others_came_since(approving):
+    made = creation("count_words")
+    approving.call("claude", "create_skill", made, session="first")
+    for number in range(MAX_CLIENTS + 1):
+        fact = {"action": "add", "target": "memory", "content": f"Fact {number}"}
+        approving.call("claude", "memory", fact, session=f"session {number}")
+    assert approving.call("claude", "count_words", TEXT, session="first").text == '{"words": 2}'
+    assert "count_words" in {tool.name for tool in approving.list_tools("claude", "first")}
+    with pytest.raises(ToolFailure):
+        approving.call("claude", "count_words", TEXT, session="session 0")
 
 
 def change_code(tools: Toolbox) -> str:

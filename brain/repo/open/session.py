@@ -57,8 +57,8 @@ class Session(SideStores):
     the refs; `complete_snapshots` those with no ancestor missing. `declared_names` has, by
     path and blob, the names of skills in the open transaction that differ from the paths.
     `code_paths` are those of all skill.py, with the bundle that has them. `own_programs` are the
-    ids of those that it had admitted: of what is proposed, only these run before it is accepted,
-    and none if it is None, for a session that several clients share.
+    ids of those that it had admitted: of what is proposed, only these run before it is accepted.
+    A frozenset stays as it is: so nothing runs for a session that several clients share.
 
     `progress` is called during long work on the cache. `sign_with` returns the key that signs
     each new snapshot, and `last_recorded` is the last of these; `open_embedder` opens the
@@ -102,7 +102,7 @@ class Session(SideStores):
         self.loaded_cards: dict[bytes, SkillMetadata] = {}
         self.rendered_indexes: dict[object, IndexText] = {}
         self.search_cache: SearchCache | None = None
-        self.own_programs: set[bytes] | None = set()
+        self.own_programs: set[bytes] | frozenset[bytes] = set()
         self._brain_id = b""
         self._epoch = 0
         self._snapshots: dict[bytes, Snapshot] = {}

@@ -62,7 +62,7 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     if is_proposed:
         if find_admission(session, session.head(), program.id) is None:
             raise not_admitted_error(skill, "was not admitted")
-        if program.id not in (session.own_programs or ()):
+        if program.id not in session.own_programs:
             raise not_admitted_error(skill, "is proposed, and nobody has accepted it")
     tried = read_tried_program(session, program.id)
     if tried is None:

@@ -152,7 +152,7 @@ def _find_status(session: Session, bundle: Bundle, skill: FoundSkill) -> tuple[b
     if admission.find_admission(session, session.folder_head(), program.id) is None:
         if admission.find_admission(session, session.head(), program.id) is None:
             return program.id, "not_admitted"
-        if program.id not in (session.own_programs or ()):
+        if program.id not in session.own_programs:
             return program.id, "proposed"
     if read_tried_program(session, program.id) is None:
         return program.id, "not_tried"

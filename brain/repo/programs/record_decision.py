@@ -296,7 +296,7 @@ def _note_admitted(
     session: Session, program: Program, snapshot: bytes, verdict: Verdict, result: Upserted
 ) -> Decided:
     """Note on this machine that a program may run, once its admission is recorded."""
-    if session.own_programs is not None:
+    if isinstance(session.own_programs, set):
         session.own_programs.add(program.id)
     blob = verdict_id(session, snapshot)
     tried = TriedProgram(program=program.id, verdict=blob, snapshot=snapshot)

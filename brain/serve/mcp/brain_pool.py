@@ -80,6 +80,13 @@ class ResourceContent(NamedTuple):
     snapshot: str
 
 
+class _Proposal(NamedTuple):
+    """The proposal of a session, and the ids of the programs that it made, which it alone runs."""
+
+    name: str
+    own_programs: set[bytes] | frozenset[bytes]
+
+
 class _ClientKey(NamedTuple):
     """Whose brain it is; `session` is "" where sessions of a client share one.
 
@@ -112,7 +119,7 @@ class BrainPool:
         if proposal:  # raises `InvalidInput` for a name that no branch can have
             self._base_brain.proposals.open(proposal).close()
         self._clients: OrderedDict[_ClientKey, ClientBrain] = OrderedDict()
-        self._proposals: OrderedDict[_ClientKey, str] = OrderedDict()
+        self._proposals: OrderedDict[_ClientKey, _Proposal] = OrderedDict()
         self._last_heads: dict[str, str] = {}
         self._last_tools: list[ToolVersions] | None = None
         self._tool_marks: list[tuple[str, int]] = []
@@ -189,31 +196,37 @@ class BrainPool:
             return _ClientKey(name, "")
         key = _ClientKey(name, session)
         if self._shared_proposal:
-            self._proposals.setdefault(key, self._shared_proposal)
+            self._find_proposal(key)
         return key
 
     def _client_brain(self, key: _ClientKey) -> ClientBrain:
+        proposal = self._find_proposal(key) if self.mode == PROPOSE_MODE else None
         if key not in self._clients:
             while len(self._clients) >= MAX_CLIENTS:
                 self._clients.popitem(last=False)[1].close()
             brain = (
                 self._base_brain.proposals.open(
-                    self._proposal_name(key), author=key.name, shared=key.session == NO_SESSION
+                    proposal.name, author=key.name, own_programs=proposal.own_programs
                 )
-                if self.mode == PROPOSE_MODE
+                if proposal is not None
                 else self._open_brain(key.name)
             )
             self._clients[key] = ClientBrain(brain, key.name)
         self._clients.move_to_end(key)
         return self._clients[key]
 
-    def _proposal_name(self, key: _ClientKey) -> str:
+    def _find_proposal(self, key: _ClientKey) -> _Proposal:
         """Return the proposal of a session: one of its own, unless all share one."""
         if key not in self._proposals:
             while len(self._proposals) >= _MAX_PROPOSALS:
                 self._proposals.popitem(last=False)
-            name = key.name[:_CLIENT_NAME_CHARS].rstrip("-")
-            self._proposals[key] = f"{name}-{secrets.token_hex(_SUFFIX_BYTES)}"
+            client = key.name[:_CLIENT_NAME_CHARS].rstrip("-")
+            name = self._shared_proposal or f"{client}-{secrets.token_hex(_SUFFIX_BYTES)}"
+            own: set[bytes] | frozenset[bytes] = set()
+            self._proposals[key] = _Proposal(
+                name, frozenset() if key.session == NO_SESSION else own
+            )
+        self._proposals.move_to_end(key)
         return self._proposals[key]
 
     def instructions(self, client: str, session: str = "") -> str:
@@ -339,7 +352,7 @@ class BrainPool:
         if self.mode == PROPOSE_MODE:
             for key, client_brain in self._clients.items():
                 with suppress(Conflict):  # a person has switched to its branch
-                    yield self._proposals[key], client_brain.brain.head
+                    yield self._proposals[key].name, client_brain.brain.head
 
     def close(self) -> None:
         """End all sessions, and close all brains."""
