@@ -202,7 +202,7 @@ class _SkillPlacement:
         self._folders: dict[str, Skill] = {}
         self._duplicates: dict[str, Skill] = {}
         first_by_slug: dict[str, Skill] = {}
-        for skill in sorted(skills, key=lambda skill: skill.path not in home_paths):
+        for skill in sorted(skills, key=lambda one: (one.path not in home_paths, _depth(one))):
             folder, _, name = skill.path.rpartition("/")
             first_skill = first_by_slug.setdefault(skill.slug, skill)
             is_published = first_skill is skill or skill.path in home_paths
@@ -256,8 +256,6 @@ class _SkillPlacement:
         if main is not None:
             return main, SKILL_FILES[0]
         for folder in _path_and_parents(path):
-            if folder in self._duplicates:
-                return None
             if folder in self._folders:
                 return self._folders[folder], path[len(folder) + 1 :]
         return None
@@ -279,6 +277,10 @@ class _SkillPlacement:
         folder, _, name = skill.path.rpartition("/")
         folder = folder.rpartition("/")[0] if name in SKILL_FILES else folder
         return f"{folder}/{skill.slug}"
+
+
+def _depth(skill: Skill) -> int:
+    return skill.path.count("/")
 
 
 def _path_and_parents(path: str) -> Iterator[str]:

@@ -56,9 +56,9 @@ def search_skills(root: Path, skip_reason: Callable[[str], str]) -> SkillSearch:
 
 def _drop_inner(folders: Iterable[str]) -> tuple[str, ...]:
     """Return the folders of skills, without those that belong to another one of them."""
-    known = set(folders)
-    texts = ((folder, f"{folder}/{SKILL_FILES[0]}") for folder in known)
-    return tuple(sorted(one for one, text in texts if known.isdisjoint(outer_folders(text))))
+    known = {f"./{folder}".rstrip("/"): folder for folder in folders}
+    texts = ((folder, f"{at}/{SKILL_FILES[0]}") for at, folder in known.items())
+    return tuple(sorted(one for one, text in texts if known.keys().isdisjoint(outer_folders(text))))
 
 
 class _ListedFolder(NamedTuple):
@@ -173,7 +173,7 @@ def _rank(layout: HomeLayout, folder: str) -> int:
 
 
 def _places_above(place: str) -> list[str]:
-    return outer_folders(f"{place}/{SKILL_FILES[0]}")
+    return [place[:at] for at, char in enumerate(place) if char == "/"][1:]
 
 
 def _is_free(place: str, taken: Mapping[str, str], above: Mapping[str, str]) -> bool:

@@ -84,4 +84,4 @@ def clear_cache_folder(folder: str, keep: str) -> None:
                     os.unlink(file.path)
 
 
-DERIVATION_VERSION = 6
+DERIVATION_VERSION = 7

@@ -4,8 +4,8 @@ Paths are full. In every section a skill is the SKILL.md of a folder, at any dep
 section `skills` so is a Markdown file at its top, or in a category, which is a folder
 there without a SKILL.md of its own; a README and other companion files are not.
 
-What lies below the folder of a skill belongs to it, also another SKILL.md, except below a
-folder `skills` in it: a plugin that is a skill may bring others.
+A SKILL.md below the folder of another is a skill of its own: collections have one at their top.
+Below a folder of resources in there, such as `examples`, it is a file of the outer skill.
 
 Nothing below a folder whose name starts with `_` or `.` is a skill, nor below folders of
 packages and caches. There are two exceptions: the `skills` folder that a client keeps in a
@@ -41,6 +41,14 @@ _CLIENT_FOLDERS = frozenset((SKILLS_SECTION, "skill"))
 """Folders in which clients keep skills, as in `.claude/skills`."""
 _CATALOGUE_FOLDERS = frozenset((".curated", ".experimental", ".system"))
 """Hidden folders in a folder `skills` whose skills clients show."""
+_RESOURCE_FOLDERS = frozenset(
+    (
+        *("assets", "evals", "example", "examples", "fixtures", "reference", "references"),
+        *("resources", "sample", "samples", "scripts", "template", "templates", "testdata"),
+        "tests",
+    )
+)
+"""Folders in a skill whose files are its own, whatever they are called."""
 _FOREIGN_FOLDERS = frozenset(
     (".brain", ".git", ".cache", ".nox", ".tox", ".trash", ".venv", "node_modules")
 )
@@ -62,14 +70,14 @@ def match_skill_path(path: str, has_any: Callable[[Sequence[str]], bool]) -> str
 def outer_folders(path: str) -> list[str]:
     """Return the folders above a skill's text to which it belongs if they have a SKILL.md.
 
-    Those are the folders in the innermost folder `skills` above it, without its own.
+    Of the SKILL.md of a folder, those are the ones above its innermost folder of resources;
+    of another file, those in the section.
     """
     parts = path.split("/")[:-1]
-    start = 1
-    if path.endswith(FOLDER_SUFFIXES):
-        del parts[-1]
-        start = max((at for at, name in enumerate(parts, 1) if name in _CLIENT_FOLDERS), default=0)
-    return ["/".join(parts[: at + 1]) for at in range(start, len(parts))]
+    if not path.endswith(FOLDER_SUFFIXES):
+        return ["/".join(parts[:end]) for end in range(2, len(parts) + 1)]
+    ends = (at for at, name in enumerate(parts) if name.lower() in _RESOURCE_FOLDERS)
+    return ["/".join(parts[:end]) for end in range(1, max(ends, default=0) + 1)]
 
 
 def _owner_texts(path: str) -> Iterator[str]:

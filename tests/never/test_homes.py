@@ -154,8 +154,55 @@ def test_skills_in_a_folder_skills_of_a_skill_stay_skills(folder):
         write_files(brain, {"skills/prices/SKILL.md": TEMPLATE}) if coming else text.unlink()
         with Brain.open(brain) as opened:
             opened.snapshot("By hand")
-        expected = ["db", "migrate", "prices"] if coming else ["db", "migrate", "oracle", "prices"]
-        assert slugs(brain) == expected
+        assert slugs(brain) == ["db", "migrate", "oracle", *["prices"] * (1 + coming)]
+
+
+def test_a_collection_with_a_skill_at_its_top_keeps_all_of_its_skills(folder, cli):
+    """As collections that are cloned into a folder of skills, with skills directly in them."""
+    names = ("plan", "review", "ship")
+    pack = {
+        "SKILL.md": skill_text("pack", "What the collection is."),
+        "bin/run.sh": "#!/bin/sh\n",
+        "review/examples/skills/bad/SKILL.md": skill_text("bad", "A bad one."),
+        "tests/fixtures/alpha/SKILL.md": skill_text("alpha", "A fixture."),
+        **{f"{name}/SKILL.md": skill_text(name, f"{name} of the pack.") for name in names},
+        **{f"{name}/scripts/a.sh": f"{name}\n" for name in names},
+    }
+    own = skill_text("review", "The review of the user.")
+    cases = {
+        "pack": ("agentskills", pack),
+        "collections/.claude": ("claude-home", {f"skills/pack/{one}": pack[one] for one in pack}),
+    }
+    for place, (kind, files) in cases.items():
+        home = write_files(folder / place, {**files, "skills/review/SKILL.md": own})
+        brain = folder / f"mind-{kind}"
+        told = cli("adopt", place, brain.name, "--as", kind)
+        assert told.status == 0 and told.out.startswith("Adopted 5 skills, "), told
+        assert slugs(brain) == ["pack", "plan", "review", "review", "ship"], kind
+        before = home_files(home)
+        with Brain.open(brain) as opened:
+            (path,) = [one.path for one in opened.skills.list() if one.slug == "ship"]
+            assert opened.skills.upsert("ship", "Learned.\n").path == path
+        told = cli("-C", brain.name, "publish", "--to", kind.removesuffix("-home"), str(home))
+        assert told.status == 0, told
+        after = home_files(home)
+        assert {one for one in before | after if before.get(one) != after.get(one)} == {
+            one for one in after if one.endswith("ship/SKILL.md")
+        }
+
+        assert cli("-C", brain.name, "publish", "--to", "claude", f"other-{kind}").status == 0
+        other = home_files(folder / f"other-{kind}")
+        reviews = [text for one, text in other.items() if one.endswith("review/SKILL.md")]
+        assert len(reviews) == 2
+        if kind == "claude-home":
+            assert "The review of the user." in other["skills/review/SKILL.md"]
+        for one in ("tests/fixtures/alpha/SKILL.md", "bin/run.sh"):
+            assert other[f"skills/pack/{one}"] == pack[one]
+
+
+def home_files(home: Path) -> dict[str, str]:
+    files = [path for path in home.rglob("*") if path.is_file() and ".brain-" not in path.name]
+    return {str(path.relative_to(home)): path.read_text() for path in files}
 
 
 def make_skill(root: Path, place: str, text: str, *more: str) -> None:

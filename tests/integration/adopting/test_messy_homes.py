@@ -118,7 +118,7 @@ def test_what_a_client_gets_of_it_comes_back_as_what_it_was(tmp_path, home, clie
         assert {f"skills/{name}/SKILL.md" for name in REFUSED} <= refused.keys()
         assert refused["skills/C++/SKILL.md"] == "skills/C#/SKILL.md has the same slug, c"
         assert refused["skills/C++/more.md"] == "skills/C#/SKILL.md has the same slug, c"
-        assert "skills/clash/SKILL.md" in refused and "skills/linked" in refused
+        assert "skills/cat/clash/SKILL.md" in refused and "skills/linked" in refused
         Brain.adopt(out, brain.root)
         assert not brain.history.diff(head, "@").changes
         assert not publish(brain, client, out, PublishRequest(strict=strict)).written
