@@ -91,7 +91,12 @@ class App:
         return self.sign_with
 
     def has_snapshot(self, snapshot: str) -> bool:
-        """Tell whether the brain here, if there is one, holds a snapshot; nothing is written."""
+        """Tell whether the brain that -C or BRAIN_DIR names holds a snapshot; nothing is written.
+
+        The brain of the current folder may be a stranger's, and came with what it vouches for.
+        """
+        if self.directory is None:
+            return False
         try:
             folder = self.brain_folder()
             from brain import Brain

@@ -16,19 +16,21 @@ if TYPE_CHECKING:
 class Signer(NamedTuple):
     """A key with valid signatures of `snapshots` snapshots of the lineage of the head.
 
-    `name` is what the newest trust file that has the key calls it, "" if none has it.
+    `name` is what the newest trust file that has the key calls it, "" if none has it, and
+    `revoked` whether it revokes the key.
     """
 
     key: str
     name: str
     snapshots: int
+    revoked: bool
 
 
 class Uncovered(NamedTuple):
-    """The files of the folder that differ from the head, which a verification does not cover.
+    """What a verification does not cover: files that differ from the head or cannot be recorded.
 
-    `paths` are the first of these `files`. `error` says why the folder could not be compared, or
-    is "".
+    `paths` are the first of these `files`; one may be a folder that cannot be read. `error` says
+    why the folder could not be compared, or is "".
     """
 
     files: int

@@ -15,7 +15,7 @@ from ..store.protocol import ObjectKind
 from ..trust import equivocation, locate_policy, signature_verification
 from ..trust.batch_verify import NO_SIGNERS, SignatureBatch, SignersBySnapshot, verify_in_background
 from ..trust.equivocation import SiblingGroups
-from ..trust.policy import Policy
+from ..trust.policy import Policy, PolicyKey
 from ..trust.rights_graph import RightsGraph, RightsSource
 from ..trust.signature_format import format_key
 from ..trust.snapshot_verdict import SignatureVerdict
@@ -151,14 +151,16 @@ class SignatureCheck:
 
 def _count_signers(graph: RightsGraph, signers: SignersBySnapshot) -> list[Signer]:
     counts = Counter(key for step in graph.steps for key in signers.get(step.id, NO_SIGNERS).valid)
-    names: dict[bytes, str] = {}
+    trusted: dict[bytes, PolicyKey] = {}
     for policy in graph.rights:  # as they were met from the head back
         if isinstance(policy, Policy):
             for one in policy.keys:
-                names.setdefault(one.key, one.name)
+                trusted.setdefault(one.key, one)
+    unknown = PolicyKey("", b"")
+    rows = [(key, trusted.get(key, unknown), count) for key, count in counts.items()]
     return [
-        Signer(format_key(key), names.get(key, ""), count)
-        for key, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+        Signer(format_key(key), one.name, count, one.revoked is not None)
+        for key, one, count in sorted(rows, key=lambda row: (-row[2], row[0]))
     ]
 
 

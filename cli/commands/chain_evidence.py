@@ -131,8 +131,8 @@ def chain_check_command(
 
     Anybody can make a file that is consistent. Exit status 4 says that nothing you know
     vouches for this one: give --block-hash, --log-key, --witness or --snapshot; --owner
-    and --brain vouch for nothing. In a brain of yours that has the snapshot, that brain
-    does. `python -m brain.chain.check` looks into no brain, and starts faster.
+    and --brain vouch for nothing. A brain of yours that has the snapshot does, if you
+    name it with -C. `python -m brain.chain.check` looks into no brain, and starts faster.
     """
     from brain import check_evidence
     from brain.chain.evidence import evidence_report

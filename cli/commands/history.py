@@ -108,9 +108,10 @@ def _signer_names(brain: Brain) -> SignerNames:
     @cache
     def trusted_names() -> dict[str, str]:  # asked for at the first signature
         try:
-            return {one.key: one.name for one in brain.trust.show().keys}
+            keys = brain.trust.show().keys
         except BrainError:  # a trust file that `verify` reports
             return {}
+        return {one.key: one.name + (" [revoked]" if one.revoked else "") for one in keys}
 
     return lambda key: escape(trusted_names().get(key) or f"{key[:_SHORT_KEY_CHARS]}…")
 

@@ -106,9 +106,10 @@ def check_proof_command(
     Prints what the proof shows, and of which snapshot. Anybody can create a brain, or a
     snapshot that names the brain of somebody else, and prove what is in it. So you must
     know the snapshot: name it with --snapshot, from a signature, a ledger or a person you
-    trust, or be in a brain of yours that has it. Otherwise the exit status is 4; --brain
-    vouches for where a fork comes from, and for nothing else. Ids must be complete (64
-    digits). The content of a link is its target. An invalid proof ends with exit status 3.
+    trust, or name a brain of yours that has it, as in 'brain -C DIR check-proof FILE'.
+    Otherwise the exit status is 4; --brain vouches for where a fork comes from, and for
+    nothing else. Ids must be complete (64 digits). The content of a link is its target. An
+    invalid proof ends with exit status 3.
     """
     from brain import check_proof
     from brain.limits import MAX_PROOF_BYTES

@@ -85,9 +85,10 @@ def verify_command(
     roots') are required too. Any error ends with exit status 3; warnings and notes do
     not.
 
-    Names who signed, and what in the folder differs from the head: nothing vouches for
-    that. Anybody can make a brain that is signed, so --require-signatures ends with exit
-    status 4 unless you have pinned a root key, or name one with --root.
+    Names who signed, and what in the folder the head does not have, or has otherwise:
+    nothing vouches for that, nor for what .brainignore leaves out. Anybody can make a
+    brain that is signed, so --require-signatures ends with exit status 4 unless you have
+    pinned a root key, or name one with --root.
     """
     from brain import Brain
 
@@ -179,6 +180,7 @@ def _verification_lines(found: Verified) -> Iterator[str]:
 def _signer_lines(found: Verified) -> Iterator[str]:
     for one in found.signers[:_MAX_SIGNERS]:
         called = f"called {escape(one.name)} in the trust file" if one.name else "in no trust file"
+        called += ", which revokes it" if one.revoked else ""
         yield f"Signed by {one.key}, {called}: {pluralize(one.snapshots, 'snapshot')}"
     if (more := len(found.signers) - _MAX_SIGNERS) > 0:
         yield f"and by {pluralize(more, 'key')} more; --json lists them"
@@ -186,6 +188,8 @@ def _signer_lines(found: Verified) -> Iterator[str]:
         yield f"Root keys that you know: {', '.join(found.roots)}"
     elif found.signers:
         yield "No root key is pinned: anybody could have made these signatures."
+    elif found.ok:
+        yield "No snapshot is signed: nothing shows who made them."
 
 
 def _uncovered_lines(uncovered: Uncovered) -> Iterator[str]:
@@ -196,8 +200,8 @@ def _uncovered_lines(uncovered: Uncovered) -> Iterator[str]:
         more = uncovered.files - len(named)
         rest = f" and {more:,} more" if more else ""
         yield (
-            "Not covered, since the folder differs from the head:"
-            f" {pluralize(uncovered.files, 'file')}: {', '.join(named)}{rest}"
+            f"Not covered: {pluralize(uncovered.files, 'file')} of the folder that the head does"
+            f" not have, or has otherwise: {', '.join(named)}{rest}"
         )
 
 
@@ -223,7 +227,7 @@ def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -
     if REV does not descend from ANCESTOR.
 
     Anybody can make a lineage that ends in a snapshot of theirs. So with --lineage the
-    exit status is 4 unless you name REV by its whole id, or a brain of yours has it.
+    exit status is 4 unless you name REV by its whole id, or a brain that has it with -C.
     """
     is_known = True
     if lineage is None:

@@ -74,7 +74,7 @@ def proof_id_lines(proof: Proof) -> list[str]:
 
 PROOF_ADVICE = (
     "name the snapshot that you know, from a signature, a ledger or a person you trust, with"
-    " --snapshot, or check it in a brain of yours that has it"
+    " --snapshot, or a brain of yours that has it, as in `brain -C DIR check-proof FILE`"
 )
 ABSENCE_CAUTION = "Rely on the absence only if a person you trust verified the snapshot."
 
@@ -86,7 +86,7 @@ def proof_caveat_lines(proof: Proof) -> Iterator[str]:
     elif "brain" in proof.vouched_by and proof.snapshot != proof.brain:
         yield "The brain you named does; nothing that you know vouches for this snapshot of it."
     elif "own_store" in proof.vouched_by:
-        yield "The brain here has the snapshot, which counts if it is yours."
+        yield "The brain you named with -C has the snapshot, which counts if it is yours."
     if proof.kind == "absence":
         yield ABSENCE_CAUTION
 

@@ -157,7 +157,7 @@ def test_verification_asks_ledgers_if_told_to(agent, cli):
     told = cli("verify", "--ledger", "all")
     assert told.status == 0
     assert "local: commitment 1 of " in told.out and "1 snapshot behind the head" in told.out
-    assert told.out.endswith("Trust level L0\n")
+    assert "Trust level L0\n" in told.out
     assert masked(cli("chain", "verify")) == (
         "local: commitment 1 of ID12, finalized, L0, 1 snapshot behind the head\n"
     )

@@ -141,7 +141,11 @@ def test_no_command_leaves_anything_derived_in_the_brain(folder, home, cli, tmp_
             failed.append((line, told.status, told.err))
         assert left(folder) == [], line
         assert not list(folder.rglob("*.tmp")) and not list(folder.glob("*cache*")), line
-    assert [line for line, *_ in failed] == ["receipt show", "receipt verify"], failed
+    assert [line for line, *_ in failed] == [
+        "check-proof ../proof.json",
+        "receipt show",
+        "receipt verify",
+    ], failed
     with Brain.open(folder) as brain:
         assert brain.skills.list() and brain.skills.select("reentrancy")
         assert any(name.startswith(brain.id) for name in os.listdir(tmp_path / "caches"))

@@ -85,7 +85,7 @@ def test_a_proof_comes_through_a_pipe(agent, proof, process):
     assert made.out == proof.read_text()
     told = process("check-proof", "-", input=made.out.encode())
     assert told.status == 4 and "It says: " in told.out
-    told = process("check-proof", "-", input=made.out.encode(), cwd=agent)
+    told = process("-C", str(agent), "check-proof", "-", input=made.out.encode())
     assert told.status == 0 and told.out.startswith("Proven: ")
 
 
@@ -158,7 +158,7 @@ def test_a_file_that_is_not_there_or_too_large_is_an_error(proof, cli):
 
 def test_absence_is_proven_and_says_on_what_it_rests(agent, cli):
     cli("prove", "memory/none.md", "--absent", "-o", "../gone.json")
-    told = cli("check-proof", "../gone.json")
+    told = cli("-C", ".", "check-proof", "../gone.json")
     assert told.out.startswith("Proven: no file is at memory/none.md in the snapshot\n")
     assert "a person you trust verified the snapshot" in told.out.splitlines()[-1]
     told = cli("check-proof", "../gone.json", "--content", "memory/notes.md", "--json")
@@ -169,7 +169,7 @@ def test_absence_is_proven_and_says_on_what_it_rests(agent, cli):
 
 def test_a_folder_at_the_top_is_proven_as_a_whole(agent, cli):
     cli("prove", "skills/", "-o", "../skills.json")
-    told = cli("check-proof", "../skills.json")
+    told = cli("-C", ".", "check-proof", "../skills.json")
     assert told.out.startswith("Proven: skills/ is in the snapshot, 2 files, ")
     assert "oracle" not in Path("../skills.json").read_text()
     for path, code in (("none/", "no_section"), ("skills/reentrancy/", "bad_path")):
@@ -181,7 +181,7 @@ def test_a_snapshot_is_proven_to_descend_from_another(agent, cli):
     first = cli("show", "--json").document["snapshot"]
     learn(cli)
     cli("prove", "--ancestor", first, "-o", "../descent.json")
-    told = cli("check-proof", "../descent.json")
+    told = cli("-C", ".", "check-proof", "../descent.json")
     assert told.out.startswith("Proven: the snapshot descends from the ancestor\n")
     assert f"ancestor          {first}" in told.out
     told = cli("prove", "--ancestor", "@", "--rev", first, "--json")
@@ -192,7 +192,7 @@ def test_a_fork_is_proven_to_descend_from_another_brain(agent, cli):
     first = cli("show", "@~1", "--json").document["snapshot"]
     cli("fork", "../child")
     cli("-C", "../child", "prove", "--ancestor", first, "-o", "../descent.json")
-    told = cli("check-proof", "../descent.json")
+    told = cli("-C", ".", "check-proof", "../descent.json")
     assert "descends from the ancestor, which is of another brain" in told.out
     found = cli("check-proof", "../descent.json", "--json").document
     assert found["ancestor_brain"] == first != found["brain"]
@@ -243,7 +243,7 @@ def test_checking_imports_neither_store_nor_skills_nor_keys(proof, form):
     floors = {name.split(".")[1] for name in house}
     assert floors == {
         "_version", "digest", "encoding", "errors", "limits", "merkle", "objects",
-        "proofs", "repo", "results", "util",
+        "proofs", "results", "util",
     }  # fmt: skip
     results = {name for name in house if name.startswith("brain.results.")}
     assert results == {f"brain.results.{name}" for name in ("named_tuple", "text_format", "trust")}

@@ -98,12 +98,27 @@ def test_a_reader_who_knows_the_true_snapshot_is_told_that_it_is_another(desk, c
     assert (status, json.loads(out)["vouched_by"]) == (0, ["snapshot"])
 
 
-def test_a_brain_of_the_reader_vouches_for_the_snapshots_that_it_has(desk, tmp_path):
+def test_a_folder_that_came_with_a_proof_does_not_vouch_for_it(desk, tmp_path, monkeypatch):
+    """The attacker sends a brain with the proofs in it; the reader looks into that folder."""
+    assert desk.run("-C", str(tmp_path / "attacker"), "export-lineage", "-o", "lineage.bin")[0] == 0
+    monkeypatch.chdir(tmp_path / "attacker")
+    for check in EVERY_CHECK[:-1]:
+        words = [str(desk.folder / word) if "." in word else word for word in check]
+        assert desk.run(*words)[0] == 4, check
+        assert desk.run("-C", ".", *words)[0] == 0, check
+    lineage = str(desk.folder / "lineage.bin")
+    assert desk.run("ancestry", desk.facts["true"], "--lineage", lineage)[0] == 4
+
+
+def test_a_brain_that_the_reader_names_vouches_for_its_snapshots(desk, tmp_path, monkeypatch):
     for check in EVERY_CHECK[:-1]:
         for brain, expected in (("victim", 4), ("attacker", 0)):
             status, out, _ = desk.run("-C", str(tmp_path / brain), *check)
             assert (status, SENTENCE in out) == (expected, expected == 4), (check, brain)
         assert "It says: " in out if "evidence.json" in check else "Proven: " in out
+    with monkeypatch.context() as patch:
+        patch.setenv("BRAIN_DIR", str(tmp_path / "attacker"))
+        assert desk.run("check-proof", "path.json")[0] == 0
     with Brain.open(tmp_path / "attacker") as owner, Brain.open(tmp_path / "victim") as victim:
         proof = (desk.folder / "path.json").read_bytes()
         assert owner.proofs.check(proof).ok and not victim.proofs.check(proof).ok

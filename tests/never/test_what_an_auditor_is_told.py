@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def test_signatures_of_a_stranger_vouch_for_nothing_until_a_root_is_known(audito
     status, out, err = auditor.run("verify", "--require-signatures", "--json")
     told = json.loads(out)
     assert (status, told["ok"], json.loads(err)["error"]["code"]) == (4, False, "not_vouched")
-    assert told["signers"] == [{"key": key, "name": "audit team", "snapshots": 2}]
+    assert told["signers"] == [{"key": key, "name": "audit team", "snapshots": 2, "revoked": False}]
     assert told["roots"] == []
     assert auditor.run("verify", "--require-signatures", "--root", key)[0] == 0  # which pins it
     status, out, _ = auditor.run("verify", "--require-signatures")
@@ -118,7 +119,7 @@ def test_what_differs_in_the_folder_is_named_and_not_recorded(auditor, signed, d
     status, out, _ = auditor.run("verify", *deep)
     assert status == 0 and "Verified" in out
     names = "manifest.yaml, memory/new.md, memory/notes.md"
-    assert f"Not covered, since the folder differs from the head: 3 files: {names}" in out
+    assert "Not covered: 3 files of the folder" in out and f": {names}\n" in out
     told = json.loads(auditor.run("verify", *deep, "--json")[1])["uncovered"]
     assert told == {"files": 3, "paths": names.split(", "), "error": ""}
     assert auditor.run("log")[1] == before
@@ -139,3 +140,39 @@ def test_a_folder_that_cannot_be_compared_is_said_and_the_lineage_verified(audit
     told = json.loads(auditor.run("verify", "--json")[1])["uncovered"]
     assert bool(told["error"]) == ("The folder was not compared with the head: " in out)
     assert told["error"] or told["files"]
+
+
+def test_what_cannot_be_recorded_is_named_beside_the_edits(auditor, stranger, signed):
+    (signed / "memory/notes.md").write_text("another\n")
+    os.mkfifo(signed / "memory/pipe")
+    (signed / "hard.yaml").hardlink_to(signed / "memory/notes.md")
+    assert stranger.run("snapshot", "hard.yaml")[0] == 0
+    (signed / "memory/outside.md").symlink_to("/etc/passwd")
+    (signed / os.fsdecode(b"memory/bad\xff.md")).write_text("not a name\n")
+    told = json.loads(auditor.run("verify", "--json")[1])["uncovered"]
+    assert (told["files"], told["error"]) == (4, "")
+    assert told["paths"][1:] == [f"memory/{name}" for name in ("notes.md", "outside.md", "pipe")]
+    status, out, _ = auditor.run("verify")
+    assert status == 0 and "Not covered: 4 files of the folder" in out and "memory/pipe" in out
+
+
+def test_a_revoked_key_is_not_named_as_if_it_were_trusted(auditor, stranger, signed, key):
+    other = stranger.run("key", "new", "other")[1].strip()
+    assert stranger.run("key", "trust", other, "--as", "second")[0] == 0
+    (signed / "memory/notes.md").write_text("two\n")
+    assert stranger.run("config", "sign", "other")[0] == 0
+    assert stranger.run("snapshot", "-m", "By second")[0] == 0
+    assert stranger.run("config", "sign", "own")[0] == 0
+    assert stranger.run("key", "revoke", other, "--reason", "stolen")[0] == 0
+    for user in (auditor, stranger):
+        status, out, _ = user.run("verify")
+        assert status == 3 and f"Signed by {other}, called second in the trust file, which " in out
+        assert "(signed: second [revoked])" in user.run("log")[1]
+    told = json.loads(auditor.run("verify", "--json")[1])["signers"]
+    assert {one["key"]: one["revoked"] for one in told} == {key: False, other: True}
+
+
+def test_that_nobody_signed_is_said(auditor, tmp_path):
+    assert auditor.run("init", str(tmp_path / "plain"))[0] == 0
+    status, out, _ = auditor.run("-C", str(tmp_path / "plain"), "verify")
+    assert status == 0 and "No snapshot is signed: nothing shows who made them." in out

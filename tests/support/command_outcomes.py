@@ -24,7 +24,7 @@ WRITE_COMMANDS: tuple[tuple[str, ...], ...] = (
     ("gc",),
     ("doctor", "--repair"),
 )
-ALL_COMMANDS = READ_COMMANDS + WRITE_COMMANDS
+ALL_COMMANDS = (*READ_COMMANDS, *WRITE_COMMANDS)
 """What is asked of each changed store, in this order."""
 
 

@@ -133,7 +133,7 @@ _KNOWN_FACTS = {
     "log_key": "the key of the log that you brought",
     "witness": "the witnesses that you brought",
     "snapshot": "the snapshot that you named",
-    "own_store": "the brain here, which has the snapshot and counts if it is yours",
+    "own_store": "the brain that you named, which has the snapshot and counts if it is yours",
 }
 _LEDGER_FACTS = {"block_hash", "log_key", "witness"}
 

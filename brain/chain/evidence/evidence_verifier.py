@@ -122,7 +122,7 @@ def _check_comparable(evidence: EvidenceDocument, expected: Expectations) -> Non
             raise InvalidInput(
                 f"the evidence names no {name} to compare with yours",
                 code=f"no_{name}",
-                hint=f"leave out that option, or ask for evidence that names a {name}",
+                hint="leave out that option, or ask for evidence that has it",
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from ...errors import BrainError, error_from_os
+from ...errors import BrainError, error_from_os, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
@@ -92,12 +92,13 @@ def add_uncovered(
         found, edits, pending = _compare_folder(
             session, session.bundle_of(session.head()), progress
         )
-        working_copy.refuse_skipped(found.scan.skipped)
     except (BrainError, OSError) as error:  # the lineage is verified all the same
         failed = error_from_os(error) if isinstance(error, OSError) else error
         return verified._replace(uncovered=Uncovered(0, [], failed.message))
-    changed = sorted(path for path in edits if path not in pending)
-    return verified._replace(uncovered=Uncovered(len(changed), changed[:_MAX_NAMED_UNCOVERED], ""))
+    left_out = {one.path for one in found.scan.notices if one.code != "hard_link"}
+    left_out.update(map(printable_text, working_copy.list_skipped(found.scan.skipped)))
+    paths = sorted(left_out.union(path for path in edits if path not in pending))
+    return verified._replace(uncovered=Uncovered(len(paths), paths[:_MAX_NAMED_UNCOVERED], ""))
 
 
 def _unwritten_notices(session: Session, pending: Edits) -> list[Notice]:

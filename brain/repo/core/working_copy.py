@@ -79,7 +79,7 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
 
 def skipped_notices(skipped: Mapping[str, InvalidInput]) -> list[Notice]:
     """Return a notice for each file or folder that a scan skipped, of very many the first ones."""
-    top = [path for path in sorted(skipped) if not is_below(path.rpartition("/")[0], skipped)]
+    top = list_skipped(skipped)
     notices = [
         Notice(skipped[path].code, printable_text(path), f"left out: {skipped[path].message}")
         for path in top[:_MAX_SKIPPED_NOTICES]
@@ -88,6 +88,11 @@ def skipped_notices(skipped: Mapping[str, InvalidInput]) -> list[Notice]:
         more = f"left out: {len(top) - len(notices)} more files and folders"
         notices.append(Notice(notices[0].code, "", more))
     return notices
+
+
+def list_skipped(skipped: Mapping[str, InvalidInput]) -> list[str]:
+    """Return what a scan skipped, without what lies below another."""
+    return [path for path in sorted(skipped) if not is_below(path.rpartition("/")[0], skipped)]
 
 
 def is_below(path: str, places: Container[str]) -> bool:
