@@ -119,7 +119,7 @@ def _receipt_verification_lines(found: ReceiptVerified) -> Iterator[str]:
         )
 
 
-TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "gemini", "hermes", "opencode", "openai")
+TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
 
 _MAX_LINE_CHARS = 120
 
@@ -148,7 +148,7 @@ class ImportedRuns(NamedTuple):
     "import",
     examples=(
         "brain receipt import session.jsonl -o receipt.json",
-        "brain receipt import trace.json --from otel > receipt.json",
+        "brain receipt import session.jsonl --from codex > receipt.json",
         "brain receipt import sessions.jsonl --list",
         "brain receipt import sessions.jsonl --run 20261122_225416_2cb769 -o receipt.json",
         "brain receipt import sessions.jsonl --each receipts/",
@@ -177,13 +177,12 @@ def receipt_import_command(app: App, file: str, **options: Any) -> None:
     """Convert the transcript of another program.
 
     FILE is a session of Claude Code, Codex or Gemini CLI, `opencode export`, `hermes
-    sessions export`, messages of OpenAI, or spans of OpenTelemetry in JSON; - is standard
-    input. The receipt has excerpts of the texts, without secrets. Pass it to `brain skill
-    upsert --receipt`.
+    sessions export`, or messages of OpenAI; - is standard input. The receipt has excerpts of
+    the texts, without secrets. Pass it to `brain skill upsert --receipt`.
 
-    An export of Hermes has many sessions, and a file of spans can have many traces: each is
-    a run. Choose one with --run, or write the receipts of all with --each, as
-    FOLDER/ID.json. An existing file with other content is replaced only with --overwrite.
+    An export of Hermes has many sessions, and each is a run. Choose one with --run, or write
+    the receipts of all with --each, as FOLDER/ID.json. An existing file with other content
+    is replaced only with --overwrite.
 
     In a brain, the order in which a run used skills is recorded for 'brain evolve patterns'.
     """

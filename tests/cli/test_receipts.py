@@ -94,9 +94,21 @@ def test_transcripts_come_by_standard_input_and_by_name(agent, cli, process):
     told = process("receipt", "import", "-", "--from", "codex", "--json", input=data)
     assert told.status == 0 and told.document["steps"] == 8
     Path("t.txt").write_bytes(data)
-    wrong = cli("receipt", "import", "t.txt", "--from", "otel", "--json")
+    wrong = cli("receipt", "import", "t.txt", "--from", "hermes", "--json")
     assert (wrong.status, wrong.error["code"]) == (1, "no_transcript")
     assert cli("receipt", "import", "t.txt", "--from", "letter").status == 2
+
+
+def test_a_receipt_of_a_format_that_is_imported_no_more_is_verified(agent, cli):
+    Path("t.txt").write_bytes(agent_transcripts.claude_transcript(agent_transcripts.EXAMPLE_RUN))
+    cli("receipt", "import", "t.txt", "-o", "r.json")
+    Path("r.json").write_text(
+        Path("r.json").read_text().replace('"format":"claude"', '"format":"otel"')
+    )
+    cli("skill", "upsert", "counting", "-d", "How to count", "--receipt", "r.json")
+    assert cli("receipt", "verify").status == cli("verify").status == 0
+    assert cli("receipt", "show", "--json").document["source"]["format"] == "otel"
+    assert cli("receipt", "import", "t.txt", "--from", "otel").status == 2
 
 
 @pytest.fixture

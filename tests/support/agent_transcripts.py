@@ -1,8 +1,7 @@
 """One run of an agent, as each program would write its transcript.
 
 The records have the shape of those that Claude Code 2.1, Codex 0.169, Gemini CLI 0.61,
-opencode 1.18 and Hermes write, told what to say by an endpoint of ours, and of the
-conventions of OpenTelemetry for generative AI and of OpenInference.
+opencode 1.18 and Hermes write, told what to say by an endpoint of ours.
 """
 
 import json
@@ -231,63 +230,6 @@ def responses_transcript(run: AgentRun) -> bytes:
     return json_lines(out)
 
 
-def otel_transcript(run: AgentRun) -> bytes:
-    tick = start_clock()
-    spans: list[Any] = []
-    messages_so_far: list[Any] = [
-        {"role": "user", "parts": [{"type": "text", "content": run.task}]}
-    ]
-
-    def span(name: str, start: int, end: int, error: str = "", **attributes: Any) -> None:
-        spans.append({
-            "traceId": RUN_ID.replace("-", ""), "spanId": f"{len(spans):016x}", "name": name,
-            "startTimeUnixNano": str(start * 1_000_000), "endTimeUnixNano": str(end * 1_000_000),
-            "attributes": [
-                {"key": "gen_ai." + key.replace("__", "."), "value": value(given)}
-                for key, given in attributes.items()
-            ],
-            "status": {"code": 2, "message": error} if error else {},
-        })  # fmt: skip
-
-    def value(given: Any) -> dict[str, Any]:
-        return {"intValue": str(given)} if isinstance(given, int) else {"stringValue": given}
-
-    begin = tick()
-    for number, turn in enumerate(run.turns):
-        parts: list[Any] = [{"type": "text", "content": turn.says}] if turn.says else []
-        for at, call in enumerate(turn.calls):
-            id = f"call_{number}{at}"
-            part = {"type": "tool_call", "id": id, "name": call.name, "arguments": call.arguments}
-            parts.append(part)
-        when = tick()
-        said = [{"role": "assistant", "parts": parts, "finish_reason": "stop"}]
-        span(
-            f"chat {MODEL_NAME}", when, when,
-            operation__name="chat", provider__name="openai", request__model=MODEL_NAME,
-            input__messages=json.dumps(messages_so_far), output__messages=json.dumps(said),
-            usage__input_tokens=turn.tokens[0], usage__output_tokens=turn.tokens[1],
-        )  # fmt: skip
-        messages_so_far += said
-        for at, call in enumerate(turn.calls):
-            skill = {"skill__name": call.skill} if call.skill else {}
-            span(
-                f"execute_tool {call.name}", when, tick(),
-                f"exit code {call.exit_code}" if call.exit_code else "",
-                operation__name="execute_tool", tool__name=call.name,
-                tool__call__id=f"call_{number}{at}",
-                tool__call__arguments=json.dumps(call.arguments),
-                tool__call__result=call.output, **skill,
-            )  # fmt: skip
-            result = {"type": "tool_call_response", "id": f"call_{number}{at}"}
-            messages_so_far.append({"role": "tool", "parts": [{**result, "response": call.output}]})
-    spans[0], spans[-1] = spans[-1], spans[0]  # exporters keep no order
-    agent = {"operation__name": "invoke_agent", "agent__name": "Counter"}
-    span("invoke_agent Counter", begin, when, **agent)
-    spans.append({"traceId": "0", "spanId": "1", "name": "GET /", "attributes": []})
-    scope = {"scope": {"name": "agent"}, "spans": spans}
-    return json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [scope]}]}).encode()
-
-
 def hermes_transcript(run: AgentRun) -> bytes:
     """One line for the session; the result of a tool is JSON text."""
     tick = start_clock()
@@ -391,104 +333,14 @@ def gemini_transcript(run: AgentRun) -> bytes:
     return json_lines(out)
 
 
-def openinference_transcript(run: AgentRun) -> bytes:
-    """The spans of OpenInference: messages as one attribute a field, tools without ids."""
-    export = json.loads(otel_transcript(run))
-    scope = export["resourceSpans"][0]["scopeSpans"][0]
-    for span in scope["spans"]:
-        given = {one["key"]: one["value"] for one in span["attributes"]}
-        span["attributes"] = [
-            {"key": key, "value": value} for key, value in _openinference(given).items()
-        ]
-    return json.dumps(export).encode()
-
-
-def _openinference(given: dict[str, Any]) -> dict[str, Any]:
-    kinds = {"chat": "LLM", "execute_tool": "TOOL", "invoke_agent": "AGENT"}
-    kind = kinds.get(given.get("gen_ai.operation.name", {}).get("stringValue"))
-    if kind is None:
-        return given
-    names = {
-        "gen_ai.request.model": "llm.model_name",
-        "gen_ai.usage.input_tokens": "llm.token_count.prompt",
-        "gen_ai.usage.output_tokens": "llm.token_count.completion",
-        "gen_ai.agent.name": "agent.name",
-        "gen_ai.tool.name": "tool.name",
-        "gen_ai.tool.call.arguments": "input.value",
-        "gen_ai.tool.call.result": "output.value",
-    }
-    out = {names[key]: value for key, value in given.items() if key in names}
-    for key in ("input", "output"):
-        told = given.get(f"gen_ai.{key}.messages")
-        for at, message in enumerate(json.loads(told["stringValue"]) if told else ()):
-            fields = _openinference_message(message)
-            prefix = f"llm.{key}_messages.{at}.message"
-            out |= {f"{prefix}.{name}": {"stringValue": text} for name, text in fields.items()}
-    return {"openinference.span.kind": {"stringValue": kind}, **out}
-
-
-def _openinference_message(message: dict[str, Any]) -> dict[str, str]:
-    fields = {"role": message["role"]}
-    calls = 0
-    for part in message["parts"]:
-        if part["type"] == "text":
-            fields["contents.0.message_content.text"] = part["content"]
-        elif part["type"] == "tool_call_response":
-            fields |= {"tool_call_id": part["id"], "content": part["response"]}
-        else:
-            prefix = f"tool_calls.{calls}.tool_call"
-            fields |= {f"{prefix}.id": part["id"], f"{prefix}.function.name": part["name"]}
-            fields[f"{prefix}.function.arguments"] = json.dumps(part["arguments"])
-            calls += 1
-    return fields
-
-
-def otel_events_transcript(run: AgentRun) -> bytes:
-    """Spans whose messages are events, as the conventions had them until version 1.36."""
-    export = json.loads(otel_transcript(run))
-    for span in export["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-        given = {one["key"]: one["value"] for one in span["attributes"]}
-        events: list[Any] = []
-        for key in ("gen_ai.input.messages", "gen_ai.output.messages"):
-            told = given.pop(key, None)
-            for message in json.loads(told["stringValue"]) if told else ():
-                events.append(_message_event(message, key == "gen_ai.output.messages"))
-        span["events"] = events
-        span["attributes"] = [{"key": key, "value": value} for key, value in given.items()]
-    return json.dumps(export).encode()
-
-
-def _message_event(message: dict[str, Any], is_choice: bool) -> dict[str, Any]:
-    body: dict[str, Any] = {"role": message["role"]}
-    calls = []
-    for part in message["parts"]:
-        if part["type"] == "text":
-            body["content"] = part["content"]
-        elif part["type"] == "tool_call_response":
-            body |= {"id": part["id"], "content": part["response"]}
-        else:
-            function = {"name": part["name"], "arguments": json.dumps(part["arguments"])}
-            calls.append({"id": part["id"], "type": "function", "function": function})
-    if calls:
-        body["tool_calls"] = json.dumps(calls)
-    name = f"gen_ai.{message['role']}.message"
-    if is_choice:
-        name, body = "gen_ai.choice", {"message": json.dumps(body), "finish_reason": "stop"}
-    attributes = [{"key": key, "value": {"stringValue": text}} for key, text in body.items()]
-    return {"name": name, "attributes": attributes}
-
-
 TRANSCRIPT_WRITERS: dict[str, Callable[[AgentRun], bytes]] = {
     "claude": claude_transcript,
     "codex": codex_transcript,
     "openai": openai_transcript,
     "responses": responses_transcript,
-    "otel": otel_transcript,
-    "otel-events": otel_events_transcript,
-    "openinference": openinference_transcript,
     "hermes": hermes_transcript,
     "opencode": opencode_transcript,
     "gemini": gemini_transcript,
 }
-FORMAT_OF_WRITER = {"responses": "openai", "otel-events": "otel", "openinference": "otel"}
+FORMAT_OF_WRITER = {"responses": "openai"}
 """The format of each transcript whose writer has another name."""

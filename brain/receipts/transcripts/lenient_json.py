@@ -35,7 +35,7 @@ class JsonObject(dict[str, Any]):
 
     def count(self, *keys: str) -> int:
         """Return a count; 0 for any other value."""
-        return count_or_zero(self.first(*keys))
+        return _count_or_zero(self.first(*keys))
 
     def object(self, *keys: str) -> JsonObject:
         """Return an object; an empty one for any other value."""
@@ -63,10 +63,6 @@ class JsonObject(dict[str, Any]):
         """Return a time in ms since 1970; 0 for any other value."""
         value = self.first(*keys)
         return round(value) if type(value) in (int, float) and 0 < value <= MAX_TIME_MS else 0
-
-    def milliseconds(self, *keys: str) -> int:
-        """Return a time in ns as ms since 1970; 0 for any other value."""
-        return min(count_or_zero(self.first(*keys), 1_000_000), MAX_TIME_MS)
 
 
 def objects_in_list(value: Any) -> list[JsonObject]:
@@ -101,11 +97,11 @@ def split_records(data: bytes) -> Iterator[bytes]:
             yield line
 
 
-def count_or_zero(value: Any, scale: int = 1) -> int:
-    """Return a count divided by `scale`; 0 for other values. OTLP writes long ones as text."""
+def _count_or_zero(value: Any) -> int:
+    """Return a count, which may be a text of digits; 0 for other values."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
         value = int(value)
-    return value // scale if type(value) is int and 0 <= value // scale <= MAX_SAFE_INTEGER else 0
+    return value if type(value) is int and 0 <= value <= MAX_SAFE_INTEGER else 0
 
 
 def message_text(content: Any) -> str:

@@ -138,11 +138,6 @@ class RunBuilder:
         )
         return True
 
-    def add_step(self, step: RunStep) -> None:
-        """Add a complete step."""
-        self.record_time(step.at)
-        self._append_step(step)
-
     def set_outcome(self, outcome: str, reason: str = "") -> None:
         """Set the outcome of the run; later calls replace it."""
         self.outcome, self.reason = outcome, reason

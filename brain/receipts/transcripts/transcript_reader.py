@@ -21,13 +21,11 @@ from . import (
     hermes_transcript,
     openai_transcript,
     opencode_transcript,
-    otel_transcript,
 )
 from .lenient_json import JsonObject, objects_in_list, parse_record, split_records
 from .run_builder import RunBuilder
 
 _FORMAT_DETECTORS: dict[str, Callable[[JsonObject], bool]] = {
-    "otel": otel_transcript.is_otlp_export,
     "codex": codex_transcript.is_codex_record,
     "gemini": gemini_transcript.is_gemini_record,
     "claude": claude_transcript.is_claude_record,
@@ -36,8 +34,8 @@ _FORMAT_DETECTORS: dict[str, Callable[[JsonObject], bool]] = {
     "openai": openai_transcript.is_openai_record,
 }
 """How the first records of a file are recognised, the most particular format first."""
-TRANSCRIPT_FORMATS = ("otel", "claude", "codex", "gemini", "hermes", "opencode", "openai")
-"""The supported formats: OpenTelemetry, and the programs by name."""
+TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
+"""The supported formats, by the name of the program. Older receipts may name others."""
 TranscriptParser = Callable[[Iterable[Any]], list[RunBuilder]]
 _MAX_SAMPLED_RECORDS = 20
 """The records by which the format is detected."""
@@ -196,19 +194,6 @@ def _parse_chat(values: Iterable[Any]) -> list[RunBuilder]:
     return [run]
 
 
-def _parse_traces(values: Iterable[Any]) -> list[RunBuilder]:
-    rest = RunBuilder()
-    spans: list[otel_transcript.OtelSpan] = []
-    for value in values:
-        export = JsonObject.of(value)
-        if otel_transcript.is_otlp_export(export):
-            spans += otel_transcript.iterate_spans(export)
-        else:
-            rest.records += 1
-            rest.unknown += 1
-    return [*otel_transcript.build_runs(spans), rest]
-
-
 _PARSERS: dict[str, TranscriptParser] = {
     "claude": _line_parser(claude_transcript.add_claude_record),
     "codex": _line_parser(codex_transcript.add_codex_record),
@@ -220,5 +205,4 @@ _PARSERS: dict[str, TranscriptParser] = {
     "opencode": _session_parser(
         opencode_transcript.is_opencode_export, opencode_transcript.add_opencode_export
     ),
-    "otel": _parse_traces,
 }

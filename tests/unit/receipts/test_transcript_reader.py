@@ -25,7 +25,6 @@ from tests.support.agent_transcripts import (
     json_lines,
     openai_transcript,
     opencode_transcript,
-    otel_transcript,
 )
 from tests.support.refusals import raises_code
 
@@ -190,34 +189,14 @@ def test_an_answer_of_chat_completions_says_what_it_took():
     assert receipt.steps[0].at == 1_790_000_000_000
 
 
-def test_spans_without_those_of_tools_tell_their_calls_by_the_messages():
-    value = json.loads(otel_transcript(EXAMPLE_RUN))
-    scope = value["resourceSpans"][0]["scopeSpans"][0]
-    scope["spans"] = [one for one in scope["spans"] if "execute_tool" not in one["name"]]
-    receipt = read_transcript(json.dumps(value).encode())
-    tools = [(s.name, s.output and s.output.excerpt) for s in receipt.steps if s.kind == "tool"]
-    assert tools[:2] == [("bash", "a.md\nb.md"), ("bash", "cat: notes/c.md: No such file")]
-
-
-def test_each_trace_of_a_file_is_a_run():
-    value = json.loads(otel_transcript(EXAMPLE_RUN))
-    other = json.loads(
-        otel_transcript(EXAMPLE_RUN).replace(b'"traceId": "8608', b'"traceId": "9999')
-    )
-    first, second = read_transcripts(json_lines([value, other, 7]))
-    assert (first.run[:4], second.run[:4]) == ("8608", "9999")
-    assert first.steps == second.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
-    assert source(first) == ("otel", 1)
-    with raises_code("many_runs", InvalidInput) as caught:
-        read_transcript(json_lines([value, other]))
-    assert "--each" in caught.value.hint
-
-
 def test_each_session_of_an_export_of_hermes_is_a_run():
     one = hermes_transcript(EXAMPLE_RUN)
     runs = read_transcripts(one + one.replace(b"8608f682", b"9999f682") + b"no json\n")
     assert [run.run[:8] for run in runs] == ["8608f682", "9999f682"]
     assert runs[0].steps == runs[1].steps and source(runs[0]) == ("hermes", 1)
+    with raises_code("many_runs", InvalidInput) as caught:
+        read_transcript(one + one)
+    assert "--each" in caught.value.hint
 
 
 def test_each_session_of_gemini_in_one_file_is_a_run():
@@ -254,90 +233,6 @@ def test_how_a_session_of_opencode_ended():
         last["error"] = {"name": name, "data": {"message": "stopped"}}
         receipt = read_transcript(json.dumps(whole).encode())
         assert (receipt.outcome, receipt.reason) == (outcome, "stopped")
-
-
-def test_an_answer_that_two_libraries_recorded_counts_once():
-    value = json.loads(otel_transcript(EXAMPLE_RUN))
-    spans = value["resourceSpans"][0]["scopeSpans"][0]["spans"]
-    chats = [one for one in spans if one["name"].startswith("chat")]
-    spans += [
-        {**one, "spanId": f"f{one['spanId'][1:]}", "parentSpanId": one["spanId"]} for one in chats
-    ]
-    receipt = read_transcript(json.dumps(value).encode())
-    assert receipt.steps == read_transcript(otel_transcript(EXAMPLE_RUN)).steps
-
-
-def test_an_exception_says_why_a_span_failed():
-    value = json.loads(otel_transcript(EXAMPLE_RUN))
-    for span in value["resourceSpans"][0]["scopeSpans"][0]["spans"]:
-        if span["name"].startswith("invoke_agent"):
-            said = {"key": "exception.message", "value": {"stringValue": "no network"}}
-            span["status"] = {"code": 2}
-            span["events"] = [{"name": "exception", "attributes": [said]}]
-    receipt = read_transcript(json.dumps(value).encode())
-    assert (receipt.outcome, receipt.reason) == ("failure", "no network")
-
-
-def _text_attributes(**values: str) -> list[Any]:
-    return [
-        {"key": key.replace("__", "."), "value": {"stringValue": text}}
-        for key, text in values.items()
-    ]
-
-
-def test_messages_as_flat_attributes_and_as_parts_of_bedrock_are_read():
-    flat = _text_attributes(
-        gen_ai__prompt__0__role="user",
-        gen_ai__prompt__0__content="Go",
-        gen_ai__completion__0__tool_calls__0__id="c",
-        gen_ai__completion__0__tool_calls__0__name="bash",
-        gen_ai__completion__0__tool_calls__0__arguments='{"cmd": "ls"}',
-    )
-    call = '[{"text": "Look."}, {"toolUse": {"toolUseId": "d", "name": "ls", "input": {"a": 1}}}]'
-    result = '[{"toolResult": {"toolUseId": "d", "content": [{"text": "a.md"}]}}]'
-    events = [
-        {"name": "gen_ai.tool.message", "attributes": _text_attributes(id="c", content="b.md")},
-        {"name": "gen_ai.choice", "attributes": _text_attributes(message=call)},
-    ]
-    last = [{"name": "gen_ai.user.message", "attributes": _text_attributes(content=result)}]
-    chat = _text_attributes(gen_ai__operation__name="chat")
-    spans = [
-        {"traceId": "t", "startTimeUnixNano": 10**6, "attributes": flat},
-        {"traceId": "t", "startTimeUnixNano": 2 * 10**6, "attributes": chat, "events": events},
-        {"traceId": "t", "startTimeUnixNano": 3 * 10**6, "attributes": chat, "events": last},
-    ]
-    data = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
-    receipt = read_transcript(data)
-    assert receipt.task == "Go"
-    assert [(s.kind, s.name, s.output and s.output.excerpt) for s in receipt.steps] == [
-        ("llm", "", None), ("tool", "bash", "b.md"),
-        ("llm", "", "Look."), ("tool", "ls", "a.md"), ("llm", "", None),
-    ]  # fmt: skip
-
-
-def test_memory_and_failures_of_spans_are_told():
-    def span(at: int, operation: str, **more: Any) -> Any:
-        attributes = {"gen_ai.operation.name": operation, **more}
-        return {
-            "traceId": "t", "startTimeUnixNano": at * 1_000_000, "endTimeUnixNano": at * 1_000_000,
-            "attributes": [
-                {"key": key, "value": {"stringValue": value}} for key, value in attributes.items()
-            ],
-        }  # fmt: skip
-
-    spans = [
-        span(1, "search_memory", **{"gen_ai.memory.store.id": "notes"}),
-        span(2, "update_memory"),
-        span(3, "chat", **{"error.type": "timeout", "gen_ai.request.model": "m-1"}),
-        span(4, "dream"),
-    ]
-    receipt = read_transcript(
-        json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": spans}]}]}).encode()
-    )
-    assert [(s.kind, s.name) for s in receipt.steps] == [
-        ("memory_read", "notes"), ("tool", "update_memory"), ("llm", "m-1"),
-    ]  # fmt: skip
-    assert source(receipt) == ("otel", 1)
 
 
 @pytest.mark.parametrize(
