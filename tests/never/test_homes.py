@@ -191,7 +191,7 @@ def test_a_collection_with_a_skill_at_its_top_keeps_all_of_its_skills(folder, cl
         }
 
         assert cli("-C", brain.name, "publish", "--to", "claude", f"other-{kind}").status == 0
-        other = home_files(folder / f"other-{kind}")
+        other = home_files(folder / f"other-{kind}" / ".claude")
         reviews = [text for one, text in other.items() if one.endswith("review/SKILL.md")]
         assert len(reviews) == 2
         if kind == "claude-home":
