@@ -63,8 +63,7 @@ class VersionUses(NamedTuple):
     consecutive_failures: int
     low: float
     high: float
-    median_ms: int
-    p95_ms: int
+    mean_ms: int
     max_ms: int
     first_use: datetime
     last_use: datetime
@@ -77,7 +76,7 @@ class SkillUsage(NamedTuple):
 
     `state` is ok, degraded or retired; or, for a program that does not run here, as the `status`
     of `SkillProgram`. `program` is its id, "" without one.
-    `uses`, `successes` and `failures` are of all versions; `consecutive_failures`, `median_ms`
+    `uses`, `successes` and `failures` are of all versions; `consecutive_failures`, `mean_ms`
     and `failure` are those of the present one. `tokens` is what its line costs the index.
     `protection` says why no rule changes the skill: pinned, "written by a person", or "". The
     second is only found out for a degraded skill. `versions` are those that were used, in the
@@ -94,7 +93,7 @@ class SkillUsage(NamedTuple):
     successes: int
     failures: int
     consecutive_failures: int
-    median_ms: int
+    mean_ms: int
     last_use: datetime | None
     failure: str
     tokens: int

@@ -15,7 +15,6 @@ from typing import Any
 
 from ..store.connection import Connection, SqlRow
 from ..store.side_database import SideDatabase, SideFileFormat
-from .latency import decode_histogram, encode_histogram
 from .usage_types import SkillUse, UsageCounts, add_use
 
 USAGE_FILE_NAME = "usage.db"
@@ -81,9 +80,10 @@ _COLUMNS = (
     "path, version, program, uses, successes, failures, consecutive_failures, timed, took_total,"
     " took_max, histogram, failed_at, failure, first_use, last_use, checksum"
 )
-_FIELDS = _COLUMNS.split(", ")[:-1]
+_HISTOGRAM = _COLUMNS.split(", ").index("histogram")
+"""The place of a column of older versions, which is neither read nor filled any more."""
+_FIELDS = [name for name in _COLUMNS.split(", ")[:-1] if name != "histogram"]
 _INPUTS = "SELECT number, recent, checksum FROM inputs WHERE number = ?"
-_HISTOGRAM_FIELD = _FIELDS.index("histogram")
 _get_fields = attrgetter(*_FIELDS)
 _KEY = "path = ? AND version = ? AND program = ?"
 _INSERT = f"INSERT INTO uses (number, {_COLUMNS}) VALUES (?{', ?' * len(_COLUMNS.split(','))})"
@@ -171,7 +171,7 @@ def _take_number(db: Connection) -> int:
 
 def _encode_row(counts: UsageCounts) -> tuple[object, ...]:
     fields = list(_get_fields(counts))
-    fields[_HISTOGRAM_FIELD] = encode_histogram(counts.histogram)
+    fields.insert(_HISTOGRAM, b"")
     return _FORMAT.encode_row(fields)
 
 
@@ -182,7 +182,7 @@ def _decode_row(db: Connection, row: SqlRow, is_old: bool = False) -> UsageCount
     """
     number, *rest = row
     fields: list[Any] = _FORMAT.decode_row(tuple(rest))
-    fields[_HISTOGRAM_FIELD] = decode_histogram(fields[_HISTOGRAM_FIELD])
+    del fields[_HISTOGRAM]
     inputs = None if is_old else db.fetch_one(_INPUTS, (number,))
     recent: bytes = _FORMAT.decode_row(inputs)[1] if inputs else b""
     return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)), recent=recent)

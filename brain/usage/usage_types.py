@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from ..digest import NO_DIGEST, blob_id
 from ..errors import printable_text
-from .latency import EMPTY_HISTOGRAM, add_duration, estimate_quantile
 
 USE_OUTCOMES = ("success", "failure", "unknown")
 """How a use ended; "unknown" counts as a use, and as neither success nor failure."""
@@ -50,8 +49,8 @@ class UsageCounts:
     Times are in ms since 1970, UTC, durations in ms. `consecutive_failures` are those since the
     last success. `recent` has the inputs that were used last, at most RECENT_INPUTS, oldest
     first, 9 bytes each: the key, and 1 if the last use with it succeeded, else 0. `timed` uses
-    were measured: `took_total` and `took_max` are of these, and `histogram` has them by duration
-    (see `latency`). `failed_at` and `failure` are of the last failure, 0 and "" without one.
+    were measured: `took_total` and `took_max` are of these. `failed_at` and `failure` are of the
+    last failure, 0 and "" without one.
     """
 
     path: str
@@ -64,7 +63,6 @@ class UsageCounts:
     timed: int = 0
     took_total: int = 0
     took_max: int = 0
-    histogram: tuple[int, ...] = EMPTY_HISTOGRAM
     failed_at: int = 0
     failure: str = ""
     first_use: int = 0
@@ -83,18 +81,9 @@ class UsageCounts:
         return succeeded, len(self.recent) // (_KEY_BYTES + 1) - succeeded
 
     @property
-    def median(self) -> int:
-        """The median duration in ms, 0 if none was measured."""
-        return self.quantile(0.5)
-
-    @property
-    def p95(self) -> int:
-        """The duration in ms that 95 % of the uses do not exceed, 0 if none was measured."""
-        return self.quantile(0.95)
-
-    def quantile(self, share: float) -> int:
-        """Return the duration in ms that a `share` (0 to 1) of the uses do not exceed."""
-        return min(estimate_quantile(self.histogram, share), self.took_max)
+    def mean(self) -> int:
+        """The mean duration in ms, 0 if none was measured."""
+        return round(self.took_total / self.timed) if self.timed else 0
 
 
 def add_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
@@ -122,7 +111,6 @@ def add_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
         timed=counts.timed + 1,
         took_total=counts.took_total + took,
         took_max=max(counts.took_max, took),
-        histogram=add_duration(counts.histogram, took),
     )
 
 

@@ -23,7 +23,7 @@ def test_stats_list_what_is_used_first_and_what_never_was(agent, cli):
     use("failure", 5)
     shown = cli("evolve", "stats")
     head, used, unused, _, summary = shown.out.splitlines()
-    assert head.split() == "SKILL VERSION STATE USES FAILED MEDIAN LAST USE TOKENS".split()
+    assert head.split() == "SKILL VERSION STATE USES FAILED MEAN LAST USE TOKENS".split()
     assert used.split()[:6] == [SLUG, "3", "degraded", "6", "5/5", "-"]
     assert used.endswith("2 tests fail")
     assert unused.split()[:7] == ["oracle-manipulation", "1", "ok", "0", "0", "-", "never"]

@@ -26,7 +26,7 @@ def evolve_stats_command(app: App) -> None:
     """Show how skills do in use.
 
     One line each, those used most first: skill, version, state, uses of all versions,
-    failures of the present version (those in a row after '/'), median duration, last use,
+    failures of the present version (those in a row after '/'), mean duration, last use,
     tokens in the index, and the last failure. Retired skills and those that were never used
     are listed, too. A skill is degraded if it fails with too many different inputs. The
     counts are in .brain/usage.db, which is no part of the brain and may be deleted.
@@ -39,7 +39,7 @@ def _stats_lines(stats: UsageStats) -> Iterator[str]:
     if not stats.skills:
         yield "There are no skills."
         return
-    head = ("SKILL", "VERSION", "STATE", "USES", "FAILED", "MEDIAN", "LAST USE", "TOKENS", "")
+    head = ("SKILL", "VERSION", "STATE", "USES", "FAILED", "MEAN", "LAST USE", "TOKENS", "")
     rows = [_stats_row(skill) for skill in stats.skills]
     yield from align_columns([head, *rows], terminal_width(sys.stdout))
     yield ""
@@ -58,7 +58,7 @@ def _stats_row(skill: SkillUsage) -> tuple[str, ...]:
         state,
         str(skill.uses),
         f"{failures}{in_a_row}",
-        f"{skill.median_ms} ms" if skill.median_ms else "-",
+        f"{skill.mean_ms} ms" if skill.mean_ms else "-",
         local_time(skill.last_use) if skill.last_use else "never",
         str(skill.tokens),
         skill.failure,
