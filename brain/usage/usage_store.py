@@ -83,7 +83,11 @@ _COLUMNS = (
 _HISTOGRAM = _COLUMNS.split(", ").index("histogram")
 """The place of a column of older versions, which is neither read nor filled any more."""
 _FIELDS = [name for name in _COLUMNS.split(", ")[:-1] if name != "histogram"]
-_INPUTS = "SELECT number, recent, checksum FROM inputs WHERE number = ?"
+_OLD_ROWS = f"SELECT number, NULL, NULL, {_COLUMNS} FROM uses"
+_ROWS = (
+    f"SELECT number, recent, inputs.checksum, {_COLUMNS.replace('checksum', 'uses.checksum')}"
+    " FROM uses LEFT JOIN inputs USING (number)"
+)
 _get_fields = attrgetter(*_FIELDS)
 _KEY = "path = ? AND version = ? AND program = ?"
 _INSERT = f"INSERT INTO uses (number, {_COLUMNS}) VALUES (?{', ?' * len(_COLUMNS.split(','))})"
@@ -118,16 +122,18 @@ class UsageStore:
 
     def read_usage(self, path: str) -> list[UsageCounts]:
         """Return the counts of all versions and programs of the skill at a full path."""
-        return self._read(f"SELECT number, {_COLUMNS} FROM uses WHERE path = ?", (path,))
+        return self._read(" WHERE path = ?", path)
 
     def list_usage(self) -> list[UsageCounts]:
         """Return all counts."""
-        return self._read(f"SELECT number, {_COLUMNS} FROM uses ORDER BY path, number", ())
+        return self._read(" ORDER BY path, number")
 
-    def _read(self, sql: str, args: Sequence[str]) -> list[UsageCounts]:
+    def _read(self, which: str, *args: str) -> list[UsageCounts]:
         def read(db: Connection) -> list[UsageCounts]:
+            # An old file, which this process may only read, has no inputs.
             is_old = not db.fetch_one("SELECT 1 FROM sqlite_schema WHERE name = 'inputs'", ())
-            return [_decode_row(db, row, is_old) for row in db.fetch_all(sql, args)]
+            rows = _OLD_ROWS if is_old else _ROWS
+            return list(map(_decode_row, db.fetch_all(f"{rows}{which}", args)))
 
         return self._file.read(read, [])
 
@@ -144,9 +150,9 @@ def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
 
 def _count_use(db: Connection, use: SkillUse) -> UsageCounts:
     key = use.path, use.version, use.program
-    row = db.fetch_one(f"SELECT number, {_COLUMNS} FROM uses WHERE {_KEY}", key)
+    row = db.fetch_one(f"{_ROWS} WHERE {_KEY}", key)
     new = UsageCounts(path=use.path, version=use.version, program=use.program)
-    counted = add_use(_decode_row(db, row) if row else new, use)
+    counted = add_use(_decode_row(row) if row else new, use)
     values = _encode_row(counted)
     if row is None:
         number = _take_number(db)
@@ -175,14 +181,10 @@ def _encode_row(counts: UsageCounts) -> tuple[object, ...]:
     return _FORMAT.encode_row(fields)
 
 
-def _decode_row(db: Connection, row: SqlRow, is_old: bool = False) -> UsageCounts:
-    """Return the counts of a row with its number. Raises `StoreError` if it was changed.
-
-    An old file, which this process may only read, has no inputs.
-    """
-    number, *rest = row
+def _decode_row(row: SqlRow) -> UsageCounts:
+    """Return the counts of a row of `_ROWS`. Raises `StoreError` if it was changed."""
+    number, recent, checksum, *rest = row
     fields: list[Any] = _FORMAT.decode_row(tuple(rest))
     del fields[_HISTOGRAM]
-    inputs = None if is_old else db.fetch_one(_INPUTS, (number,))
-    recent: bytes = _FORMAT.decode_row(inputs)[1] if inputs else b""
-    return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)), recent=recent)
+    inputs = b"" if checksum is None else _FORMAT.decode_row((number, recent, checksum))[1]
+    return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)), recent=inputs)
