@@ -67,7 +67,7 @@ chain-verify=LedgersVerified chain-check=Evidence receipt-show=RunInfo
 receipt-verify=ReceiptVerified why=SkillReasons reason=VersionReason decision=SkillDecision
 work=RunSummary adopt=Adopted publish=Published evolve-stats=UsageStats skillUsage=SkillUsage
 versionUses=VersionUses healthChange=HealthChange runCounted=RunCounted pinned=Pinned
-decided=Decided evolve-try=GateOutcome gateNumbers=GateNumbers evolve-case-add=CaseAdded
+decided=Decided gateNumbers=GateNumbers evolve-case-add=CaseAdded
 evolve-recheck=Recheck skillCase=SkillCase
 """.split()
 """Each schema with the result of the library that it describes."""

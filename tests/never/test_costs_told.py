@@ -112,6 +112,11 @@ def test_a_change_that_a_person_tries_tells_its_cost(cli, served, tmp_path):
     assert requests > CASES // 2
     cost = f"Asked openai:small, {requests} requests, {tokens_in} tokens in, {tokens_out} out"
     assert cost in told.err
+    change.write_text(f"{change.read_text()}And of the feed.\n")
+    before = len(served.asked)
+    document = cli("--json", "evolve", "try", "stale-feeds", "-f", str(change)).document
+    assert (document["model"], document["requests"]) == ("openai:small", len(served.asked) - before)
+    assert document["requests"] and document["tokens_in"] == 120 * document["requests"]
 
 
 def test_an_endpoint_that_is_not_there_costs_nothing(cli, served):

@@ -141,8 +141,10 @@ def test_nothing_is_noted_of_what_happens_while_it_is_off(agent, cli):
 
 
 def test_a_mode_that_cannot_be_read_is_an_error_and_asks_nobody(agent, cli, served):
-    for text in ("evolution:\n  mode: of\n", "evolution: [", "x" * (1 << 21)):
-        (agent / "manifest.yaml").write_text(text)
+    off = "evolution:\n  mode: off\n"  # a shell of Windows writes UTF-16
+    for text in ("evolution:\n  mode: of\n", "evolution: [", "x" * (1 << 21), off.encode("utf-16")):
+        content = text if isinstance(text, bytes) else text.encode()
+        (agent / "manifest.yaml").write_bytes(content)
         told = cli("--json", "evolve", "synthesize", "--anyway")
         assert told.error["code"] == "bad_manifest" and served.asked == []
 

@@ -49,8 +49,8 @@ DEFAULT_LEDGER = "local"
 """The ledger of this machine, which needs no settings."""
 _MAX_MEMORY_LIMIT = 1_000_000
 _COMMIT_KEY = b"commit"
-_LEARNING_KEYS = (b"synthesis", b"evolution", b"\\")
-"""Without any of these bytes a manifest sets neither; a backslash may spell a key."""
+_LEARNING_KEYS = (b"synthesis", b"evolution", b"\\", b"\0")
+"""Without any of these bytes a manifest sets neither; a backslash or UTF-16 may spell a key."""
 
 
 class MemoryFile(NamedTuple):

@@ -14,6 +14,7 @@ from brain.programs.program import is_program_file
 from ...command import TRIAL_EXITS, argument, brain_command, flag, option
 from ...context import App
 from ...error_report import NOT_ADMITTED, Failure
+from ...json_format import to_json
 from ...options import message_option
 from ...output import emit
 from ...params import NonEmptyType, SlugType
@@ -85,7 +86,9 @@ def evolve_try_command(
     finally:
         if model is not None and bill.requests:
             app.print_note(cost_line(model.name, *bill.total))
-    emit(app, outcome, outcome_lines(outcome))
+    paid = dict(zip(("requests", "tokens_in", "tokens_out"), bill.total, strict=True))
+    document = {**to_json(outcome), "model": "" if model is None else model.name, **paid}
+    emit(app, document, outcome_lines(outcome))
     raise_if_not_committed(outcome.commitment)
     if outcome.done in ("rejected", "kept"):
         raise Failure(
