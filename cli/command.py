@@ -63,7 +63,7 @@ BASIC_EXITS = exit_statuses()
 CHECK_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED)
 """Of a command that verifies a file without a brain."""
 READ_EXITS = exit_statuses(NO_BRAIN)
-VERIFY_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN)
+VERIFY_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN)
 WRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED)
 OVERWRITE_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT)
 """Of a command that may write over files of the folder."""

@@ -73,7 +73,13 @@ def read_link_target(reader: BlobReader, blob: bytes) -> bytes | None:
 
 
 def find_file(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: str) -> TreeEntry | None:
-    """Return the file to which a full path leads as on disk, over links; None if to none.
+    """Return the file to which a full path leads as on disk, over links; None if to none."""
+    found = resolve_links(nodes, bundle, reader, path)
+    return bundles.get_entry(nodes, bundle, found) if found else None
+
+
+def resolve_links(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: str) -> str:
+    """Return the full path, without links, to which one leads as on disk; "" if links go astray.
 
     The links may be the path itself or folders above it. None leads outside of the bundle.
     """
@@ -83,14 +89,14 @@ def find_file(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: str) -
         while entry is None and (above := path[: len(path) - len(rest)].rpartition("/")[0]):
             rest = path[len(above) :]
             entry = bundles.get_entry(nodes, bundle, above)
-        if entry is None or entry.kind != LINK or ".." in rest.split("/"):
-            return None if rest else entry
+        if entry is None or entry.kind != LINK:
+            return path
         target = read_link_target(reader, entry.blob) or b""
-        if not is_safe_link_target(entry.path, target):
-            return None
+        if ".." in rest.split("/") or not is_safe_link_target(entry.path, target):
+            return ""
         path = posixpath.join(posixpath.dirname(entry.path), target.decode()) + rest
         path = posixpath.normpath(path)
-    return None
+    return ""
 
 
 def follow_link(

@@ -12,7 +12,6 @@ from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
 from ..command import (
-    VERIFY_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -21,7 +20,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..error_report import NO_BRAIN, NOT_VOUCHED, Failure
+from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED, Failure
 from ..options import revision_argument
 from ..output import emit
 from ..params import NonEmptyType, TextType
@@ -53,7 +52,7 @@ _MAX_UNCOVERED = 5
         "brain verify --require-signatures --root auditor",
         "brain verify --ledger all",
     ),
-    exits=VERIFY_EXITS,
+    exits=exit_statuses(VERIFICATION_FAILED, NOT_VOUCHED, NO_BRAIN),
 )
 @flag("--deep", help="Read and hash the content of every file again.")
 @flag(

@@ -175,3 +175,13 @@ def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snaps
         own = fork.proofs.prove_descent(fork.id)
     assert check_proof(proof, brain=id).vouched_by == ["brain"]
     assert not check_proof(proof).ok and not check_proof(own, brain=id).ok
+
+
+def test_only_the_help_of_what_can_end_so_names_that_exit_status(desk):
+    """A command that can, and does not say so, or says so and cannot, misleads a script."""
+    commands = {"verify": 1, "ancestry": 1, "check-proof": 1, "chain check": 1}
+    commands |= dict.fromkeys(("prove", "receipt verify", "log", "export-lineage"), 0)
+    commands |= {f"chain {name}": 0 for name in ("commit", "evidence", "status", "verify")}
+    for name, expected in commands.items():
+        help_text = desk.run(*name.split(), "--help")[1]
+        assert ("\n  4    consistent" in help_text) == expected, name

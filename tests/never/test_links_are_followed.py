@@ -94,6 +94,17 @@ def test_a_linked_file_of_a_skill_is_read_as_what_it_leads_to(folder, cli, file,
     assert said in text and "secret" not in text and (status == 0) == said.endswith(".")
 
 
+def test_a_skill_names_the_files_that_can_be_read_also_those_in_a_linked_folder(folder, cli):
+    (folder / "skills/a/all").symlink_to("../c")
+    cli("-C", str(folder), "snapshot")
+    named = call(cli, folder, "skill_view", name="a")[1].rpartition("file_path: ")[2]
+    assert set(named.strip().split(", ")) == {
+        "all/SKILL.md",
+        "docs/guide.md",
+        *(f"references/{name}.md" for name in ("again", "c", "dead")),
+    }
+
+
 def test_lists_views_and_the_index_agree_on_skills_that_are_links(folder, cli):
     names = [line.split()[0] for line in cli("-C", str(folder), "skill", "list").out.splitlines()]
     index = cli("-C", str(folder), "index").out.splitlines()

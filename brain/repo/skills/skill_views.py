@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from itertools import islice
+
 from ...errors import NotFound, printable_text
-from ...objects.link_targets import find_file, follow_link
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.link_targets import find_file, follow_link, resolve_links
+from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Skill, SkillFile, SkillView
 from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version
@@ -14,6 +20,7 @@ from ..read.revisions import resolve_revision
 from ..read.skill_lookup import FoundSkill, list_skill_entries
 
 _MAX_NAMED_FILES = 20
+_MAX_LINKED_FILES = 200
 
 
 def list_skills(session: Session, revision: str = "@") -> list[Skill]:
@@ -71,6 +78,7 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
     home = found.folder or ""
     main = next(entry for entry in entries if entry.path == found.path)
     others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
+    files = list(_list_files(session, bundle, others))
     nodes, reader, path = session.nodes, session.reader, f"{home}{inner}" if inner else found.path
     if inner and inner not in others:
         entry = find_file(nodes, bundle, reader, path)  # in a folder that is a link
@@ -78,8 +86,20 @@ def read_skill_file(session: Session, text: str, inner: str = "", revision: str 
         entry = follow_link(nodes, bundle, reader, others[inner]) if inner else main
     content = b"" if entry is None else file_edits.read_editable_content(session, entry)
     if entry is None or (entry.path != path and is_hidden_case(entry.path, content)):
-        raise missing_file_error(found.slug, inner, list(others))
-    return SkillFile(*found.summary, snapshot_id.hex(), inner, content, list(others))
+        raise missing_file_error(found.slug, inner, files)
+    return SkillFile(*found.summary, snapshot_id.hex(), inner, content, files)
+
+
+def _list_files(session: Session, bundle: Bundle, others: Mapping[str, TreeEntry]) -> Iterator[str]:
+    """Yield the files of a skill; in the place of a link to a folder, those in it but cases."""
+    for inner, entry in others.items():
+        folder = ""
+        if entry.kind == LINK:
+            folder = resolve_links(session.nodes, bundle, session.reader, entry.path)
+        below = bundles.walk_below(session.nodes, bundle, folder) if folder else iter(())
+        linked = [one.path for one in islice(below, _MAX_LINKED_FILES)]
+        shown = (path.removeprefix(folder) for path in linked if not is_case_path(path))
+        yield from (f"{inner}{rest}" for rest in shown) if linked else [inner]
 
 
 def find_hidden_files(session: Session, text: str, revision: str = "@") -> set[str]:
