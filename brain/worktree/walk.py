@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -62,8 +62,7 @@ class FolderWalk:
     lead outside, and what `.brainignore` excludes), `skipped` (files and folders that a brain
     cannot hold, each with the reason) and `folders` (the fingerprints of listed folders by path,
     "" for the root) grow with each call. Every method raises `InvalidInput` with code
-    `unreadable` for the root alone, `crosses_device`, `too_many`, `case_collision` or
-    `unsafe_path`.
+    `unreadable` for the root alone, `crosses_device`, `too_many` or `unsafe_path`.
     """
 
     def __init__(
@@ -79,7 +78,6 @@ class FolderWalk:
         self.left_out: list[LeftOutPlace] = []
         self.folders: dict[str, bytes] = {}
         self.skipped: dict[str, InvalidInput] = {}
-        self._name_errors: list[InvalidInput] = []
         self._hard_link_count = 0
 
     def close(self) -> None:
@@ -87,13 +85,10 @@ class FolderWalk:
         self._folders.close()
 
     def finish_walk(self) -> None:
-        """Add the last notices, and raise one error for all names that differ in case alone."""
+        """Add the last notices."""
         if self._hard_link_count > _MAX_LISTED_NAMES:
             more = f"{self._hard_link_count - _MAX_LISTED_NAMES} more files have other names"
             self._add_notice("hard_link", "", more)
-        if not self._name_errors:
-            return
-        raise join_errors(self._name_errors)
 
     def walk_folder(self, folder: str, known_names: frozenset[str]) -> None:
         """List `folder`, except its children `known_names`, and every new folder below it.
@@ -176,11 +171,18 @@ class FolderWalk:
             if entry.name in known_names or self._include_entry(prefix + entry.name, entry, below)
         ]
         if not known_names.issuperset(names):
-            try:
-                check_name_collisions(prefix, names)
-            except InvalidInput as error:
-                self._name_errors.append(error)
+            for name, error in _find_collisions(prefix, names):
+                if name not in known_names:
+                    self._skip_collision(prefix + name, error, below)
         return below
+
+    def _skip_collision(self, path: str, error: InvalidInput, below: list[str]) -> None:
+        """Leave out a file or folder, even if no other one is recorded: none comes first."""
+        self.skipped[path] = error
+        if self.changed.pop(path, None):
+            self.files -= 1
+        elif path in below:
+            below.remove(path)
 
     def _include_entry(self, path: str, entry: os.DirEntry[str], below: list[str]) -> bool:
         """Tell whether a new entry is included; add a file, or append a folder to `below`."""
@@ -278,14 +280,21 @@ def check_name_collisions(prefix: str, names: list[str]) -> None:
 
     Raises `InvalidInput` (`case_collision`), which names both.
     """
+    for _, error in _find_collisions(prefix, names):
+        raise error
+
+
+def _find_collisions(prefix: str, names: list[str]) -> Iterator[tuple[str, InvalidInput]]:
+    """Yield each name of a folder that collides with another one, with the error."""
     if portability.has_no_case_collisions(names):
         return
     for other, name in portability.find_case_collisions(sorted(names)):
-        raise InvalidInput(
+        error = InvalidInput(
             portability.case_collision_message(prefix + name, prefix + other),
             code="case_collision",
             hint="rename one of them, or exclude it in .brainignore",
         )
+        yield from ((other, error), (name, error))
 
 
 def _check_path(path: str, name: str) -> None:

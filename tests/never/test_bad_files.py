@@ -128,6 +128,38 @@ def test_strict_refuses_it_and_records_nothing(root, cli, kind):
 
 
 @pytest.mark.parametrize("lost", [False, True], ids=["known", "cache lost"])
+@pytest.mark.parametrize("recorded", [False, True])
+def test_names_that_differ_in_case_alone_are_left_out_and_what_is_recorded_stays(
+    root, cli, recorded, lost
+):
+    twins = ["NOTES/inside.md", "notes/B.md", "New.md", "new.md"]
+    with Brain.open(root) as brain:
+        if recorded:
+            (root / "new.md").write_text("new\n")
+            brain.snapshot()
+        for path in twins:
+            (root / path).parent.mkdir(exist_ok=True)
+            (root / path).write_text(f"{path}\n")
+        (root / "plain.md").write_text("plain\n")
+        if lost:
+            shutil.rmtree(Path(os.environ["HOME"]) / ".cache")
+        told = cli("-C", str(root), "snapshot")
+        assert told.status == 0 and "NOTES and notes cannot be in one folder" in told.err
+        found = {info.path: brain.files.read(info.path) for info in brain.files.list()}
+        assert {"plain.md", "notes/a.md", "notes/b.md"} <= found.keys()
+        assert found.keys().isdisjoint(twins[:3])
+        assert ("new.md" in found) is recorded
+        assert cli("-C", str(root), "status", "--strict").status == 1
+        for path in ("NOTES", "notes/B.md", "New.md"):
+            whole = root / path
+            shutil.rmtree(whole) if whole.is_dir() else whole.unlink()
+        assert not brain.status().notices
+        brain.snapshot()
+        assert brain.files.read("new.md") == b"new.md\n"
+        assert brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("lost", [False, True], ids=["known", "cache lost"])
 @pytest.mark.parametrize("kind", KNOWN)
 def test_what_is_recorded_of_it_stays_until_it_can_be_read_or_is_gone(root, kind, lost):
     with Brain.open(root) as brain:
