@@ -145,7 +145,6 @@ $(VENV)/programs: | $(BIN)/python
 		command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
 		command -v setpriv >/dev/null && command -v prlimit >/dev/null || \
 			missing="$$missing util-linux"; \
-		command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 		command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 			missing="$$missing postgresql"; \
 		$(BIN)/python -c 'import ctypes.util as u, sys; sys.exit(not u.find_library("seccomp"))' || \

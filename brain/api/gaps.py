@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from ..evolve.gaps.brain_protocol import GapBrain
     from ..evolve.model import Model
     from ..experience.open_stores import BrainExperience
-    from ..repo.open.gap_policy import GapPolicy
 
 
 class GapsPart(Part):
@@ -102,7 +101,7 @@ class GapsPart(Part):
             self.open_stores(),
             brain=self._locked.session.brain_id().hex(),
             mode=self.read_mode(),
-            policy=self.read_policy(),
+            periodic=self.is_periodic(),
             is_proposed=self._brain.gate.is_proposed,
             now=self._locked.session.timestamp_ms() if now is None else now,
         )
@@ -114,14 +113,14 @@ class GapsPart(Part):
 
         return [describe_event(event) for event in self.open_stores().store.read_events(GAPS, last)]
 
-    def read_policy(self) -> GapPolicy:
-        """Return the settings `evolution.gaps` of the manifest.
+    def is_periodic(self) -> bool:
+        """Tell whether gaps are looked for every hour, as the manifest says.
 
         Raises `InvalidInput` (`bad_manifest`).
         """
         from ..repo.open import manifest
 
-        return self._locked.run(manifest.load_manifest).gaps
+        return self._locked.run(manifest.load_manifest).gaps_are_periodic
 
     def read_mode(self) -> str:
         """Return what becomes of what is learned, as `brain.gate.read_mode`.

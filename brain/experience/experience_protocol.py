@@ -203,8 +203,7 @@ class RateStore(Protocol):
     def take(self, key: str, limits: Sequence[RateLimit], now: int) -> str:
         """Count an attempt under all limits, or return the name of the one that is reached.
 
-        "" if it was counted. An attempt that is refused counts under none. Raises `StoreError`,
-        with the code `rates_unavailable` if a server does not answer.
+        "" if it was counted. An attempt that is refused counts under none. Raises `StoreError`.
         """
 
     def read(self, key: str, limits: Sequence[RateLimit], now: int) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """The user's settings of experience: where sequences and rates of all brains are stored.
 
-{"format": "brain v1 experience", "url": "postgresql+psycopg://host/db", "rates": "redis://host"}
+{"format": "brain v1 experience", "url": "postgresql+psycopg://host/db"}
 
 They are never read from a brain, which is untrusted.
 """
@@ -9,27 +9,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ..util.settings_format import SettingsFormat
-from .server_urls import EXPERIENCE_SCHEMES, RATES_SCHEMES, URL_HINT, find_server_url_fault
+from .server_urls import URL_HINT, find_server_url_fault
 
 EXPERIENCE_FILE_NAME = "evolution.db"
 """The file in `.brain` that is used without a URL."""
 EXPERIENCE_URL_VARIABLE = "BRAIN_EXPERIENCE_URL"
-RATES_URL_VARIABLE = "BRAIN_RATES_URL"
+_DROPPED_VARIABLE = "BRAIN_RATES_URL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperienceSettings:
-    """The URL of a database for experience, and one for rates.
-
-    Without `url`, experience lies in `.brain/evolution.db`; without `rates`, rates are counted
-    where experience lies.
-    """
+    """The URL of a database for experience; without one it lies in `.brain/evolution.db`."""
 
     url: str = ""
-    rates: str = ""
 
 
 LoadExperienceSettings = Callable[[], ExperienceSettings | None]
@@ -37,14 +32,8 @@ LoadExperienceSettings = Callable[[], ExperienceSettings | None]
 
 
 def _find_fault(settings: ExperienceSettings) -> str:
-    for name, url, schemes in (
-        ("url", settings.url, EXPERIENCE_SCHEMES),
-        ("rates", settings.rates, RATES_SCHEMES),
-    ):
-        fault = find_server_url_fault(url, schemes) if url else ""
-        if fault:
-            return f"{name} {fault}"
-    return ""
+    fault = find_server_url_fault(settings.url) if settings.url else ""
+    return f"url {fault}" if fault else ""
 
 
 EXPERIENCE_SETTINGS = SettingsFormat(
@@ -53,7 +42,8 @@ EXPERIENCE_SETTINGS = SettingsFormat(
     owner="the store of experience",
     command="brain config experience",
     code="bad_experience_url",
-    hint=f"write a URL {URL_HINT}",
+    hint=f"write a URL {URL_HINT}, or `brain config experience --off`; attempts are counted where"
+    " experience is stored, no more in Redis",
     ranges={},
     find_fault=_find_fault,
 )
@@ -64,9 +54,6 @@ def override_from_environment(settings: ExperienceSettings) -> ExperienceSetting
 
     An empty variable means `.brain/evolution.db`. Raises `InvalidInput` (`bad_experience_url`).
     """
-    changed = replace(
-        settings,
-        url=os.environ.get(EXPERIENCE_URL_VARIABLE, settings.url),
-        rates=os.environ.get(RATES_URL_VARIABLE, settings.rates),
-    )
-    return EXPERIENCE_SETTINGS.parse(EXPERIENCE_SETTINGS.changed_fields(changed))
+    if os.environ.get(_DROPPED_VARIABLE):  # another store would not count what that one did
+        raise EXPERIENCE_SETTINGS.error(f"{_DROPPED_VARIABLE} is set, and no setting any more")
+    return EXPERIENCE_SETTINGS.parse({"url": os.environ.get(EXPERIENCE_URL_VARIABLE, settings.url)})

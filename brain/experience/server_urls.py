@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import InvalidInput, printable_text
 
-EXPERIENCE_SCHEMES = ("postgresql", "postgresql+psycopg", "sqlite")
-REDIS_SCHEMES = ("redis", "rediss", "unix")
-RATES_SCHEMES = (*REDIS_SCHEMES, *EXPERIENCE_SCHEMES)
 URL_HINT = (
-    "such as postgresql+psycopg://host/database, postgresql+psycopg:///database?host=/run/folder,"
-    " redis://host:6379/0 or unix:///run/redis.sock"
+    "such as postgresql+psycopg://host/database or postgresql+psycopg:///database?host=/run/folder"
 )
+_SCHEMES = ("postgresql", "postgresql+psycopg", "sqlite")
 _MAX_URL_CHARS = 2000
 
 
-def find_server_url_fault(url: str, schemes: Collection[str]) -> str:
+def find_server_url_fault(url: str) -> str:
     """Return the fault of a URL, "" if there is none; it says nothing of what the URL holds."""
     try:
         parts = urlsplit(url)
@@ -26,7 +22,7 @@ def find_server_url_fault(url: str, schemes: Collection[str]) -> str:
         return "is not a URL"
     if len(url) > _MAX_URL_CHARS or not url.isprintable():
         return "is too long, or not printable"
-    return "" if parts.scheme in schemes else f"does not begin with {', '.join(schemes)}"
+    return "" if parts.scheme in _SCHEMES else f"does not begin with {', '.join(_SCHEMES)}"
 
 
 def describe_url(url: str) -> str:
@@ -38,8 +34,8 @@ def describe_url(url: str) -> str:
     except ValueError:
         return "the server"
     place = f"{host}{port}" if host else "this machine"
-    name = parts.path if parts.scheme == "unix" else parts.path.removeprefix("/")
-    kind = "redis" if parts.scheme in REDIS_SCHEMES else parts.scheme.partition("+")[0]
+    name = parts.path.removeprefix("/")
+    kind = parts.scheme.partition("+")[0]
     return printable_text(f"{kind} {name} on {place}" if name else f"{kind} on {place}")
 
 

@@ -12,7 +12,7 @@ from sqlalchemy import URL, Connection, Engine, event, exc
 from ..errors import BrainError, StoreError, printable_text
 from . import sql_tables
 from .experience_limits import SERVER_TIMEOUT_SECONDS
-from .server_urls import EXPERIENCE_SCHEMES, bad_url_error, describe_url, find_server_url_fault
+from .server_urls import bad_url_error, describe_url, find_server_url_fault
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ def _read_version(connection: Connection) -> int | None:
 
 def _make_engine(text: str) -> Engine:
     """Return an engine that connects later. Raises `InvalidInput` (`bad_experience_url`)."""
-    fault = find_server_url_fault(text, EXPERIENCE_SCHEMES)
+    fault = find_server_url_fault(text)
     if fault:
         raise bad_url_error(f"the URL of experience {fault}")
     try:

@@ -286,23 +286,20 @@ _URL_TEXT = TextType("bad_experience_url")
     "experience",
     examples=(
         "brain config experience postgresql+psycopg://learner@db.example.org/agents",
-        "brain config experience --rates unix:///run/redis/redis.sock",
         "brain config experience",
         "brain config experience --off",
     ),
     exits=BASIC_EXITS,
 )
 @argument("url", required=False, type=_URL_TEXT)
-@option("--rates", type=_URL_TEXT, metavar="URL", help="Where attempts to learn are counted.")
 @flag("--off", help="Use the file of each brain again.")
 def config_experience_command(app: App, off: bool, **changes: Any) -> None:
     """Set where experience is stored.
 
     Experience is what agents did, and the attempts to learn from it; it is no part of a
     brain. By default each brain has a file .brain/evolution.db. URL names a PostgreSQL database
-    that agents on several machines share, --rates one of Redis or PostgreSQL for the limits
-    on attempts. Both need the packages of 'agent-brain[experience]'. BRAIN_EXPERIENCE_URL
-    and BRAIN_RATES_URL take precedence. URLs are shown without user and password; PostgreSQL
+    that agents on several machines share; it needs the packages of 'agent-brain[experience]'.
+    BRAIN_EXPERIENCE_URL takes precedence. URLs are shown without user and password; PostgreSQL
     also reads passwords from ~/.pgpass.
     """
     from brain.experience.experience_settings import EXPERIENCE_SETTINGS

@@ -42,19 +42,16 @@ def describe_experience(settings: ExperienceSettings | None) -> dict[str, Any]:
     """Return the settings for display; URLs are reduced to kind, host and database."""
     from brain.experience.experience_settings import (
         EXPERIENCE_URL_VARIABLE,
-        RATES_URL_VARIABLE,
         ExperienceSettings,
         override_from_environment,
     )
     from brain.experience.server_urls import describe_url
 
     used = override_from_environment(settings or ExperienceSettings())
-    variables = EXPERIENCE_URL_VARIABLE, RATES_URL_VARIABLE
     return {
         "file": str(experience_settings_path()),
         "experience": describe_url(used.url) if used.url else None,
-        "rates": describe_url(used.rates or used.url) if used.rates or used.url else None,
-        "environment": [name for name in variables if name in os.environ],
+        "environment": [name for name in (EXPERIENCE_URL_VARIABLE,) if name in os.environ],
     }
 
 
@@ -62,6 +59,5 @@ def experience_lines(description: Mapping[str, Any]) -> Iterator[str]:
     """Describe where experience is stored."""
     local = "the file .brain/evolution.db of each brain"
     yield escape(f"experience: {description['experience'] or local}")
-    yield escape(f"rates: {description['rates'] or local}")
     if description["environment"]:
         yield f"  set by {', '.join(description['environment'])}"

@@ -11,27 +11,19 @@ URL = f"postgresql+psycopg://learner:{SECRET}@db.example.org:5433/agents?passwor
 
 
 def test_by_default_each_brain_has_a_file(cli):
-    assert cli("config", "experience").out.splitlines() == [
-        "experience: the file .brain/evolution.db of each brain",
-        "rates: the file .brain/evolution.db of each brain",
-    ]
+    said = "experience: the file .brain/evolution.db of each brain\n"
+    assert cli("config", "experience").out == said
 
 
 def test_urls_are_stored_privately_and_shown_without_user_and_password(cli, tmp_path):
-    shown = cli("config", "experience", URL, "--rates", f"redis://:{SECRET}@cache.example.org/2")
-    assert shown.out.splitlines() == [
-        "experience: postgresql agents on db.example.org:5433",
-        "rates: redis 2 on cache.example.org",
-    ]
+    shown = cli("config", "experience", URL)
+    assert shown.out == "experience: postgresql agents on db.example.org:5433\n"
     file = tmp_path / "experience.json"
     assert json.loads(file.read_text())["url"] == URL
     assert file.stat().st_mode & 0o077 == 0
     document = cli("config", "experience", "--json")
     assert SECRET not in document.out and "learner" not in document.out
     validate("config-experience", document.document)
-    assert cli("config", "experience", "--rates", "").out.splitlines()[1] == (
-        "rates: postgresql agents on db.example.org:5433"
-    )
     assert cli("config", "experience", "--off").status == 0
     assert not file.exists()
 
@@ -39,11 +31,9 @@ def test_urls_are_stored_privately_and_shown_without_user_and_password(cli, tmp_
 def test_the_environment_takes_precedence(cli, monkeypatch):
     cli("config", "experience", URL)
     monkeypatch.setenv("BRAIN_EXPERIENCE_URL", "")
-    monkeypatch.setenv("BRAIN_RATES_URL", "unix:///run/redis.sock")
     assert cli("config", "experience").out.splitlines() == [
         "experience: the file .brain/evolution.db of each brain",
-        "rates: redis /run/redis.sock on this machine",
-        "  set by BRAIN_EXPERIENCE_URL, BRAIN_RATES_URL",
+        "  set by BRAIN_EXPERIENCE_URL",
     ]
 
 
@@ -54,7 +44,6 @@ def test_the_environment_takes_precedence(cli, monkeypatch):
         (f"http://{SECRET}",),
         (f"postgresql://[{SECRET}",),
         ("redis://h/0",),
-        ("--rates", f"memcached://{SECRET}"),
         ("postgresql://h/" + "d" * 3000,),
     ],
 )
@@ -67,9 +56,29 @@ def test_another_url_is_refused_without_repeating_it(cli, tmp_path, words):
 
 
 def test_doctor_says_which_store_cannot_be_reached(cli, agent, monkeypatch):
-    monkeypatch.setenv("BRAIN_RATES_URL", f"redis://:{SECRET}@127.0.0.1:1/0")
+    monkeypatch.setenv("BRAIN_EXPERIENCE_URL", f"postgresql://u:{SECRET}@127.0.0.1:1/db")
     found = {one["check"]: one for one in cli("doctor", "--json").document["checks"]}
-    assert found["experience"]["ok"]
-    assert not found["rates"]["ok"]
-    assert "127.0.0.1" in found["rates"]["message"]
+    assert not found["experience"]["ok"]
+    assert "127.0.0.1" in found["experience"]["message"]
     assert SECRET not in json.dumps(found)
+
+
+@pytest.mark.parametrize("place", ["file", "environment"])
+def test_a_setting_that_counts_attempts_in_redis_is_refused_by_name(
+    cli, agent, tmp_path, monkeypatch, place
+):
+    url = f"redis://:{SECRET}@cache.example.org/2"
+    file = tmp_path / "experience.json"
+    if place == "file":
+        file.write_text(json.dumps({"format": "brain v1 experience", "rates": url}))
+    else:
+        monkeypatch.setenv("BRAIN_RATES_URL", url)
+    for words in (("config", "experience"), ("evolve", "gaps"), ("evolve", "run", "--once")):
+        refused = cli(*words)
+        assert refused.status == 1
+        assert ("rates" if place == "file" else "BRAIN_RATES_URL") in refused.err
+        assert "no more in Redis" in refused.err
+        assert SECRET not in refused.err and "Traceback" not in refused.err
+    cli("config", "experience", "--off")
+    monkeypatch.delenv("BRAIN_RATES_URL", raising=False)
+    assert cli("evolve", "gaps").status == 0

@@ -370,7 +370,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("config-embedder", ["config", "embedder", "x", "--base-url", "http://localhost:1/v1"], None),
     ("config-embedder", ["config", "embedder", "--folder", "model"], None),
     ("config-experience", ["config", "experience"], None),
-    ("config-experience", ["config", "experience", "--rates", "redis://h/0"], None),
+    ("config-experience", ["config", "experience", "postgresql://h/db"], None),
     ("config-model", ["config", "model"], None),
     ("config-model", ["config", "model", "openai:x", "--base-url", "http://localhost:1/v1"], None),
     ("evolve-synthesize", ["evolve", "synthesize"], easy_run),

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from tests.support.experience_servers import run_postgres, run_redis
+from tests.support.experience_servers import run_postgres
 
 
 @pytest.fixture
@@ -16,10 +16,4 @@ def key(request):
 @pytest.fixture(scope="session")
 def postgres():
     with run_postgres() as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def redis_server():
-    with run_redis() as server:
         yield server

@@ -7,9 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from brain.errors import InvalidInput, StoreError
-from brain.experience import postgres_connection, redis_rates
+from brain.experience import postgres_connection
 from brain.experience.experience_protocol import RateLimit, SkillSequence, WorkItem
-from brain.experience.redis_rates import RedisRates
 from brain.experience.sql_experience import SqlExperience
 from tests.support.refusals import raises_code
 
@@ -22,13 +21,6 @@ SECRET = "hunter2-secret"
 @pytest.fixture
 def shared(postgres, key):
     store = SqlExperience(postgres.url, key)
-    yield store
-    store.close()
-
-
-@pytest.fixture
-def rates(redis_server):
-    store = RedisRates(redis_server.url)
     yield store
     store.close()
 
@@ -116,40 +108,6 @@ def test_two_claims_that_meet_do_not_wait_for_each_other(postgres, shared):
     other.close()
 
 
-def test_a_killed_redis_is_an_error_and_the_next_call_after_its_restart_works(redis_server, rates):
-    assert rates.take("key", [LIMIT], 1000) == ""
-    redis_server.kill()
-    try:
-        assert code_of(lambda: rates.take("key", [LIMIT], 1000)) == "rates_unavailable"
-        assert code_of(lambda: rates.read("key", [LIMIT], 1000)) == "rates_unavailable"
-    finally:
-        redis_server.start()
-    assert rates.take("key", [LIMIT], 1000) == ""
-
-
-def test_a_redis_that_hangs_is_given_up_and_the_attempt_is_not_sent_twice(
-    redis_server, key, monkeypatch
-):
-    monkeypatch.setattr(redis_rates, "CONNECT_TIMEOUT_SECONDS", 0.1)
-    rates = RedisRates(redis_server.url)
-    rates.take(key, [LIMIT], 1000)
-    with redis_server.frozen():
-        assert code_of(lambda: rates.take(key, [LIMIT], 1000)) == "rates_unavailable"
-    assert rates.read(key, [LIMIT], 1000)["daily"] <= 2
-    rates.close()
-
-
-def test_a_redis_with_other_content_is_an_error(redis_server, rates):
-    import redis
-
-    client = redis.Redis.from_url(redis_server.url)
-    client.set("cee:daily:0:foreign", "not a number")
-    client.rpush("cee:daily:0:list", "x")
-    client.close()
-    for key in ("foreign", "list"):
-        assert code_of(lambda key=key: rates.take(key, [LIMIT], 1000)) == "rates_unavailable"
-
-
 def test_a_table_of_another_program_is_an_error(postgres):
     from sqlalchemy import text
 
@@ -215,13 +173,12 @@ def test_tables_of_the_version_before_keep_their_queue(tmp_path):
             f"postgresql+psycopg:///db?host=/nonexistent&password={SECRET}",
             lambda url: SqlExperience(url, "b").list_work(),
         ),
-        (f"redis://:{SECRET}@127.0.0.1:1/0", lambda url: RedisRates(url).read("k", [LIMIT], 1)),
     ],
 )
 def test_no_password_is_in_an_error(url, make):
     with pytest.raises(StoreError) as error:
         make(url)
-    assert error.value.code in ("experience_unavailable", "rates_unavailable")
+    assert error.value.code == "experience_unavailable"
     assert SECRET not in error.value.message + error.value.hint
 
 
@@ -240,7 +197,7 @@ def test_the_default_store_imports_no_library_of_servers():
         "from brain.experience.open_stores import BrainExperience\n"
         "opened = BrainExperience(sys.argv[1], 'b', None)\n"
         "opened.store, opened.rates\n"
-        "print(sorted({'sqlalchemy', 'psycopg', 'redis'} & set(sys.modules)))\n"
+        "print(sorted({'sqlalchemy', 'psycopg'} & set(sys.modules)))\n"
     )
     said = subprocess.run(
         [sys.executable, "-c", script, "/"], capture_output=True, text=True, check=True

@@ -1,10 +1,9 @@
-"""What every store of rates promises: the file of a brain, a shared database, and Redis."""
+"""What every store of rates promises: the file of a brain, and a shared database."""
 
 import pytest
 
 from brain.errors import InvalidInput
 from brain.experience.experience_protocol import RateLimit, RateStore
-from brain.experience.redis_rates import RedisRates
 from brain.experience.sql_experience import SqlExperience
 from brain.experience.sqlite_experience import SqliteExperience
 from tests.support.experience_workers import KEY as WORKERS_KEY
@@ -21,26 +20,21 @@ BOTH = (DAILY, HOURLY)
 NOW = 20_000 * DAY
 
 
-@pytest.fixture(params=["file", "sqlite", "postgres", "redis"])
+@pytest.fixture(params=["file", "sqlite", "postgres"])
 def place(request, tmp_path):
     """The kind of a store, and where it is."""
     if request.param == "file":
         return "file", str(tmp_path)
     if request.param == "sqlite":
         return "sql", f"sqlite:///{tmp_path}/shared.db"
-    if request.param == "postgres":
-        return "sql", request.getfixturevalue("postgres").url
-    return "redis", request.getfixturevalue("redis_server").url
+    return "sql", request.getfixturevalue("postgres").url
 
 
 @pytest.fixture
 def rates(place, key):
     kind, where = place
     store: RateStore
-    if kind == "file":
-        store = SqliteExperience(where)
-    else:
-        store = RedisRates(where) if kind == "redis" else SqlExperience(where, key)
+    store = SqliteExperience(where) if kind == "file" else SqlExperience(where, key)
     yield store
     store.close()
 
@@ -102,7 +96,7 @@ def test_impossible_limits_are_refused(rates, key, limits):
         rates.take(key, limits, NOW)
 
 
-@pytest.mark.parametrize("place", ["file", "postgres", "redis"], indirect=True)
+@pytest.mark.parametrize("place", ["file", "postgres"], indirect=True)
 def test_limits_are_exact_under_32_processes_some_of_which_are_killed(place):
     daily, hourly = LIMITS
     store: RateStore = open_worker_store(*place)
@@ -119,18 +113,3 @@ def test_limits_are_exact_under_32_processes_some_of_which_are_killed(place):
     assert store.take(WORKERS_KEY, LIMITS, WORKERS_NOW) == "hourly"
     assert store.take(WORKERS_KEY, [daily], WORKERS_NOW) == ""
     store.close()
-
-
-def test_keys_of_redis_are_those_of_the_limits_and_expire_after_a_period(request, key):
-    import redis
-
-    url = request.getfixturevalue("redis_server").url
-    rates = RedisRates(url)
-    rates.take(key, BOTH, NOW)
-    rates.close()
-    client = redis.Redis.from_url(url)
-    names = (f"cee:daily:{NOW // DAY}:{key}", f"cee:hourly:{NOW // HOUR}:{key}")
-    assert [client.get(name) for name in names] == [b"1", b"1"]
-    seconds = [client.ttl(name) for name in names]
-    assert 86_000 < seconds[0] <= 86_400 and 3000 < seconds[1] <= 3600
-    client.close()

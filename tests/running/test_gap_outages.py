@@ -13,9 +13,8 @@ from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.schedule.job_types import Clocks
 from brain.results import ScheduledStep
-from tests.support.experience_servers import run_redis
 from tests.support.gap_answers import NO_SKILL
-from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps, set_evolution
+from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps
 
 YEAR = 365 * DAY
 
@@ -89,37 +88,6 @@ class TestAGapThatWaits:
 
 
 class TestCountsThatFail:
-    @pytest.mark.parametrize(
-        ("setting", "ended"),
-        [
-            ("refuse", [("model", "skipped"), ("rate_limit", "skipped")]),
-            ("allow", [("model", "skipped")] * 2),
-        ],
-    )
-    def test_a_redis_that_is_gone_in_mid_flight_stops_what_is_not_counted_unless_allowed(
-        self, brain, monkeypatch, setting, ended
-    ):
-        set_evolution(brain, f"{{gaps: {{when_rates_fail: {setting}}}}}")
-        fail_at(brain, 2)
-        with run_redis() as server:
-            monkeypatch.setenv("BRAIN_RATES_URL", server.url)
-            killed: list[bool] = []
-
-            def kill() -> None:
-                if not killed:
-                    server.kill()
-                    killed.append(True)
-
-            with Brain.open(brain.root) as opened:
-                run_gaps(opened, Acting(kill), now=NOW)
-                assert phases(opened) == ended
-                for hour in (1, 2):
-                    run_gaps(opened, Acting(kill), now=NOW + hour * HOUR)
-                assert phases(opened) == ended
-                server.start()
-                run_gaps(opened, Acting(kill), now=NOW + 3 * HOUR)
-                assert phases(opened).count(("model", "skipped")) == 2
-
     def test_a_count_whose_answer_was_lost_is_not_taken_again(self, brain, monkeypatch):
         fail(brain)
         rates = brain.gaps.open_stores().rates
@@ -127,7 +95,7 @@ class TestCountsThatFail:
 
         def lose(*args: object) -> str:
             take(*args)  # type: ignore[arg-type]
-            raise StoreError("the server does not answer", code="rates_unavailable")
+            raise StoreError("the server does not answer", code="experience_unavailable")
 
         with monkeypatch.context() as patched:
             patched.setattr(rates, "take", lose)

@@ -296,16 +296,18 @@ class TestLimits:
         assert "attempts cannot be counted" in result.reason
         assert model.requests == []
 
-    def test_it_is_attempted_all_the_same_where_the_manifest_says_so(self, brain, monkeypatch):
+    def test_a_manifest_that_lets_it_go_on_uncounted_is_ignored_by_name(self, brain, monkeypatch):
         set_evolution(brain, "{gaps: {when_rates_fail: allow}}")
         fail(brain)
         self.break_rates(brain, monkeypatch)
         (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
-        assert result.phase == "model"
+        assert (result.phase, result.result) == ("rate_limit", "skipped")
+        said = [one.message for one in brain.doctor() if one.check == "manifest"]
+        assert said == ["unknown key in evolution.gaps, ignored: when_rates_fail"]
 
     def break_rates(self, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
         def take(*_: object) -> str:
-            raise StoreError("the server does not answer", code="rates_unavailable")
+            raise StoreError("the server does not answer", code="experience_unavailable")
 
         monkeypatch.setattr(brain.gaps.open_stores().rates, "take", take)
 

@@ -138,25 +138,6 @@ def run_postgres() -> Iterator[DatabaseServer]:
             server.stop()
 
 
-@contextmanager
-def run_redis() -> Iterator[DatabaseServer]:
-    """Run an empty Redis."""
-    program = shutil.which("redis-server")
-    if program is None:
-        pytest.skip("redis-server is not installed; `make test` installs it")
-    with _server_folder(lambda folder: None) as folder:
-        socket = f"{folder}/redis.sock"
-        options = {"port": "0", "unixsocket": socket, "dir": folder, "save": "", "daemonize": "no"}
-        words = [word for name, value in options.items() for word in (f"--{name}", value)]
-        server = DatabaseServer(
-            f"unix://{socket}", [*_die_with_us(), program, *words], "ready to accept connections at"
-        )
-        try:
-            yield server
-        finally:
-            server.stop()
-
-
 def _find_postgres_program(name: str) -> str:
     found = shutil.which(name) or next(
         map(str, sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"), reverse=True)), None

@@ -36,10 +36,6 @@ def open_store(kind: str, place: str) -> Any:
         from brain.experience.sqlite_experience import SqliteExperience
 
         return SqliteExperience(place)
-    if kind == "redis":
-        from brain.experience.redis_rates import RedisRates
-
-        return RedisRates(place)
     from brain.experience.sql_experience import SqlExperience
 
     return SqlExperience(place, os.environ.get(BRAIN_VARIABLE, "a brain"))
@@ -47,9 +43,8 @@ def open_store(kind: str, place: str) -> Any:
 
 def import_store(kind: str) -> None:
     """Import what a store of this kind needs, without opening one."""
-    names = {"file": ["sqlite_experience"], "redis": ["redis_rates"]}
     shared = ["sql_experience", "postgres_connection"]
-    for name in names.get(kind, shared):
+    for name in ["sqlite_experience"] if kind == "file" else shared:
         importlib.import_module(f"brain.experience.{name}")
 
 

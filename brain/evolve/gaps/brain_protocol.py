@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore, RateStore
-    from ...repo.open.gap_policy import GapPolicy
     from ..gate.proposed_change import ProposedChange
 
 
@@ -51,7 +50,7 @@ class GapStores(Protocol):
 
 class _Gaps(Protocol):
     def read_mode(self) -> str: ...
-    def read_policy(self) -> GapPolicy: ...
+    def is_periodic(self) -> bool: ...
     def open_stores(self) -> GapStores: ...
 
 

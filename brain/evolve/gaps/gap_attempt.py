@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError, Conflict, Locked, ModelError, SandboxError, StoreError
-from ...repo.open.gap_policy import ALLOW
 from ...results import GapResult, GateOutcome
 from ..acquire import build_request
 from ..answer_check import NoSkill
@@ -172,10 +171,8 @@ class GapAttempt:
         try:
             limit = self._take()
         except StoreError as error:
-            if self._context.brain.gaps.read_policy().when_rates_fail != ALLOW:
-                reason = f"attempts cannot be counted: {error.message}"
-                raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, reason) from error
-            limit = ""
+            reason = f"attempts cannot be counted: {error.message}"
+            raise _end(gap_audit.RATE_PHASE, gap_audit.SKIPPED, reason) from error
         if limit:
             self._keep(replace(self._progress, counting_at=0))
             self._not_before = time_until_free(limit, self._context.now)

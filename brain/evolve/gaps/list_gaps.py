@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ...repo.open.gap_policy import GapPolicy
 from ...results import FailedGoal, OpenGaps
 from ...util.utc_time import utc_time
 from .brain_protocol import GapStores
@@ -17,7 +16,7 @@ def list_gaps(
     *,
     brain: str,
     mode: str,
-    policy: GapPolicy,
+    periodic: bool,
     is_proposed: IsProposed,
     now: int,
 ) -> OpenGaps:
@@ -42,5 +41,5 @@ def list_gaps(
         ],
         rates=rates,
         mode=mode,
-        periodic=policy.periodic,
+        periodic=periodic,
     )

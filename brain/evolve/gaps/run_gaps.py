@@ -72,7 +72,7 @@ def run_gaps(
         should_stop=should_stop,
     )
     remember_accepted(brain, stores.store, now)
-    if brain.gaps.read_policy().periodic:
+    if brain.gaps.is_periodic():
         queue_open_gaps(run.store, now)
     obstacle = _find_obstacle(model)
     if model is None or obstacle:

@@ -68,7 +68,7 @@ def _find_new_patterns(context: JobContext) -> list[tuple[str, int | None]]:
 
 
 def _find_new_gaps(context: JobContext) -> list[tuple[str, int | None]]:
-    if not context.brain.gaps.read_policy().periodic:
+    if not context.brain.gaps.is_periodic():
         return []
     return [(" ".join(gap.goal.split()), gap.last) for gap in list_unqueued(context.store)]
 

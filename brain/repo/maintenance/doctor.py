@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ...cache.cache_folder import CACHE_DIR_VARIABLE
 from ...errors import BrainError, SandboxError, printable_text
-from ...experience.experience_protocol import RateLimit
 from ...experience.experience_settings import EXPERIENCE_FILE_NAME
 from ...experience.server_urls import describe_url
 from ...objects.bundle import walk_section
@@ -24,8 +23,6 @@ from ..open.session import Session
 from ..read import index_update, pending_check
 
 _MIN_FREE_BYTES = 256 << 20
-
-_RATE_OF_DOCTOR = [RateLimit(name="doctor", seconds=60, most=1)]
 
 _MOUNT_INFO_FILE = Path("/proc/self/mountinfo")
 _NETWORK_FILE_SYSTEMS = {
@@ -176,14 +173,6 @@ def _experience(session: Session) -> Iterator[DoctorCheck]:
     yield DoctorCheck("experience", True, f"{where}, {waiting} items wait to be learned from", "")
 
 
-def _rates(session: Session) -> Iterator[DoctorCheck]:
-    used = session.experience
-    url = used.settings.rates or used.settings.url
-    used.rates.read(session.brain_id().hex(), _RATE_OF_DOCTOR, session.clock())
-    message = describe_url(url) if url else f"in .brain/{EXPERIENCE_FILE_NAME}"
-    yield DoctorCheck("rates", True, message, "")
-
-
 def _folder(session: Session) -> Iterator[DoctorCheck]:
     status = snapshot_folder.read_status(session)
     count = len(status.added) + len(status.modified) + len(status.removed)
@@ -229,7 +218,6 @@ _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
     _manifest,
     _uses,
     _experience,
-    _rates,
     _folder,
     _sandbox,
 )

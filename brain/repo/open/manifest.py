@@ -19,8 +19,8 @@
       recovery: true           # with a failed call and a later one that succeeded
     evolution:
       mode: propose            # what becomes of learned changes: propose, gated or off
-      gaps:                    # see gap_policy.py
-        periodic: true
+      gaps:
+        periodic: true         # look for gaps every hour; the report of a failure stays without
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
     pinned: [vault]            # skills that are never rolled back or retired by a rule
@@ -37,7 +37,6 @@ from typing import Any, NamedTuple
 from ...errors import BrainError, FormatError, InvalidInput
 from ...objects import paths
 from ...objects.link_targets import find_file
-from .gap_policy import DEFAULT_GAPS, GapPolicy, parse_gap_policy
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
@@ -118,7 +117,7 @@ class Manifest(NamedTuple):
     synthesis: SynthesisPolicy = DEFAULT_SYNTHESIS
     pinned: tuple[str, ...] = ()
     evolution: str = PROPOSE
-    gaps: GapPolicy = DEFAULT_GAPS
+    gaps_are_periodic: bool = True
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -242,10 +241,22 @@ def parse_manifest(content: bytes) -> Manifest:
     commit = _parse_commit_policy(fields.get("commit"))
     pinned = _parse_pinned_skills(fields.get("pinned"))
     evolution = _parse_evolution_mode(fields.get("evolution"))
-    gaps = parse_gap_policy(fields.get("evolution"), _bad_manifest_error)
+    gaps = _parse_periodic(fields.get("evolution"))
     return Manifest(
         name, layout, memory, commit, accepted, system, home, synthesis, pinned, evolution, gaps
     )
+
+
+def _parse_periodic(evolution: Any) -> bool:
+    settings = evolution.get("gaps") if isinstance(evolution, dict) else None
+    if settings is None:
+        return True
+    if not isinstance(settings, dict):
+        raise _bad_manifest_error("evolution.gaps must hold settings, such as periodic")
+    periodic = settings.get("periodic", True)
+    if not isinstance(periodic, bool):
+        raise _bad_manifest_error("evolution.gaps.periodic must be true or false")
+    return periodic
 
 
 def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:

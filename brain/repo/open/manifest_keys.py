@@ -25,7 +25,7 @@ MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
     "secrets": ("accepted",),
     "synthesis": ("tools", "recovery"),
     "evolution": ("mode", "gaps"),
-    "evolution.gaps": ("periodic", "when_rates_fail"),
+    "evolution.gaps": ("periodic",),
 }
 """Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
 

@@ -61,7 +61,6 @@ def test_a_healthy_brain_is_described(brain):
         ("manifest", "readable"),
         ("uses", "none are counted yet"),
         ("experience", "in .brain/evolution.db, 0 items wait to be learned from"),
-        ("rates", "in .brain/evolution.db"),
         ("folder", "the same as the head"),
     ]
 
@@ -87,7 +86,7 @@ def test_a_check_that_fails_is_a_result_and_keeps_the_others(
 
     monkeypatch.setattr(brain._session.reader, "check_integrity", refuse)
     assert only(brain, "store") == DoctorCheck("store", False, message, hint)
-    assert len(checks(brain)) == 15
+    assert len(checks(brain)) == 14
 
 
 @pytest.mark.parametrize(("mode", "ok"), [(0o700, True), (0o750, False), (0o701, False)])
