@@ -192,10 +192,11 @@ class ProgramsPart(Part):
         """Approve what the program of a skill may reach, on this machine, in exactly its bytes.
 
         `folders` it may read, by name, and `hosts` it may reach; they replace those approved
-        before. Keys, brains and FIFOs in a folder stay hidden. Raises as `find`, `InvalidInput`:
-        `protected_folder`, `protected_host` or `bad_host` for what can be approved for no program,
-        and `consequences` that says what a folder with keys or a private address means, unless
-        that is done `knowingly`.
+        before. A link is approved for where it leads now. Keys, brains and FIFOs in a folder stay
+        hidden. Raises as `find`, `NotFound` (`no_path`), `InvalidInput`: `protected_folder`,
+        `protected_host`, `bad_host` or `too_many` for what can be approved for no program, and
+        `consequences` that says what a folder with keys or a private address means, unless that is
+        done `knowingly`.
         """
         from ..repo.programs import approvals
 

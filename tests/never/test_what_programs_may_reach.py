@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.errors import BrainError, SandboxError
+from brain.errors import BrainError, NotFound, SandboxError
 from brain.sandbox.find_sandbox import probe_sandbox
 from tests.cli.conftest import cli
 from tests.support.refusals import raises_code
@@ -160,6 +160,26 @@ def test_a_folder_with_keys_is_allowed_knowingly_and_its_keys_stay_hidden(allow,
     assert found["/folders/work/logs/a.log"] == "a line"
     assert [path for path, text in found.items() if SECRET.decode() in text] == []
     assert [path for path in found if path.startswith("/folders/work/brain/")] == []
+
+
+@pytest.mark.parametrize(
+    "path", ["logs", "~/work/logs", "/a\0/b", "work/none", "work/program/skill.py"]
+)
+def test_what_is_no_folder_is_approved_in_python_no_more_than_by_the_command(home, path):
+    named = str(home / path) if path.startswith("work") else path
+    with Brain.open(home / "work/brain") as brain, raises_code("no_path", NotFound):
+        brain.programs.approve("look", folders={"x": named})
+
+
+def test_a_link_is_approved_for_where_it_leads_now(allow, home):
+    link = home / "latest"
+    link.symlink_to(home / "work/logs")
+    with Brain.open(home / "work/brain") as brain:
+        brain.programs.approve("look", folders={"x": str(link)})
+    link.unlink()
+    link.symlink_to(home / "work/program")
+    assert [path for path, _ in look(home, READ_ALL)] == ["/folders/x/a.log"]
+    link.unlink()
 
 
 def test_an_approval_from_before_gives_no_keys_either(allow, home):

@@ -35,12 +35,17 @@ def approve(
 ) -> None:
     """Replace what a program may read and reach on this machine.
 
-    Raises `InvalidInput`: `protected_folder`, `protected_host` and `bad_host` for what nobody can
-    approve; `consequences` for what was not approved before and has some, unless `knowingly`. Also
-    as `tried_programs.approve`.
+    A link is approved for where it leads now. Raises `InvalidInput`: `protected_folder`,
+    `protected_host` and `bad_host` for what nobody can approve, `too_many`; `consequences` for what
+    was not approved before and has some, unless `knowingly`. Also `NotFound` (`no_path`), and as
+    `tried_programs.approve`.
     """
     places = tried_programs.list_own_places(session)
-    new = [path for path in folders.values() if path not in tried.folders.values()]
+    known = tried.folders.values()
+    folders = {
+        name: path if path in known else _resolve_folder(path) for name, path in folders.items()
+    }
+    new = [path for path in folders.values() if path not in known]
     for path in new:
         if refusal := explain_refusal(path, places):
             raise InvalidInput(
@@ -48,7 +53,15 @@ def approve(
                 code="protected_folder",
                 hint="approve a folder that has only what the skill reads",
             )
-    checked = [host if host in tried.hosts else _check_host(host) for host in hosts]
+    checked = tuple(
+        dict.fromkeys(host if host in tried.hosts else _check_host(host) for host in hosts)
+    )
+    if len(folders) + len(checked) > MAX_APPROVALS:
+        raise InvalidInput(
+            f"more than {MAX_APPROVALS} folders and hosts",
+            code="too_many",
+            hint="remove some with --remove",
+        )
     found = [
         *(text for path in new for text in _explain_folder(path, places)),
         *(text for host in checked if host not in tried.hosts for text in explain_host(host)),
@@ -60,7 +73,17 @@ def approve(
             hint="if the skill needs that, repeat the command with --yes; in Python, approve it"
             " knowingly",
         )
-    tried_programs.approve(session, tried, folders, tuple(dict.fromkeys(checked)))
+    tried_programs.approve(session, tried, folders, checked)
+
+
+def _resolve_folder(path: str) -> str:
+    if not (os.path.isabs(path) and os.path.isdir(path)):
+        raise NotFound(
+            f"{printable_text(path)} is not the absolute path of a folder",
+            code="no_path",
+            hint="name a folder that exists",
+        )
+    return os.path.realpath(path)
 
 
 def _explain_folder(path: str, places: Sequence[str]) -> Iterator[str]:
@@ -91,7 +114,7 @@ def change_approvals(
     """Return the approvals of a program with more of them, or without these.
 
     With `remove` and neither folders nor hosts, nothing stays approved. Raises `InvalidInput`
-    (`bad_host`, `too_many`), or `NotFound` (`no_path`, `not_approved`).
+    (`bad_host`, `protected_host`), or `NotFound` (`not_approved`).
     """
     hosts = [_check_host(host) if not remove or host not in tried.hosts else host for host in hosts]
     paths = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
@@ -116,28 +139,15 @@ def change_approvals(
 def _add(tried: TriedProgram, paths: Sequence[str], hosts: Sequence[str]) -> TriedProgram:
     folders = dict(tried.folders)
     for path in paths:
-        if not os.path.isdir(path):
-            raise NotFound(
-                f"{printable_text(path)} is not a folder",
-                code="no_path",
-                hint="name a folder that exists",
-            )
         if path not in folders.values():
             folders[_free_name(path, folders)] = path
-    approved = replace(tried, folders=folders, hosts=tuple(dict.fromkeys([*tried.hosts, *hosts])))
-    if len(approved.folders) + len(approved.hosts) > MAX_APPROVALS:
-        raise InvalidInput(
-            f"more than {MAX_APPROVALS} folders and hosts",
-            code="too_many",
-            hint="remove some with --remove",
-        )
-    return approved
+    return replace(tried, folders=folders, hosts=tuple(dict.fromkeys([*tried.hosts, *hosts])))
 
 
 def _free_name(path: str, folders: dict[str, str]) -> str:
     """Return a name for a folder that no other one has."""
     base = _NAME.sub("-", os.path.basename(path)).strip(".-") or "folder"
-    names = (base, *(f"{base}-{number}" for number in range(2, MAX_APPROVALS + 3)))
+    names = (base, *(f"{base}-{number}" for number in range(2, len(folders) + 3)))
     return next(name for name in names if name not in folders)
 
 

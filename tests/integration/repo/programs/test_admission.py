@@ -292,11 +292,13 @@ def test_a_program_with_a_link_is_refused(acquired):
     assert [row.status for row in acquired.programs.list()] == ["unusable"]
 
 
-def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired):
-    acquired.programs.approve(SLUG, folders={"notes": "/srv/notes"}, hosts=("example.org",))
+def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired, tmp_path):
+    (tmp_path / "notes").mkdir()
+    notes = {"notes": str(tmp_path / "notes")}
+    acquired.programs.approve(SLUG, folders=notes, hosts=("example.org",))
     admit_untested(acquired, SLUG)
     tried = acquired.programs.find_runnable(SLUG).tried
-    assert (tried.folders, tried.hosts) == ({"notes": "/srv/notes"}, ("example.org",))
+    assert (tried.folders, tried.hosts) == (notes, ("example.org",))
     acquire_untested(acquired, acquire_request(answer="1"))
     assert acquired.programs.find_runnable(SLUG).tried.folders == {}
 
