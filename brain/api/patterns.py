@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
-    from ..evolve.patterns.pattern_reader import PatternReader
     from ..experience.experience_protocol import ExperienceStore
     from ..receipts import Receipt
     from ..repo.open.session import Session
@@ -55,15 +53,12 @@ class PatternsPart(Part):
 
         `now` is in ms since 1970. Raises `StoreError`, or `InvalidInput` (`bad_setting`).
         """
-        from ..evolve.patterns import pattern_reader, pattern_status, recording
+        from ..evolve.patterns import miner, pattern_status, recording
 
         session = self._locked.session
         time = session.timestamp_ms() if now is None else now
         store = self.open_store()
-        if chat:
-            mined = self._locked.run(lambda _: pattern_reader.find_in_chat(store, chat, time))
-        else:
-            mined = self._locked.run(lambda _: self._reader.find(store, time))
+        mined = self._locked.run(lambda _: miner.find_in_store(store, time, chat))
         from ..results import SkillPatterns
 
         programs = self._find_programs()
@@ -74,7 +69,7 @@ class PatternsPart(Part):
                 for pattern in mined.patterns
             ],
             messages=mined.messages,
-            threshold=pattern_reader.read_rules().min_count,
+            threshold=miner.read_rules().min_count,
             has_longer=mined.has_longer,
             unrecorded=recording.count_lost(session),
             chat=chat,
@@ -83,12 +78,6 @@ class PatternsPart(Part):
     def open_store(self) -> ExperienceStore:
         """Return the store of experience. Raises `StoreError`, `InvalidInput`."""
         return self._locked.session.experience.store
-
-    @cached_property
-    def _reader(self) -> PatternReader:
-        from ..evolve.patterns.pattern_reader import PatternReader
-
-        return PatternReader()
 
     def _find_programs(self) -> dict[str, results.SkillProgram]:
         from ..repo.programs import list_programs

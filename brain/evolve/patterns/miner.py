@@ -1,28 +1,50 @@
 """Find the sequences of skills that recur: frequent, contiguous, and none inside a longer one.
 
-A pattern is counted once for each message in which it ends; it may begin in an earlier one of
-the same chat. One that a longer pattern contains is left out if that one counts as often, and so
-is the mere repetition of a shorter one that counts more often. Sequences of more steps than
+A message follows the one before it in its chat, in the order of recording, if at most `gap_ms` lie
+between them. A pattern is counted once for each message in which it ends; it may begin in an
+earlier one. One that a longer pattern contains is left out if that one counts as often, and so is
+the mere repetition of a shorter one that counts more often. Sequences of more steps than
 `PatternRules.max_steps` are left out with all that they contain as often: a skill that calls so
 many others is of no use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from .count_plain import MaximalSequences, Steps, find_maximal
-from .message_log import DEFAULT_PATTERN_RULES, ChatMessages, MessageLog, PatternRules
+from .settings import read_threshold
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import SequenceBatch
-    from .count_bulk import BulkCounter
+    from ...experience.experience_protocol import ExperienceStore
 
 MAX_PATTERNS = 1_000
 """Patterns that are returned, the most frequent ones."""
-BULK_MESSAGES = 4_000
-"""From so many messages on they are counted with numpy, where it is installed."""
+LATE_MS = 300_000
+"""A message later than now by more is not counted yet: a clock was wrong."""
+
+Message = tuple[str, int, Sequence[str]]
+"""Chat, time in ms since 1970, and skills."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PatternRules:
+    """What counts as a pattern; times in ms.
+
+    At least `min_count` messages of the last `window_ms` end with it, and it has two to `max_steps`
+    steps.
+    """
+
+    min_count: int = 5
+    max_steps: int = 16
+    gap_ms: int = 300_000
+    window_ms: int = 7 * 86_400_000
+
+
+DEFAULT_PATTERN_RULES = PatternRules()
 
 
 class FrequentPattern(NamedTuple):
@@ -44,97 +66,108 @@ class MinedPatterns(NamedTuple):
     has_longer: bool
 
 
+def find_in_store(store: ExperienceStore, now: int, chat: str = "") -> MinedPatterns:
+    """Return the patterns of all chats, or of one, at a time in ms.
+
+    Raises `StoreError`, `InvalidInput` (`bad_setting`).
+    """
+    rules = read_rules()
+    reach = rules.max_steps * rules.gap_ms  # how long before a message its pattern may begin
+    messages = _read_messages(store, max(now - rules.window_ms - reach, 0), chat)
+    return find_patterns(messages, now, rules)
+
+
+def read_rules() -> PatternRules:
+    """Return the rules, with the threshold that the user set."""
+    return replace(DEFAULT_PATTERN_RULES, min_count=read_threshold())
+
+
 def find_patterns(
-    messages: ChatMessages, now: int, rules: PatternRules = DEFAULT_PATTERN_RULES
+    messages: Iterable[Message], now: int, rules: PatternRules = DEFAULT_PATTERN_RULES
 ) -> MinedPatterns:
-    """Return the patterns of messages at a time in ms."""
-    miner = PatternMiner(rules)
-    miner.add(messages)
-    return miner.find_patterns(now)
-
-
-class PatternMiner:
-    """Finds patterns in messages as they come; what it has counted it does not count again."""
-
-    def __init__(self, rules: PatternRules = DEFAULT_PATTERN_RULES) -> None:
-        self.rules = rules
-        self._log = MessageLog(rules)
-        self._bulk: BulkCounter | None = None
-
-    def __len__(self) -> int:
-        return len(self._log)
-
-    def add(self, messages: ChatMessages) -> None:
-        """Add messages in the order of recording."""
-        self._log.extend(messages)
-
-    def add_batches(self, batches: Iterable[SequenceBatch]) -> None:
-        """Add messages as the store of experience returns very many."""
-        listed = list(batches)
-        is_much = listed and sum(len(batch.at) for batch in listed) >= BULK_MESSAGES
-        if len(self._log) or not is_much or not _try_to_fill(self._log, listed):
-            self._log.extend_from_batches(listed)
-
-    def find_patterns(self, now: int) -> MinedPatterns:
-        """Return the patterns at a time in ms."""
-        if self._bulk is None and len(self._log) >= BULK_MESSAGES:
-            self._bulk = _open_bulk_counter(self._log)
-        if self._bulk is None:
-            return list_patterns(find_maximal(self._log, now), self._log)
-        limit = MAX_PATTERNS + MAX_PATTERNS // 8
-        while True:
-            found = self._bulk.find_maximal(now, limit)
-            mined = list_patterns(found, self._log)
-            if len(mined.patterns) == MAX_PATTERNS or len(found.counts) < limit:
-                return mined
-            limit *= 2  # too many of them were repetitions
-
-
-def _try_to_fill(log: MessageLog, batches: Sequence[SequenceBatch]) -> bool:
-    """Fill an empty log; return False if numpy is not installed."""
-    try:
-        from .fill_log import fill_log
-    except ModuleNotFoundError:
-        return False
-    fill_log(log, batches)
-    return True
-
-
-def _open_bulk_counter(log: MessageLog) -> BulkCounter | None:
-    """Return a counter for very many messages, None if numpy is not installed."""
-    try:
-        from .count_bulk import BulkCounter
-    except ModuleNotFoundError:
-        return None
-    return BulkCounter(log)
-
-
-def list_patterns(found: MaximalSequences, log: MessageLog) -> MinedPatterns:
-    """Return the patterns among the maximal sequences of a log."""
-    names = log.names
+    """Return the patterns of messages, which come in the order of recording, at a time in ms."""
+    found, counted = _count_frequent(messages, now, rules)
+    most = rules.max_steps
+    covered = {
+        part
+        for longer, count in found.items()
+        for part in (longer[1:], longer[:-1])
+        if found.get(part, 0) <= count
+    }
     patterns = [
-        FrequentPattern(tuple(names[step] for step in steps), count)
-        for steps, count in found.counts
-        if len(steps) >= log.rules.min_steps and not _repeats_a_pattern(steps, count, found)
+        FrequentPattern(steps, count)
+        for steps, count in found.items()
+        if 1 < len(steps) <= most
+        and steps not in covered
+        # not a shorter one, or one step, again and again, that is in more messages
+        and (len(steps) % (period := _find_period(steps)) or found[steps[:period]] <= count)
     ]
     patterns.sort(key=lambda pattern: (-pattern.support, -len(pattern.skills), pattern.skills))
+    too_long = (steps for steps in found if len(steps) > most)
     return MinedPatterns(
         patterns=patterns[:MAX_PATTERNS],
-        messages=found.messages,
-        has_longer=any(_find_period(steps) == len(steps) for steps in found.too_long),
+        messages=counted,
+        has_longer=any(_find_period(steps) == len(steps) for steps in too_long),
     )
 
 
-def _repeats_a_pattern(steps: Steps, count: int, found: MaximalSequences) -> bool:
-    """Tell whether a sequence is a shorter one, or one step, again and again, in more messages."""
-    period = _find_period(steps)
-    is_repetition = period < len(steps) and len(steps) % period == 0
-    return is_repetition and found.count_of(steps[:period]) > count
+def _count_frequent(
+    messages: Iterable[Message], now: int, rules: PatternRules
+) -> tuple[dict[tuple[str, ...], int], int]:
+    """Count the frequent sequences, up to one step more than the rules allow, and the messages.
+
+    Places that end with the same steps are grouped, and only a frequent group is extended to the
+    front. `steps` has for each message None, the steps that it continues, and its own.
+    """
+    steps: list[str | None] = []
+    owners: list[int] = []  # the message of each step
+    places: list[int] = []  # the steps of the messages that count
+    chats: dict[str, tuple[int, list[str]]] = {}
+    counted = 0
+    for number, (chat, at, skills) in enumerate(messages):
+        if not skills:
+            continue
+        last, before = chats.get(chat, (at, []))
+        if abs(at - last) > rules.gap_ms:
+            before = []
+        steps += (None, *before, *skills)
+        owners += [number] * (len(steps) - len(owners))
+        chats[chat] = at, [*before, *skills][-rules.max_steps :]
+        if now - rules.window_ms <= at <= now + LATE_MS:
+            counted += 1
+            places += range(len(steps) - len(skills), len(steps))
+    groups: dict[tuple[str, ...], list[int]] = {(): places}
+    found: dict[tuple[str, ...], int] = {}
+    for length in range(rules.max_steps + 1):
+        longer: dict[tuple[str, ...], list[int]] = {}
+        for sequence, ends in groups.items():
+            by_step: defaultdict[str | None, list[int]] = defaultdict(list)
+            for end in ends:
+                by_step[steps[end - length]].append(end)
+            for step, extended in by_step.items():
+                if step is not None and len(extended) >= rules.min_count:
+                    count = len({owners[end] for end in extended})
+                    if count >= rules.min_count:
+                        longer[step, *sequence] = extended
+                        found[step, *sequence] = count
+        groups = longer
+    return found, counted
 
 
-def _find_period(steps: Steps) -> int:
+def _find_period(steps: Sequence[str]) -> int:
     """Return after how many steps a sequence repeats itself, at least once; else its length."""
     for period in range(1, len(steps) // 2 + 1):
         if steps[period] == steps[0] and steps[period:] == steps[:-period]:
             return period
     return len(steps)
+
+
+def _read_messages(store: ExperienceStore, since: int, only: str) -> Iterator[Message]:
+    for batch in store.read_batches(since=since):
+        names = [*map(sys.intern, batch.skill_names)]  # equal names of batches compare at once
+        begin = 0
+        for number, at, end in zip(batch.chats, batch.at, batch.ends, strict=True):
+            chat = batch.chat_names[number]
+            if only in ("", chat):
+                yield chat, at, [names[skill] for skill in batch.skills[begin:end]]
+            begin = end

@@ -18,7 +18,7 @@ from ...experience.experience_protocol import SkillSequence, WorkItem
 from ...programs.tool_name import slug_of_tool
 from ...receipts.used_skills import UsedSkill, list_used_skills
 from ...repo.open.manifest import OFF, load_learning_policy
-from .message_log import DEFAULT_PATTERN_RULES
+from .miner import DEFAULT_PATTERN_RULES
 from .settings import is_enabled
 
 if TYPE_CHECKING:
