@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_entry import FILE
+from ..repo.index.memory_files import MEMORY_FOLDERS, MEMORY_NOTES
 from ..repo.open import manifest
 from ..repo.open.discovery import is_brain
 from ..worktree.dirfd import FolderHandles, open_root
@@ -113,7 +114,11 @@ def ignore_lines(layout: HomeLayout, excluded: Iterable[str] = ()) -> list[str]:
     `excluded` are files to ignore although a rule of the layout matches them.
     """
     lines = ["/*", f"!/{IGNORE_FILE_NAME}", f"!/{manifest.MANIFEST_PATH}"]
-    for home, _ in layout.rules:
+    homes = [rule.home_pattern for rule in layout.rules]
+    notes = [f"{MEMORY_FOLDERS[0]}/{name}" for name, _ in MEMORY_NOTES.values()]
+    if not layout.memory and layout.brain_path(notes[0]) is None:
+        homes += notes  # the program has no memory, but the tool has
+    for home in homes:
         parts = home.removesuffix("/").split("/")
         for depth in range(1, len(parts)):
             folder = "/".join(parts[:depth])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -123,14 +122,18 @@ def test_the_tool_promises_only_what_the_next_session_is_shown(folder, manifest,
         assert "Wants tabs." in start(folder)[0]
 
 
-def test_the_memory_of_a_program_adopted_in_place_is_shown_too(tmp_path):
-    home = tmp_path / ".claude"
+@pytest.mark.parametrize(
+    ("kind", "file"), [("claude-home", "CLAUDE.md"), ("cursor-home", ""), ("cline-home", "")]
+)
+def test_memory_in_a_home_adopted_in_place_is_kept_and_shown(tmp_path, kind, file):
+    """Also in that of a program that has no memory of its own."""
+    home = tmp_path / "home"
     (home / "skills/a").mkdir(parents=True)
     (home / "skills/a/SKILL.md").write_text("---\nname: a\ndescription: A\n---\nDo.\n")
-    (home / "CLAUDE.md").write_text("# Rules\n\n- Be brief.\n")
-    (home / "settings.json").write_text(json.dumps({}))
-    Brain.adopt(home, kind="claude-home")
-    _, promised = start(home, memory=["Wants tabs."])
-    assert "memory and user you see" in promised and "Wants tabs." in start(home)[0]
+    (home / (file or "other.json")).write_text("# Rules\n\n- Be brief.\n")
+    Brain.adopt(home, kind=kind)
+    _, promised = start(home, memory=["Wants tabs."], user=["Likes tea."])
+    told = start(home)[0]
+    assert "memory and user you see" in promised and "Wants tabs." in told and "Likes tea." in told
     with Brain.open(home) as brain:
         assert brain.prompt.build().prompt.count("Wants tabs.") == 1
