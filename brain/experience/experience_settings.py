@@ -55,5 +55,5 @@ def override_from_environment(settings: ExperienceSettings) -> ExperienceSetting
     An empty variable means `.brain/evolution.db`. Raises `InvalidInput` (`bad_experience_url`).
     """
     if os.environ.get(_DROPPED_VARIABLE):  # another store would not count what that one did
-        raise EXPERIENCE_SETTINGS.error(f"{_DROPPED_VARIABLE} is set, and no setting any more")
+        raise EXPERIENCE_SETTINGS.error(f"unset {_DROPPED_VARIABLE}, which is no setting any more")
     return EXPERIENCE_SETTINGS.parse({"url": os.environ.get(EXPERIENCE_URL_VARIABLE, settings.url)})
