@@ -123,7 +123,7 @@ def _follow_link(
         return
     holder = layout.skill_homes.get(paths.fold_name(target))
     if holder is not None:
-        skipped.add("left_out", path, f"another skill is taken, {printable_text(holder)}")
+        skipped.add("left_out", path, f"its place is taken by {printable_text(holder)}")
         return
     inner_skipped = SkippedFiles()
     inner_layout = linked.folder_layout(target)

@@ -150,7 +150,7 @@ def add_skill_folders(
             taken[place] = folder
             above |= dict.fromkeys(_places_above(place), folder)
         elif not folder.startswith(f"{holder}/"):
-            which = "the same skill as" if is_same(folder, holder) else "another skill is taken,"
+            which = "the same skill as" if is_same(folder, holder) else "its place is taken by"
             left_out[folder] = f"{which} {printable_text(holder)}"
     is_shared = sum(brain == _SECTION for _, brain in layout.rules) > 1
     layout = replace(layout, other_skills=left_out, skill_homes=taken if is_shared else {})

@@ -244,12 +244,12 @@ def test_a_skill_of_two_homes_is_never_mixed_of_both(folder, kind):
         "same/SKILL.md": "Same.",
         "same/a.md": "Same.",
     }
-    which = "the same skill as" if kind == "project" else "another skill is taken,"
+    which = "the same skill as" if kind == "project" else "its place is taken by"
     assert (
         left_out.items()
         >= {
-            ".agents/skills/deploy": "another skill is taken, .claude/skills/deploy",
-            ".agents/skills/group": "another skill is taken, .claude/skills/group/deep",
+            ".agents/skills/deploy": "its place is taken by .claude/skills/deploy",
+            ".agents/skills/group": "its place is taken by .claude/skills/group/deep",
             ".claude/skills/only/orphan.md": "a file of another skill than .agents/skills/only",
             ".cursor/skills/same": f"{which} .claude/skills/same",
         }.items()

@@ -91,7 +91,7 @@ def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(tmp_path, 
         "skills/bom/other/.brain": "it belongs to another brain",
         "skills/bom/out": "the link points outside of the brain",
         "skills/EMPTY": "skills/empty has that path already",
-        "skills/case": "another skill is taken, skills/Case",
+        "skills/case": "its place is taken by skills/Case",
         "skills/lat\udce9": "the name is not UTF-8",
         "skills/new\nline": "a control or invisible character in the name",
     }
