@@ -131,6 +131,7 @@ def _pin_root_keys(app: App, result: Adopted) -> None:
 
 def _adoption_lines(result: Adopted) -> Iterator[str]:
     from brain.adopting.content_checks import SECRET_CODE
+    from brain.worktree.dirfd import UNREADABLE
 
     what = f"{result.kind} at {escape(result.source)}"
     if result.brain and not result.changed and not result.conflicts:
@@ -141,7 +142,8 @@ def _adoption_lines(result: Adopted) -> Iterator[str]:
     if result.brain and result.changed:
         yield f"Snapshot {short_id(result.snapshot)} of the brain in {escape(result.path)}"
     is_news = result.changed or not result.brain or result.conflicts
-    left_out = [one for one in result.left_out if is_news or one.code == SECRET_CODE]
+    urgent = {SECRET_CODE, UNREADABLE}
+    left_out = [one for one in result.left_out if is_news or one.code in urgent]
     if left_out:
         yield "Left out:"
         yield from (f"  {line}" for line in skipped_lines(left_out))

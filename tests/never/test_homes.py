@@ -12,6 +12,7 @@ import pytest
 from brain import Brain
 from tests.cli.conftest import cli, folder
 from tests.support.agent_homes import skill_text, write_files
+from tests.support.plain_rights import plain_rights
 
 __all__ = ["cli", "folder"]
 
@@ -403,3 +404,14 @@ def test_skills_behind_a_link_that_leads_out_are_named_and_never_silently_kept_b
     told = cli("-C", "mind", "publish", "--to", "claude", str(home))
     assert told.status == 1 and "behind links" in told.err and "skills/new/SKILL.md" in told.out
     assert not Path("dot/skills/new").exists()
+
+
+def test_what_cannot_be_read_is_named_again_when_nothing_else_changed(home, cli):
+    with plain_rights():
+        for place, mode in {"CLAUDE.md": 0o644, "skills": 0o755}.items():
+            (home / place).chmod(0)
+            told = cli("adopt", str(home), "mind")
+            assert told.status == 0 and told.out.startswith("Nothing changed since")
+            assert f"Permission denied: {place}" in told.out
+            (home / place).chmod(mode)
+    assert slugs(Path("mind")) == ["a", "b"]

@@ -90,6 +90,9 @@ def test_until_it_can_be_written_each_command_says_so_and_status_shows_it(brain)
         with raises_code("unwritable", BrainError) as refused:
             command()
         assert FILE in refused.value.message
+        assert "of an earlier change" in refused.value.hint
+        assert "this one did nothing" in refused.value.hint
+    assert "b" not in [one.slug for one in brain.skills.list()]
     assert [one.code for one in brain.status().notices] == ["unwritten"]
     (brain.root / "skills/a").chmod(0o755)
     (brain.root / FILE).chmod(0)

@@ -27,7 +27,11 @@ from ..read.pending_check import check_against_head
 from . import working_copy
 from .working_copy import NO_CONTENTS
 
-_RETRY_HINT = "it is recorded; the next command that writes tries again"
+_RETRY_HINT = "this change is recorded; the next command that writes tries again"
+_WAITING_HINT = (
+    "it is of an earlier change, which is recorded; until it is written, or `brain doctor --repair`"
+    " drops it, no command records another, and this one did nothing"
+)
 
 
 def add_pending_writes(
@@ -122,7 +126,7 @@ def apply_pending_writes(
 ) -> None:
     """Write files from the list, then clear it."""
     if writes:
-        with _add_recorded_hint():
+        with _add_hint(_RETRY_HINT):
             working_copy.write_files(session, writes, progress, contents)
         session.store.clear_pending_writes()
 
@@ -135,7 +139,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     checked = check_against_head(session, rows)
     if checked.not_in_head:
         raise _foreign_pending_error(checked.not_in_head)
-    with _add_recorded_hint("`brain doctor --repair` drops it"):
+    with _add_hint(_WAITING_HINT):
         working_copy.write_files(session, _select_untouched(session, checked.writes))
     session.store.clear_pending_writes()
 
@@ -237,12 +241,12 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _add_recorded_hint(extra_hint: str = "") -> Iterator[None]:
-    """Add to an error about writing files that the change itself is recorded."""
+def _add_hint(hint: str) -> Iterator[None]:
+    """Add to an error about writing files what is recorded."""
     try:
         yield
     except BrainError as error:
-        error.hint = "; ".join(filter(None, (error.hint, _RETRY_HINT, extra_hint)))
+        error.hint = "; ".join(filter(None, (error.hint, hint)))
         raise
 
 

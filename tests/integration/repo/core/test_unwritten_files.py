@@ -42,8 +42,8 @@ def test_it_is_said_to_be_recorded_and_what_somebody_wrote_since_is_no_part_of_i
     )
     path = "skills/a/SKILL.md"
     assert done.stdout.splitlines() == [
-        "unwritable: check who may read and write it, and the folder it is in; it is recorded; "
-        "the next command that writes tries again",
+        "unwritable: check who may read and write it, and the folder it is in; this "
+        "change is recorded; the next command that writes tries again",
         "2",
         f"True unwritten {path}: recorded, but not yet written; the next writing command writes it",
         "unfinished writes",
