@@ -415,3 +415,27 @@ def test_what_cannot_be_read_is_named_again_when_nothing_else_changed(home, cli)
             assert f"Permission denied: {place}" in told.out
             (home / place).chmod(mode)
     assert slugs(Path("mind")) == ["a", "b"]
+
+
+def test_reverting_a_skill_leaves_the_skills_in_its_folder_as_they_are(folder):
+    texts = {name: skill_text(name, name) for name in ("pack", "inner", "new", "sample")}
+    files = {
+        "skills/pack/SKILL.md": texts["pack"],
+        "skills/pack/more.md": "one\n",
+        "skills/pack/examples/sample/SKILL.md": texts["sample"],
+        "skills/pack/inner/SKILL.md": texts["inner"],
+    }
+    with Brain.init(folder / "mind") as brain:
+        write_files(brain.root, files)
+        brain.snapshot()
+        brain.skills.upsert("pack", "Two.\n")
+        brain.skills.upsert("inner", "Learned.\n")
+        resources = {"more.md": "two\n", "examples/sample/SKILL.md": "two\n"}
+        write_files(brain.root / "skills/pack", {"new/SKILL.md": texts["new"], **resources})
+        brain.snapshot()
+        brain.skills.revert("pack", "1")
+        assert brain.skills.view("inner").body.strip() == "Learned."
+        assert [skill.slug for skill in brain.skills.list()] == ["inner", "new", "pack"]
+        for path in ("skills/pack/more.md", "skills/pack/examples/sample/SKILL.md"):
+            assert brain.files.read(path).decode() == files[path]
+        assert brain.verify(deep=True).ok

@@ -11,6 +11,7 @@ from ...objects.tree_entry import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_version
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..core.working_copy import is_below
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.case_paths import slug_of_case
@@ -99,19 +100,30 @@ def plan_reverted_files(
 ) -> tuple[str, Edits]:
     """Return where an earlier skill of another bundle is written, and the edits of its files.
 
-    It takes the place that the skill has now, if there is one. The cases that it has now stay:
-    they are no part of a version.
+    It takes the place that the skill has now, if there is one. The cases that it has now stay,
+    and the skills in its folder: they are no part of a version.
     """
     edits: Edits = {}
-    entries = list_skill_entries(txn.session, bundle, old_skill)
+    entries = _list_own_entries(txn.session, bundle, old_skill)
     if skill is not None:
-        files = list_skill_files(txn, skill)
+        files = [entry.path for entry in _list_own_entries(txn.session, txn.bundle, skill)]
         edits.update(dict.fromkeys(path for path in files if not slug_of_case(path)))
         entries = [entry for entry in entries if not slug_of_case(entry.path)]
     for entry in entries:
         path = _reverted_path(entry.path, old_skill, skill)
         edits[path] = entry._replace(path=path)
     return _reverted_path(old_skill.path, old_skill, skill), edits
+
+
+def _list_own_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+    """Return the entries of the files of a skill, without those of skills in its folder."""
+    entries = list_skill_entries(session, bundle, skill)
+    others = {
+        entry.path.rpartition("/")[0]
+        for entry in entries
+        if entry.path != skill.path and skill_rows.is_skill(session, bundle, entry.path)
+    }
+    return [entry for entry in entries if not is_below(entry.path, others)]
 
 
 def _reverted_path(path: str, old_skill: FoundSkill, skill: FoundSkill | None) -> str:
