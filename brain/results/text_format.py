@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .history import PathChange, SkillChange
+    from .trust import Verified
 
 SHORT_ID_DIGITS = 12
 """Hex digits of an id as people see it."""
+_MAX_SIGNERS = 20
+_MAX_UNCOVERED = 5
 CHANGE_LETTERS = {"added": "A", "modified": "M", "removed": "D", "renamed": "R"}
 
 
@@ -116,3 +119,35 @@ def _format_skill_operation(fields: dict[str, Any]) -> str:
         case _:
             words = str(fields.get("kind", "unknown"))
     return words
+
+
+def coverage_lines(found: Verified) -> Iterator[str]:
+    """Say who signed what was verified, what that is worth, and what in the folder is not covered.
+
+    The lines have names and paths as they are.
+    """
+    for one in found.signers[:_MAX_SIGNERS]:
+        called = f"called {one.name} in the trust file" if one.name else "in no trust file"
+        called += ", which revokes it" if one.revoked else ""
+        yield f"Signed by {one.key}, {called}: {_count(one.snapshots, 'snapshot')}"
+    if (more := len(found.signers) - _MAX_SIGNERS) > 0:
+        yield f"and by {_count(more, 'key')} more; --json lists them"
+    if found.roots:
+        yield f"Root keys that you know: {', '.join(found.roots)}"
+    elif found.signers:
+        yield "No root key is pinned: anybody could have made these signatures."
+    elif found.ok:
+        yield "No snapshot is signed: nothing shows who made them."
+    if found.uncovered and found.uncovered.error:
+        yield f"The folder was not compared with the head: {found.uncovered.error}"
+    elif found.uncovered and found.uncovered.files:
+        named = found.uncovered.paths[:_MAX_UNCOVERED]
+        rest = f" and {left:,} more" if (left := found.uncovered.files - len(named)) else ""
+        yield (
+            f"Not covered: {_count(found.uncovered.files, 'file')} of the folder that the head does"
+            f" not have, or has otherwise: {', '.join(named)}{rest}"
+        )
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -26,7 +26,7 @@ def check_refs(session: Session) -> tuple[list[bytes], list[Finding]]:
     """Return the snapshots that refs point to, and findings about refs."""
     try:
         refs = session.reader.list_refs()
-        current = head_ref(session.current_branch())
+        current = head_ref(Session.current_branch(session))  # no proposal, which begins later
         session.read_brain_id()
     except BrainError as error:
         return [], [finding_from_error(error)]

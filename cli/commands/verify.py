@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from brain.errors import NotVouched, VerificationFailed
+from brain.results.text_format import coverage_lines
 from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
@@ -35,13 +36,11 @@ from ..trust_changes import pin_and_report_roots
 from ..user_files import named_in_errors
 
 if TYPE_CHECKING:
-    from brain.results import Ancestry, Finding, Uncovered, Verified
+    from brain.results import Ancestry, Finding, Verified
 
 
 _SIGNATURE_CODES = {"unsigned", "below_threshold", "unknown_key", "expired_rights", "revoked_key"}
 _SIGNATURE_CODES |= {"forged_author"}
-_MAX_SIGNERS = 20
-_MAX_UNCOVERED = 5
 
 
 @brain_command(
@@ -171,37 +170,7 @@ def _verification_lines(found: Verified) -> Iterator[str]:
         )
         yield from verified_ledger_lines(found.ledgers)
         yield f"Trust level {found.trust_level}"
-    yield from _signer_lines(found)
-    if found.uncovered:
-        yield from _uncovered_lines(found.uncovered)
-
-
-def _signer_lines(found: Verified) -> Iterator[str]:
-    for one in found.signers[:_MAX_SIGNERS]:
-        called = f"called {escape(one.name)} in the trust file" if one.name else "in no trust file"
-        called += ", which revokes it" if one.revoked else ""
-        yield f"Signed by {one.key}, {called}: {pluralize(one.snapshots, 'snapshot')}"
-    if (more := len(found.signers) - _MAX_SIGNERS) > 0:
-        yield f"and by {pluralize(more, 'key')} more; --json lists them"
-    if found.roots:
-        yield f"Root keys that you know: {', '.join(found.roots)}"
-    elif found.signers:
-        yield "No root key is pinned: anybody could have made these signatures."
-    elif found.ok:
-        yield "No snapshot is signed: nothing shows who made them."
-
-
-def _uncovered_lines(uncovered: Uncovered) -> Iterator[str]:
-    if uncovered.error:
-        yield f"The folder was not compared with the head: {escape(uncovered.error)}"
-    elif uncovered.files:
-        named = [escape(path) for path in uncovered.paths[:_MAX_UNCOVERED]]
-        more = uncovered.files - len(named)
-        rest = f" and {more:,} more" if more else ""
-        yield (
-            f"Not covered: {pluralize(uncovered.files, 'file')} of the folder that the head does"
-            f" not have, or has otherwise: {', '.join(named)}{rest}"
-        )
+    yield from map(escape, coverage_lines(found))
 
 
 @brain_command(

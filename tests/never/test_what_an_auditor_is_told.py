@@ -11,6 +11,7 @@ import pytest
 from brain_cli.invocation import run_cli
 
 from brain import Brain
+from tests.support.mcp_peers import PipeServer
 
 UNPINNED = "No root key is pinned: anybody could have made these signatures."
 Told = tuple[int, str, str]
@@ -176,3 +177,15 @@ def test_that_nobody_signed_is_said(auditor, tmp_path):
     assert auditor.run("init", str(tmp_path / "plain"))[0] == 0
     status, out, _ = auditor.run("-C", str(tmp_path / "plain"), "verify")
     assert status == 0 and "No snapshot is signed: nothing shows who made them." in out
+
+
+@pytest.mark.parametrize("mode", [[], ["--read-only"], ["--approve"]])
+def test_an_agent_is_told_the_same(signed, key, mode):
+    """Also one that proposes, before it wrote anything: its branch begins with its first write."""
+    (signed / "memory/notes.md").write_text("another\n")
+    with PipeServer(signed, *mode) as server:
+        server.initialize()
+        found = server.call("tools/call", name="brain_verify", arguments={})["result"]
+    text = found["content"][0]["text"]
+    assert text.startswith("The lineage is whole") and f"Signed by {key}, called audit team" in text
+    assert ("memory/notes.md" in text) == (mode != ["--approve"])  # a proposal has no folder

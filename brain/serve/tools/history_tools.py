@@ -98,12 +98,17 @@ def brain_verify(brain: Brain, arguments: Arguments) -> ToolResult:
         {**finding._asdict(), "message": hide_paths(finding.message, brain.root)}
         for finding in verified.findings[:MAX_SHOWN_FINDINGS]
     ]
-    names = ("ok", "brain", "head", "snapshots", "objects", "trust_level")
-    data = {**pick_fields(verified, *names), "findings": findings}
+    names = ("ok", "brain", "head", "snapshots", "objects", "trust_level", "roots")
+    signers = [one._asdict() for one in verified.signers[:MAX_SHOWN_FINDINGS]]
+    data = {**pick_fields(verified, *names), "findings": findings, "signers": signers}
     verdict = "The lineage is whole" if verified.ok else "VERIFICATION FAILED"
     lines = [
         f"{verdict}: {verified.snapshots} snapshots, {verified.objects} objects, "
-        f"head {text_format.short_id(verified.head)}, trust level {verified.trust_level}."
+        f"head {text_format.short_id(verified.head)}, trust level {verified.trust_level}.",
+        *(
+            printable_text(hide_paths(line, brain.root), MAX_LINE_CHARS)
+            for line in text_format.coverage_lines(verified)
+        ),
     ]
     for finding in findings:
         message = printable_text(finding["message"], MAX_LINE_CHARS)
