@@ -141,6 +141,17 @@ def test_a_part_of_a_proposal_is_accepted_as_the_whole_of_it(folder, cli):
         assert (head.author, head.operation["kind"]) == ("eve", "merge")
 
 
+def test_who_proposed_does_not_finish_a_merge_of_what_was_rejected_meanwhile(folder, cli):
+    propose(folder)
+    write_by_hand(folder, "Ours.\n")
+    assert cli("--author", "eve", "merge", "proposed/claude-1a2b3c").status == 12
+    assert cli("resolve", "skills/oracle/SKILL.md", "--theirs").status == 0
+    assert cli("proposal", "reject", "claude-1a2b3c").status == 0
+    told = cli("--author", "claude", "--json", "merge", "--continue")
+    assert (told.status, told.error["code"]) == (12, "own_proposal")
+    assert cli("--author", "eve", "merge", "--continue").status == 0
+
+
 def test_who_is_named_by_their_login_does_not_accept_their_own_either(folder, cli, monkeypatch):
     monkeypatch.setenv("LOGNAME", "claude")
     proposed = propose(folder)

@@ -228,8 +228,10 @@ def _find_approver(session: Session, request: MergeState) -> str:
         return any(snapshot_id in branch for branch in branches)
 
     theirs = request.theirs
-    is_whole = request.command == ACCEPT_COMMAND or theirs in tips
-    if not is_whole and (
+    is_said = request.command == ACCEPT_COMMAND or head_ref(request.revision).startswith(
+        PROPOSAL_REF_PREFIX
+    )  # also of a proposal that was rejected while its merge waited
+    if not (is_said or theirs in tips) and (
         is_in_branch(theirs) or not any(theirs in AncestorSet(session, tip) for tip in tips)
     ):
         return ""
