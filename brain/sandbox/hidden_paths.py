@@ -20,6 +20,8 @@ MAX_ENTRIES = 200_000
 """Files and folders in an approved folder, which are searched in about a second."""
 MAX_HIDDEN = 500
 """Places that are covered in one folder; each takes a mount."""
+_MAX_PATH_BYTES = 3_800
+"""The kernel takes such a path with a name behind it."""
 
 _SYSTEM = ("/proc", "/sys", "/dev", "/run")
 _NOT_SYSTEM = ("/dev/shm/", "/run/media/")
@@ -98,11 +100,14 @@ def _search(folder: str, places: _Places, for_other_user: bool) -> Iterator[Hidd
     left = [""]
     while left:
         inner = left.pop()
+        here = os.path.join(folder, inner)
+        if len(os.fsencode(here)) > _MAX_PATH_BYTES:  # a program can go there step by step
+            raise _too_large(folder, "folders too deep to be searched")
         try:
-            with os.scandir(os.path.join(folder, inner)) as entries:
+            with os.scandir(here) as entries:
                 listed = list(entries)
         except OSError:  # what cannot be listed can be entered by those who know its names
-            enterable = inner and os.access(os.path.join(folder, inner), os.X_OK)
+            enterable = inner and os.access(here, os.X_OK)
             yield Hidden(inner, True, True) if enterable else None
             continue
         for entry in listed:

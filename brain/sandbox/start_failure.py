@@ -17,6 +17,12 @@ def explain_failure(stderr: bytes) -> SandboxError:
     """Return the error for a sandbox that ended before its job began, from what it printed."""
     lines = stderr.decode(errors="replace").splitlines()
     reason = printable_text(lines[-1], 200) if lines else "it ended without a message"
+    if " /folders/" in reason:  # a file that is to be covered is gone since it was found
+        return SandboxError(
+            f"an approved folder changed as the skill was started: {reason}",
+            code="bad_folder",
+            hint="try again, or approve a folder in which no keys or sockets come and go",
+        )
     return SandboxError(
         f"the sandbox could not be started: {reason}", code="no_sandbox", hint=_find_hint(reason)
     )

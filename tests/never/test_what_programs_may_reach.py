@@ -196,6 +196,19 @@ def test_an_approval_from_before_gives_no_keys_either(allow, home):
     assert allow("--remove").status == 0
 
 
+def test_a_folder_that_is_too_deep_to_be_searched_is_read_by_no_program(allow, home, monkeypatch):
+    """A program inside could go on step by step, to a key."""
+    deep = home / "deep"
+    deep.mkdir()
+    assert allow("--read", str(deep)).status == 0
+    monkeypatch.chdir(deep)
+    for _ in range(25):
+        os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+    with raises_code("bad_folder", SandboxError):
+        look(home, READ_ALL)
+
+
 def test_what_is_no_file_in_a_folder_can_be_neither_read_nor_written(allow, home):
     logs = home / "work/logs"
     assert allow("--read", str(logs)).status == 0

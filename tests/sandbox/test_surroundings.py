@@ -124,5 +124,9 @@ def test_a_container_that_forbids_namespaces_is_named(monkeypatch, tmp_path):
 
 
 def test_a_failure_without_a_message_is_an_error_all_the_same():
+    gone = start_failure.explain_failure(
+        b"bwrap: Can't create file at /folders/w/a.key: Read-only\n"
+    )
+    assert gone.code == "bad_folder" and "try again" in gone.hint
     error = start_failure.explain_failure(b"")
     assert error.code == "no_sandbox" and error.message and error.hint
