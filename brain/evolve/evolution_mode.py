@@ -8,14 +8,16 @@ from ..errors import Conflict
 from ..repo.open.manifest import OFF
 
 if TYPE_CHECKING:
-    from .brain_protocol import LearningBrain
+    from .gate.brain_protocol import GatedBrain
 
 
-def require_evolution(brain: LearningBrain) -> None:
-    """Raise `Conflict` (`evolution_off`) if the manifest says that nothing is learned."""
-    if brain.gate.read_mode() == OFF:
+def require_evolution(brain: GatedBrain) -> str:
+    """Return the mode. Raises `Conflict` (`evolution_off`) if it is that nothing is learned."""
+    mode = brain.gate.read_mode()
+    if mode == OFF:
         raise Conflict(
             "this brain learns nothing: its manifest has the evolution mode off",
             code="evolution_off",
             hint="set `mode: propose` below `evolution:` in manifest.yaml",
         )
+    return mode

@@ -35,7 +35,7 @@ class Bill:
         return self.requests, self.tokens_in, self.tokens_out
 
 
-def meter(model: Model, check: Callable[[int], None], *pays: Pay) -> Model:
+def meter(model: Model, check: Callable[[int], object], *pays: Pay) -> Model:
     """Return a model that tells each of `pays` what its requests cost, also those that fail.
 
     `check` gets the characters of a prompt before it is sent; what it raises ends the work.
@@ -46,7 +46,7 @@ def meter(model: Model, check: Callable[[int], None], *pays: Pay) -> Model:
 
 
 class _MeteredModel:
-    def __init__(self, model: Model, check: Callable[[int], None], *pays: Pay) -> None:
+    def __init__(self, model: Model, check: Callable[[int], object], *pays: Pay) -> None:
         self._model = model
         self._check = check
         self._pays = pays
@@ -74,7 +74,7 @@ class _MeteredModel:
 
 
 class _MeteredToolModel(_MeteredModel):
-    def __init__(self, model: ToolModel, check: Callable[[int], None], *pays: Pay) -> None:
+    def __init__(self, model: ToolModel, check: Callable[[int], object], *pays: Pay) -> None:
         super().__init__(model, check, *pays)
         self._tool_model = model
 

@@ -19,9 +19,9 @@ from functools import cached_property
 from ...errors import Conflict, InvalidInput, printable_text
 from ...receipts.learned_run import own_sources
 from ...repo.gate.plan_change import ChangeRequest
-from ...repo.open.manifest import OFF
 from ...results import EarlierAttempt, GateOutcome
 from ...sandbox.sandbox_protocol import Sandbox
+from ..evolution_mode import require_evolution
 from .brain_protocol import GatedBrain
 from .case_rounds import DEFAULT_LIMITS, GateLimits
 from .case_runner import CaseRunner
@@ -78,13 +78,7 @@ class Gate:
         return self._propose(change)
 
     def _propose(self, change: ProposedChange) -> GateOutcome:
-        mode = self._brain.gate.read_mode()
-        if mode == OFF:
-            raise Conflict(
-                "this brain learns nothing: its evolution is off",
-                code="evolution_off",
-                hint="set evolution.mode in manifest.yaml to propose or gated",
-            )
+        mode = require_evolution(self._brain)
         planned = self._brain.gate.plan(_build_request(change))
         recorder = OutcomeRecorder(brain=self._brain, change=change, planned=planned, mode=mode)
         if planned.is_equal:

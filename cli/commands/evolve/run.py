@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from brain.errors import Conflict, printable_text
+from brain.errors import printable_text
 
 from ... import signals
 from ...command import OVERWRITE_EXITS, READ_EXITS, brain_command, flag, option
@@ -61,12 +61,9 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
     if print_unit:
         _print_unit(app, print_unit)
         return
-    if app.brain.gate.read_mode() == "off":
-        raise Conflict(
-            "this brain learns nothing: its evolution is off",
-            code="evolution_off",
-            hint="set evolution.mode in manifest.yaml to propose or gated",
-        )
+    from brain.evolve.evolution_mode import require_evolution
+
+    require_evolution(app.brain)
     model = find_user_model()
     if model is None:
         app.print_note(NO_MODEL_NOTE)
