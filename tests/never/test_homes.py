@@ -439,3 +439,14 @@ def test_reverting_a_skill_leaves_the_skills_in_its_folder_as_they_are(folder):
         for path in ("skills/pack/more.md", "skills/pack/examples/sample/SKILL.md"):
             assert brain.files.read(path).decode() == files[path]
         assert brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("outer", ["skills/SKILL.md", ".kept/SKILL.md", "_kept/skill.md"])
+def test_a_skill_file_that_is_no_skill_owns_no_skills_below_it(folder, outer):
+    inner = f"{outer.partition('/')[0]}/examples/skills/inner/SKILL.md"
+    with Brain.init(folder / "mind") as brain:
+        write_files(brain.root, {outer: TEMPLATE, "skills/a/SKILL.md": skill_text("a", "a")})
+        brain.snapshot()
+        write_files(brain.root, {inner: skill_text("inner", "inner")})
+        brain.snapshot()
+    assert slugs(brain.root) == (["a"] if outer[0] == "_" else ["a", "inner"])

@@ -190,7 +190,7 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
         for entry in bundles.walk_below(session.nodes, txn.bundle, home)
     ):  # a folder of skills, which would belong to the new one
         path = f"{home}/{path[len(above) + 1 :]}"
-    if any(
+    if category and any(
         bundles.has_entry(session.nodes, txn.bundle, f"{above}/{name}")
         for name in skill_layout.SKILL_FILES
     ):
