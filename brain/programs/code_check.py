@@ -1,20 +1,21 @@
 """Check the code of a program before it runs: advice with early, plain errors.
 
-The process sandbox is the boundary; this only says sooner what would fail there, or what no
-generated skill needs.
+The process sandbox is the boundary; this only says sooner what would fail there, or what another
+agent would have refused.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ..errors import InvalidInput, printable_text
 from .python_parse import CodeFault, parse_code
 
-CODE_PROFILES = ("generated", "script", "seed-000", "seed-002")
-"""`generated`: by allow-lists. `script`: a person wrote it. The others: blocklists of agents."""
+ADVICE = "script"
+CODE_PROFILES = (ADVICE, "seed-000", "seed-002")
+"""`script`: what the sandbox lacks, as advice. The others: blocklists of agents, which refuse."""
 MAX_FINDINGS = 20
 _OWN_MODULES = frozenset(("skillapi", "src"))
 _IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
@@ -36,24 +37,33 @@ def check_code(code: bytes, profile: str, *, name: str = "") -> list[str]:
         tree = parse_code(code)
     except CodeFault as fault:
         return [fault.message]
-    found = sorted(set(_check_tree(tree, code, profile, name)))
+    found = sorted(set(_check_tree(tree, profile, name)))
     return [f"line {line}: {reason}" if line else reason for line, reason in found[:MAX_FINDINGS]]
 
 
-def _check_tree(
-    tree: ast.Module, code: bytes, profile: str, name: str
-) -> Iterator[tuple[int, str]]:
-    from . import generated_check, seed_profiles  # not loaded where nothing is checked
+def find_refusal(code: bytes, profile: str, findings: Sequence[str]) -> str:
+    """Return why a program is not even tried, "" if it is: advice refuses only what is no Python.
 
-    if profile == "script":
-        yield from _check_imports(tree)
-    elif profile == "seed-000":
+    `findings` are those of `check_code`.
+    """
+    if profile != ADVICE:
+        return next(iter(findings), "")
+    try:
+        parse_code(code)
+    except CodeFault as fault:
+        return fault.message
+    return ""
+
+
+def _check_tree(tree: ast.Module, profile: str, name: str) -> Iterator[tuple[int, str]]:
+    from . import seed_profiles  # not loaded where nothing is checked
+
+    if profile == "seed-000":
         yield from seed_profiles.check_seed_000(tree, name)
     elif profile == "seed-002":
         yield from seed_profiles.check_seed_002(tree, name)
     else:
-        yield from _check_identifiers(code)
-        yield from generated_check.check_generated(tree)
+        yield from _check_imports(tree)
 
 
 def _check_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -83,19 +93,3 @@ def _catches_import(handler: ast.ExceptHandler) -> bool:
     return any(
         isinstance(node, ast.Name) and node.id in _IMPORT_ERRORS for node in ast.walk(handler.type)
     )
-
-
-def _check_identifiers(code: bytes) -> Iterator[tuple[int, str]]:
-    """Yield names beyond ASCII: they may look like others, and Python reads some as others."""
-    import io
-    import tokenize
-
-    if code.isascii():
-        return
-    lines = io.BytesIO(code.replace(b"\r\n", b"\n").replace(b"\r", b"\n"))
-    try:
-        for token in tokenize.tokenize(lines.readline):
-            if token.type == tokenize.NAME and not token.string.isascii():
-                yield token.start[0], f"the name {printable_text(token.string, 40)} is not ASCII"
-    except (tokenize.TokenError, SyntaxError) as error:
-        yield 0, f"it cannot be read: {printable_text(error, 100)}"

@@ -16,7 +16,7 @@ from typing import Any
 from .._version import __version__
 from ..errors import InvalidInput, printable_text
 from ..programs import CASES_FILE, CHECK_FILE, SCHEMA_FILE
-from ..programs.code_check import check_code
+from ..programs.code_check import ADVICE, check_code, find_refusal
 from ..programs.failure_summary import fit_summary
 from ..programs.parameter_schema import check_payload, parse_schema
 from ..programs.payloads import make_payloads
@@ -66,7 +66,7 @@ def try_program(
     *,
     seed: int,
     decided_by: str,
-    code_profile: str = "generated",
+    code_profile: str = ADVICE,
     limits: SandboxLimits = DEFAULT_LIMITS,
     max_seconds: float = MAX_TRIAL_SECONDS,
     answer: Callable[[bytes], bytes] | None = None,
@@ -75,17 +75,18 @@ def try_program(
     """Try a program; the verdict is to admit it if every case passed, else to reject it.
 
     The same seed gives the same unseen payloads. `answer` makes the answers to its requests; it
-    must take calls from two threads, and without it only progress is taken. A trial that takes
+    must take calls from two threads, and without it only progress is taken. What `check_code` finds
+    is advice, unless a profile was asked for that refuses. A trial that takes
     longer than `max_seconds` rejects the program. Raises `InvalidInput` for tests or a schema
     that cannot be read, and `SandboxError`, also if `cancel` was set (`cancelled`).
     """
     watched = WatchedSandbox(sandbox)
     findings = tuple(check_code(program.code, code_profile, name=tool_name(program.slug)))
-    if findings:
-        course = _Course(program=program, findings=findings, reason=findings[0])
-    else:
+    course = _Course(program=program, findings=findings)
+    course.reason = find_refusal(program.code, code_profile, findings)
+    if not course.reason:
         runs = TrialRuns(watched, limits, max_seconds, answer, cancel)
-        course = _try_all(runs, program, seed)
+        _try_all(runs, course, seed)
     sandbox_name, applied, versions = watched.describe_wall()
     verdict = Verdict(
         decision="reject" if course.reason else "admit",
@@ -106,11 +107,10 @@ def try_program(
     return Trial(verdict=verdict, contents=contents, program=course.program)
 
 
-def _try_all(runs: TrialRuns, program: Program, seed: int) -> _Course:
-    course = _Course(program=program)
-    cases = parse_cases(_require_file(program, CASES_FILE))
+def _try_all(runs: TrialRuns, course: _Course, seed: int) -> None:
+    cases = parse_cases(_require_file(course.program, CASES_FILE))
     try:
-        course.program = complete_program(runs.sandbox, program, limits=runs.limits)
+        course.program = complete_program(runs.sandbox, course.program, limits=runs.limits)
         _try_steps(runs, course, cases, seed)
     except InvalidInput as error:
         if error.code not in _CHECK_FAULTS:
@@ -119,7 +119,6 @@ def _try_all(runs: TrialRuns, program: Program, seed: int) -> _Course:
     if runs.is_over and not course.reason:
         course.reason = f"the trial took longer than {runs.max_seconds:g} s"
     runs.raise_if_cancelled()
-    return course
 
 
 def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed: int) -> None:
@@ -130,7 +129,7 @@ def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed
     authored, again = runs.try_authored(course.program, cases)
     if _stops(course, authored):
         return
-    course.findings = _note_difference(authored[0], again)
+    course.findings += _note_difference(authored[0], again)
     # 2. Payloads that the author never saw; where there are no others, the seen ones again.
     seen = [case.payload for case in cases]
     made = make_payloads(schema, seen, seed, 2 * UNSEEN_PAYLOADS)

@@ -221,12 +221,20 @@ def test_a_model_that_answers_nonsense_for_ever_is_asked_three_times_and_no_more
     assert len(model.requests) == 3
 
 
-def test_code_that_stays_dangerous_is_kept_as_a_rejected_attempt(brain):
-    model = FakeModel(*[answer(f"import os\n{COMPOSITE}")] * 3)
+@pytest.mark.parametrize(
+    ("code", "fault"),
+    [
+        (f"import os\n{COMPOSITE}", "line 1: it uses os, which is on the blocklist"),
+        (COMPOSITE.replace('"double_it"', '"count_words"'), "it never calls double_it: write call"),
+    ],
+)
+def test_code_that_stays_refused_is_kept_as_a_rejected_attempt_and_never_run(brain, code, fault):
+    model = FakeModel(*[answer(code)] * 3)
     (result,) = run_patterns(brain, model, now=now_of(brain))
     assert (result.status, result.slug) == ("rejected", "double-words")
     (attempt,) = brain.programs.attempts("double-words")
-    assert "os" in attempt.reason
+    assert attempt.reason.startswith(fault)
+    assert not {"cases", "sandbox"} & set(brain.programs.read_attempt(attempt.attempt).verdict)
     with pytest.raises(ToolFailure):
         Toolbox(brain).call("double_words", {"text": "x"})
 

@@ -24,7 +24,11 @@ ALWAYS = "def check(payload, output):\n    pass\n"
 
 
 def attempt(sandbox: Sandbox, program: Program, **options: Any) -> Trial:
-    wanted = {"seed": 7, "decided_by": "trial", "limits": PATIENT, "code_profile": "script"}
+    wanted = {
+        "seed": 7,
+        "decided_by": "trial",
+        "limits": PATIENT,
+    }
     return try_program(sandbox, program, **{**wanted, **options})
 
 
@@ -33,7 +37,7 @@ def kinds(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def test_a_true_program_with_good_tests_is_admitted(sandbox):
-    trial = attempt(sandbox, word_count(), code_profile="generated")
+    trial = attempt(sandbox, word_count())
     verdict = trial.verdict
     assert (verdict.decision, verdict.reason, verdict.findings) == ("admit", "", ())
     assert kinds(verdict)[:10] == [("author", "pass")] * 2 + [("unseen", "pass")] * UNSEEN_PAYLOADS
@@ -177,7 +181,7 @@ def test_where_every_payload_was_seen_they_are_tried_again(sandbox):
 
 def test_a_class_gets_its_schema_from_its_definition(sandbox):
     code = CLASS.replace('"The text")', '"Words such as: a b c")')
-    trial = attempt(sandbox, word_count(code, schema=None), code_profile="generated")
+    trial = attempt(sandbox, word_count(code, schema=None))
     assert trial.verdict.decision == "admit", trial.verdict.reason
     schema = parse_schema(trial.program.files["schema.json"])
     assert schema["required"] == ["text"] and schema["properties"]["text"]["type"] == "string"
@@ -282,12 +286,33 @@ def test_a_cancelled_trial_gives_no_verdict():
     assert len(fake.wall_seconds) <= 2
 
 
-def test_a_refusal_of_the_code_ends_the_trial_before_a_run():
+@pytest.mark.parametrize(
+    ("code", "profile", "said"),
+    [
+        ("import os\nprint(1)", "seed-000", "no class has SkillBase"),
+        ("import os\n" + CLASS, "seed-000", "line 1: it uses os, which is on the blocklist"),
+        ("print(1)\ndef f(:", "script", "line 2: it is not Python"),
+    ],
+)
+def test_a_refusal_of_the_code_ends_the_trial_before_a_run(code, profile, said):
     fake = FakeSandbox()
-    verdict = attempt(fake, word_count("import os\nprint(1)"), code_profile="generated").verdict
-    assert verdict.reason == "line 1: it imports os, which is not among the allowed modules"
-    assert verdict.decision == "reject" and verdict.findings == (verdict.reason,)
+    verdict = attempt(fake, word_count(code), code_profile=profile).verdict
+    assert verdict.reason.startswith(said) and verdict.decision == "reject"
+    assert verdict.findings[0] == verdict.reason and verdict.code_check == profile
     assert fake.wall_seconds == [] and verdict.cases == ()
+
+
+def test_advice_names_its_line_and_the_sandbox_decides(sandbox):
+    missing = "line 2: it imports requests, which is not in the standard library"
+    for code, decision in (
+        (f"if 0:\n    import requests\n{COUNT}", "admit"),
+        (f"\nimport requests\n{COUNT}", "reject"),
+    ):
+        verdict = attempt(sandbox, word_count(code)).verdict
+        assert (verdict.decision, verdict.findings) == (decision, (missing,))
+    assert "No module named 'requests'" in verdict.reason
+    reaching = f"import os, subprocess, sys\neval(compile('1', '', 'eval'))\n{COUNT}"
+    assert attempt(sandbox, word_count(reaching)).verdict.decision == "admit"
 
 
 @pytest.mark.parametrize(
@@ -307,7 +332,7 @@ def test_tests_that_cannot_be_read_are_an_error(changed, code):
 
 def test_a_program_that_says_how_far_it_is_can_be_tried(sandbox):
     code = "from skillapi import progress\nprogress(0.5, 'half')\n" + COUNT
-    assert attempt(sandbox, word_count(code), code_profile="generated").verdict.decision == "admit"
+    assert attempt(sandbox, word_count(code)).verdict.decision == "admit"
 
 
 def test_a_program_that_is_tried_alone_calls_nothing(sandbox):

@@ -1,4 +1,4 @@
-"""Programs as agents write them, which the profile `generated` accepts: name, code, payload.
+"""Programs as agents write them: name, code, payload.
 
 Each runs with its payload, exits 0 and prints something (a class returns something).
 """

@@ -17,15 +17,19 @@ from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
+from ...programs.failure_summary import fit_summary
+from ...programs.program import Program
 from ...receipts.learned_run import own_sources
 from ...repo.gate.plan_change import ChangeRequest
 from ...results import EarlierAttempt, GateOutcome
+from ...running.trial import Trial
 from ...sandbox.sandbox_protocol import Sandbox
+from ...verdicts.verdict_types import ProgramFile, Verdict
 from ..evolution_mode import require_evolution
 from .brain_protocol import GatedBrain
 from .case_rounds import DEFAULT_LIMITS, GateLimits
 from .case_runner import CaseRunner
-from .change_trial import ChangeTrial, GateSettings
+from .change_trial import GATE_RULE, ChangeTrial, GateSettings, TrialResult
 from .outcome_recorder import OutcomeRecorder
 from .proposed_change import ProposedChange
 
@@ -84,6 +88,9 @@ class Gate:
         if planned.is_equal:
             return recorder.describe_equal()
         own = own_sources(change.receipt) if change.receipt else ()
+        if change.fault and planned.program:
+            self._confirm()
+            return recorder.record(_refuse(planned.program, fit_summary(change.fault)))
         result = self._trial.run(planned, own)
         if isinstance(result, EarlierAttempt):
             return recorder.describe_same(result)
@@ -95,6 +102,21 @@ class Gate:
         from ...sandbox.find_sandbox import find_sandbox
 
         return self._given_sandbox or find_sandbox()
+
+
+def _refuse(program: Program, fault: str) -> TrialResult:
+    """Return the result for a program that its own evolver refuses; it is not run."""
+    verdict = Verdict(
+        decision="reject",
+        skill=program.slug,
+        decider="rule",
+        decided_by=GATE_RULE,
+        reason=fault,
+        files=tuple(ProgramFile(*row) for row in program.blobs),
+        findings=(fault,),
+    )
+    trial = Trial(verdict=verdict, contents=(), program=program)
+    return TrialResult(reason=fault, program=program, trial=trial)
 
 
 def _build_request(change: ProposedChange) -> ChangeRequest:

@@ -16,7 +16,8 @@ class ProposedChange:
     `description` are as for an upsert; None keeps them. `files` are the whole new program, by
     path in the folder of the skill; empty keeps the program. `base` is the version that the
     evolver has read, "" for the present one. `receipt` is the run in which it was made. `category`
-    is the folder below skills/ for a new skill.
+    is the folder below skills/ for a new skill. `fault` is what the evolver has against its own
+    program: it is kept as a rejected attempt, and never run.
     """
 
     name: str
@@ -28,3 +29,4 @@ class ProposedChange:
     message: str = ""
     receipt: Receipt | None = None
     category: str = ""
+    fault: str = ""

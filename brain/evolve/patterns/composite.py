@@ -234,6 +234,7 @@ class CompositeMaker:
             base=version or 0,
             message=f"Make {draft.slug} of a pattern: {draft.reason}",
             receipt=self._build_receipt(draft.slug),
+            fault=draft.fault,
         )
         runner = ModelRunner(self._model)
         gate = Gate(self._brain, text_runner=runner, confirm=self._held.confirm)

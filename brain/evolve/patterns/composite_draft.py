@@ -1,8 +1,7 @@
 """Check the answer of a model about a pattern: a skill that calls its skills, or none.
 
 1. The fields have their types, and the name is one of a tool.
-2. The code passes the checks of seed 000 (its blocklist, name, base class and methods), and those
-   of generated code.
+2. The code passes the checks of seed 000 (its blocklist, name, base class and methods).
 3. It is one class, whose definition has the name of the skill, with an async `execute`.
 4. It calls each skill of the pattern by its name, and no others.
 
@@ -30,7 +29,7 @@ from ..answer_check import NoSkill, UnfitAnswer, parse_answer_object, read_answe
 from ..synthesis_prompt import CREATE_DECISION, MAX_REASON_CHARS, NO_SKILL_DECISION
 from .composite_prompt import MAX_CODE_CHARS, MAX_PAYLOAD_CHARS, MAX_PAYLOADS
 
-SEED_PROFILE, GENERATED_PROFILE = "seed-000", "generated"
+_SEED_PROFILE = "seed-000"
 _MAX_DEPTH = 16
 
 
@@ -85,11 +84,10 @@ def parse_composite_answer(text: str, skills: Sequence[str]) -> CompositeDraft |
 def find_code_faults(code: str, name: str, skills: Sequence[str]) -> Iterator[str]:
     """Yield what the code of a composite is refused for; `name` is that of its tool."""
     data = code.encode("utf-8", "replace")
-    yield from check_code(data, SEED_PROFILE, name=name)
-    yield from check_code(data, GENERATED_PROFILE, name=name)
+    yield from check_code(data, _SEED_PROFILE, name=name)
     try:
         tree = parse_code(data)
-    except CodeFault:  # the profiles have said so
+    except CodeFault:  # the profile has said so
         return
     classes = list_skill_classes(tree)
     if len(classes) != 1:

@@ -13,7 +13,7 @@ import click
 from brain import limits
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
-from brain.programs.code_check import CODE_PROFILES
+from brain.programs.code_check import ADVICE, CODE_PROFILES
 from brain.programs.program import is_program_file
 from brain.skills.skill_layout import SKILL_FILES
 
@@ -44,8 +44,8 @@ if TYPE_CHECKING:
 profile_option = option(
     "--profile",
     type=click.Choice(CODE_PROFILES),
-    help="The rules of the check before the trial; script is for code of your own."
-    "  [default: generated]",
+    help="How the code is read before the trial: script gives advice alone, the others refuse"
+    " what is on the blocklist of an agent.  [default: script]",
 )
 
 
@@ -95,7 +95,7 @@ def evolve_acquire_command(
         request = _request_from_files(app, name, code or "-", schema, payload, check, description)
     from dataclasses import replace
 
-    options = replace(request.options, code_profile=profile or "generated")
+    options = replace(request.options, code_profile=profile or ADVICE)
     decided = app.brain.programs.acquire(replace(request, options=options, message=message or ""))
     emit(app, decided, _decided_lines(decided))
     _raise_if_rejected(decided)
@@ -181,7 +181,7 @@ def evolve_admit_command(
         raise click.UsageError("Name a skill, or give --all.")
     programs = app.brain.programs
     slugs = [slug] if slug else [one.slug for one in programs.list() if one.status != "runnable"]
-    options = TrialOptions(code_profile=profile or "generated")
+    options = TrialOptions(code_profile=profile or ADVICE)
     decided = [programs.admit(one, options=options, message=message or "") for one in slugs]
     lines = [line for one in decided for line in _decided_lines(one)]
     emit(app, {"decided": decided} if every else decided[0], lines or ["All programs may run."])

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.programs.code_check import CODE_PROFILES, MAX_FINDINGS, check_code
+from brain.programs.code_check import ADVICE, CODE_PROFILES, MAX_FINDINGS, check_code
 from brain.programs.program_shape import find_shape
 from tests.support.honest_programs import HONEST
 from tests.support.program_evasions import EVASIONS
@@ -17,7 +17,7 @@ SKILL = next(code for name, code, _ in HONEST if name == "skill_class").encode()
 
 @pytest.mark.parametrize(("name", "code"), [row[:2] for row in HONEST])
 def test_what_agents_write_honestly_is_accepted(name, code):
-    assert check_code(code.encode(), "generated") == []
+    assert check_code(code.encode(), ADVICE) == []
 
 
 def test_there_are_enough_honest_programs_of_both_shapes():
@@ -25,24 +25,13 @@ def test_there_are_enough_honest_programs_of_both_shapes():
     assert len(HONEST) >= 30 and shapes.count("class") >= 4
 
 
-@pytest.mark.parametrize("name", EVASIONS)
-def test_an_evasion_is_refused_with_a_reason(name):
-    findings = check_code(EVASIONS[name], "generated")
-    assert findings and all(finding.isprintable() for finding in findings)
-
-
-def test_there_is_an_evasion_of_each_kind():
-    assert len(EVASIONS) >= 40
-
-
 @pytest.mark.parametrize(
     ("code", "finding"),
     [
-        (b"x = 1\nimport os\n", "line 2: it imports os, which is not among the allowed modules"),
-        (b"\n\nprint(eval('1'))", "line 3: no generated program may use eval"),
-        (b"print(\n  xx)", "line 2: the name xx is defined nowhere"),
-        (b"import re\nre.template", "line 2: re.template is not among what is allowed of re"),
-        (b"'a'.nothing", "line 1: the attribute nothing is neither defined here"),
+        (b"import requests", "line 1: it imports requests, which is not in the standard library"),
+        (b"\nfrom yaml import load", "line 2: it imports yaml, which is not"),
+        (b"from .near import x", "line 1: it imports .near, which is not"),
+        (b"def f(:", "line 1: it is not Python"),
         (b"if 1:\nx", "line 2: it is not Python: expected an indented block"),
         (b"x = '\xff'", "line 1: it is not UTF-8"),
         (b"x\0", "line 1: it holds a NUL byte"),
@@ -51,28 +40,28 @@ def test_there_is_an_evasion_of_each_kind():
     ],
 )
 def test_a_finding_names_line_and_reason(code, finding):
-    assert check_code(code, "generated")[0].startswith(finding)
+    assert check_code(code, ADVICE)[0].startswith(finding)
 
 
 def test_a_comment_that_names_utf_8_changes_nothing():
     for cookie in (b"# -*- coding: utf-8 -*-", b"#!/usr/bin/python3\n# coding=UTF8"):
-        assert check_code(cookie + b"\nprint('\xc3\xa9')\n", "generated") == []
+        assert check_code(cookie + b"\nprint('\xc3\xa9')\n", ADVICE) == []
 
 
 def test_findings_are_ordered_by_line_and_bounded():
     code = b"".join(b"import os%d\n" % n for n in range(100))
-    findings = check_code(code, "generated")
+    findings = check_code(code, ADVICE)
     assert len(findings) == MAX_FINDINGS
     assert findings[:2] == [
-        "line 1: it imports os0, which is not among the allowed modules",
-        "line 2: it imports os1, which is not among the allowed modules",
+        "line 1: it imports os0, which is not in the standard library",
+        "line 2: it imports os1, which is not in the standard library",
     ]
 
 
 def test_an_escape_that_python_warns_of_is_no_fault():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert check_code(b"x = '\\d'\nprint(x)\n", "generated") == []
+        assert check_code(b"x = '\\d'\nprint(x)\n", ADVICE) == []
 
 
 @pytest.mark.parametrize("name", ["deep nesting", "deep brackets", "long chain"])
@@ -84,26 +73,13 @@ def test_deep_code_is_refused_in_a_thread_too(name):
 
 def test_what_a_person_wrote_may_use_the_whole_standard_library():
     code = b"import os, subprocess\nfrom urllib import request\nimport skillapi\nopen(os.devnull)\n"
-    assert check_code(code, "script") == []
-
-
-@pytest.mark.parametrize(
-    ("code", "finding"),
-    [
-        (b"import requests", "line 1: it imports requests, which is not in the standard library"),
-        (b"\nfrom yaml import load", "line 2: it imports yaml, which is not"),
-        (b"from .near import x", "line 1: it imports .near, which is not"),
-        (b"def f(:", "line 1: it is not Python"),
-    ],
-)
-def test_a_script_of_a_person_has_what_it_needs(code, finding):
-    assert check_code(code, "script")[0].startswith(finding)
+    assert check_code(code, ADVICE) == []
 
 
 def test_an_optional_import_of_a_script_is_no_fault():
     code = b"try:\n    import yaml\nexcept (ImportError, OSError):\n    yaml = None\n"
-    assert check_code(code, "script") == []
-    assert check_code(code.replace(b"(ImportError, OSError)", b"OSError"), "script")
+    assert check_code(code, ADVICE) == []
+    assert check_code(code.replace(b"(ImportError, OSError)", b"OSError"), ADVICE)
 
 
 @pytest.mark.parametrize("profile", ["seed-000", "seed-002"])
@@ -132,7 +108,7 @@ def test_a_name_has_the_form_that_the_profile_wants():
     assert "the name Greet is not" in check_code(SKILL, "seed-000", name="Greet")[0]
 
 
-def test_blocklists_miss_what_allow_lists_do_not():
+def test_blocklists_miss_most_ways_around_them():
     missed = sum(
         not any("blocklist" in finding for finding in check_code(code, "seed-000"))
         for code in EVASIONS.values()
