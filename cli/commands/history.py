@@ -37,7 +37,15 @@ from ..terminal import escape, escape_lines, terminal_width
 
 if TYPE_CHECKING:
     from brain import Brain
-    from brain.results import Diff, DiffStat, PathChange, SkillChange, SnapshotDetails, SnapshotInfo
+    from brain.results import (
+        Diff,
+        DiffStat,
+        PathChange,
+        SkillChange,
+        SnapshotDetails,
+        SnapshotInfo,
+        TrustedKey,
+    )
 
 
 _SHORT_KEY_CHARS = len("ed25519:") + 8
@@ -111,9 +119,15 @@ def _signer_names(brain: Brain) -> SignerNames:
             keys = brain.trust.show().keys
         except BrainError:  # a trust file that `verify` reports
             return {}
-        return {one.key: one.name + (" [revoked]" if one.revoked else "") for one in keys}
+        return {one.key: f"{one.name}{_rights_mark(one)}" for one in keys}
 
     return lambda key: escape(trusted_names().get(key) or f"{key[:_SHORT_KEY_CHARS]}…")
+
+
+def _rights_mark(key: TrustedKey) -> str:
+    if key.revoked:
+        return " [revoked]"
+    return " [retired]" if key.until else ""
 
 
 def _log_entry(

@@ -16,7 +16,6 @@ from ..output import emit, emit_file
 from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
 from ..render.verdicts import (
-    PROOF_ADVICE,
     claim_text,
     equivocation_lines,
     proof_caveat_lines,
@@ -129,7 +128,12 @@ def check_proof_command(
         found = check_proof(data, content=source, in_store=app.has_snapshot, **ids)
     emit(app, found, _checked_proof_lines(found, content is not None))
     if not found.ok:
-        raise NotVouched("nothing that you know vouches for it", hint=PROOF_ADVICE)
+        raise NotVouched(
+            "nothing that you know vouches for it",
+            hint="name the snapshot that you know, from a signature, a ledger or a person you"
+            " trust, with --snapshot, or a brain of yours that has it, as in"
+            " `brain -C DIR check-proof FILE`",
+        )
 
 
 def _is_equivocation_proof(data: bytes) -> bool:

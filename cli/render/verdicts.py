@@ -72,10 +72,6 @@ def proof_id_lines(proof: Proof) -> list[str]:
     return align_columns((name, value) for name, value in rows if value)
 
 
-PROOF_ADVICE = (
-    "name the snapshot that you know, from a signature, a ledger or a person you trust, with"
-    " --snapshot, or a brain of yours that has it, as in `brain -C DIR check-proof FILE`"
-)
 ABSENCE_CAUTION = "Rely on the absence only if a person you trust verified the snapshot."
 
 

@@ -173,6 +173,17 @@ def test_a_revoked_key_is_not_named_as_if_it_were_trusted(auditor, stranger, sig
     assert {one["key"]: one["revoked"] for one in told} == {key: False, other: True}
 
 
+def test_the_log_marks_a_key_whose_rights_ended(stranger, signed):
+    other = stranger.run("key", "new", "other")[1].strip()
+    assert stranger.run("key", "trust", other, "--as", "second")[0] == 0
+    assert stranger.run("key", "retire", other)[0] == 0
+    (signed / "memory/notes.md").write_text("two\n")
+    assert stranger.run("config", "sign", "other")[0] == 0
+    stranger.run("snapshot", "-m", "Too late")
+    assert "(signed: second [retired])  Too late" in stranger.run("log")[1]
+    assert stranger.run("verify")[0] == 3
+
+
 def test_that_nobody_signed_is_said(auditor, tmp_path):
     assert auditor.run("init", str(tmp_path / "plain"))[0] == 0
     status, out, _ = auditor.run("-C", str(tmp_path / "plain"), "verify")
