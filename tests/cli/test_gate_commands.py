@@ -144,4 +144,4 @@ def test_a_brain_that_learns_nothing_says_so(cli, agent):
     assert cli("snapshot").status == 0
     Path("greet.md").write_text("# Greet\n\nSay hello.\n")
     tried = cli("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet")
-    assert tried.status == 12 and "evolution is off" in tried.err
+    assert tried.status == 12 and "this brain learns nothing" in tried.err
