@@ -81,7 +81,8 @@ def outer_folders(path: str) -> list[str]:
 
 
 def _owner_texts(path: str) -> Iterator[str]:
-    texts = (f"{folder}/{name}" for folder in outer_folders(path) for name in SKILL_FILES)
+    folders = (folder for folder in outer_folders(path) if folder != SKILLS_SECTION)
+    texts = (f"{folder}/{name}" for folder in folders for name in SKILL_FILES)
     return (text for text in texts if name_by_path_alone(text) is not None)
 
 

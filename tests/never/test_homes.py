@@ -441,12 +441,19 @@ def test_reverting_a_skill_leaves_the_skills_in_its_folder_as_they_are(folder):
         assert brain.verify(deep=True).ok
 
 
-@pytest.mark.parametrize("outer", ["skills/SKILL.md", ".kept/SKILL.md", "_kept/skill.md"])
-def test_a_skill_file_that_is_no_skill_owns_no_skills_below_it(folder, outer):
+@pytest.mark.parametrize(
+    ("outer", "expected"),
+    [
+        ("skills/SKILL.md", ["a", "inner", "skill"]),  # a skill of a file, not of its folder
+        (".kept/SKILL.md", ["a", "inner"]),
+        ("_kept/skill.md", ["a"]),
+    ],
+)
+def test_a_skill_file_whose_folder_is_no_skill_owns_no_skills_below_it(folder, outer, expected):
     inner = f"{outer.partition('/')[0]}/examples/skills/inner/SKILL.md"
     with Brain.init(folder / "mind") as brain:
         write_files(brain.root, {outer: TEMPLATE, "skills/a/SKILL.md": skill_text("a", "a")})
         brain.snapshot()
         write_files(brain.root, {inner: skill_text("inner", "inner")})
         brain.snapshot()
-    assert slugs(brain.root) == (["a"] if outer[0] == "_" else ["a", "inner"])
+    assert slugs(brain.root) == expected
