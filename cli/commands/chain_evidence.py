@@ -130,9 +130,10 @@ def chain_check_command(
     must be complete; a shortened block hash leaves something to know.
 
     Anybody can make a file that is consistent. Exit status 4 says that nothing you know
-    vouches for this one: give --block-hash, --log-key, --witness or --snapshot; --owner
-    and --brain vouch for nothing. A brain of yours that has the snapshot does, if you
-    name it with -C. `python -m brain.chain.check` looks into no brain, and starts faster.
+    vouches for this one: give --block-hash, --log-key, --witness or, of evidence of a file,
+    --snapshot; --owner and --brain vouch for nothing. A brain of yours that you name with
+    -C vouches as --snapshot does, if it has the snapshot. `python -m brain.chain.check`
+    looks into no brain, and starts faster.
     """
     from brain import check_evidence
     from brain.chain.evidence import evidence_report

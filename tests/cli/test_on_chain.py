@@ -60,9 +60,13 @@ def chain(node, agent, cli, use):
 
 
 def done(cli: Call, *call: str, at: str = "") -> Any:
-    """Run a command that has to succeed; return its document, which keeps its schema."""
+    """Run a command that has to succeed; return its document, which keeps its schema.
+
+    Evidence that is checked without the hash of its block is consistent, and no more.
+    """
     told = cli(*(["-C", at] if at else []), *call, "--json")
-    assert told.status == 0, told.err
+    is_unknown = call[:2] == ("chain", "check") and "--block-hash" not in call
+    assert told.status == (4 if is_unknown else 0), told.err
     depth = 3 if call[:2] == ("chain", "authorize") else 2
     validate("-".join(call[:depth]), told.document)
     return told.document
@@ -109,7 +113,7 @@ def test_a_brain_is_opened_priced_committed_and_verified(agent, cli, chain):
     assert status["owner"] == status["commitments"][0]["sender"]
     assert done(cli, "chain", "verify", *on)["trust_level"] == "L1"
     told = cli("verify", *on)
-    assert told.status == 0 and told.out.endswith("Trust level L1\n")
+    assert told.status == 0 and "\nTrust level L1\n" in told.out
 
 
 def test_an_upsert_is_committed_to_the_chain_of_the_manifest(agent, cli, chain):

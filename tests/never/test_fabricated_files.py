@@ -137,6 +137,17 @@ def test_only_what_the_reader_brings_of_the_ledger_vouches_for_a_commitment(desk
         assert (status, json.loads(err)["error"]["code"]) == (3, "low_trust")
 
 
+def test_a_known_snapshot_vouches_for_no_commitment_of_it(desk, tmp_path):
+    """An attacker commits a true snapshot to a log of their own, as of a time that they chose."""
+    here, file = str(tmp_path / "attacker"), str(desk.folder / "bare.json")
+    assert desk.run("-C", here, "chain", "evidence", "-o", file)[0] == 0
+    for words in (("--snapshot", desk.facts["false"]), ()):
+        for call in (("-C", here, "chain", "check", file), ("alone", file)):
+            status, out, _ = desk.run(*call, *words)
+            assert status == 4 and out.startswith(SENTENCE), call
+    assert desk.run("alone", file, "--log-key", desk.facts["log"])[0] == 0
+
+
 def test_in_python_it_is_not_ok_until_something_known_is_given(desk):
     evidence = (desk.folder / "evidence.json").read_bytes()
     proof = (desk.folder / "path.json").read_bytes()

@@ -63,8 +63,9 @@ def check_evidence(
     did; the C2SP verifier keys of the log and of `witnesses`, all of which must have signed.
 
     Anybody can make consistent evidence, also about somebody else's brain. So the result is `ok`
-    only if the block hash, the key of the log, a witness or the snapshot was given, or if
-    `in_store`, which tells whether a brain of the reader holds a snapshot, knows it.
+    only if the block hash, the key of the log or a witness was given. Of a file that it proves
+    to be in the snapshot, that is enough too, or that `in_store`, which tells whether a brain of
+    the reader holds a snapshot, knows it; it says nothing of what was committed where and when.
 
     Raises `ProofError` as `parse_evidence` and `verify_evidence`, and `low_trust` if the trust
     level is below the one to `require`; or `InvalidInput`: `bad_id`, `bad_trust_level`, `bad_key`,
@@ -111,11 +112,11 @@ def check_evidence(
             ("block_hash", block_hash),
             ("log_key", log_key),
             ("witness", witnesses),
-            ("snapshot", snapshot),
+            ("snapshot", snapshot and result.path),
         )
         if known
     ]
-    if not vouched_by and in_store is not None and in_store(result.snapshot):
+    if not vouched_by and result.path and in_store is not None and in_store(result.snapshot):
         vouched_by = ["own_store"]
     return result._replace(
         ok=bool(vouched_by),
