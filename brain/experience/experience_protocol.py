@@ -114,9 +114,6 @@ class ExperienceStore(Protocol):
     def read_batches(self, after: int = 0, since: int = 0) -> Iterator[SequenceBatch]:
         """Yield the same sequences in columns, some thousands at a time; no batch is empty."""
 
-    def forget_sequences(self, before: int) -> int:
-        """Remove the sequences before a time; return how many."""
-
     def add_work(self, item: WorkItem) -> bool:
         """Add an item; return False if one of its kind and key is known, done or not."""
 

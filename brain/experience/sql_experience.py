@@ -84,13 +84,6 @@ class SqlExperience:
     def _fetch_all(self, statement: Select[Any]) -> Sequence[Row[Any]]:
         return self._database.run(lambda db: db.execute(statement).all())
 
-    def forget_sequences(self, before: int) -> int:
-        """Remove the sequences before a time; return how many."""
-        statement = delete(sequences).where(
-            sequences.c.brain == self._brain, sequences.c.at < before
-        )
-        return self._database.run(lambda db: db.execute(statement).rowcount)
-
     def add_work(self, item: WorkItem) -> bool:
         """Add an item; return False if one of its kind and key is known, done or not."""
         experience_limits.check_work_item(item)

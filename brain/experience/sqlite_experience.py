@@ -102,10 +102,6 @@ class SqliteExperience:
                 return
             after = rows[-1][0]
 
-    def forget_sequences(self, before: int) -> int:
-        """Remove the sequences before a time; return how many."""
-        return self._file.write(partial(_forget_sequences, before=before))
-
     def add_work(self, item: WorkItem) -> bool:
         """Add an item; return False if one of its kind and key is known, done or not."""
         experience_limits.check_work_item(item)
@@ -273,21 +269,6 @@ def _unpack(block: SequenceBlock) -> list[StoredSequence]:
         return unpack_block(block)
     except FormatError as error:
         raise EXPERIENCE_FORMAT.damaged_row_error() from error
-
-
-def _forget_sequences(db: Connection, before: int) -> int:
-    """Remove whole blocks, and rewrite those that also have later sequences."""
-    sql = "SELECT ifnull(sum(rows), 0) FROM sequences WHERE newest < ?"
-    ((removed,),) = db.fetch_all(sql, (before,))
-    db.execute("DELETE FROM sequences WHERE newest < ?", (before,))
-    mixed = f"SELECT {_WHOLE_BLOCK} FROM sequences WHERE oldest < ? ORDER BY last LIMIT 1"
-    while row := db.fetch_one(mixed, (before,)):
-        stored = _unpack(_decode_block(row))
-        rest = [one for one in stored if one.sequence.at >= before]
-        removed += len(stored) - len(rest)
-        db.execute("DELETE FROM sequences WHERE last = ?", row[:1])
-        _insert_blocks(db, pack_sequences((one.number, one.sequence) for one in rest))
-    return int(removed)
 
 
 def _read_counter(db: Connection, name: str) -> int:

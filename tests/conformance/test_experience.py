@@ -87,7 +87,6 @@ def test_a_new_store_is_empty(store):
     assert store.claim_work("gaps", 1000, 10, 3) is None
     assert store.read_events() == []
     assert store.read_note("patterns") is None
-    assert store.forget_sequences(10**15) == 0
 
 
 def test_sequences_come_back_whole_and_in_order(store):
@@ -147,19 +146,6 @@ def test_a_reader_that_stopped_finds_what_was_recorded_since(open_store):
                 last = one.number
     found += [one.sequence for one in reader.read_sequences(after=last)]
     assert found == [make_sequence(number) for number in range(60)]
-
-
-def test_forgetting_removes_what_is_older_and_keeps_the_numbers(store):
-    store.record_sequences([make_sequence(n, at=n) for n in (5, 1, 8, 2, 9)])
-    assert store.forget_sequences(5) == 2
-    assert [(one.number, one.sequence.at) for one in store.read_sequences()] == [
-        (1, 5),
-        (3, 8),
-        (5, 9),
-    ]
-    assert store.forget_sequences(100) == 3
-    store.record_sequences([make_sequence()])
-    assert [one.number for one in store.read_sequences()] == [6]
 
 
 @pytest.mark.parametrize(
@@ -432,7 +418,6 @@ def test_brains_in_one_database_see_nothing_of_each_other(postgres, key):
     assert list(other.read_sequences()) == other.list_work() == other.read_events() == []
     assert other.claim_work("gaps", 1000, 50, 3) is None
     assert other.read_note("state") is None
-    assert other.forget_sequences(10**15) == 0
     assert other.add_work(make_item())
     one.close()
     other.close()

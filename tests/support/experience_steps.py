@@ -47,7 +47,6 @@ STEPS: tuple[Callable[[SqliteExperience], object], ...] = (
     _record,
     _append,
     lambda store: store.write_note("state", None, "here"),
-    lambda store: store.forget_sequences(0),
     _record,
     lambda store: store.write_note("state", "here", "there"),
     lambda store: store.renew_work(_CLAIM, _NOW + 10, 50),

@@ -8,7 +8,6 @@ All of it is in percent, in whole numbers, so that the comparison with the thres
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 THRESHOLD_PERCENT = 50
@@ -77,12 +76,6 @@ class GapScore(NamedTuple):
     def is_due(self) -> bool:
         """Whether the gap is worth an attempt."""
         return is_above_threshold(self.percent)
-
-
-def score_gap(failures: int, error: str, reflections: Iterable[str]) -> GapScore:
-    """Return the score of a goal that failed `failures` times in a row."""
-    in_reflections = any(map(has_reflection_keyword, reflections))
-    return score_signals(failures, has_error_keyword(error), in_reflections)
 
 
 def score_signals(failures: int, in_error: bool, in_reflections: bool) -> GapScore:
