@@ -140,7 +140,6 @@ class EvolutionPart(Part):
         return JobContext(
             brain=self._brain,
             store=session.experience.store,
-            rates=session.experience.rates,
             model=model,
             clocks=clocks or Clocks(),
             should_stop=should_stop,

@@ -134,5 +134,5 @@ class GapsPart(Part):
         return self._locked.run(manifest.load_learning_policy)[1]
 
     def open_stores(self) -> BrainExperience:
-        """Return the stores of experience and of rates. Raises `InvalidInput`."""
+        """Return what opens the store of experience. Raises `InvalidInput`."""
         return self._locked.session.experience

@@ -186,21 +186,12 @@ class ExperienceStore(Protocol):
     def write_note(self, name: str, old: str | None, new: str) -> bool:
         """Replace a note if it is still `old`; tell whether it was."""
 
-    def close(self) -> None:
-        """Close files and connections."""
-
-
-class RateStore(Protocol):
-    """Counts attempts, atomically.
-
-    An attempt counts in the period that `now` lies in, so a clock that is set back counts in the
-    earlier period again, on top of what was counted there: no period has more than its limit.
-    """
-
     def take(self, key: str, limits: Sequence[RateLimit], now: int) -> str:
         """Count an attempt under all limits, or return the name of the one that is reached.
 
-        "" if it was counted. An attempt that is refused counts under none. Raises `StoreError`.
+        "" if it was counted. An attempt that is refused counts under none. It counts in the period
+        that `now` lies in, so a clock that is set back counts in the earlier period again, on top
+        of what was counted there: no period has more than its limit.
         """
 
     def read(self, key: str, limits: Sequence[RateLimit], now: int) -> dict[str, int]:

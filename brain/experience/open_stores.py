@@ -10,7 +10,7 @@ from ..errors import StoreError
 from .experience_settings import ExperienceSettings, override_from_environment
 
 if TYPE_CHECKING:
-    from .experience_protocol import ExperienceStore, RateStore
+    from .experience_protocol import ExperienceStore
     from .sql_experience import SqlExperience
     from .sqlite_experience import SqliteExperience
 
@@ -30,29 +30,20 @@ class BrainExperience:
         self._brain = brain
         self.settings = override_from_environment(settings or ExperienceSettings())
         self._lock = threading.Lock()
-        self._opened: SqlExperience | SqliteExperience | None = None
+        self._opened: ExperienceStore | None = None
 
     @property
     def store(self) -> ExperienceStore:
-        """Sequences, work, audit and notes. Raises `StoreError` (`not_installed`)."""
-        return self._open()
-
-    @property
-    def rates(self) -> RateStore:
-        """Counts of attempts, in the same store. Raises `StoreError` (`not_installed`)."""
-        return self._open()
+        """The store, opened at the first use. Raises `StoreError` (`not_installed`)."""
+        with self._lock:
+            if self._opened is None:
+                self._opened = self._open_sql() if self.settings.url else self._open_file()
+            return self._opened
 
     def close(self) -> None:
         """Close what was opened."""
         if self._opened is not None:
             self._opened.close()
-
-    def _open(self) -> SqlExperience | SqliteExperience:
-        """Open the store; nothing is read or connected to before it is needed."""
-        with self._lock:
-            if self._opened is None:
-                self._opened = self._open_sql() if self.settings.url else self._open_file()
-            return self._opened
 
     def _open_file(self) -> SqliteExperience:
         from .sqlite_experience import SqliteExperience

@@ -35,9 +35,9 @@ _EVENT_COLUMNS = [events.c[name] for name in AuditEvent.__slots__]
 
 
 class SqlExperience:
-    """The experience and the rates of one brain; implements `ExperienceStore` and `RateStore`.
+    """The experience and the rates of one brain; implements `ExperienceStore`.
 
-    Threads may share it. `brain` is the id of the brain in hex. Besides what the protocols say,
+    Threads may share it. `brain` is the id of the brain in hex. Besides what the protocol says,
     methods raise `StoreError` as `SqlDatabase`.
     """
 

@@ -49,9 +49,9 @@ _decode = EXPERIENCE_FORMAT.decode_row
 
 
 class SqliteExperience:
-    """The experience and the rates of one brain; implements `ExperienceStore` and `RateStore`.
+    """The experience and the rates of one brain; implements `ExperienceStore`.
 
-    Threads may share it. Besides what the protocols say, every method may raise `StoreError`:
+    Threads may share it. Besides what the protocol says, every method may raise `StoreError`:
     `bad_store`, `unsupported_version`, `read_only`, `cannot_open`, `no_space`; or `Locked`.
     """
 

@@ -196,7 +196,7 @@ def test_the_default_store_imports_no_library_of_servers():
         "import sys\n"
         "from brain.experience.open_stores import BrainExperience\n"
         "opened = BrainExperience(sys.argv[1], 'b', None)\n"
-        "opened.store, opened.rates\n"
+        "opened.store\n"
         "print(sorted({'sqlalchemy', 'psycopg'} & set(sys.modules)))\n"
     )
     said = subprocess.run(

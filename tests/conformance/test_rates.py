@@ -3,7 +3,7 @@
 import pytest
 
 from brain.errors import InvalidInput
-from brain.experience.experience_protocol import RateLimit, RateStore
+from brain.experience.experience_protocol import ExperienceStore, RateLimit
 from brain.experience.sql_experience import SqlExperience
 from brain.experience.sqlite_experience import SqliteExperience
 from tests.support.experience_workers import KEY as WORKERS_KEY
@@ -33,7 +33,7 @@ def place(request, tmp_path):
 @pytest.fixture
 def rates(place, key):
     kind, where = place
-    store: RateStore
+    store: ExperienceStore
     store = SqliteExperience(where) if kind == "file" else SqlExperience(where, key)
     yield store
     store.close()
@@ -99,7 +99,7 @@ def test_impossible_limits_are_refused(rates, key, limits):
 @pytest.mark.parametrize("place", ["file", "postgres"], indirect=True)
 def test_limits_are_exact_under_32_processes_some_of_which_are_killed(place):
     daily, hourly = LIMITS
-    store: RateStore = open_worker_store(*place)
+    store: ExperienceStore = open_worker_store(*place)
     before = store.read(WORKERS_KEY, LIMITS, WORKERS_NOW)
     assert set(before.values()) == {0}
     with run_workers("take", *place, 32) as workers:

@@ -82,7 +82,7 @@ def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(template,
             attempt(NOW + later * LEASE_MS)
         with Brain.open(folder, author="tester") as brain:
             stores = brain.gaps.open_stores()
-            counts = stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW)
+            counts = stores.store.read(rate_key(brain.id), GAP_LIMITS, NOW)
             is_lost = phases(brain) == [("interrupted", "failed")]
             assert is_lost or phases(brain) == [("complete", "success")], where
             assert counts["daily"] == 1, where

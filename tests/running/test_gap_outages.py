@@ -90,18 +90,18 @@ class TestAGapThatWaits:
 class TestCountsThatFail:
     def test_a_count_whose_answer_was_lost_is_not_taken_again(self, brain, monkeypatch):
         fail(brain)
-        rates = brain.gaps.open_stores().rates
-        take = rates.take
+        store = brain.gaps.open_stores().store
+        take = store.take
 
         def lose(*args: object) -> str:
             take(*args)  # type: ignore[arg-type]
             raise StoreError("the server does not answer", code="experience_unavailable")
 
         with monkeypatch.context() as patched:
-            patched.setattr(rates, "take", lose)
+            patched.setattr(store, "take", lose)
             assert attempt(brain, NOW) == 0
         assert attempt(brain, NOW + LEASE_MS) == 1
-        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
 
 
 def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain):

@@ -91,7 +91,7 @@ class TestASkillForAGap:
         assert (result.phase, result.result, model.requests) == ("model", "skipped", [])
         assert "held-out case" in result.reason
         stores = brain.gaps.open_stores()
-        assert stores.rates.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"daily": 0, "hourly": 0}
+        assert stores.store.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"daily": 0, "hourly": 0}
 
     def test_what_repeats_a_held_out_case_is_left_out_of_the_prompt(self, brain):
         texts = ({"text": f"the report of agency {number}"} for number in range(100))
@@ -309,7 +309,7 @@ class TestLimits:
         def take(*_: object) -> str:
             raise StoreError("the server does not answer", code="experience_unavailable")
 
-        monkeypatch.setattr(brain.gaps.open_stores().rates, "take", take)
+        monkeypatch.setattr(brain.gaps.open_stores().store, "take", take)
 
     def test_processes_at_once_with_one_killed_keep_to_the_limits(
         self, brain, tmp_path, monkeypatch
@@ -322,8 +322,8 @@ class TestLimits:
         statuses = [os.waitpid(child, 0)[1] for child in children]
         assert sum(status != 0 for status in statuses) <= 1
         assert len(log.read_text().splitlines()) == 2
-        rates = brain.gaps.open_stores().rates
-        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"hourly": 2, "daily": 2}
+        store = brain.gaps.open_stores().store
+        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"hourly": 2, "daily": 2}
         assert self.attempt(brain, NOW + LEASE_MS - 1) == 0
 
     def fork_attempt(self, root: Path, log: Path, dies: bool) -> int:
@@ -377,8 +377,8 @@ class TestAKilledProcess:
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
-        rates = brain.gaps.open_stores().rates
-        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+        store = brain.gaps.open_stores().store
+        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
 
     def test_after_the_gate_proposes_nothing_twice(self, brain):
         fail(brain)
@@ -426,8 +426,8 @@ class TestTheQueue:
             assert phases(brain) == [("model", "failed")][: hour // 2]
         assert run_gaps(brain, FakeModel(down), now=NOW + 3 * HOUR) == []
         assert brain.gaps.log()[-1].trigger_reason.endswith("reason=the endpoint is down")
-        rates = brain.gaps.open_stores().rates
-        assert rates.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+        store = brain.gaps.open_stores().store
+        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
 
     def test_after_a_failure_of_the_model_the_paid_answers_are_used_and_no_other_gap_is_tried(
         self, brain

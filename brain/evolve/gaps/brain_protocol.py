@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ... import results
-    from ...experience.experience_protocol import ExperienceStore, RateStore
+    from ...experience.experience_protocol import ExperienceStore
     from ..gate.proposed_change import ProposedChange
 
 
@@ -40,12 +40,10 @@ class ProposingGate(Protocol):
 
 
 class GapStores(Protocol):
-    """The stores of experience and of rates."""
+    """Opens the store of experience."""
 
     @property
     def store(self) -> ExperienceStore: ...
-    @property
-    def rates(self) -> RateStore: ...
 
 
 class _Gaps(Protocol):

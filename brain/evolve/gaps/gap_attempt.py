@@ -49,7 +49,7 @@ from .open_gaps import GAPS, OpenGap, find_open_gap
 from .refused_drafts import keep_refused_draft
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore, RateStore
+    from ...experience.experience_protocol import ExperienceStore
     from ..model import Model
     from .brain_protocol import GapBrain, ProposingGate
 
@@ -77,7 +77,6 @@ class AttemptContext:
 
     brain: GapBrain
     store: ExperienceStore
-    rates: RateStore
     gate: ProposingGate | None
     model: Model
     now: int
@@ -191,10 +190,10 @@ class GapAttempt:
             return ""
         counts = self._read_counts(now)
         self._keep(replace(self._progress, counting_at=now, counts_before=counts))
-        return self._context.rates.take(self._rate_key(), GAP_LIMITS, now)
+        return self._context.store.take(self._rate_key(), GAP_LIMITS, now)
 
     def _read_counts(self, at: int) -> tuple[int, ...]:
-        counts = self._context.rates.read(self._rate_key(), GAP_LIMITS, at)
+        counts = self._context.store.read(self._rate_key(), GAP_LIMITS, at)
         return tuple(counts[limit.name] for limit in GAP_LIMITS)
 
     def _rate_key(self) -> str:

@@ -9,7 +9,7 @@ from ...results import RateUse
 from .open_gaps import GAPS
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import RateStore
+    from ...experience.experience_protocol import ExperienceStore
 
 GAP_LIMITS = (
     RateLimit(name="hourly", seconds=3_600, most=2),
@@ -18,9 +18,9 @@ GAP_LIMITS = (
 """Attempts of one brain, whatever becomes of them."""
 
 
-def read_rate_use(rates: RateStore, brain: str, now: int) -> list[RateUse]:
+def read_rate_use(store: ExperienceStore, brain: str, now: int) -> list[RateUse]:
     """Return how many attempts count now. Raises `StoreError`."""
-    used = rates.read(rate_key(brain), GAP_LIMITS, now)
+    used = store.read(rate_key(brain), GAP_LIMITS, now)
     return [RateUse(limit.name, used[limit.name], limit.most) for limit in GAP_LIMITS]
 
 

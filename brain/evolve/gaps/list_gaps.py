@@ -22,7 +22,7 @@ def list_gaps(
 ) -> OpenGaps:
     """Return the open gaps of a brain, those that failed last first. Raises `StoreError`."""
     items = stores.store.list_work(GAPS)
-    rates = read_rate_use(stores.rates, brain, now)
+    rates = read_rate_use(stores.store, brain, now)
     limit = next((rate.name for rate in rates if rate.used >= rate.most), "")
     return OpenGaps(
         gaps=[

@@ -32,7 +32,7 @@ from .gap_queue import SUPERSEDED, EndedAttempt, queue_open_gaps
 from .open_gaps import GAPS, OpenGap, parse_gap_work
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore, RateStore
+    from ...experience.experience_protocol import ExperienceStore
     from ..model import Model
     from .brain_protocol import GapBrain, ProposingGate
 
@@ -62,18 +62,17 @@ def run_gaps(
     require_evolution(brain)
     if brain.gaps.read_mode() == OFF:
         return
-    stores = brain.gaps.open_stores()
+    store = brain.gaps.open_stores().store
     run = _GapRun(
         brain=brain,
-        store=stores.store,
-        rates=stores.rates,
+        store=store,
         now=now,
         gate=gate,
         should_stop=should_stop,
     )
-    remember_accepted(brain, stores.store, now)
+    remember_accepted(brain, store, now)
     if brain.gaps.is_periodic():
-        queue_open_gaps(run.store, now)
+        queue_open_gaps(store, now)
     obstacle = _find_obstacle(model)
     if model is None or obstacle:
         yield from (run.leave(gap, obstacle) for gap in run.list_waiting())
@@ -98,7 +97,6 @@ class _GapRun:
 
     brain: GapBrain
     store: ExperienceStore
-    rates: RateStore
     now: int
     gate: ProposingGate | None
     should_stop: Callable[[], bool]
@@ -120,7 +118,6 @@ class _GapRun:
         context = AttemptContext(
             brain=self.brain,
             store=self.store,
-            rates=self.rates,
             gate=self.gate,
             model=model,
             now=self.now,

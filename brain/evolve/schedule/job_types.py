@@ -20,7 +20,7 @@ from ..saved_answers import Interrupted
 from .costs import MAX_PROMPT_CHARS, add_cost
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore, RateStore
+    from ...experience.experience_protocol import ExperienceStore
     from ..gaps.brain_protocol import GapBrain
     from ..model import Model
 
@@ -63,7 +63,6 @@ class JobContext:
 
     brain: GapBrain
     store: ExperienceStore
-    rates: RateStore
     model: Model | None
     clocks: Clocks
     should_stop: Callable[[], bool]

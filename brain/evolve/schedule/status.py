@@ -117,7 +117,7 @@ def _find_reason_to_wait(
         return describe_pause(pause), pause.until
     if not job.limits:
         return "", 0
-    counts = context.rates.read(context.rate_key(job.evolver), job.limits, now)
+    counts = context.store.read(context.rate_key(job.evolver), job.limits, now)
     reached = [limit for limit in job.limits if counts.get(limit.name, 0) >= limit.most]
     if not reached:
         return "", 0
@@ -130,7 +130,7 @@ def _read_rates(context: JobContext, job: Job, problems: list[str]) -> list[Rate
         return []
     now = context.clocks.now()
     counts = _try(
-        lambda: context.rates.read(context.rate_key(job.evolver), job.limits, now), None, problems
+        lambda: context.store.read(context.rate_key(job.evolver), job.limits, now), None, problems
     )
     return [
         RateStatus(

@@ -92,7 +92,7 @@ def find_reason_to_wait(context: JobContext, model: Model, now: int) -> str:
     pause = read_pause(context.store, model.name, now)
     if pause is not None:
         return describe_pause(pause)
-    counts = context.rates.read(context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
+    counts = context.store.read(context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
     reached = [limit for limit in SYNTHESIS_LIMITS if counts.get(limit.name, 0) >= limit.most]
     return _limit_reason(reached[0].name) if reached else ""
 
@@ -137,7 +137,7 @@ class _Attempt:
             run = parse_hard_run(self.work)
             answers = self._open_answers()
             if answers.is_empty and self._progress.prepared is None:
-                store, now = self.context.rates, self.context.clocks.now()
+                store, now = self.context.store, self.context.clocks.now()
                 limit = store.take(self.context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
                 if limit:
                     return self._step(WAITING, _limit_reason(limit))

@@ -230,7 +230,7 @@ class TestQueuedRunsAreLearnedFrom:
         work(brain, "exit 1", "")
         context = context_of(brain, None, clock)
         run_due(brain, FakeModel(NOTHING), clock)
-        counted = context.rates.read(f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms)
+        counted = context.store.read(f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms)
         assert counted == {"hour": 1, "day": 1}
 
     def test_a_run_that_is_gone_is_given_up(self, brain, clock):
@@ -379,7 +379,7 @@ class TestWhatWasPaidForIsNotAskedAgain:
         assert (step.result, step.slug) == ("done", "oracle-manipulation")
         first, failed, second = model.asked
         assert first != failed == second
-        counted = context_of(brain, None, clock).rates.read(
+        counted = context_of(brain, None, clock).store.read(
             f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms
         )
         assert counted["hour"] == 1
@@ -667,7 +667,7 @@ class TestStatus:
     def test_it_has_the_limits_of_gaps_and_when_they_are_free_again(self, brain, clock):
         context = context_of(brain, None, clock)
         for _ in range(2):
-            assert context.rates.take(rate_key(brain.id), GAP_LIMITS, clock.ms) == ""
+            assert context.store.take(rate_key(brain.id), GAP_LIMITS, clock.ms) == ""
         status = brain.evolution.status("scripted", clocks=clock.clocks)
         rates = [rate for rate in status.rates if rate.evolver == "gaps"]
         assert [(one.limit, one.attempts, one.most, one.left) for one in rates] == [
