@@ -83,7 +83,8 @@ vectors: $(VENV)/installed
 	@$(BIN)/python -m tests.vectors.generate
 
 # Users of the wheel have the ranges of pyproject.toml; these are the versions that pass the tests.
-# A file holds what those before it lack. None names a registry: each machine asks its own.
+# A file holds what those before it lack on some machine. None names a registry: each machine asks
+# its own.
 lock: $(VENV)-lock/bin/python
 	@$< $(PIP) install uv
 	@cd $(VENV)-lock && bin/python -c "$$BUILD" <$(CURDIR)/pyproject.toml >build.in
@@ -93,7 +94,7 @@ lock: $(VENV)-lock/bin/python
 		$(COMPILE) --constraint $(VENV)-lock/all.txt $$(test $$name = base || echo --extra $$name) \
 			$$(cat $(VENV)-lock/had) --output-file requirements/$$name.txt \
 			<$(VENV)-lock/build.in || exit 1; \
-		test $$name = bench || sed -n 's/^\([^ =#]*\)==.*/--no-emit-package \1/p' \
+		test $$name = bench || sed -n 's/^\([^ =#]*\)==[^;]*$$/--no-emit-package \1/p' \
 			requirements/$$name.txt >>$(VENV)-lock/had; \
 	done
 	@cd tests/npm && npm update --package-lock-only --omit-lockfile-registry-resolved \
@@ -117,6 +118,7 @@ $(VENV)/installed: pyproject.toml requirements/base.txt | $(BIN)/python
 $(VENV)/test: pyproject.toml requirements/base.txt requirements/test.txt | $(BIN)/python
 	@$(BIN)/python $(LOCKED) --no-compile -r requirements/base.txt -r requirements/test.txt
 	@$(BIN)/python $(EDITABLE)
+	@$(BIN)/python $(PIP) check
 	@touch $(VENV)/installed $@
 
 # The tests drive these programs: fault injection, the oracle for merges, the oracle for hashes,

@@ -82,9 +82,9 @@ class WatchfilesBackend:
             ) from error
 
     def _listen(self) -> None:
-        from watchfiles import watch
-
         try:
+            from watchfiles import watch
+
             for changes in watch(
                 self._root,
                 watch_filter=None,

@@ -2,10 +2,13 @@
 
 import re
 import tomllib
+from importlib.metadata import requires
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests import newest_versions
 
@@ -49,8 +52,30 @@ def test_the_lock_has_every_direct_dependency_and_names_no_registry(project):
     extras = settings["project"]["optional-dependencies"]
     wanted = [*settings["build-system"]["requires"], *settings["project"]["dependencies"]]
     names = {re.split(r"[^\w.-]", line)[0].lower() for line in sum(extras.values(), wanted)}
-    locked = newest_versions.locked_versions()
-    assert names - {"agent-brain"} <= set(locked)
+    names -= {"agent-brain"}
+    assert names <= set(newest_versions.locked_versions())
     for file in [*(project / "requirements").iterdir(), project / "tests/npm/package-lock.json"]:
         text = file.read_text("utf-8")
         assert '"resolved"' not in text and "--index-url" not in text, file
+
+
+def test_what_the_lock_installs_here_needs_nothing_more(project):
+    rows = [
+        Requirement(line.rstrip("\\ \n"))
+        for name in ("base", "test")
+        for line in (project / f"requirements/{name}.txt").read_text("utf-8").splitlines()
+        if line[:1].isalnum()
+    ]
+    installed = {
+        canonicalize_name(row.name) for row in rows if row.marker is None or row.marker.evaluate()
+    }
+    needed = [Requirement("agent-brain[test]")]
+    for need in needed:  # grows as it is walked
+        for line in requires(need.name) or ():
+            found = Requirement(line)
+            extras = ({"extra": extra} for extra in {"", *need.extras})
+            if found.marker is None or any(map(found.marker.evaluate, extras)):
+                if found.name != "agent-brain":
+                    assert canonicalize_name(found.name) in installed, (need.name, line)
+                if str(found) not in map(str, needed):
+                    needed.append(found)
