@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Init(NamedTuple):
     """A new brain; `skills` is the number of skills in the folder, which are not recorded yet.
 
-    New skills go to `skill_folder`.
+    New skills go to `skill_folder`; `notices` name files that no snapshot can hold.
     """
 
     brain: str
@@ -26,6 +26,7 @@ class Init(NamedTuple):
     skills: int = 0
     skill_folder: str = "skills"
     left_out_skills: Sequence[LeftOutSkills] = ()
+    notices: Sequence[Notice] = ()
 
 
 class LeftOutSkills(NamedTuple):
@@ -47,12 +48,13 @@ class LeftOutSkills(NamedTuple):
 class SkillSurvey(NamedTuple):
     """What skills the folder of a brain has: their number, and files that are left out.
 
-    New skills go to `skill_folder`.
+    New skills go to `skill_folder`; `notices` name files that no snapshot can hold.
     """
 
     skills: int
     skill_folder: str
     left_out_skills: list[LeftOutSkills]
+    notices: list[Notice]
 
 
 class Status(NamedTuple):

@@ -27,7 +27,7 @@ from ..options import message_option
 from ..output import emit, emit_line
 from ..params import PathType, SecondsType
 from ..progress_bar import ProgressBar
-from ..render.changes import conflict_line, left_out_skill_lines, scan_note_lines
+from ..render.changes import conflict_line, scan_note_lines
 from ..render.human_format import colorize, pluralize, short_id
 from ..render.ledgers import commitment_lines, raise_if_not_committed
 from ..std_streams import write_stderr
@@ -79,12 +79,12 @@ def init_command(app: App, directory: str | None, name: str | None, layout: str 
         made = Init(brain.id, brain.head, str(brain.root))
         pin_and_report_roots(app, brain, [one.key for one in brain.signatures.list()])
         try:
-            made = Init(*made[:3], *brain.skills.survey())
+            made = made._replace(**brain.skills.survey()._asdict())
         except BrainError as error:  # the brain was created; a snapshot would fail
             way_out = f"; {escape(error.hint)}" if error.hint else ""
             app.print_note(f"Note: no snapshot is possible: {escape(error.message)}{way_out}")
     emit(app, made, _init_lines(made))
-    for line in left_out_skill_lines(made.left_out_skills):
+    for line in scan_note_lines(made):
         app.print_note(line)
     _warn_outer_brain(app, path)
 

@@ -17,6 +17,7 @@ from .ledgers import commitment_lines, raise_if_not_committed
 if TYPE_CHECKING:
     from brain.results import (
         FileState,
+        Init,
         LeftOutSkills,
         MergeConflict,
         Merged,
@@ -123,7 +124,7 @@ _LEFT_OUT_REASONS = {
 _UNRECORDED_REASONS = ("link_outside", "ignored")
 
 
-def scan_note_lines(result: Status | Recorded | Watched) -> Iterator[str]:
+def scan_note_lines(result: Init | Status | Recorded | Watched) -> Iterator[str]:
     """Describe what a scan skipped; links to skills are counted, the other notices listed."""
     counted = {place.path for place in result.left_out_skills}
     yield from notice_lines([notice for notice in result.notices if notice.path not in counted])

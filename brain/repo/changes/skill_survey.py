@@ -31,7 +31,8 @@ def survey_folder(session: Session) -> SkillSurvey:
     if not any(path.startswith(f"{SKILLS_SECTION}/") for path in kinds):
         skill_folder = skill_layout.new_skill_folder(skills)
     left_out = _find_other_texts(session, kinds.items(), skills)
-    return SkillSurvey(len(skills), skill_folder, [*scan.left_out_skills, *left_out])
+    notices = working_copy.skipped_notices(scan.skipped)
+    return SkillSurvey(len(skills), skill_folder, [*scan.left_out_skills, *left_out], notices)
 
 
 def find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[LeftOutSkills]:
