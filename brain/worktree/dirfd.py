@@ -125,7 +125,17 @@ def _make_subfolder(name: str, above: int) -> int:
 
 
 def unreadable_error(path: str, error: OSError) -> InvalidInput:
-    """Return the error for a file or folder that cannot be read."""
+    """Return the error for a file or folder that cannot be read.
+
+    Its code is `UNREADABLE` unless the machine lacks something: then the file is not to blame,
+    and must not be left out.
+    """
+    if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
+        return InvalidInput(
+            f"{printable_text(path)} could not be read: {error.strerror}",
+            code="no_resources",
+            hint="end other programs, then run it again",
+        )
     return InvalidInput(
         f"{printable_text(path)} cannot be read: {error.strerror}",
         code=UNREADABLE,

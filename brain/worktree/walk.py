@@ -17,7 +17,7 @@ from ..objects import paths, portability
 from ..results import Notice
 from ..skills.skill_layout import SKILL_FILES
 from . import file_fingerprint, symlinks
-from .dirfd import FolderHandles, unreadable_error
+from .dirfd import UNREADABLE, FolderHandles, unreadable_error
 from .ignore_rules import IgnoreRules, is_ignored_by_default
 from .mounts import crosses_device_error
 
@@ -154,7 +154,7 @@ class FolderWalk:
             return []
         except OSError as error:
             unreadable = unreadable_error(folder or ".", error)
-            if not folder:
+            if not folder or unreadable.code != UNREADABLE:
                 raise unreadable from error
             self.skipped[folder] = unreadable
             self.folders.pop(folder, None)  # so that the next scan lists it again

@@ -33,6 +33,11 @@ if os.geteuid() == 0:  # else these tests run for another user already
                 copy_module(name, Path(folder))
             tests = Path(folder, "tests", SUITE.name)
             shutil.copytree(SUITE, tests, ignore=shutil.ignore_patterns("__pycache__", "escapes"))
+            for part in ("support/cases.py", "support/refusals.py", "cases/sandbox"):
+                copy = Path(folder, "tests", part)
+                copy.parent.mkdir(exist_ok=True)
+                source = SUITE.parent / part
+                (shutil.copytree if source.is_dir() else shutil.copy)(source, copy)
             subprocess.run(["chmod", "-R", "a+rX", folder], check=True)
             done = subprocess.run(
                 [

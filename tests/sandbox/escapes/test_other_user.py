@@ -22,7 +22,7 @@ def readable_copy():
     """A copy of what the attempts need, which every user can read."""
     with tempfile.TemporaryDirectory(prefix="other-user-") as name:
         folder = Path(name)
-        for part in ("brain", "tests/sandbox", "tests/cases/sandbox"):
+        for part in ("brain", "tests/sandbox", "tests/cases/escapes", "tests/cases/sandbox"):
             shutil.copytree(_PROJECT / part, folder / part)
         (folder / "tests/support").mkdir()
         shutil.copy(_PROJECT / "tests/support/cases.py", folder / "tests/support")
