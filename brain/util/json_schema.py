@@ -10,6 +10,7 @@ a regular expression, so checking takes linear time.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -76,12 +77,14 @@ def equal_json(one: Any, other: Any) -> bool:
 def _choice_faults(schema: Schema, value: Any, where: str) -> Iterator[str]:
     if "const" in schema and not equal_json(value, schema["const"]):
         yield f"{where} must be {_show(schema['const'])}, not {_quote(value)}"
-    elif not any(equal_json(value, choice) for choice in schema.get("enum", (value,))):
+    elif "enum" in schema and not any(equal_json(value, choice) for choice in schema["enum"]):
         choices = ", ".join(map(_show, schema["enum"]))
         yield f"{where} must be one of {choices}, not {_quote(value)}"
 
 
 def _find_number_fault(schema: Schema, value: float) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "must be a finite number: JSON has no NaN and no infinity (RFC 8259, section 6)"
     least, most = schema.get("minimum"), schema.get("maximum")
     if (least is None or value >= least) and (most is None or value <= most):
         return ""

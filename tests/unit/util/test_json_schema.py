@@ -1,3 +1,5 @@
+import math
+
 import jsonschema_rs
 import pytest
 from hypothesis import given
@@ -54,3 +56,10 @@ def test_a_fault_says_what_is_wanted(schema, value, fault):
 def test_json_tells_true_from_one_and_not_one_from_one_point_zero():
     assert not equal_json([True], [1]) and not equal_json({"a": 0}, {"a": False})
     assert equal_json({"a": [1, "x", None]}, {"a": [1.0, "x", None]})
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("schema", [{}, {"type": "number"}, {"enum": [1]}, {"maximum": 3}])
+def test_what_json_has_no_number_for_is_a_fault(schema, value):
+    (fault,) = find_schema_faults({"items": schema}, [value], "x")
+    assert fault.startswith("item 1 of x must be a finite number")

@@ -1,9 +1,10 @@
 """Whatever a model calls, it gets an answer or a failure that it can act on."""
 
+import math
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from brain import Brain
@@ -50,6 +51,7 @@ def outside(brain: Brain) -> dict[str, bytes]:
 
 
 @given(calls=st.lists(CALLS, min_size=1, max_size=8))
+@example(calls=[("memory", {"target": "", "content": "", "operations": [math.nan]})])
 @settings(
     max_examples=150,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
