@@ -43,7 +43,7 @@ class PatternsPart(Part):
         Raises as `record`.
         """
         from ..evolve.patterns import recording
-        from ..programs.tool_name import tool_name
+        from ..programs.program import tool_name
 
         tools = {tool_name(slug) for slug in self._find_programs()}
         return self._locked.run(recording.record_imported_run, run, tools)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..programs import SCHEMA_FILE
-from ..programs.parameter_schema import check_payload, parse_schema
-from ..programs.tool_name import slug_of_tool, tool_name
+from ..programs.parameters import check_payload, parse_schema
+from ..programs.program import slug_of_tool, tool_name
 from ..results import ProgramCall, ProgramRun
 from ..running.broker import Broker
-from ..running.run_program import RunOutcome, run_program
+from ..running.run import RunOutcome, run_program
 from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
 from ..skills.skill_version import recorded_version, version_value
 from ..usage.usage_types import input_key

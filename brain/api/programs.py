@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..repo.programs.acquire import AcquireRequest, TrialOptions, TrialPlan
     from ..repo.programs.admission import Runnable
     from ..repo.programs.retire import Decider
-    from ..running.run_program import RunOutcome
+    from ..running.run import RunOutcome
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
 
@@ -177,7 +177,7 @@ class ProgramsPart(Part):
 
         Raises `InvalidInput` (`bad_definition`) and `SandboxError`.
         """
-        from ..running.run_program import read_definition
+        from ..running.run import read_definition
 
         return read_definition(sandbox or _find_sandbox(), code)
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import BrainError
-from ..programs.tool_name import slug_of_tool
+from ..programs.program import slug_of_tool
 from .locked_session import LockedSession
 
 if TYPE_CHECKING:

@@ -13,12 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, NotFound
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
-from ..programs.parameter_schema import check_schema, encode_schema, schema_from_definition
-from ..programs.program import Program
-from ..programs.program_shape import find_shape
-from ..programs.python_source import normalize_source
+from ..programs.parameters import check_schema, encode_schema, schema_from_definition
+from ..programs.program import Program, check_tool_name, tool_name
+from ..programs.python_code import find_shape, normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
-from ..programs.tool_name import check_tool_name, tool_name
 from ..repo.programs.acquire import AcquireRequest
 from .inferred_schema import Schema, infer_schema
 

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import BrainError, InvalidInput, NotFound, printable_text
 from ..programs import CASES_FILE, PROGRAM_FILE, SCHEMA_FILE
-from ..programs.parameter_schema import check_schema, encode_schema
-from ..programs.program import Program
-from ..programs.python_source import normalize_source
-from ..programs.tool_name import check_tool_name
+from ..programs.parameters import check_schema, encode_schema
+from ..programs.program import Program, check_tool_name
+from ..programs.python_code import normalize_source
 from ..results import ImportedRegistry, ImportedSkill, RefusedSkill
 from ..util import strict_json
 from .acquire import build_skill_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..programs.tool_name import BUILT_IN_TOOLS
+from ..programs.program import BUILT_IN_TOOLS
 from .receipt_types import RunStep
 
 _SERVED_PREFIX = "mcp__"

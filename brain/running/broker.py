@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import BrainError, InvalidInput, SandboxError, printable_text
-from ..programs.failure_summary import fit_summary
+from ..programs.program import fit_summary
 from ..util import strict_json
-from .fetch_url import fetch_url
-from .run_program import RunOutcome
+from .fetch import fetch_url
+from .run import RunOutcome
 
 MAX_CALL_DEPTH = 4
 """Skills that call one another, the first one included."""

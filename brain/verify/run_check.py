@@ -16,7 +16,7 @@ from ..errors import BrainError
 from ..objects import lineage
 from ..objects.snapshot import Snapshot
 from ..objects.tree_entry import TreeEntry
-from ..programs.tool_name import slug_of_tool
+from ..programs.program import slug_of_tool
 from ..receipts import Receipt
 from ..repo.open.session import Session
 from ..results import Finding

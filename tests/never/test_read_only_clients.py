@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.programs.tool_name import BUILT_IN_TOOLS
+from brain.programs.program import BUILT_IN_TOOLS
 from brain.serve.tools import Toolbox, ToolFailure
 from tests.support.acquired import CALLER, COUNT_WORDS, LIMITED, creation
 from tests.support.mcp_peers import INITIALIZE_PARAMS, HttpServer, PipeServer, encode_request

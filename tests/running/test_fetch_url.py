@@ -4,7 +4,7 @@ import ssl
 import pytest
 
 from brain.errors import InvalidInput
-from brain.running.fetch_url import MAX_FETCH_BYTES, fetch_url
+from brain.running.fetch import MAX_FETCH_BYTES, fetch_url
 from tests.support.cases import read_cases
 from tests.support.https_server import Answer, serve_https
 from tests.support.refusals import raises_code

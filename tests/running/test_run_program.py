@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from brain.errors import InvalidInput
-from brain.programs.failure_summary import CALL_HINT, NO_OUTPUT
-from brain.running.run_program import RunOutcome, check_outputs, read_definition, run_program
+from brain.programs.program import CALL_HINT, NO_OUTPUT
+from brain.running.run import RunOutcome, check_outputs, read_definition, run_program
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxLimits
 from tests.running.programs import CLASS, TEXT_SCHEMA, build_program
 from tests.support.cases import read_cases

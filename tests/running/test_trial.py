@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from brain.errors import InvalidInput, SandboxError
-from brain.programs.parameter_schema import parse_schema
+from brain.programs.parameters import parse_schema
 from brain.programs.program import Program
 from brain.running.trial import UNSEEN_PAYLOADS, Trial, try_program
 from brain.sandbox.sandbox_protocol import (

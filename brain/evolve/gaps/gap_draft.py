@@ -18,10 +18,9 @@ from typing import Any
 
 from ... import limits
 from ...errors import InvalidInput, printable_text
-from ...programs.code_check import check_code
-from ...programs.program_shape import find_shape
-from ...programs.python_source import normalize_source
-from ...programs.tool_name import check_tool_name, tool_name
+from ...programs.advice import check_code
+from ...programs.program import check_tool_name, tool_name
+from ...programs.python_code import find_shape, normalize_source
 from ...secrets import find_secrets
 from ...skills.visible_text import find_hidden, fold_to_line
 from ...util import strict_json

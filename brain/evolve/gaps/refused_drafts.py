@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import Conflict, InvalidInput
 from ...programs import PROGRAM_FILE
-from ...programs.failure_summary import fit_summary
+from ...programs.program import fit_summary
 from ...repo.gate.earlier_attempts import EVOLVER_TRAILER
 from ...repo.gate.plan_change import ChangeRequest, PlannedChange
 from ...repo.gate.record_change import DecidedChange

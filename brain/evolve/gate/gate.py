@@ -17,8 +17,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from ...errors import Conflict, InvalidInput, printable_text
-from ...programs.failure_summary import fit_summary
-from ...programs.program import Program
+from ...programs.program import Program, fit_summary
 from ...receipts.learned_run import own_sources
 from ...repo.gate.plan_change import ChangeRequest
 from ...results import EarlierAttempt, GateOutcome

@@ -9,11 +9,10 @@ from typing import Any
 
 from ...errors import InvalidInput
 from ...gating.case_types import Case
-from ...programs.program import Program
-from ...programs.tool_name import slug_of_tool, tool_name
+from ...programs.program import Program, slug_of_tool, tool_name
 from ...repo.gate.touched_cases import CaseKind
 from ...running.broker import Broker
-from ...running.run_program import RunOutcome, run_program
+from ...running.run import RunOutcome, run_program
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
 from .case_runner import CaseOutput, SkillsUnderTest
 

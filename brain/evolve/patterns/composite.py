@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ... import limits
 from ...errors import InvalidInput, ModelError, NotFound
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
-from ...programs.program import Program
-from ...programs.tool_name import tool_name
+from ...programs.program import Program, tool_name
 from ...receipts import Receipt, RunStep, keep_text
 from ...receipts.size_budget import shorten_without_secrets
 from ...util.utc_time import epoch_ms

@@ -17,11 +17,9 @@ from typing import Any
 
 from ... import limits
 from ...errors import InvalidInput
-from ...programs.code_check import check_code
-from ...programs.program_shape import list_skill_classes
-from ...programs.python_parse import CodeFault, parse_code
-from ...programs.python_source import normalize_source
-from ...programs.tool_name import check_tool_name, tool_name
+from ...programs.advice import check_code
+from ...programs.program import check_tool_name, tool_name
+from ...programs.python_code import CodeFault, list_skill_classes, normalize_source, parse_code
 from ...secrets import find_secrets
 from ...skills.visible_text import find_hidden, fold_to_line
 from ...util import strict_json

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from ...digest import blob_id
 from ...errors import BrainError, StoreError
 from ...experience.experience_protocol import SkillSequence, WorkItem
-from ...programs.tool_name import slug_of_tool
+from ...programs.program import slug_of_tool
 from ...receipts.used_skills import UsedSkill, list_used_skills
 from ...repo.open.manifest import OFF, load_learning_policy
 from .miner import DEFAULT_PATTERN_RULES

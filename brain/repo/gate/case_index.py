@@ -20,7 +20,7 @@ from ...objects.bundle import Bundle
 from ...objects.tree_diff import Difference
 from ...objects.tree_entry import LINK, TreeEntry
 from ...programs import PROGRAM_FILE
-from ...programs.python_parse import MAX_CODE_BYTES
+from ...programs.python_code import MAX_CODE_BYTES
 from ...search.bm25 import FIELD_WEIGHTS
 from ...search.change_ranking import ChangeIndex
 from ...search.session_cache import SearchCache

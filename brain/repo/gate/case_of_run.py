@@ -13,7 +13,7 @@ from ... import limits
 from ...errors import InvalidInput, NotFound, printable_text
 from ...gating.case_check import read_output
 from ...gating.case_types import Expectation
-from ...programs.tool_name import tool_name
+from ...programs.program import tool_name
 from ...receipts import Receipt, RunStep
 from ...receipts.learned_run import run_source
 from ...receipts.receipt_types import TextExcerpt

@@ -12,7 +12,7 @@ from dataclasses import replace
 from ...errors import InvalidInput
 from ...gating.case_check import check_row, find_fault
 from ...gating.case_types import Case
-from ...running.run_program import check_outputs
+from ...running.run import check_outputs
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
 
 PASSED, FAILED, UNJUDGED = "p", "f", "?"

@@ -7,8 +7,8 @@ from contextlib import suppress
 
 from ...errors import InvalidInput
 from ...objects.bundle import Bundle
-from ...programs.called_names import find_called_names
-from ...programs.tool_name import slug_of_tool
+from ...programs.program import slug_of_tool
+from ...programs.python_code import find_called_names
 from ...running.broker import MAX_CALL_DEPTH
 from ...skills.slug import fold_to_slug
 from ..open.session import Session

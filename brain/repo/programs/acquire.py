@@ -15,7 +15,7 @@ from threading import Event
 from ...errors import InvalidInput, printable_text
 from ...objects import paths
 from ...programs import PROGRAM_FILE
-from ...programs.code_check import ADVICE
+from ...programs.advice import ADVICE
 from ...programs.program import Program, is_program_file
 from ...results import Decided
 from ...running.trial import Trial, try_program

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ...errors import InvalidInput, NotFound, printable_text
-from ...running.fetch_url import find_scope, read_address
+from ...running.fetch import find_scope, read_address
 from ...sandbox.hidden_paths import explain_refusal, find_hidden
 from ..open.session import Session
 from . import tried_programs

@@ -15,7 +15,7 @@ from ...errors import BrainError, Conflict
 from ...objects.bundle import Bundle
 from ...receipts.size_budget import shorten_without_secrets
 from ...results import HealthChange
-from ...running.run_program import RunOutcome
+from ...running.run import RunOutcome
 from ...skills.skill_version import version_value
 from ...usage.degradation import MIN_FAILED, Decision, VersionUsage, judge
 from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse

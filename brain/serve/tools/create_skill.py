@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
 from ...evolve.acquire import ProgramDraft, build_program, build_request, find_same
-from ...programs.tool_name import tool_name
+from ...programs.program import tool_name
 from ...util import strict_json
 from .program_call import refuse_wrapped_call
 from .program_tools import list_acquired, list_program_tools

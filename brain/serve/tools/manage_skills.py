@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
-from ...programs.tool_name import slug_of_tool, tool_name
+from ...programs.program import slug_of_tool, tool_name
 from ...skills.visible_text import fold_to_line
 from .case_guard import refuse_to_remove_cases
 from .tool import MAX_LINE_CHARS, ToolResult

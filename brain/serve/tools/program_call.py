@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, NotFound, ToolFailure, printable_text
-from ...programs.tool_name import slug_of_tool, tool_name
+from ...programs.program import slug_of_tool, tool_name
 from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
 from .invocation_hint import call_by_name_hint, find_wrapped_tool

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import SandboxError
 from ...programs import SCHEMA_FILE
-from ...programs.tool_name import BUILT_IN_TOOLS, tool_name
+from ...programs.program import BUILT_IN_TOOLS, tool_name
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
 from .program_definitions import PROGRAM_TOOLS
 from .tool import Schema, Tool

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from ...errors import NotFound, ToolFailure, printable_text
 from ...evolve.acquire import build_skill_text
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
-from ...programs.code_check import check_code
-from ...programs.parameter_schema import encode_schema, schema_from_definition
-from ...programs.program import Program
-from ...programs.python_source import normalize_source
-from ...programs.tool_name import check_tool_name, tool_name
+from ...programs.advice import check_code
+from ...programs.parameters import encode_schema, schema_from_definition
+from ...programs.program import Program, check_tool_name, tool_name
+from ...programs.python_code import normalize_source
 from .create_skill import create_skill
 from .manage_skills import manage_skills
 from .program_call import refuse_wrapped_call

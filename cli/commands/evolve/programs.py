@@ -13,7 +13,7 @@ import click
 from brain import limits
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
-from brain.programs.code_check import ADVICE, CODE_PROFILES
+from brain.programs.advice import ADVICE, CODE_PROFILES
 from brain.programs.program import is_program_file
 from brain.skills.skill_layout import SKILL_FILES
 
@@ -102,7 +102,7 @@ def evolve_acquire_command(
 
 
 def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
-    from brain.programs.tool_name import check_tool_name
+    from brain.programs.program import check_tool_name
     from brain.repo.programs.acquire import AcquireRequest
 
     check_tool_name(name.rpartition("/")[2].replace("-", "_"))

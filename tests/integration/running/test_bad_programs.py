@@ -11,7 +11,7 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.programs.program import Program
-from brain.running.run_program import RunOutcome, read_definition, run_program
+from brain.running.run import RunOutcome, read_definition, run_program
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
 from tests.support.cases import read_cases

@@ -10,7 +10,7 @@ from brain.evolve.patterns.composite_draft import (
     find_code_faults,
     parse_composite_answer,
 )
-from brain.programs.code_check import check_code
+from brain.programs.advice import check_code
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain.programs.called_names import find_called_names
+from brain.programs.python_code import find_called_names
 
 
 @pytest.mark.parametrize(

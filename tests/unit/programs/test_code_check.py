@@ -6,8 +6,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.programs.code_check import ADVICE, CODE_PROFILES, MAX_FINDINGS, check_code
-from brain.programs.program_shape import find_shape
+from brain.programs.advice import ADVICE, CODE_PROFILES, MAX_FINDINGS, check_code
+from brain.programs.python_code import find_shape
 from tests.support.honest_programs import HONEST
 from tests.support.program_evasions import EVASIONS
 from tests.support.refusals import raises_code

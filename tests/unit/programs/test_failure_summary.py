@@ -2,7 +2,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from brain.programs.failure_summary import (
+from brain.programs.program import (
     CALL_HINT,
     MAX_SUMMARY_CHARS,
     NO_OUTPUT,

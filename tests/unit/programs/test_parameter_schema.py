@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.programs.parameter_schema import (
+from brain.programs.parameters import (
     check_payload,
     check_schema,
     compare_with_definition,

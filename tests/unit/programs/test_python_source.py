@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.programs.python_source import normalize_source
+from brain.programs.python_code import normalize_source
 from tests.support.refusals import raises_code
 
 CODE = "import sys\n\nfor n in range(3):\n    if n < 2 and n > 0:\n        print(\"n\", n, '&')\n"

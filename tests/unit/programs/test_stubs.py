@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.programs.payloads import make_payloads
-from brain.programs.stubs import CheckAll, Payload, build_stubs, find_survivors
+from brain.programs.probes import CheckAll, Payload, build_stubs, find_survivors, make_payloads
 from brain.programs.test_cases import TestCase
 from tests.support.true_functions import FUNCTIONS, TrueFunction
 

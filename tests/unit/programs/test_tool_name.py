@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.programs.tool_name import check_tool_name, slug_of_tool, tool_name
+from brain.programs.program import check_tool_name, slug_of_tool, tool_name
 from brain.skills.slug import slugify
 from tests.support.refusals import raises_code
 

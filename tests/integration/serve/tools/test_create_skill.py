@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.programs.tool_name import BUILT_IN_TOOLS
+from brain.programs.program import BUILT_IN_TOOLS
 from brain.repo.programs.acquire import AcquireRequest
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
 from brain.serve.tools.program_definitions import PROGRAM_TOOLS, SKILL_MANAGER

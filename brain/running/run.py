@@ -12,11 +12,16 @@ from typing import Any
 
 from ..errors import InvalidInput
 from ..programs import SCHEMA_FILE
-from ..programs.failure_summary import explain_silence, fit_summary, summarize_failure
-from ..programs.parameter_schema import check_payload, parse_schema
-from ..programs.payloads import MAX_PAYLOAD_BYTES
-from ..programs.program import Program
-from ..programs.program_shape import find_shape
+from ..programs.parameters import (
+    check_payload,
+    compare_with_definition,
+    encode_schema,
+    parse_schema,
+    schema_from_definition,
+)
+from ..programs.probes import MAX_PAYLOAD_BYTES
+from ..programs.program import Program, explain_silence, fit_summary, summarize_failure
+from ..programs.python_code import find_shape
 from ..sandbox.sandbox_protocol import (
     DEFAULT_LIMITS,
     Sandbox,
@@ -255,3 +260,27 @@ def _class_files(code: bytes) -> dict[str, bytes]:
 @cache
 def _inside(name: str) -> bytes:
     return resources.files(f"{__package__}.inside").joinpath(name).read_bytes()
+
+
+def complete_program(
+    sandbox: Sandbox, program: Program, *, limits: SandboxLimits = DEFAULT_LIMITS
+) -> Program:
+    """Return a program with its schema.json; a class without one gets it from `definition()`.
+
+    A script is returned as it is. Raises `InvalidInput`: `bad_definition`, `bad_schema`, or
+    `schema_differs` if schema.json and `definition()` do not agree; and `SandboxError`.
+    """
+    if find_shape(program.code) == "script":
+        return program
+    definition = read_definition(sandbox, program.code, limits=limits)
+    if SCHEMA_FILE not in program.files:
+        schema = schema_from_definition(definition)
+        return replace(program, files={**program.files, SCHEMA_FILE: encode_schema(schema)})
+    differences = compare_with_definition(parse_schema(program.files[SCHEMA_FILE]), definition)
+    if differences:
+        raise InvalidInput(
+            f"{SCHEMA_FILE} and definition() differ: {'; '.join(differences)}",
+            code="schema_differs",
+            hint=f"leave {SCHEMA_FILE} out, and it is made from definition()",
+        )
+    return program

@@ -19,6 +19,7 @@ from ..errors import InvalidInput, printable_text
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
+
 MAX_FETCH_BYTES = 1 << 20
 MAX_FETCH_SECONDS = 20.0
 MAX_URL_CHARS = 2048

@@ -1,0 +1,397 @@
+"""Probes of a trial: payloads that the author of a program never saw, and stubs of programs."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from ..util.json_schema import find_schema_faults, has_json_type, list_types
+from ..util.strict_json import nesting_depth, parse_unbounded_json
+from .test_cases import TestCase, is_meaningful
+
+MAX_PAYLOAD_BYTES = 100_000
+"""Of a payload as JSON: the kernel passes an argument of at most 128 KiB."""
+_MAX_TRIES = 40
+"""For each payload that is wanted."""
+_MAX_VALUES = 400
+"""Values of one payload; lists become as short as may be after them."""
+_MAX_ITEMS = 6
+_MAX_LEAST_ITEMS = 1000
+_FAR = 1 << 31
+
+
+def make_payloads(
+    schema: Mapping[str, Any], seen: Sequence[Mapping[str, Any]], seed: int, count: int
+) -> list[dict[str, Any]]:
+    """Return at most `count` payloads that the schema allows and that are not among `seen`.
+
+    They recombine and vary seen values, take examples, choices and bounds of the schema, or follow
+    it alone. The same seed gives the same ones.
+    """
+    chance = random.Random(seed)
+    known = {payload_key(payload) for payload in seen}
+    made: list[dict[str, Any]] = []
+    for _ in range(_MAX_TRIES * count):
+        if len(made) == count:
+            break
+        payload = _Maker(chance).make_object(schema, seen)
+        key = payload_key(payload)
+        fits = len(key) <= MAX_PAYLOAD_BYTES and not any(find_schema_faults(schema, payload, ""))
+        if fits and key not in known:
+            known.add(key)
+            made.append(payload)
+    return made
+
+
+def payload_key(payload: Any) -> str:
+    """Return a text that is equal for equal payloads."""
+    return json.dumps(payload, sort_keys=True)
+
+
+class _Maker:
+    """Makes one payload."""
+
+    def __init__(self, chance: random.Random) -> None:
+        self._chance = chance
+        self._values = 0
+
+    def make_object(self, schema: Mapping[str, Any], seen: Sequence[Any]) -> dict[str, Any]:
+        required = schema.get("required", ())
+        objects = [value for value in seen if isinstance(value, Mapping)]
+        out: dict[str, Any] = {}
+        for name, part in schema.get("properties", {}).items():
+            values = [value[name] for value in objects if name in value]
+            if name in required or self._chance.random() < (0.7 if values else 0.3):
+                out[name] = self._make_value(part, values)
+        if "properties" not in schema and objects:
+            out = dict(self._chance.choice(objects))
+        return out
+
+    def _make_value(self, schema: Mapping[str, Any], seen: Sequence[Any]) -> Any:
+        self._values += 1
+        if "const" in schema:
+            return schema["const"]
+        if "enum" in schema:
+            return self._chance.choice(schema["enum"])
+        known = [*seen, *schema.get("examples", ())]
+        if "default" in schema:
+            known.append(schema["default"])
+        if known and self._chance.random() < 0.35:
+            return self._chance.choice(known)
+        kind = self._choose_type(schema, known)
+        fitting = [value for value in known if has_json_type(kind, value)]
+        if kind == "object":
+            return self.make_object(schema, fitting)
+        if kind == "array":
+            return self._make_list(schema, fitting)
+        if kind in ("integer", "number"):
+            return self._make_number(schema, fitting, kind)
+        if kind == "boolean":
+            return self._chance.random() < 0.5
+        return None if kind == "null" else make_text(schema, fitting, self._chance)
+
+    def _choose_type(self, schema: Mapping[str, Any], known: Sequence[Any]) -> str:
+        kinds = list_types(schema)
+        if kinds:
+            return self._chance.choice(kinds)
+        if not known:
+            return "string"
+        value = self._chance.choice(known)
+        order = ("null", "boolean", "integer", "number", "string", "array", "object")
+        return next(kind for kind in order if has_json_type(kind, value))
+
+    def _make_list(self, schema: Mapping[str, Any], seen: Sequence[list[Any]]) -> list[Any]:
+        items = [item for value in seen for item in value]
+        least = schema.get("minItems", 0)
+        most = max(least, min(schema.get("maxItems", _MAX_ITEMS), _MAX_ITEMS))
+        if self._values > _MAX_VALUES:
+            most = least
+        count = self._chance.randint(max(least, 1 if most else 0), most)
+        part = schema.get("items", {})
+        return [self._make_value(part, items) for _ in range(min(count, _MAX_LEAST_ITEMS))]
+
+    def _make_number(
+        self, schema: Mapping[str, Any], seen: Sequence[float], kind: str
+    ) -> int | float:
+        least, most = schema.get("minimum", -_FAR), schema.get("maximum", _FAR)
+        near = self._chance.choice(seen) if seen else 0
+        step = self._chance.randint(1, 9)
+        choices = [near + step, near - step, 2 * near + 1, near + 10 * step]
+        choices += [self._chance.randint(0, 99)]
+        choices += [schema[bound] for bound in ("minimum", "maximum") if bound in schema]
+        made: int | float = self._chance.choice(choices)
+        if least <= most and not least <= made <= most:
+            made = least + (made - least) % (most - least + 1)
+        if kind == "integer":
+            return int(min(math.ceil(made), math.floor(most)))
+        return made + 0.5 if made + 0.5 <= most and self._chance.random() < 0.5 else made
+
+
+_MAX_DEPTH = 16
+_MAX_CHARS = 20_000
+_PARTS = ("a", "B", "7", " ", "-", "é", "x1", "the end", "0.5", "ß", "Zoë", "one two")
+_NAMES = ("ada", "bob", "example", "north", "river", "zoe7")
+_HEX = "0123456789abcdef"
+
+
+def make_text(schema: Mapping[str, Any], seen: Sequence[str], chance: random.Random) -> str:
+    """Return a text that the schema allows, if it can be; of the kind of the seen ones."""
+    kind = schema.get("format") or _find_kind(seen)
+    make = _KINDS.get(str(kind))
+    if make is not None:
+        made = make(chance)
+    elif seen:
+        made = vary_text(chance.choice(seen), seen, chance)
+    else:
+        made = "".join(chance.choices(_PARTS, k=chance.randint(1, 6)))
+    least, most = min(schema.get("minLength", 0), _MAX_CHARS), schema.get("maxLength", _MAX_CHARS)
+    if len(made) < least:
+        made = (made or "x") * (least // max(len(made), 1) + 1)
+        most = least
+    return str(made[:most])
+
+
+def vary_text(text: str, seen: Sequence[str], chance: random.Random) -> str:
+    """Return another text of the same kind: other digits, or parts of seen ones in other order."""
+    value = _parse_json(text)
+    if value is not None:
+        return json.dumps(_change_json(value, chance), ensure_ascii=False)
+    changes: list[Callable[[], str]] = []
+    if any(map(str.isdigit, text)):
+        changes.append(lambda: _change_digits(text, chance))
+    if "\n" in text.strip("\n"):
+        changes.append(lambda: _change_lines(text, chance))
+    elif " " in text.strip():
+        words = [word for one in seen for word in one.split(" ")]
+        changes.append(lambda: _change_words(text, words, chance))
+        changes.append(lambda: " ".join(chance.sample(text.split(" "), len(text.split(" ")))))
+    elif not any(map(str.isdigit, text)):
+        letters = "".join(seen) or "abc"
+        changes.append(lambda: text + chance.choice(letters))
+        changes.append(lambda: "".join(chance.choices(letters, k=max(1, len(text)))))
+        changes.append(lambda: text[::-1])
+        changes.append(text.swapcase)
+    return chance.choice(changes)()
+
+
+def _parse_json(text: str) -> list[Any] | dict[str, Any] | None:
+    """Return the list or the object that a text is as JSON, None if it is neither."""
+    data = text.encode("utf-8", "replace")
+    if text.lstrip()[:1] not in ("[", "{") or nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+        return None
+    try:
+        value: list[Any] | dict[str, Any] = parse_unbounded_json(text)
+    except ValueError:
+        return None
+    return value
+
+
+def _change_json(value: Any, chance: random.Random) -> Any:
+    """Return a value of the same form with other numbers, texts and lengths of lists."""
+    if isinstance(value, dict):
+        return {name: _change_json(inner, chance) for name, inner in value.items()}
+    if isinstance(value, list):
+        items = [_change_json(item, chance) for item in value]
+        return [*items, chance.choice(items)] if items and chance.random() < 0.5 else items
+    if isinstance(value, str):
+        return vary_text(value, [value], chance) if value else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value + chance.randint(1, 9) if is_number else value
+
+
+def _change_digits(text: str, chance: random.Random) -> str:
+    """Change some digits; a number keeps its length, and none becomes 0 at its beginning."""
+    digits = [at for at, char in enumerate(text) if char in "0123456789"]
+    out = list(text)
+    for at in chance.sample(digits, chance.randint(1, min(3, len(digits)))) if digits else ():
+        is_first = at == 0 or text[at - 1] not in "0123456789."
+        out[at] = text[at] if text[at] == "0" and is_first else chance.choice("123456789")
+    return "".join(out)
+
+
+def _change_lines(text: str, chance: random.Random) -> str:
+    """Keep the first line, which may be a head, and some of the others in another order."""
+    first, *rest = text.splitlines(keepends=True)
+    chosen = chance.sample(rest, chance.randint(1, len(rest))) if rest else []
+    return first + "".join(line if line.endswith("\n") else line + "\n" for line in chosen)
+
+
+def _change_words(text: str, words: Sequence[str], chance: random.Random) -> str:
+    count = len(text.split(" "))
+    return " ".join(chance.choices(words, k=chance.randint(1, count + 2)))
+
+
+def _date(chance: random.Random) -> str:
+    return f"{chance.randint(1990, 2035)}-{chance.randint(1, 12):02}-{chance.randint(1, 28):02}"
+
+
+def _clock(chance: random.Random) -> str:
+    return f"{chance.randint(0, 23):02}:{chance.randint(0, 59):02}:{chance.randint(0, 59):02}"
+
+
+def _email(chance: random.Random) -> str:
+    return f"{chance.choice(_NAMES)}{chance.randint(1, 99)}@{chance.choice(_NAMES)}.org"
+
+
+def _url(chance: random.Random) -> str:
+    path = "/".join(chance.choices(_NAMES, k=chance.randint(1, 3)))
+    return f"https://{chance.choice(_NAMES)}.example/{path}?n={chance.randint(1, 99)}"
+
+
+def _uuid(chance: random.Random) -> str:
+    return "-".join("".join(chance.choices(_HEX, k=size)) for size in (8, 4, 4, 4, 12))
+
+
+_KINDS: dict[str, Callable[[random.Random], str]] = {
+    "date": _date,
+    "time": _clock,
+    "date-time": lambda chance: f"{_date(chance)}T{_clock(chance)}Z",
+    "email": _email,
+    "uri": _url,
+    "uuid": _uuid,
+    "ipv4": lambda chance: ".".join(str(chance.randint(1, 254)) for _ in range(4)),
+}
+_PATTERNS = {
+    "date": re.compile(r"\d{4}-\d\d-\d\d"),
+    "time": re.compile(r"\d\d:\d\d:\d\d"),
+    "date-time": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
+    "email": re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"),
+    "uri": re.compile(r"https://\S+"),
+    "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
+    "ipv4": re.compile(r"\d{1,3}(\.\d{1,3}){3}"),
+}
+
+
+def _find_kind(seen: Sequence[str]) -> str:
+    """Return the kind that all seen texts are of, "" if there is none."""
+    if not seen:
+        return ""
+    found = (kind for kind, form in _PATTERNS.items() if all(map(form.fullmatch, seen)))
+    return next(found, "")
+
+
+Payload = Mapping[str, Any]
+CheckAll = Callable[[list[tuple[Payload, Any]]], list[str]]
+"""Returns for each payload with an output why a check refuses it, "" if it does not."""
+REFUSED: Final = object()
+"""The answer of a stub that refuses a payload."""
+_CONSTANTS: tuple[Any, ...] = ("ok", 0, 1, True, {"ok": True}, [1])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stub:
+    """A false program: its name, and what it answers to a payload."""
+
+    name: str
+    answer: Callable[[Payload], Any]
+
+
+def build_stubs(seen: Sequence[tuple[Payload, Any]], *, all_seen: bool = False) -> list[Stub]:
+    """Return the stubs for a program of which `seen` payloads and outputs are known.
+
+    A program that was only seen without arguments has no echo and no table. With `all_seen`,
+    there are no other payloads, so a table would be a true program.
+    """
+    outputs = [output for _, output in seen]
+    stubs = [
+        Stub(name=f"always {json.dumps(value)}", answer=partial(_constant, value))
+        for value in _CONSTANTS
+        if payload_key(value) not in map(payload_key, outputs)
+    ]
+    if not any(payload for payload, _ in seen):
+        return stubs
+    stubs += [
+        Stub(name="always the first output", answer=partial(_constant, outputs[0])),
+        Stub(name="always the last output", answer=partial(_constant, outputs[-1])),
+        *_build_echoes(sorted({name for payload, _ in seen for name in payload})),
+        *([] if all_seen else _build_tables(seen)),
+    ]
+    return stubs
+
+
+def find_survivors(
+    stubs: Sequence[Stub],
+    cases: Sequence[TestCase],
+    unseen: Sequence[Payload],
+    check_all: CheckAll,
+) -> set[str]:
+    """Return the names of the stubs that the tests take for a true program.
+
+    `cases` are those of the author. `unseen` are payloads that the true program answers, so a stub
+    that refuses one does not do its work.
+    """
+    tried = [*cases, *(TestCase(payload=dict(payload)) for payload in unseen)]
+    killed: set[str] = set()
+    answered: list[tuple[Stub, Payload, Any]] = []
+    for stub in stubs:
+        answers = [(case, stub.answer(case.payload)) for case in tried]
+        if any(_is_wrong(case, answer) for case, answer in answers):
+            killed.add(stub.name)
+        else:
+            answered += [(stub, case.payload, answer) for case, answer in answers]
+    reasons = check_all([(payload, answer) for _, payload, answer in answered])
+    for (stub, _, _), reason in zip(answered, reasons, strict=True):
+        if reason:
+            killed.add(stub.name)
+    return {stub.name for stub in stubs} - killed
+
+
+def _is_wrong(case: TestCase, answer: Any) -> bool:
+    return answer is REFUSED or not is_meaningful(answer) or case.refuse(answer) != ""
+
+
+def _build_echoes(arguments: Sequence[str]) -> list[Stub]:
+    return [
+        Stub(name="the payload itself", answer=dict),
+        Stub(name="the payload as text", answer=_as_text),
+        *(
+            Stub(name=f"the argument {name} itself", answer=partial(_argument, name))
+            for name in arguments
+        ),
+        *(
+            Stub(name=f"the argument {name} as text", answer=partial(_argument_as_text, name))
+            for name in arguments
+        ),
+    ]
+
+
+def _build_tables(seen: Sequence[tuple[Payload, Any]]) -> list[Stub]:
+    table = {payload_key(payload): output for payload, output in seen}
+    others = (
+        ("the first output", seen[0][1]),
+        ("the last output", seen[-1][1]),
+        ("an error", REFUSED),
+    )
+    return [
+        Stub(
+            name=f"a table of the cases, and else {name}",
+            answer=partial(_look_up, table, output),
+        )
+        for name, output in others
+    ]
+
+
+def _constant(value: Any, _payload: Payload) -> Any:
+    return value
+
+
+def _argument(name: str, payload: Payload) -> Any:
+    return payload.get(name)
+
+
+def _argument_as_text(name: str, payload: Payload) -> str:
+    return _as_text(payload.get(name, ""))
+
+
+def _as_text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _look_up(table: Mapping[str, Any], other: Any, payload: Payload) -> Any:
+    return table.get(payload_key(payload), other)
