@@ -104,6 +104,6 @@ class ReceiptsPart(Part):
 
 def _decode_if_receipt(data: bytes) -> Receipt | None:
     from ..receipts import decode_receipt
-    from ..receipts.receipt_json import RECEIPT_FORMAT
+    from ..receipts.receipt import RECEIPT_FORMAT
 
     return decode_receipt(data) if RECEIPT_FORMAT.name.encode() in data else None

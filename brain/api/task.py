@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..experience.open_stores import BrainExperience
     from ..receipts import Receipt
-    from ..repo.receipts.runs import Run
+    from ..repo.core.current_run import Run
 
 MAX_REPORTED_CALLS = 16
 """Skills whose calls are reported at the end of a run with an unknown outcome."""
@@ -111,7 +111,7 @@ class Task:
 
         It is a step, and no call of the agent: it makes no run hard, and no pattern.
         """
-        from ..receipts.receipt_types import CALLED_BY
+        from ..receipts.receipt import CALLED_BY
 
         self._record("tool", name, CALLED_BY + caller, error=error, took=took, version=version)
 
@@ -121,11 +121,11 @@ class Task:
         `path` names the skill where several share its slug. The end of the run counts as a use
         of each skill that was read: see `brain.programs.stats`.
         """
-        from ..repo.receipts import runs
+        from ..repo.core.current_run import LoadedSkill
 
         read_version = str(version) or self._version_at_head(slug)
         self._record("skill_load", slug, version=read_version)
-        self._run.loaded_skills[runs.LoadedSkill(path or slug, read_version)] = None
+        self._run.loaded_skills[LoadedSkill(path or slug, read_version)] = None
         self._run.add_use(slug)
 
     def record_memory_read(self, path: str, output: object = "") -> None:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .. import limits
 from ..receipts import Receipt, RunStep, keep_text
-from ..receipts.size_budget import shorten_without_secrets
+from ..receipts.budget import shorten_without_secrets
 from .conversation import ModelCall
 
 

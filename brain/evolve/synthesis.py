@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import BrainError, ModelError
 from ..receipts import Receipt
-from ..receipts.learned_run import SYNTHESIS_AGENT, learning_task
+from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
 from ..results import GateOutcome, Synthesized
 from . import synthesis_prompt
 from .answer_check import NoSkill, SkillDraft

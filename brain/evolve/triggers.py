@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ..receipts import RunStep
-from ..receipts.tool_calls import ToolCallCounts
+from ..receipts.uses import ToolCallCounts
 from ..repo.open.manifest import DEFAULT_SYNTHESIS, OFF, SynthesisPolicy, load_learning_policy
 from ..repo.open.session import Session
 

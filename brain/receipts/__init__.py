@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .receipt_json import decode_or_bytes, decode_receipt, encode_receipt
-from .receipt_types import (
+from .budget import keep_text
+from .receipt import (
     RUN_OUTCOMES,
     STEP_KINDS,
     FileWrite,
@@ -11,8 +11,10 @@ from .receipt_types import (
     RunStep,
     TextExcerpt,
     TranscriptSource,
+    decode_or_bytes,
+    decode_receipt,
+    encode_receipt,
 )
-from .size_budget import keep_text
 
 __all__ = [
     "RUN_OUTCOMES",

@@ -271,7 +271,7 @@ def _imported_receipt(
 ) -> ImportedReceipt:
     from brain.digest import blob_id
     from brain.receipts import encode_receipt
-    from brain.receipts.receipt_json import receipt_to_json
+    from brain.receipts.receipt import receipt_to_json
 
     return ImportedReceipt(
         receipt=blob_id(encode_receipt(receipt)).hex(),

@@ -20,8 +20,8 @@ from pathlib import Path
 from brain import Brain
 from brain.adopting import PublishRequest, publish
 from brain.adopting.publish_manifest import RECORD_NAME
-from brain.receipts.receipt_json import receipt_to_json
-from brain.receipts.transcripts.transcript_reader import read_transcript
+from brain.receipts.receipt import receipt_to_json
+from brain.receipts.transcripts import read_transcript
 from tests.real.endpoint import ANSWER, Model, listening
 from tests.support.agent_homes import skill_text, write_files
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from ...receipts.size_budget import shorten_without_secrets
+from ...receipts.budget import shorten_without_secrets
 from ...skills.visible_text import fold_to_line
 from .brain_protocol import GapBrain
 from .gap_audit import format_time

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import StoreError
 from ...experience.experience_protocol import WorkItem
-from ...receipts.size_budget import shorten_without_secrets
+from ...receipts.budget import shorten_without_secrets
 from .gap_score import GapScore, has_error_keyword, has_reflection_keyword, score_signals
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from ...errors import InvalidInput, ModelError, NotFound
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
 from ...programs.program import Program, tool_name
 from ...receipts import Receipt, RunStep, keep_text
-from ...receipts.size_budget import shorten_without_secrets
+from ...receipts.budget import shorten_without_secrets
 from ...util.utc_time import epoch_ms
 from ..acquire import ProgramDraft, build_program, build_skill_text
 from ..answer_check import NoSkill, UnfitAnswer

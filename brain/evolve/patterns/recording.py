@@ -16,7 +16,7 @@ from ...digest import blob_id
 from ...errors import BrainError, StoreError
 from ...experience.experience_protocol import SkillSequence, WorkItem
 from ...programs.program import slug_of_tool
-from ...receipts.used_skills import UsedSkill, list_used_skills
+from ...receipts.uses import UsedSkill, list_used_skills
 from ...repo.open.manifest import OFF, load_learning_policy
 from .miner import DEFAULT_PATTERN_RULES
 from .settings import is_enabled

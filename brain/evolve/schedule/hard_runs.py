@@ -14,8 +14,8 @@ from .job_types import SYNTHESIS
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore
+    from ...repo.core.current_run import Run
     from ...repo.open.session import Session
-    from ...repo.receipts.runs import Run
 
 _MAX_RECEIPT_BYTES = 200_000
 _NOTICE = "no model notice"

@@ -1,19 +1,192 @@
-"""Readers that convert transcripts of other programs to receipts."""
+"""Read a transcript of another program as a receipt; detect the program's format.
+
+Transcripts are untrusted: their size is checked before parsing, records that are not JSON or
+not understood are counted and skipped, and secrets are removed from texts.
+"""
 
 from __future__ import annotations
 
-from .transcript_reader import (
-    TRANSCRIPT_FORMATS,
-    choose_run,
-    many_runs_error,
-    read_transcript,
-    read_transcripts,
-)
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
 
-__all__ = [
-    "TRANSCRIPT_FORMATS",
-    "choose_run",
-    "many_runs_error",
-    "read_transcript",
-    "read_transcripts",
-]
+from ... import limits
+from ...digest import blob_id
+from ...errors import InvalidInput, NotFound, printable_text
+from ..receipt import Receipt
+from . import claude, codex, gemini, hermes, openai, opencode
+from .builder import RunBuilder
+from .lenient_json import JsonObject, objects_in_list, parse_record, split_records
+
+TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
+"""The supported formats, by the name of the program. Older receipts may name others."""
+TranscriptParser = Callable[[Iterable[Any]], list[RunBuilder]]
+_MAX_SAMPLED_RECORDS = 20
+"""The records by which the format is detected."""
+
+
+def read_transcript(data: bytes, format_name: str = "") -> Receipt:
+    """Return the receipt of a transcript of one run; raises as `read_transcripts`.
+
+    Raises `InvalidInput` (`many_runs`) if the file has several.
+    """
+    receipts = read_transcripts(data, format_name)
+    if len(receipts) > 1:
+        raise many_runs_error(receipts)
+    return receipts[0]
+
+
+def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
+    """Return the receipt of each run in a file; `format_name` is detected unless it is set.
+
+    Raises `InvalidInput` (`too_large`, `no_transcript`, `bad_format`), or `FormatError`
+    (`too_many`) for a run with too many steps.
+    """
+    if len(data) > limits.MAX_TRANSCRIPT_BYTES:
+        raise InvalidInput(
+            f"the transcript has {len(data)} bytes, more than {limits.MAX_TRANSCRIPT_BYTES}",
+            code="too_large",
+            hint="split it and import the parts",
+        )
+    if format_name and format_name not in TRANSCRIPT_FORMATS:
+        raise InvalidInput(
+            f'there is no format of transcripts "{printable_text(format_name, 80)}"',
+            code="bad_format",
+            hint=f"the formats are {', '.join(TRANSCRIPT_FORMATS)}",
+        )
+    document = _parse_document(data)
+    format_name = format_name or _detect_format(data, document)
+    values = [document] if document is not None else map(parse_record, split_records(data))
+    parsed = _PARSERS[format_name][1](values)
+    runs = [run for run in parsed if not run.is_empty]
+    if not runs:
+        raise _unreadable_error(format_name)
+    runs[0].records += sum(run.records for run in parsed if run.is_empty)
+    runs[0].unknown += sum(run.unknown for run in parsed if run.is_empty)
+    digest = blob_id(data)
+    for number, run in enumerate(runs):
+        own = blob_id(digest + str(number).encode()) if number else digest
+        run.run = run.run or own.hex()[:32]
+    return [run.build_receipt(format_name, digest) for run in runs]
+
+
+def many_runs_error(receipts: list[Receipt]) -> InvalidInput:
+    """Return the error for a file with several runs where one is needed."""
+    return InvalidInput(
+        f"the transcript has {len(receipts)} runs, and one is needed",
+        code="many_runs",
+        hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
+        " or write a receipt for each with --each FOLDER",
+    )
+
+
+def choose_run(receipts: list[Receipt], run: str) -> Receipt:
+    """Return the receipt whose run has the id, or is the only one whose id begins so.
+
+    Raises `NotFound` (`no_run`).
+    """
+    found = [one for one in receipts if one.run == run]
+    found = found or [one for one in receipts if one.run.startswith(run)]
+    if len(found) != 1:
+        kind = "several runs have an id that begins" if found else "no run has an id that begins"
+        raise NotFound(
+            f'{kind} with "{printable_text(run, 80)}"',
+            code="no_run",
+            hint="list the runs with `brain receipt import FILE --list`",
+        )
+    return found[0]
+
+
+def _parse_document(data: bytes) -> Any:
+    """Return the value of a file that is one JSON document, None for a file of lines."""
+    first = next(split_records(data), b"")
+    if first[:1] not in (b"{", b"[") or (parse_record(first) is not None and first != data.strip()):
+        return None
+    return parse_record(data)
+
+
+def _detect_format(data: bytes, document: Any) -> str:
+    if isinstance(document, list):
+        samples = objects_in_list(document)[:_MAX_SAMPLED_RECORDS]
+    elif document is not None:
+        samples = [JsonObject.of(document)]
+    else:
+        lines = islice(split_records(data), _MAX_SAMPLED_RECORDS)
+        samples = [JsonObject.of(parse_record(line)) for line in lines]
+    for record in samples:
+        for format_name, (is_format, _) in _PARSERS.items():
+            if is_format(record):
+                return format_name
+    raise _unreadable_error("")
+
+
+def _unreadable_error(format_name: str) -> InvalidInput:
+    return InvalidInput(
+        f"the file holds no run of {format_name}"
+        if format_name
+        else "the file is not a transcript of a known format",
+        code="no_transcript",
+        hint=f"the formats are {', '.join(TRANSCRIPT_FORMATS)}; choose one with --from",
+    )
+
+
+def _add_value(
+    run: RunBuilder, value: Any, add_record: Callable[[RunBuilder, JsonObject], None]
+) -> None:
+    run.records += 1
+    if isinstance(value, dict):
+        add_record(run, JsonObject(value))
+    else:
+        run.unknown += 1
+
+
+def _one_run(add_record: Callable[[RunBuilder, JsonObject], None]) -> TranscriptParser:
+    """Return a parser of files whose records all belong to one run."""
+
+    def parse(values: Iterable[Any]) -> list[RunBuilder]:
+        run = RunBuilder()
+        for value in values:
+            _add_value(run, value, add_record)
+        return [run]
+
+    return parse
+
+
+def _run_each(
+    is_session: Callable[[JsonObject], bool], add_session: Callable[[RunBuilder, JsonObject], None]
+) -> TranscriptParser:
+    """Return a parser of files in which each record is a run."""
+
+    def parse(values: Iterable[Any]) -> list[RunBuilder]:
+        runs = []
+        for value in values:
+            runs.append(RunBuilder())
+            known = value if is_session(JsonObject.of(value)) else None
+            _add_value(runs[-1], known, add_session)
+        return runs
+
+    return parse
+
+
+def _parse_chat(values: Iterable[Any]) -> list[RunBuilder]:
+    run, chat = RunBuilder(), openai.ChatParser()
+    for value in values:
+        chat.add_record(run, value)
+    return [run]
+
+
+_PARSERS: dict[str, tuple[Callable[[JsonObject], bool], TranscriptParser]] = {
+    "codex": (codex.is_codex_record, _one_run(codex.add_codex_record)),
+    "gemini": (gemini.is_gemini_record, gemini.read_gemini_sessions),
+    "claude": (claude.is_claude_record, _one_run(claude.add_claude_record)),
+    "hermes": (
+        hermes.is_hermes_session,
+        _run_each(hermes.is_hermes_session, hermes.add_hermes_session),
+    ),
+    "opencode": (
+        opencode.is_opencode_export,
+        _run_each(opencode.is_opencode_export, opencode.add_opencode_export),
+    ),
+    "openai": (openai.is_openai_record, _parse_chat),
+}
+"""How the first records of a file are recognised, the most particular format first, and read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
@@ -34,8 +35,11 @@ class JsonObject(dict[str, Any]):
         return value if isinstance(value, str) else ""
 
     def count(self, *keys: str) -> int:
-        """Return a count; 0 for any other value."""
-        return _count_or_zero(self.first(*keys))
+        """Return a count, which may be a text of digits; 0 for any other value."""
+        value = self.first(*keys)
+        if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
+            value = int(value)
+        return value if type(value) is int and 0 <= value <= MAX_SAFE_INTEGER else 0
 
     def object(self, *keys: str) -> JsonObject:
         """Return an object; an empty one for any other value."""
@@ -86,22 +90,8 @@ def parse_record(data: bytes) -> Any:
 
 
 def split_records(data: bytes) -> Iterator[bytes]:
-    """Yield the non-empty lines of a text."""
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start)
-        end = len(data) if end < 0 else end
-        line = data[start:end].strip()
-        start = end + 1
-        if line:
-            yield line
-
-
-def _count_or_zero(value: Any) -> int:
-    """Return a count, which may be a text of digits; 0 for other values."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 20:
-        value = int(value)
-    return value if type(value) is int and 0 <= value <= MAX_SAFE_INTEGER else 0
+    """Iterate over the non-empty lines of a text."""
+    return filter(None, (line.strip() for line in io.BytesIO(data)))
 
 
 def message_text(content: Any) -> str:
@@ -119,11 +109,10 @@ def is_context_message(text: str) -> bool:
 
 def canonical_argument(value: Any) -> str:
     """Return the arguments of a tool as text; objects and lists as canonical JSON."""
+    parsed = value
     if isinstance(value, str):
-        return _reserialize(value) if value[:1] in ("{", "[") else value
-    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)
-
-
-def _reserialize(value: str) -> str:
-    parsed = parse_record(value.encode(errors="replace"))
-    return value if parsed is None else json.dumps(parsed, ensure_ascii=False, sort_keys=True)
+        is_json = value[:1] in ("{", "[")
+        parsed = parse_record(value.encode(errors="replace")) if is_json else None
+    if parsed is None:
+        return value or ""
+    return json.dumps(parsed, ensure_ascii=False, sort_keys=True)

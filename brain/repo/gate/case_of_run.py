@@ -15,9 +15,8 @@ from ...gating.case_check import read_output
 from ...gating.case_types import Expectation
 from ...programs.program import tool_name
 from ...receipts import Receipt, RunStep
-from ...receipts.learned_run import run_source
-from ...receipts.receipt_types import TextExcerpt
-from ...receipts.size_budget import is_shortened
+from ...receipts.budget import is_shortened
+from ...receipts.receipt import TextExcerpt, run_source
 from ...secrets import has_masked_secret
 
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from ...errors import BrainError, NotFound, printable_text
 from ...receipts import Receipt, RunStep
-from ...receipts.receipt_json import receipt_to_json
+from ...receipts.receipt import receipt_to_json
 from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
 from ...skills.skill_address import split_version
 from ..open.session import Session

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...errors import BrainError, Conflict
 from ...objects.bundle import Bundle
-from ...receipts.size_budget import shorten_without_secrets
+from ...receipts.budget import shorten_without_secrets
 from ...results import HealthChange
 from ...running.run import RunOutcome
 from ...skills.skill_version import version_value

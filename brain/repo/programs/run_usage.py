@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 from ...errors import InvalidInput
 from ...receipts import Receipt
-from ...receipts.size_budget import shorten_without_secrets
+from ...receipts.budget import shorten_without_secrets
 from ...results import HealthChange, RunCounted
 from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse, input_key
+from ..core.current_run import LoadedSkill, Run
 from ..open.session import Session
 from ..read import skill_lookup
-from ..receipts.runs import LoadedSkill, Run
 from .health import act_on_failures
 
 _OUTCOMES = {"success": "success", "failure": "failure"}

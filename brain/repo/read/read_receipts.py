@@ -12,7 +12,7 @@ from ...objects import lineage
 from ...objects import operation as operations
 from ...objects.snapshot import Snapshot
 from ...receipts import Receipt, RunStep, decode_receipt, encode_receipt
-from ...receipts.receipt_json import receipt_to_json
+from ...receipts.receipt import receipt_to_json
 from ...results import RunInfo
 from ..open.session import Session
 from .revisions import resolve_revision

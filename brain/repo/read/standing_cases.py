@@ -13,7 +13,7 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
 from ...receipts import Receipt
-from ...receipts.learned_run import own_sources
+from ...receipts.receipt import own_sources
 from ...verdicts.verdict_types import Verdict
 from ..open.session import Session
 from .case_paths import slug_of_case

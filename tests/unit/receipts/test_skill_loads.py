@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brain.receipts.transcripts import run_builder, skill_loads
+from brain.receipts.transcripts import builder, skill_loads
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
@@ -43,7 +43,7 @@ def test_other_calls_load_nothing(tool, arguments):
 
 
 def test_a_skill_that_could_not_be_read_keeps_the_error():
-    run = run_builder.RunBuilder()
+    run = builder.RunBuilder()
     run.run = "r"
     run.add_tool_call("c", "bash", json.dumps({"command": "cat skills/gone/SKILL.md"}))
     run.add_tool_result("c", "cat: no such file", "exit code 1")

@@ -9,7 +9,7 @@ import pytest
 from brain import limits
 from brain.digest import blob_id
 from brain.errors import BrainError, FormatError, InvalidInput
-from brain.receipts import Receipt, decode_receipt, encode_receipt, size_budget
+from brain.receipts import Receipt, budget, decode_receipt, encode_receipt
 from brain.receipts.transcripts import TRANSCRIPT_FORMATS, read_transcript, read_transcripts
 from tests.support.agent_transcripts import (
     EXAMPLE_RUN,
@@ -265,14 +265,14 @@ def test_deep_wide_and_long_records_are_counted_unread(monkeypatch):
 
 
 def test_more_steps_than_a_receipt_holds_are_refused(monkeypatch):
-    monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_STEPS", 5)
+    monkeypatch.setattr("brain.receipts.transcripts.builder.MAX_RUN_STEPS", 5)
     with raises_code("too_many", FormatError):
         read_transcript(claude_transcript(EXAMPLE_RUN))
 
 
 def test_long_transcripts_keep_less_of_their_texts(monkeypatch):
-    monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 3000)
-    monkeypatch.setattr("brain.receipts.transcripts.run_builder.MAX_RUN_BYTES", 3000)
+    monkeypatch.setattr(budget, "MAX_RUN_BYTES", 3000)
+    monkeypatch.setattr("brain.receipts.transcripts.builder.MAX_RUN_BYTES", 3000)
     receipt = read_transcript(claude_transcript(EXAMPLE_RUN))
     assert len(receipt.steps) == 8
     assert receipt.steps[-1].output is not None and receipt.steps[-1].output.excerpt == ""

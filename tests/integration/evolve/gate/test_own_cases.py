@@ -10,7 +10,7 @@ from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_types import Expectation
 from brain.receipts import Receipt
-from brain.receipts.learned_run import SYNTHESIS_AGENT, learning_task, run_source
+from brain.receipts.receipt import SYNTHESIS_AGENT, learning_task, run_source
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (

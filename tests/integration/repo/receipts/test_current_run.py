@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain, InvalidInput, Locked
 from brain.digest import blob_id
-from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, size_budget
+from brain.receipts import FileWrite, Receipt, RunStep, budget, decode_receipt
 from brain.repo.core import transaction
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
@@ -253,7 +253,7 @@ def test_secrets_are_not_kept(brain):
 
 
 def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(brain, monkeypatch):
-    monkeypatch.setattr(size_budget, "MAX_RUN_BYTES", 2 << 20)
+    monkeypatch.setattr(budget, "MAX_RUN_BYTES", 2 << 20)
     with brain.task("Much") as task:
         for number in range(10_000):
             task.record_tool_call("bash", f"step {number}")
@@ -265,7 +265,7 @@ def test_ten_thousand_steps_fit_the_later_ones_without_their_texts(brain, monkey
 
 
 def test_an_endless_task_is_told_to_end(brain, monkeypatch):
-    monkeypatch.setattr(size_budget, "MAX_RUN_STEPS", 3)
+    monkeypatch.setattr(budget, "MAX_RUN_STEPS", 3)
     with brain.task("Endless") as task:
         for _ in range(3):
             task.record_tool_call("again")

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from ... import limits
 from ...errors import FormatError, printable_text
-from ..receipt_types import Receipt, RunStep, TextExcerpt, TranscriptSource
-from ..size_budget import (
+from ..budget import (
     MAX_RUN_BYTES,
     MAX_RUN_STEPS,
     SizeBudget,
     keep_text,
     shorten_without_secrets,
 )
+from ..receipt import Receipt, RunStep, TextExcerpt, TranscriptSource
 from .skill_loads import MAX_NAME_CHARS, find_skill_loads
 
 

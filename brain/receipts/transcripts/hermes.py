@@ -6,8 +6,8 @@ text. Messages that the user took back are skipped. Only the session counts toke
 
 from __future__ import annotations
 
+from .builder import RunBuilder
 from .lenient_json import JsonObject, canonical_argument, message_text, parse_record
-from .run_builder import RunBuilder
 
 
 def is_hermes_session(first: JsonObject) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from .builder import RunBuilder
 from .lenient_json import JsonObject, canonical_argument, is_context_message, message_text
-from .run_builder import RunBuilder
 
 _IGNORED_MESSAGES = ("info", "warning")
 
@@ -26,18 +26,15 @@ def read_gemini_sessions(values: Iterable[Any]) -> list[RunBuilder]:
     sessions: list[_Session] = []
     for value in values:
         record = JsonObject.of(value)
-        if is_gemini_record(record) and _is_new(sessions, record):
+        if is_gemini_record(record) and (
+            not sessions or sessions[-1].id != record.text("sessionId")
+        ):
             sessions.append(_Session(record))
-        elif sessions:
-            sessions[-1].add_record(record)
-        else:
+            continue
+        if not sessions:
             sessions.append(_Session(JsonObject()))
-            sessions[-1].add_record(record)
+        sessions[-1].add_record(record)
     return [session.build_run() for session in sessions]
-
-
-def _is_new(sessions: list[_Session], record: JsonObject) -> bool:
-    return not sessions or sessions[-1].id != record.text("sessionId")
 
 
 class _Session:
@@ -52,8 +49,11 @@ class _Session:
         """Apply a record to the messages so far."""
         self._records += 1
         rewind_to = record.text("$rewindTo")
-        if rewind_to:
-            self._rewind(rewind_to)
+        if rewind_to:  # that message and those after it; all of them if it is not known
+            ids = list(self._messages)
+            kept = ids.index(rewind_to) if rewind_to in self._messages else 0
+            for taken_back in ids[kept:]:
+                del self._messages[taken_back]
         elif record.text("id"):
             self._messages[record.text("id")] = record
         elif "$set" in record:
@@ -66,12 +66,6 @@ class _Session:
         self._messages = {
             message.text("id") or str(i): message for i, message in enumerate(messages)
         }
-
-    def _rewind(self, id: str) -> None:
-        """Take back a message and those after it; all of them if it is not known."""
-        ids = list(self._messages)
-        for taken_back in ids[ids.index(id) if id in self._messages else 0 :]:
-            del self._messages[taken_back]
 
     def build_run(self) -> RunBuilder:
         """Return the run of the messages that remain."""

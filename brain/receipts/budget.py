@@ -5,8 +5,7 @@ from __future__ import annotations
 from .. import limits
 from ..digest import blob_id
 from ..limits import MAX_EXCERPT_BYTES
-from .receipt_json import encoded_step_size
-from .receipt_types import RunStep, TextExcerpt
+from .receipt import RunStep, TextExcerpt, encoded_step_size
 
 _CUT = "…"
 _MAX_CHAR_BYTES = 4
@@ -24,7 +23,12 @@ def keep_text(text: str) -> TextExcerpt | None:
     if not text:
         return None
     data, redacted = _remove_secrets(text)
-    return TextExcerpt(blob_id(data), len(data), make_excerpt(data), redacted)
+    if len(data) <= MAX_EXCERPT_BYTES:
+        excerpt = data.decode()
+    else:
+        head, tail = data[:_HEAD_BYTES], data[-_TAIL_BYTES:]
+        excerpt = head.decode(errors="ignore") + _EXCERPT_GAP + tail.decode(errors="ignore")
+    return TextExcerpt(blob_id(data), len(data), excerpt, redacted)
 
 
 def _remove_secrets(text: str) -> tuple[bytes, int]:
@@ -32,14 +36,6 @@ def _remove_secrets(text: str) -> tuple[bytes, int]:
 
     data, redacted = mask_secrets(replace_surrogates(text).encode())
     return (data.decode(errors="replace").encode(), redacted) if redacted else (data, 0)
-
-
-def make_excerpt(data: bytes) -> str:
-    """Return `data` (UTF-8) if it is short, else its beginning and its end."""
-    if len(data) <= MAX_EXCERPT_BYTES:
-        return data.decode()
-    head, tail = data[:_HEAD_BYTES], data[-_TAIL_BYTES:]
-    return head.decode(errors="ignore") + _EXCERPT_GAP + tail.decode(errors="ignore")
 
 
 def shorten_without_secrets(text: str, max_bytes: int) -> str:
@@ -95,11 +91,7 @@ class SizeBudget:
 
 def _strip_texts(step: RunStep) -> RunStep:
     return step._replace(
-        input=_drop_excerpt(step.input),
-        output=_drop_excerpt(step.output),
+        input=step.input and step.input._replace(excerpt=""),
+        output=step.output and step.output._replace(excerpt=""),
         error=shorten_without_secrets(step.error, _MAX_SHORT_ERROR_BYTES),
     )
-
-
-def _drop_excerpt(text: TextExcerpt | None) -> TextExcerpt | None:
-    return text and text._replace(excerpt="")

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
+from .builder import RunBuilder
 from .lenient_json import JsonObject, canonical_argument, message_text, objects_in_list
-from .run_builder import RunBuilder
 
 IGNORED_RECORD_TYPES = frozenset(
     (

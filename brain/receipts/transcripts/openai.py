@@ -10,9 +10,9 @@ from __future__ import annotations
 from itertools import takewhile
 from typing import Any
 
-from . import responses_items
+from . import codex
+from .builder import RunBuilder
 from .lenient_json import JsonObject, canonical_argument, message_text
-from .run_builder import RunBuilder
 
 _MESSAGE_KEYS = ("messages", "choices", "input", "output")
 
@@ -33,7 +33,7 @@ class ChatParser:
         exchange = JsonObject.of(value)
         if not is_openai_record(exchange):
             run.unknown += 1
-        elif "role" in exchange or responses_items.is_responses_item(exchange):
+        elif "role" in exchange or codex.is_responses_item(exchange):
             _add_message_or_item(run, exchange, "", 0)
         else:
             self._add_exchange(run, exchange)
@@ -79,7 +79,7 @@ def is_openai_record(first: JsonObject) -> bool:
     inner = {**first.object("request"), **first.object("response")}
     return (
         "role" in first
-        or responses_items.is_responses_item(first)
+        or codex.is_responses_item(first)
         or any(k in first or k in inner for k in _MESSAGE_KEYS)
     )
 
@@ -103,4 +103,4 @@ def _add_message_or_item(run: RunBuilder, message: JsonObject, model: str, at: i
             run.add_tool_call(call.text("id"), function.text("name"), arguments, at)
         run.set_outcome("unknown" if calls else "success")
     else:
-        responses_items.add_item(run, message, model, at)
+        codex.add_item(run, message, model, at)

@@ -6,8 +6,8 @@ which is an answer. Reasoning, files and snapshots are skipped.
 
 from __future__ import annotations
 
+from .builder import RunBuilder
 from .lenient_json import JsonObject, canonical_argument
-from .run_builder import RunBuilder
 
 IGNORED_PARTS = frozenset(
     (
