@@ -23,6 +23,7 @@ from .connection import Connection, DatabaseLabels, SqlRow
 from .file_checks import copy_owner
 
 T = TypeVar("T")
+_OUTDATED = "store_outdated"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +35,8 @@ class SideFileFormat:
     says that deleting it loses nothing of the brain. `timeout` is in seconds, for the transaction
     of another process. `synchronous` says what a power cut may lose: with NORMAL the last writes.
     `older_tables` are the tables of older versions, which lack some of the tables and are
-    otherwise the same: the first writer adds those.
+    otherwise the same: the first writer adds those. Files of `outdated` versions are read as
+    missing, and the first writer renames them.
     """
 
     file_name: str
@@ -46,6 +48,7 @@ class SideFileFormat:
     timeout: float
     synchronous: str
     older_tables: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    outdated: tuple[int, ...] = ()
 
     @property
     def labels(self) -> DatabaseLabels:
@@ -99,7 +102,12 @@ class SideDatabase:
             if self._db is None and not os.path.lexists(self._path):
                 return missing
             if self._db is None:
-                self._db = _open_file(self._path, self._format)
+                try:
+                    self._db = _open_file(self._path, self._format)
+                except StoreError as error:
+                    if error.code == _OUTDATED:
+                        return missing
+                    raise
             with self._db.reading_one_state():
                 return action(self._db)
 
@@ -114,7 +122,9 @@ class SideDatabase:
             try:
                 return self._run_transaction(action)
             except StoreError as error:
-                if error.code != "store_replaced":
+                if error.code == _OUTDATED:
+                    os.rename(self._path, f"{self._path}.old")
+                elif error.code != "store_replaced":
                     raise
             self._drop_connection()  # somebody deleted the file, as is allowed
             return self._run_transaction(action)
@@ -252,6 +262,10 @@ def _check_content(db: Connection, format: SideFileFormat) -> None:
         raise StoreError(
             f"{format.file_name} is not a {format.kind}: it is empty, or another program wrote it",
             hint=format.delete_hint,
+        )
+    if version in format.outdated:
+        raise StoreError(
+            f"{format.file_name} was made by an older release", code=_OUTDATED, hint="write to it"
         )
     tables = {**format.older_tables, format.version: format.tables}.get(version)
     if tables is None:

@@ -1,0 +1,551 @@
+"""What agents went through, and what there is to learn from it: `.brain/evolution.db`.
+
+It is no part of the brain: no snapshot has it, and it may be deleted at any time. With a URL in the
+user's settings it lies in PostgreSQL instead, where agents on several machines share it. Times are
+ms since 1970, and each write is durable when its method returns.
+
+A process that learns holds `Store.learning()`, and works off items: it takes the next one, keeps
+each step that was paid for before it uses it, and ends the item together with its audit. After a
+kill the kernel, or the server, lets go of the lock, and the next process goes on at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
+from ..store.side_database import SideDatabase, SideFileFormat
+from ..util.file_lock import LockTimeout, lock_file
+from .settings import ExperienceSettings, override_from_environment
+
+if TYPE_CHECKING:
+    from ..store.connection import Connection
+    from .postgres import PostgresDatabase, PostgresTransaction
+
+T = TypeVar("T")
+
+EXPERIENCE_FILE_NAME = "evolution.db"
+MAX_SEQUENCES = 1_000_000
+"""Sequences that are kept; the oldest are forgotten first."""
+MAX_WORK = 10_000
+"""Items that are kept; those that are done are forgotten first, oldest first."""
+MAX_EVENTS = 100_000
+"""Events that are kept; the oldest are forgotten first."""
+MAX_STEP_BYTES = 4 << 20
+"""Bytes of one step of an item."""
+_MAX_TEXT_CHARS = 4_000
+_MAX_PERIODS = 1_000
+_ROWS_PER_READ = 10_000
+
+TABLES = (
+    """CREATE TABLE sequences (
+  number INTEGER PRIMARY KEY,
+  chat TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  skills TEXT NOT NULL,
+  context_hash TEXT NOT NULL,
+  run TEXT NOT NULL,
+  UNIQUE (run, number)
+) STRICT""",
+    """CREATE TABLE work (
+  number INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  key TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  data TEXT NOT NULL,
+  starts INTEGER NOT NULL,
+  waits_since INTEGER NOT NULL,
+  not_before INTEGER NOT NULL,
+  is_done INTEGER NOT NULL,
+  result TEXT NOT NULL,
+  UNIQUE (kind, key),
+  UNIQUE (kind, is_done, number)
+) STRICT""",
+    """CREATE TABLE steps (
+  work INTEGER NOT NULL,
+  name TEXT NOT NULL,
+  value BLOB NOT NULL,
+  UNIQUE (work, name)
+) STRICT""",
+    """CREATE TABLE events (
+  number INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  evolver TEXT NOT NULL,
+  name TEXT NOT NULL,
+  trigger_reason TEXT NOT NULL,
+  phase TEXT NOT NULL,
+  result TEXT NOT NULL
+) STRICT""",
+    """CREATE TABLE rates (
+  kind TEXT NOT NULL,
+  name TEXT NOT NULL,
+  period INTEGER NOT NULL,
+  count INTEGER NOT NULL,
+  UNIQUE (kind, name, period)
+) STRICT""",
+    """CREATE TABLE facts (
+  name TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID""",
+)
+_FILE = SideFileFormat(
+    file_name=EXPERIENCE_FILE_NAME,
+    application_id=0x62726E78,  # "brnx"
+    version=3,
+    tables=TABLES,
+    outdated=(1, 2),
+    kind="file of experience",
+    delete_hint=(
+        "delete .brain/evolution.db: it holds only what agents went through and the counts of"
+        " attempts to learn from it, and nothing of the brain itself"
+    ),
+    timeout=30.0,
+    synchronous="FULL",  # an answer of a model is worth an fsync
+)
+
+
+class SkillSequence(NamedTuple):
+    """The skills that one message used, in order, without repetitions removed.
+
+    `context_hash` is the hex digest of the message, not its text. `run` is the id of its receipt,
+    "" without one.
+    """
+
+    chat: str
+    at: int
+    skills: tuple[str, ...]
+    context_hash: str = ""
+    run: str = ""
+
+
+class AuditEvent(NamedTuple):
+    """One event of an evolver; `result` is success, skipped, rejected or failed."""
+
+    at: int
+    evolver: str
+    name: str
+    trigger_reason: str
+    phase: str
+    result: str
+
+
+class RateLimit(NamedTuple):
+    """At most `most` attempts in each period of `seconds`, counted from 1970 (a day, an hour)."""
+
+    name: str
+    seconds: int
+    most: int
+
+    def period(self, now: int) -> int:
+        """Return the number of the period that a time lies in."""
+        return now // 1000 // self.seconds
+
+    def end(self, now: int) -> int:
+        """Return when that period ends."""
+        return (self.period(now) + 1) * self.seconds * 1000
+
+
+class Work(NamedTuple):
+    """An item of the queue; `kind` is an evolver, and `key` is unique in it.
+
+    `data` says what to learn from; `result` is what became of it, None if it is not done.
+    """
+
+    kind: str
+    key: str
+    at: int
+    data: dict[str, Any]
+    result: dict[str, Any] | None
+
+
+class Store:
+    """The experience of one brain, opened when it is first needed; threads may share it.
+
+    Methods raise `StoreError`: `bad_store`, `unsupported_version`, `read_only`, `cannot_open` or
+    `no_space` for the file, `experience_unavailable` for a server; or `Locked`.
+    """
+
+    def __init__(
+        self, folder: str | os.PathLike[str], database: PostgresDatabase | None = None
+    ) -> None:
+        self._folder = folder
+        self._server = database
+        self._database = database or SideDatabase(folder, _FILE)
+        self._lock = threading.RLock()
+        self._open: Connection | PostgresTransaction | None = None
+
+    def close(self) -> None:
+        """Close the file, or the connection."""
+        self._database.close()
+
+    @contextmanager
+    def learning(self) -> Iterator[None]:
+        """Hold the learning of this brain. Raises `Locked` (`learning`) if another process does."""
+        try:
+            with (
+                self._server.learning()
+                if self._server is not None
+                else lock_file(os.path.join(self._folder, "learning.lock"), 0, "ignore")
+            ):
+                yield
+        except LockTimeout:
+            raise Locked(
+                "another process learns from this brain",
+                code="learning",
+                hint="it does all that is due: wait until it ends, or end it",
+            ) from None
+
+    def atomically(self, action: Callable[[], T]) -> T:
+        """Call `action`, whose calls of this store are one transaction; it may be called again."""
+        with self._lock:
+            if self._open is not None:
+                return action()
+
+            def run(db: Connection | PostgresTransaction) -> T:
+                self._open = db
+                try:
+                    return action()
+                finally:
+                    self._open = None
+
+            return self._database.write(run)
+
+    def _write(self, sql: str, *args: object) -> None:
+        def write() -> None:
+            assert self._open is not None
+            self._open.execute(sql, args)
+
+        self.atomically(write)
+
+    def _read(self, sql: str, *args: object) -> list[tuple[Any, ...]]:
+        with self._lock:
+            if self._open is not None:
+                return self._open.fetch_all(sql, args)
+            none: list[tuple[Any, ...]] = []
+            return self._database.read(lambda db: db.fetch_all(sql, args), none)
+
+    # Sequences
+
+    def record(self, sequences: Sequence[SkillSequence], *, once: bool = False) -> bool:
+        """Record sequences in this order, all or none; with `once`, unless their run is known."""
+
+        def record() -> bool:
+            run = _text(sequences[0].run)
+            if once and self._read("SELECT 1 FROM sequences WHERE run = ? LIMIT 1", run):
+                return False
+            for one in sequences:
+                skills = json.dumps(one.skills)
+                texts = _text(one.context_hash), _text(one.run)
+                self._write(
+                    "INSERT INTO sequences (chat, at, skills, context_hash, run)"
+                    " VALUES (?, ?, ?, ?, ?)",
+                    *(_text(one.chat), one.at, skills, *texts),
+                )
+            self._forget_old("sequences", MAX_SEQUENCES)
+            return True
+
+        return bool(sequences) and self.atomically(record)
+
+    def sequences(self, since: int = 0) -> Iterator[SkillSequence]:
+        """Yield the sequences that are not before `since`, in the order of recording."""
+        last = 0
+        while True:
+            rows = self._read(
+                "SELECT number, chat, at, skills, context_hash, run FROM sequences"
+                f" WHERE number > ? AND at >= ? ORDER BY number LIMIT {_ROWS_PER_READ}",
+                *(last, since),
+            )
+            for _, chat, at, skills, context_hash, run in rows:
+                yield SkillSequence(chat, at, tuple(json.loads(skills)), context_hash, run)
+            if len(rows) < _ROWS_PER_READ:
+                return
+            last = rows[-1][0]
+
+    # Work
+
+    def add(self, kind: str, key: str, at: int, data: Mapping[str, Any]) -> bool:
+        """Add an item; return False if one of its kind and key is known, done or not."""
+        key = _text(key)
+
+        def add() -> bool:
+            if self._read("SELECT 1 FROM work WHERE kind = ? AND key = ?", kind, key):
+                return False
+            ((items,),) = self._read("SELECT count(*) FROM work")
+            if items >= MAX_WORK:
+                done = self._read("SELECT min(number) FROM work WHERE is_done = 1")[0][0]
+                if done is None:
+                    raise InvalidInput(
+                        f"{MAX_WORK} items wait already, and none of them is done",
+                        code="bad_experience",
+                        hint="nothing was stored; let `brain evolve run` work them off",
+                    )
+                self._write("DELETE FROM work WHERE number = ?", done)
+            self._write(
+                "INSERT INTO work"
+                " (kind, key, at, data, starts, waits_since, not_before, is_done, result)"
+                " VALUES (?, ?, ?, ?, 0, 0, 0, 0, '')",
+                *(kind, key, at, json.dumps(data)),
+            )
+            return True
+
+        return self.atomically(add)
+
+    def next(self, kind: str, now: int) -> Item | None:
+        """Start the oldest item that is not done and need not wait; None if there is none.
+
+        Only for a process that holds `learning()`.
+        """
+
+        def start() -> Item | None:
+            rows = self._read(
+                "SELECT number, key, at, data, starts + 1 FROM work WHERE kind = ? AND is_done = 0"
+                # A clock that was set back since an item waits makes it wait no longer.
+                " AND (not_before <= ? OR waits_since > ?) ORDER BY number LIMIT 1",
+                *(kind, now, now),
+            )
+            if not rows:
+                return None
+            number, key, at, data, starts = rows[0]
+            self._write("UPDATE work SET starts = ? WHERE number = ?", starts, number)
+            return Item(self, number, Work(kind, key, at, json.loads(data), None), starts)
+
+        if not self._read("SELECT 1 FROM work WHERE kind = ? AND is_done = 0 LIMIT 1", kind):
+            return None  # without a write, which would make the file
+        return self.atomically(start)
+
+    def items(self, kind: str) -> list[Work]:
+        """Return the items of a kind, oldest first; those that are done have no data any more."""
+        rows = self._read(
+            "SELECT key, at, data, result FROM work WHERE kind = ? ORDER BY number", kind
+        )
+        return [
+            Work(kind, key, at, json.loads(data), json.loads(result) if result else None)
+            for key, at, data, result in rows
+        ]
+
+    def waiting(self, kind: str = "") -> list[int]:
+        """Return the times of the items of a kind, or of all, that are not done, oldest first."""
+        rows = self._read(
+            "SELECT at FROM work WHERE is_done = 0 AND (kind = ? OR ? = '') ORDER BY number",
+            *(kind, kind),
+        )
+        return [at for (at,) in rows]
+
+    def counts(self, kind: str, limits: Sequence[RateLimit], now: int) -> dict[str, int]:
+        """Return how many attempts count at present, by the name of the limit."""
+        counted = {}
+        for limit in limits:
+            rows = self._read(
+                "SELECT count FROM rates WHERE kind = ? AND name = ? AND period = ?",
+                *(kind, limit.name, limit.period(now)),
+            )
+            counted[limit.name] = rows[0][0] if rows else 0
+        return counted
+
+    def add_count(self, kind: str, limit: RateLimit, now: int, more: int = 1) -> None:
+        """Count `more` in the present period of a limit."""
+
+        def count() -> None:
+            key = kind, limit.name, limit.period(now)
+            self._write(
+                "INSERT INTO rates (kind, name, period, count) VALUES (?, ?, ?, ?)"
+                " ON CONFLICT (kind, name, period) DO UPDATE SET count = rates.count + ?",
+                *(*key, more, more),
+            )
+            self._write(
+                "DELETE FROM rates WHERE kind = ? AND name = ? AND period <= ?",
+                *(kind, limit.name, limit.period(now) - _MAX_PERIODS),
+            )
+
+        self.atomically(count)
+
+    # The audit, and facts
+
+    def log(self, *events: AuditEvent) -> None:
+        """Append events to the audit; the oldest are forgotten beyond a limit."""
+
+        def append() -> None:
+            for event in events:
+                texts = (_text(text, _MAX_TEXT_CHARS) for text in event[1:])
+                self._write(
+                    f"INSERT INTO events ({', '.join(event._fields)}) VALUES (?, ?, ?, ?, ?, ?)",
+                    *(event.at, *texts),
+                )
+            self._forget_old("events", MAX_EVENTS)
+
+        self.atomically(append)
+
+    def events(self, evolver: str = "", last: int = 100) -> list[AuditEvent]:
+        """Return the last events, of one evolver or of all, oldest first."""
+        rows = self._read(
+            f"SELECT {', '.join(AuditEvent._fields)} FROM events"
+            f" WHERE evolver = ? OR ? = '' ORDER BY number DESC LIMIT {max(last, 0):d}",
+            *(evolver, evolver),
+        )
+        return [AuditEvent(*row) for row in rows[::-1]]
+
+    def fact(self, name: str) -> dict[str, Any]:
+        """Return a small document by name, empty without one."""
+        rows = self._read("SELECT value FROM facts WHERE name = ?", name)
+        found: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
+        return found
+
+    def facts(self, prefix: str) -> dict[str, dict[str, Any]]:
+        """Return the documents whose names begin with a prefix, by the rest of their names."""
+        rows = self._read(
+            f"SELECT name, value FROM facts WHERE substr(name, 1, {len(prefix):d}) = ?", prefix
+        )
+        return {name[len(prefix) :]: json.loads(value) for name, value in rows}
+
+    def change(
+        self, name: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
+    ) -> dict[str, Any]:
+        """Replace a document by what `change` makes of it; None leaves it, {} forgets it."""
+
+        def replace() -> dict[str, Any]:
+            old = self.fact(name)
+            new = change(old)
+            if new is None or new == old:
+                return old
+            self._write("DELETE FROM facts WHERE name = ?", name)
+            if new:
+                value = json.dumps(new)
+                self._write("INSERT INTO facts (name, value) VALUES (?, ?)", name, value)
+            return new
+
+        return self.atomically(replace)
+
+    def _forget_old(self, table: str, most: int) -> None:
+        self._write(
+            f"DELETE FROM {table} WHERE number <= (SELECT max(number) FROM {table}) - {most:d}"
+        )
+
+
+class Item:
+    """An item that this process works on. `starts` counts the processes that began it, with this.
+
+    What is kept of it is kept until it is done, also if this process is killed. Methods that write
+    raise `Conflict` (`work_lost`) if the item is gone, as when somebody deleted the store.
+    """
+
+    def __init__(self, store: Store, number: int, work: Work, starts: int) -> None:
+        self.store = store
+        self.kind, self.key, self.at, self.data, _ = work
+        self.starts = starts
+        self._number = number
+
+    def find(self, name: str) -> bytes | None:
+        """Return what was kept of a step, None if nothing was."""
+        rows = self.store._read(
+            "SELECT value FROM steps WHERE work = ? AND name = ?", self._number, name
+        )
+        return bytes(rows[0][0]) if rows else None
+
+    def keep(self, name: str, value: bytes = b"") -> None:
+        """Keep a step, instead of what was kept of it before."""
+
+        def keep() -> None:
+            self.confirm()
+            self.forget(name, exactly=True)
+            self.store._write("INSERT INTO steps VALUES (?, ?, ?)", self._number, name, value)
+
+        self.store.atomically(keep)
+
+    def once(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """Return what was kept of a step; without it, make it and keep it first."""
+        value = self.find(name)
+        if value is None:
+            value = make()
+            self.keep(name, value)
+        return value
+
+    def forget(self, prefix: str, *, exactly: bool = False) -> None:
+        """Forget the steps whose names begin with a prefix."""
+        which = "name" if exactly else f"substr(name, 1, {len(prefix):d})"
+        self.store._write(f"DELETE FROM steps WHERE work = ? AND {which} = ?", self._number, prefix)
+
+    def count(self, limits: Sequence[RateLimit], now: int) -> RateLimit | None:
+        """Count the item once under all limits, or under none: then return the one reached."""
+
+        def count() -> RateLimit | None:
+            if self.find("counted") is not None:
+                return None
+            counted = self.store.counts(self.kind, limits, now)
+            for limit in limits:
+                if counted[limit.name] >= limit.most:
+                    return limit
+            for limit in limits:
+                self.store.add_count(self.kind, limit, now)
+            self.keep("counted")
+            return None
+
+        return self.store.atomically(count)
+
+    def wait(self, now: int = 0, until: int = 0) -> None:
+        """Leave the item for later, by default for the next process; this start does not count."""
+        self._update("starts = starts - 1, waits_since = ?, not_before = ?", now, until)
+
+    def finish(
+        self, result: Mapping[str, Any], *events: AuditEvent, keep_data: bool = False
+    ) -> None:
+        """End the item, with its events in the audit, in one transaction."""
+
+        def finish() -> None:
+            data = "" if keep_data else ", data = '{}'"
+            self._update(f"is_done = 1, result = ?{data}", json.dumps(result))
+            self.forget("")
+            self.store.log(*events)
+
+        self.store.atomically(finish)
+
+    def confirm(self) -> None:
+        """Check that the item is still that of this process, before something follows from it."""
+        key = self._number, self.kind, self.key
+        if not self.store._read(
+            "SELECT 1 FROM work WHERE number = ? AND kind = ? AND key = ? AND is_done = 0", *key
+        ):
+            raise Conflict(
+                f"{printable_text(self.kind, 40)} {printable_text(self.key, 80)} is gone from the"
+                " store of experience",
+                code="work_lost",
+                hint="somebody deleted the store, or another process ended the item",
+            )
+
+    def _update(self, changes: str, *args: object) -> None:
+        def update() -> None:
+            self.confirm()
+            self.store._write(f"UPDATE work SET {changes} WHERE number = ?", *args, self._number)
+
+        self.store.atomically(update)
+
+
+def _text(text: str, most: int = 512) -> str:
+    """Return a text as every database takes it."""
+    return text.replace("\0", "")[:most].encode("utf-8", "replace").decode()
+
+
+def open_store(
+    folder: str | os.PathLike[str], brain: str, settings: ExperienceSettings | None
+) -> Store:
+    """Return the store of a brain: in `folder`, its `.brain`, or where the user's settings say.
+
+    `brain` is its id in hex. The environment overrides the settings (BRAIN_EXPERIENCE_URL). Raises
+    `InvalidInput` (`bad_experience_url`), `StoreError` (`not_installed`).
+    """
+    url = override_from_environment(settings or ExperienceSettings()).url
+    if not url:
+        return Store(folder)
+    try:
+        from .postgres import PostgresDatabase
+    except ImportError as error:
+        raise StoreError(
+            f"this store of experience needs a package that is not installed: {error.name}",
+            code="not_installed",
+            hint="pip install 'agent-brain[experience]'",
+        ) from error
+    return Store(folder, PostgresDatabase(url, brain, TABLES))
