@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from .locked_session import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from .. import results
     from ..gating.case_types import Case, Expectation
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     from ..repo.gate.held_out_filter import HeldOutFilter
     from ..repo.gate.plan_change import ChangeRequest, PlannedChange
     from ..repo.gate.record_change import DecidedChange
-    from ..repo.gate.touched_cases import TouchedCase, TouchingChange
     from ..sandbox.sandbox_protocol import Sandbox
-    from ..search.change_ranking import ChangeRanks, DocumentChange
     from ..verdicts.verdict_types import Verdict
 
 
@@ -157,34 +155,17 @@ class GatePart(Part):
 
         return self._locked.run(case_files.read_held_out, snapshot, path)
 
-    def find_touched(
-        self, snapshot: bytes, change: TouchingChange, interrupt: Callable[[], None]
-    ) -> Sequence[TouchedCase]:
-        """Return the held-out cases of other skills at a snapshot that a change could touch.
+    def find_guards(self, planned: PlannedChange) -> Sequence[Case]:
+        """Return the held-out cases of other skills that guard a planned change."""
+        from ..repo.gate import guards
 
-        Raises what `interrupt` raises, which is called now and then.
-        """
-        from ..repo.gate import touched_cases
+        return self._locked.run(guards.find_guards, planned)
 
-        return self._locked.run(touched_cases.find_touched, snapshot, change, interrupt)
-
-    def read_touched(self, cases: Sequence[TouchedCase]) -> Sequence[Case]:
-        """Return cases that a change could touch."""
-        from ..repo.gate import touched_cases
-
-        return self._locked.run(touched_cases.read_touched, cases)
-
-    def rank(self, snapshot: bytes, change: DocumentChange, task: str) -> ChangeRanks:
-        """Return the best skills for a task at a snapshot, without a change and with it."""
-        from ..repo.gate import touched_cases
-
-        return self._locked.run(touched_cases.rank_skills, snapshot, change, task)
-
-    def read_body(self, snapshot: bytes, text: str) -> str | None:
-        """Return the text of a skill, by its slug or path, without its front matter."""
+    def read_text(self, snapshot: bytes, slug: str) -> bytes | None:
+        """Return the SKILL.md of a skill at a snapshot, None if there is no such skill."""
         from ..repo.gate import head_skills
 
-        return self._locked.run(head_skills.read_body, snapshot, text)
+        return self._locked.run(head_skills.read_text_at, snapshot, slug)
 
     def read_program(self, snapshot: bytes, slug: str) -> Program | None:
         """Return the program of a skill at a snapshot, None without one."""

@@ -40,11 +40,6 @@ def is_case_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def may_be_held_out(data: bytes) -> bool:
-    """Tell cheaply whether a document could be a held-out case: it says so, or has escapes."""
-    return HELD_OUT.encode() in data or b"\\" in data
-
-
 def parse_case(skill: str, path: str, blob: bytes, data: bytes) -> Case:
     """Return the case that a document holds.
 

@@ -24,8 +24,8 @@ class _Skills:
     def program(self, slug: str) -> Program | None:
         return Program(slug=slug, files={"skill.py": ECHO}) if slug == self.slug else None
 
-    def prompt(self, task: str) -> str:
-        return f"Say {task} again."
+    def prompt(self, case: Case) -> str:
+        return f"Say {case.input} again."
 
 
 def make_case(given: dict[str, str] | str, skill: str = "echo") -> Case:

@@ -175,7 +175,7 @@ def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(tmp_path, sa
 def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(tmp_path, sandbox):
     def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
         assert isinstance(case.input, str)
-        return "3" if "of a greeting" in skills.prompt(case.input) else "hello"
+        return "3" if "of a greeting" in skills.prompt(case) else "hello"
 
     with make_counter_beside_a_text(tmp_path, sandbox) as brain:
         model = TextRunner(follow)
@@ -322,7 +322,7 @@ class _OneProgram:
     def program(self, slug: str) -> Program | None:
         return self._program if slug == self.slug else None
 
-    def prompt(self, task: str) -> str:
+    def prompt(self, case: Case) -> str:
         return ""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
 from ...gating.case_types import Case
 from ...programs.program import Program
-from ...repo.gate.touched_cases import CaseKind
+from ...repo.gate.guards import CaseKind
 
 
 class SkillsUnderTest(Protocol):
@@ -24,8 +24,8 @@ class SkillsUnderTest(Protocol):
     def program(self, slug: str) -> Program | None:
         """Return the program of a skill, None without one."""
 
-    def prompt(self, task: str) -> str:
-        """Return the system prompt for a task: the index, and the skills chosen for the task."""
+    def prompt(self, case: Case) -> str:
+        """Return the system prompt for a case: its skill, and the changed one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +62,37 @@ class CaseRunner(Protocol):
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Run a case in round `number`, from 0."""
+
+
+AND = " and "
+"""Between the names of runners, in the name of several."""
+
+
+class Runners:
+    """Runs each case with the first of `runners` that can run it, else with the first of all.
+
+    The first runs all cases of the changed skill. What repeats itself runs a case once a side:
+    `known` has those outputs, by the side and the case.
+    """
+
+    def __init__(
+        self, runners: Iterable[CaseRunner], known: dict[tuple[int, str], CaseOutput]
+    ) -> None:
+        self._runners = list(runners)
+        self._known = known
+        self.name = AND.join(runner.name for runner in self._runners)
+        self.repeats_itself = all(runner.repeats_itself for runner in self._runners)
+        self.kinds = {kind for runner in self._runners for kind in runner.kinds}
+
+    def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
+        """Run a case with its runner."""
+        runner = self._runners[0]
+        if case.skill != skills.slug:
+            kind = kind_of_case(skills, case)
+            runner = next((one for one in self._runners if kind in one.kinds), runner)
+        key = id(skills), case.path
+        if not runner.repeats_itself:
+            return runner.run(skills, case, number)
+        if key not in self._known:
+            self._known[key] = runner.run(skills, case, number)
+        return self._known[key]

@@ -4,34 +4,40 @@ from __future__ import annotations
 
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from ...gating.case_types import Case
 from ...gating.gate_types import DEFAULT_RULES
 from ...programs.program import Program
+from ...repo.gate.case_files import refuse_same_inputs
+from ...repo.gate.guards import CaseKind
 from ...repo.gate.judge_outputs import OutputJudge
 from ...repo.gate.plan_change import PlannedChange
-from ...repo.gate.touched_cases import TouchedCase
-from ...results import EarlierAttempt, GuardCounts
+from ...results import EarlierAttempt, GuardCounts, UnrunGuards
 from ...running.trial import Trial, try_program
 from ...sandbox.sandbox_protocol import Sandbox
 from ...verdicts.gate_verdict import GateRecord
 from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from .brain_protocol import GatedBrain
 from .case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
-from .case_runner import CaseRunner
-from .guard_cases import choose_held_out, find_guards
+from .case_runner import CaseOutput, CaseRunner, Runners, SkillsUnderTest, kind_of_case
 from .sandbox_runner import SandboxRunner
-from .skills_under_test import PlannedRanks, PlannedSkills
-from .trial_stages import TrialStage, add_guard_note, plan_stages
+from .skills_under_test import PlannedSkills
 
 GATE_RULE = "gate"
 """The rule that decides, as verdicts name it."""
 NO_CASES = "there are no held-out cases of this skill, so nothing could be tried"
 NO_RUNNER = "there is no model to try the cases of a text with"
+MAX_LISTED = 100
+"""Rows about guards that did not run, those with the most cases first."""
 _SEED_BITS = 53
+_NOT_REACHED = "the change failed without them"
+_NO_RUNNER: dict[CaseKind, str] = {
+    "program": "no sandbox is there to run a program",
+    "text": "no model is there to read a text",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +66,13 @@ class TrialResult:
     guards: GuardCounts | None = None
 
 
-class _OutOfTime(Exception):
-    """The time of a trial is over."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialStage:
+    """A runner, and the guards that run beside the cases of the changed skill."""
+
+    runner: Runners
+    guards: tuple[Case, ...]
+    counts: GuardCounts
 
 
 class ChangeTrial:
@@ -102,27 +113,20 @@ class ChangeTrial:
             return deadline - clock()
 
         reader = self._brain.gate
-        ranks = PlannedRanks(reader, planned)
-        old = PlannedSkills(reader, planned, ranks, planned.base_text, planned.base_program)
-        new = PlannedSkills(reader, planned, ranks, planned.text, planned.program)
+        old = PlannedSkills(reader, planned, planned.base_text, planned.base_program)
+        new = PlannedSkills(reader, planned, planned.text, planned.program)
         own = reader.read_held_out(planned.head, planned.path)
         unseen = [case for case in own if case.source not in own_sources]
-        cases = choose_held_out(unseen, limits.cases)
+        refuse_same_inputs(unseen)
+        cases = take_cases(unseen, limits.cases)[0]
         runners = self._find_runners(has_program=planned.program is not None) if cases else []
-        touched: Sequence[TouchedCase] = []
-        if runners:
-            interrupt = partial(_interrupt, time_left)
-            try:
-                touched = find_guards(self._brain, planned.head, ranks, (old, new), interrupt)
-            except _OutOfTime:
-                late = f"it took longer than {limits.seconds:g} s"
-                return _result(None, reason=f"no round of the cases was finished: {late}")
-        guards = [case for case in touched if case.source not in own_sources]
-        stages = plan_stages(runners, guards, limits.guards) if runners else []
+        found = reader.find_guards(planned) if runners else []
+        guards = [case for case in found if case.source not in own_sources]
+        stages = plan_stages(runners, guards, new, limits.guards) if runners else []
         result = self._try(planned, (old, new), stages, cases, time_left)
         if isinstance(result, EarlierAttempt):
             return result
-        return _add_left_out(result, len(own) - len(unseen) + len(touched) - len(guards))
+        return _add_left_out(result, len(own) - len(unseen) + len(found) - len(guards))
 
     def _try(
         self,
@@ -153,20 +157,8 @@ class ChangeTrial:
             limits=self._settings.limits,
             time_left=time_left,
         )
-        return self._try_stages(planned, trial, rounds, stages, cases)
-
-    def _try_stages(
-        self,
-        planned: PlannedChange,
-        trial: Trial | None,
-        rounds: CaseRounds,
-        stages: Sequence[TrialStage],
-        cases: Sequence[Case],
-    ) -> TrialResult:
-        """Try the cases in one stage after the other, until one does not admit the change."""
         for stage in stages:
-            guards = self._brain.gate.read_touched(stage.guards)
-            tried = replace(rounds, runner=stage.runner).run(cases, guards)
+            tried = replace(rounds, runner=stage.runner).run(cases, stage.guards)
             if isinstance(tried, str):
                 return _result(trial, reason=tried)
             result = self._conclude(planned, trial, stage, tried)
@@ -220,7 +212,7 @@ class ChangeTrial:
         self, planned: PlannedChange, trial: Trial | None, stage: TrialStage, tried: TriedCases
     ) -> TrialResult:
         why = tried.stopped or tried.decision.reason
-        decision = replace(tried.decision, reason=add_guard_note(why, stage.counts))
+        decision = replace(tried.decision, reason=_add_guard_note(why, stage.counts))
         record = GateRecord(
             skill=planned.slug,
             base=planned.base_blob,
@@ -242,9 +234,62 @@ class ChangeTrial:
         )
 
 
-def _interrupt(time_left: Callable[[], float]) -> None:
-    if time_left() < 0:
-        raise _OutOfTime
+def take_cases(cases: Sequence[Case], limit: int) -> tuple[list[Case], list[Case]]:
+    """Return at most `limit` cases and the others, in an order that only their documents decide.
+
+    Who changes a skill writes no cases, so no change brings one forward.
+    """
+    chosen = sorted(cases, key=lambda case: (case.blob, case.path))
+    return sorted(chosen[:limit], key=lambda case: case.path), chosen[limit:]
+
+
+def plan_stages(
+    runners: Sequence[CaseRunner], found: Sequence[Case], skills: SkillsUnderTest, limit: int
+) -> list[TrialStage]:
+    """Return the stages of a trial, of which the last decides if all before it admit.
+
+    `runners` begin with the one that runs the cases of the changed skill. If that repeats itself,
+    another is asked about guards only if the change passes without these. Of the guards that were
+    `found` at most `limit` run; those that no runner can run take no place from the others.
+    """
+    kinds = {case.path: kind_of_case(skills, case) for case in found}
+    able = {kind for runner in runners for kind in runner.kinds}
+    unrun = Counter(
+        (case.skill, _NO_RUNNER[kinds[case.path]]) for case in found if kinds[case.path] not in able
+    )
+    guards, others = take_cases([case for case in found if kinds[case.path] in able], limit)
+    unrun.update((case.skill, f"at most {limit} run") for case in others)
+    main = runners[0]
+    missing = {kinds[case.path] for case in guards}.difference(main.kinds)
+    used = [main, *(one for one in runners[1:] if not missing.isdisjoint(one.kinds))]
+    known: dict[tuple[int, str], CaseOutput] = {}
+    stages = []
+    if len(used) > 1 and main.repeats_itself:
+        first = [case for case in guards if kinds[case.path] in main.kinds]
+        later = Counter((case.skill, _NOT_REACHED) for case in guards if case not in first)
+        stages.append(_build_stage(Runners([main], known), first, unrun + later))
+    return [*stages, _build_stage(Runners(used, known), guards, unrun)]
+
+
+def _build_stage(
+    runner: Runners, guards: Sequence[Case], unrun: Counter[tuple[str, str]]
+) -> TrialStage:
+    rows = sorted(unrun.items(), key=lambda row: (-row[1], row[0]))
+    counts = GuardCounts(
+        found=len(guards) + unrun.total(),
+        run=len(guards),
+        unrun=[UnrunGuards(slug, cases, reason) for (slug, reason), cases in rows[:MAX_LISTED]],
+    )
+    return TrialStage(runner=runner, guards=tuple(guards), counts=counts)
+
+
+def _add_guard_note(reason: str, counts: GuardCounts) -> str:
+    """Return a reason that also says how many guards did not run; it names no skill."""
+    missing = counts.found - counts.run
+    if not missing:
+        return reason
+    why = "; ".join(dict.fromkeys(row.reason for row in counts.unrun))
+    return f"{reason}; {missing} of {counts.found} cases of other skills did not run: {why}"
 
 
 def _add_left_out(result: TrialResult, count: int) -> TrialResult:

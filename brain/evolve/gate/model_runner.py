@@ -1,10 +1,10 @@
-"""Ask a model a case, with the skills that fit it in the prompt."""
+"""Ask a model a case, with its skill and the changed one in the prompt."""
 
 from __future__ import annotations
 
 from ...errors import ModelError
 from ...gating.case_types import Case, case_text
-from ...repo.gate.touched_cases import CaseKind
+from ...repo.gate.guards import CaseKind
 from ...util import strict_json
 from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
 from .case_runner import CaseOutput, SkillsUnderTest
@@ -41,7 +41,7 @@ class ModelRunner:
         """
         task = case_text(case)
         request = AnswerRequest(
-            system=skills.prompt(task),
+            system=skills.prompt(case),
             messages=(ChatMessage("user", task),),
             schema=ANSWER_SCHEMA,
             max_tokens=self._max_tokens,

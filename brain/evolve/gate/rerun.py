@@ -10,8 +10,7 @@ from ...gating.case_types import Case
 from ...programs.program import Program
 from ...repo.gate.find_verdict import FoundVerdict
 from ...repo.gate.recheck import RecheckTools
-from .case_runner import kind_of_case
-from .combined_runner import split_runner_name
+from .case_runner import AND, kind_of_case
 from .sandbox_runner import SANDBOX_RUNNER, SandboxRunner
 
 
@@ -38,7 +37,7 @@ class RecordedSkills:
         """Return the program of a skill, None without one."""
         return self.reader.read_program(self.snapshot, slug)
 
-    def prompt(self, task: str) -> str:
+    def prompt(self, case: Case) -> str:
         """Return an empty prompt: a program is given none."""
         return ""
 
@@ -48,7 +47,7 @@ def with_rerun(tools: RecheckTools, reader: ProgramReader, found: FoundVerdict) 
 
     What a model answered cannot be had again, so only programs run.
     """
-    runners = split_runner_name(found.verdict.runner)
+    runners = found.verdict.runner.split(AND)
     if SANDBOX_RUNNER not in runners:
         runner = found.verdict.runner
         return replace(tools, not_run=f"nothing ran again: the cases were run by {runner}")

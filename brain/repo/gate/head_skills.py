@@ -12,11 +12,11 @@ from ..programs.find_program import find_program
 from ..read import skill_lookup
 
 
-def read_body(session: Session, snapshot: bytes, text: str) -> str | None:
-    """Return the text of a skill, by its slug or path, without its front matter; None without."""
+def read_text_at(session: Session, snapshot: bytes, slug: str) -> bytes | None:
+    """Return the SKILL.md of a skill by its slug, None if there is no such skill."""
     with suppress(InvalidInput):  # ambiguous
-        skill = skill_lookup.find_skill_or_none(session, session.bundle_of(snapshot), text)
-        return None if skill is None else body_of(session.reader.read_blob(skill.blob))
+        skill = skill_lookup.find_skill_or_none(session, session.bundle_of(snapshot), slug)
+        return None if skill is None else session.reader.read_blob(skill.blob)
     return None
 
 

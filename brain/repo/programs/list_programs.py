@@ -93,7 +93,7 @@ def _iter_program_ids(session: Session, at: bytes) -> Iterator[tuple[FoundSkill,
 
 def _iter_skills(session: Session, bundle: Bundle) -> Iterator[FoundSkill]:
     """Yield the skills that have a skill.py beside their text, by path."""
-    for path in sorted(_find_code_paths(session, bundle)):
+    for path in sorted(find_code_paths(session, bundle)):
         skill = find_skill_of_code(session, bundle, path)
         if skill is not None:
             yield skill
@@ -110,7 +110,7 @@ def find_skill_of_code(session: Session, bundle: Bundle, path: str) -> FoundSkil
     return None
 
 
-def _find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
+def find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
     """Return the paths of all skill.py; cost grows with the changes since the last call."""
     if session.code_paths is None:
         entries = bundles.walk_entries(session.nodes, bundle)

@@ -94,7 +94,7 @@ def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path):
 def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path):
     def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
         assert isinstance(case.input, str)
-        knows_rules = "Know the rules" in skills.prompt(case.input)
+        knows_rules = "Know the rules" in skills.prompt(case)
         return GREETING if knows_rules is (case.skill == "guest-rules") else "go away"
 
     with make_gated_brain(tmp_path) as brain:

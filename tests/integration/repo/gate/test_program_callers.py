@@ -3,8 +3,7 @@
 import pytest
 
 from brain import Brain
-from brain.repo.gate.case_index import open_case_index
-from brain.repo.gate.program_callers import find_callers
+from brain.repo.gate.guards import find_callers
 from brain.running.broker import MAX_CALL_DEPTH
 
 
@@ -25,8 +24,7 @@ def add(brain: Brain, slug: str, *calls: str, name: str = "") -> None:
 def callers(brain: Brain, *names: str) -> set[str]:
     session = brain._session
     bundle = session.bundle_of(bytes.fromhex(brain.head))
-    codes = open_case_index(session, bytes.fromhex(brain.head)).codes
-    return find_callers(session, bundle, codes, names)
+    return {skill.slug for skill in find_callers(session, bundle, names)}
 
 
 def test_a_caller_of_a_caller_is_one(brain):
