@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .. import results
-    from ..gating.case_types import Case, Expectation
+    from ..gating.case_files import Case, Expectation
     from ..programs.program import Program
     from ..receipts import Receipt
     from ..repo.gate.held_out_filter import HeldOutFilter

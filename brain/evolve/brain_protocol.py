@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from .. import results
-    from ..gating.case_types import Case
+    from ..gating.case_files import Case
     from ..programs.program import Program
     from ..receipts import Receipt
     from ..repo.gate.held_out_filter import HeldOutFilter

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..gating.case_types import Case
+    from ..gating.case_files import Case
 
 MAX_CASE_CHARS = 600
 

@@ -17,7 +17,7 @@ from .case_text import describe_case
 from .synthesis_prompt import Background, KnownAttempt, KnownProposal, KnownSkill
 
 if TYPE_CHECKING:
-    from ..gating.case_types import Case
+    from ..gating.case_files import Case
     from ..receipts import Receipt
     from ..results import Proposal, SkillChange
     from .brain_protocol import LearningBrain

@@ -6,7 +6,7 @@ rounds are read: 1 for a runner that repeats itself, else as many as the rules o
 
 from __future__ import annotations
 
-from ..gating.gate_types import GateDecision
+from ..gating.decision import GateDecision
 from ..objects.tree_entry import MAX_SAFE_INTEGER
 from .verdict_types import NamedNumber
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ..errors import printable_text
-from ..gating.gate_decision import decide
-from ..gating.gate_types import DEFAULT_RULES, CaseRow, GateDecision
+from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision, decide
 from .gate_numbers import MAX_ROUNDS_NAME, state_numbers
 from .verdict_types import Verdict, VerdictCase
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
-from ..gating.case_types import Case
-from ..gating.gate_types import DEFAULT_RULES, CaseRow, GateDecision
+from ..gating.case_files import Case
+from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision
 from .gate_numbers import state_numbers
 from .verdict_types import NamedText, Verdict, VerdictCase
 

@@ -14,7 +14,7 @@ from brain import Brain
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_types import Case
+from brain.gating.case_files import Case
 from tests.bench.generate import Corpus, body, words
 from tests.support.gated_brains import GREETING, ScriptedRunner, add_cases, set_mode
 

@@ -18,9 +18,8 @@ from math import comb, sqrt
 from random import Random
 from time import perf_counter
 
-from brain.gating.gate_decision import decide
-from brain.gating.gate_types import DEFAULT_RULES, CaseRow, GateRules
-from brain.gating.paired_test import e_value
+from brain.gating.decision import DEFAULT_RULES, CaseRow, GateRules, decide
+from brain.gating.evidence import e_value
 
 Probabilities = list[float]
 Edit = Callable[[Random, Probabilities, float], Probabilities]

@@ -6,7 +6,7 @@ from brain.errors import ModelError
 from brain.evolve import FakeModel
 from brain.evolve.gate.model_runner import ModelRunner
 from brain.evolve.gate.sandbox_runner import SandboxRunner
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
 from brain.programs.program import Program
 from brain.sandbox.find_sandbox import find_sandbox
 from tests.support.conformance.case_runners import CaseRunnerConformance, RunnerSetting

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
-from brain.gating.gate_types import DEFAULT_RULES
+from brain.gating.case_files import Expectation
+from brain.gating.decision import DEFAULT_RULES
+from brain.gating.held_out import is_held_out
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,
     FakeReply,

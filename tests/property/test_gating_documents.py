@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.gating.case_check import find_fault, read_output
-from brain.gating.case_document import parse_case
-from brain.gating.case_split import canonical_json, is_held_out
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation, parse_case
+from brain.gating.held_out import canonical_json, is_held_out
+from brain.gating.output_check import find_fault, read_output
 
 WORDS = """
 input expect split source equals contains excludes check held-out practice : - | > [ ] { } ,

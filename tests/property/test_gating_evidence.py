@@ -8,9 +8,8 @@ from math import comb, prod
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.gating.gate_decision import decide
-from brain.gating.gate_types import DEFAULT_RULES, CaseRow
-from brain.gating.paired_test import e_value, e_value_of_scores
+from brain.gating.decision import DEFAULT_RULES, CaseRow, decide
+from brain.gating.evidence import e_value, e_value_of_scores
 
 COUNTS = st.integers(0, 25)
 OUTCOMES = st.sampled_from("ppfe")

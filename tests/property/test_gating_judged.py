@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from brain.digest import blob_id
 from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, TriedCases
 from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
-from brain.gating.case_types import Case, Expectation
-from brain.gating.gate_types import DEFAULT_RULES
+from brain.gating.case_files import Case, Expectation
+from brain.gating.decision import DEFAULT_RULES
 from brain.repo.gate.find_verdict import FoundVerdict, StoredCase
 from brain.repo.gate.judge_outputs import OutputJudge
 from brain.repo.gate.recheck import RecheckTools, recheck_verdict

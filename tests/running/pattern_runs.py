@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from brain import Brain
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.repo.programs.acquire import AcquireRequest
 from brain.sandbox.sandbox_protocol import Sandbox

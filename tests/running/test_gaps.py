@@ -20,8 +20,8 @@ from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.experience.sqlite_experience import SqliteExperience
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
+from brain.gating.held_out import is_held_out
 from brain.results import GapResult
 from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS
 from tests.support.gap_answers import NO_SKILL, SEED_SKILL, gap_answer, seed_answer, words_code

@@ -13,8 +13,8 @@ from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.gate.sandbox_runner import SandboxRunner
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
+from brain.gating.held_out import is_held_out
 from brain.programs.program import Program
 from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.sandbox_protocol import Sandbox

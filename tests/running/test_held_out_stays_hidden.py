@@ -22,8 +22,8 @@ from brain.evolve.gate.model_runner import ANSWER_SCHEMA
 from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.evolve.tool_model import ToolCall, ToolReply, ToolRequest
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
+from brain.gating.held_out import is_held_out
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE

@@ -1,7 +1,7 @@
 """A skill that runs is not removed by an agent while it has cases."""
 
 from brain import Brain
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
 from brain.serve.tools import Toolbox, ToolFailure
 from tests.support.acquired import creation
 from tests.support.refusals import raises_code

@@ -11,8 +11,8 @@ from brain import Brain
 from brain.evolve import FakeModel
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
+from brain.gating.held_out import is_held_out
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.serve.tools.toolbox import Toolbox
 from tests.support.gap_answers import gap_answer, words_code

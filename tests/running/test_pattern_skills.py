@@ -12,8 +12,8 @@ from brain.errors import Conflict, ModelError, SandboxError, ToolFailure
 from brain.evolve.fake_model import FakeModel
 from brain.evolve.patterns.recorded_examples import find_examples
 from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
+from brain.gating.held_out import is_held_out
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.sandbox.sandbox_protocol import Sandbox
 from brain.serve.tools import Toolbox

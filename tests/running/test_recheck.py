@@ -10,9 +10,9 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
-from brain.gating.gate_decision import decide
+from brain.gating.case_files import Expectation
+from brain.gating.decision import decide
+from brain.gating.held_out import is_held_out
 from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.verdicts.gate_numbers import state_numbers

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.evolve.fake_model import FakeModel
 from brain.evolve.patterns.run_patterns import run_patterns
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
 from brain.repo.programs.acquire import AcquireRequest
 from brain.serve.tools import Toolbox
 from tests.support.skill_programs import acquire_untested, use_state_folder

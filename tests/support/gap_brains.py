@@ -4,7 +4,7 @@ from brain import Brain
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.model import Model
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
 from brain.results import GapResult, GateOutcome
 from tests.support.processes import TIMEOUT_SECONDS
 

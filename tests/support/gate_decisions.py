@@ -6,11 +6,9 @@ from itertools import count, islice
 
 from brain import Brain
 from brain.digest import blob_id
-from brain.gating.case_document import encode_case, parse_case
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Case, Expectation
-from brain.gating.gate_decision import decide
-from brain.gating.gate_types import CaseRow
+from brain.gating.case_files import Case, Expectation, encode_case, parse_case
+from brain.gating.decision import CaseRow, decide
+from brain.gating.held_out import is_held_out
 from brain.verdicts.gate_verdict import (
     Deciding,
     GateCase,

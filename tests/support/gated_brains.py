@@ -9,7 +9,7 @@ from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, GateLimits
 from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
 from brain.repo.gate.guards import CaseKind
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from ... import results
-    from ...gating.case_types import Case
+    from ...gating.case_files import Case
     from ...programs.program import Program
     from ...receipts import Receipt
     from ...repo.gate.plan_change import ChangeRequest, PlannedChange

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from ...gating.case_types import Case
+from ...gating.case_files import Case
 from ...programs.program import Program
 from ...repo.gate.guards import CaseKind
 

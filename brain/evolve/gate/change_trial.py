@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...gating.case_types import Case
-from ...gating.gate_types import DEFAULT_RULES
+from ...gating.case_files import Case
+from ...gating.decision import DEFAULT_RULES
 from ...programs.program import Program
 from ...repo.gate.case_files import refuse_same_inputs
 from ...repo.gate.guards import CaseKind

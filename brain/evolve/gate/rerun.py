@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from ...gating.case_types import Case
+from ...gating.case_files import Case
 from ...programs.program import Program
 from ...repo.gate.find_verdict import FoundVerdict
 from ...repo.gate.recheck import RecheckTools

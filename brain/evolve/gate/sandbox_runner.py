@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from ...errors import InvalidInput
-from ...gating.case_types import Case
+from ...gating.case_files import Case
 from ...programs.program import Program, slug_of_tool, tool_name
 from ...repo.gate.guards import CaseKind
 from ...running.broker import Broker

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Protocol
 
-from ...gating.case_types import Case
+from ...gating.case_files import Case
 from ...programs.program import Program
 from ...repo.gate.guards import list_names
 from ...repo.gate.head_skills import body_of

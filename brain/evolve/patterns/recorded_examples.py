@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError
-from ...gating.case_split import canonical_json, is_held_out
+from ...gating.held_out import canonical_json, is_held_out
 from ...programs.program import slug_of_tool
 from ...receipts import Receipt, RunStep
 from ...repo.gate.case_of_run import source_of_run

@@ -8,9 +8,16 @@ from typing import Any
 
 from ...digest import blob_id
 from ...errors import Conflict, InvalidInput, printable_text
-from ...gating.case_document import encode_case, is_case_name, parse_case
-from ...gating.case_split import canonical_json
-from ...gating.case_types import HELD_OUT, MAX_CASES, PRACTICE, Expectation
+from ...gating.case_files import (
+    HELD_OUT,
+    MAX_CASES,
+    PRACTICE,
+    Expectation,
+    encode_case,
+    is_case_name,
+    parse_case,
+)
+from ...gating.held_out import canonical_json
 from ...results import CaseAdded
 from ..open.session import Session
 from ..read.case_paths import new_case_path, slug_of_case

@@ -10,9 +10,16 @@ from contextlib import suppress
 from typing import Any
 
 from ...errors import BrainError, InvalidInput
-from ...gating.case_document import parse_case
-from ...gating.case_split import canonical_json
-from ...gating.case_types import HELD_OUT, MAX_CASE_BYTES, MAX_CASES, PRACTICE, Case, Expectation
+from ...gating.case_files import (
+    HELD_OUT,
+    MAX_CASE_BYTES,
+    MAX_CASES,
+    PRACTICE,
+    Case,
+    Expectation,
+    parse_case,
+)
+from ...gating.held_out import canonical_json
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry

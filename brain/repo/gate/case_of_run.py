@@ -11,8 +11,8 @@ from typing import Any
 
 from ... import limits
 from ...errors import InvalidInput, NotFound, printable_text
-from ...gating.case_check import read_output
-from ...gating.case_types import Expectation
+from ...gating.case_files import Expectation
+from ...gating.output_check import read_output
 from ...programs.program import tool_name
 from ...receipts import Receipt, RunStep
 from ...receipts.budget import is_shortened

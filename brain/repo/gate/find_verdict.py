@@ -8,8 +8,7 @@ from operator import itemgetter
 
 from ...digest import DIGEST_SIZE, NO_DIGEST, is_hex
 from ...errors import BrainError, InvalidInput, NotFound
-from ...gating.case_document import parse_case
-from ...gating.case_types import MAX_CASE_BYTES, Case
+from ...gating.case_files import MAX_CASE_BYTES, Case, parse_case
 from ...objects.operation import DECISION_KINDS, evidence_blob
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS
 from ...skills.slug import is_slug

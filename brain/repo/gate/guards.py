@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Literal
 
 from ...errors import InvalidInput
-from ...gating.case_types import Case
+from ...gating.case_files import Case
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK

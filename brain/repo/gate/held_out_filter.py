@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ...gating.case_document import read_case_origin
-from ...gating.case_split import is_held_out
-from ...gating.case_types import MAX_CASE_BYTES
-from ...gating.held_out_inputs import HeldOutInputs
+from ...gating.case_files import MAX_CASE_BYTES, read_case_origin
+from ...gating.held_out import HeldOutInputs, is_held_out
 from ...objects import bundle as bundles
 from ...objects.tree_entry import LINK
 from ..open.session import Session

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ...errors import InvalidInput
-from ...gating.case_check import check_row, find_fault
-from ...gating.case_types import Case
+from ...gating.case_files import Case
+from ...gating.output_check import check_row, find_fault
 from ...running.run import check_outputs
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
 

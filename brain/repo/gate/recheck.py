@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import SandboxError, printable_text
-from ...gating.case_check import find_fault
-from ...gating.case_split import hash_input
-from ...gating.case_types import Case
-from ...gating.gate_types import GateDecision
+from ...gating.case_files import Case
+from ...gating.decision import GateDecision
+from ...gating.held_out import hash_input
+from ...gating.output_check import find_fault
 from ...results import Recheck, RecheckedCase, RecheckedNumber
 from ...sandbox.sandbox_protocol import Sandbox
 from ...verdicts.gate_numbers import state_numbers

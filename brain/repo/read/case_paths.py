@@ -38,8 +38,7 @@ def is_hidden_case(path: str, content: bytes) -> bool:
 
     Other files of a folder `cases` are hidden from nobody.
     """
-    from ...gating.case_document import parse_case
-    from ...gating.case_types import MAX_CASE_BYTES
+    from ...gating.case_files import MAX_CASE_BYTES, parse_case
 
     if not is_case_path(path) or (
         len(content) <= MAX_CASE_BYTES and not all(field in content for field in _FIELDS)

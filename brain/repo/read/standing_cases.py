@@ -7,8 +7,8 @@ from itertools import islice
 
 from ...digest import NO_DIGEST
 from ...errors import BrainError
-from ...gating.case_split import hash_input, is_held_out_hash
-from ...gating.case_types import MAX_CASE_BYTES, MAX_CASES
+from ...gating.case_files import MAX_CASE_BYTES, MAX_CASES
+from ...gating.held_out import hash_input, is_held_out_hash
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
@@ -42,7 +42,7 @@ class StandingCases:
         return self._input_hashes[place]
 
     def _hash_input(self, path: str, document: bytes) -> bytes | None:
-        from ...gating.case_document import parse_case  # which loads YAML
+        from ...gating.case_files import parse_case  # which loads YAML
 
         reader = self._session.reader
         if reader.find_missing([document]):
@@ -81,7 +81,7 @@ class StandingCases:
                     yield entry.path
 
     def _read_source(self, entry: TreeEntry) -> str:
-        from ...gating.case_document import read_case_origin  # which loads YAML
+        from ...gating.case_files import read_case_origin  # which loads YAML
 
         origin = read_case_origin(self._session.reader.read_blob(entry.blob, entry.size))
         return origin.source if origin else ""

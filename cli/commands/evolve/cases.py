@@ -21,7 +21,7 @@ from ...terminal import escape, escape_lines
 from ...user_files import read_input
 
 if TYPE_CHECKING:
-    from brain.gating.case_types import Expectation
+    from brain.gating.case_files import Expectation
     from brain.receipts import Receipt
     from brain.results import CaseAdded, SkillCase
 
@@ -89,8 +89,8 @@ def evolve_case_add_command(
 def _read_expectation(
     equals: str | None, contains: Sequence[str], excludes: Sequence[str], check: str | None
 ) -> Expectation | None:
-    from brain.gating.case_check import read_output
-    from brain.gating.case_types import Expectation
+    from brain.gating.case_files import Expectation
+    from brain.gating.output_check import read_output
 
     if equals is None and not contains and not excludes and check is None:
         return None
@@ -113,7 +113,7 @@ def _read_expectation(
 
 
 def _read_case_input(text: str) -> dict[str, Any] | str:
-    from brain.gating.case_check import read_output
+    from brain.gating.output_check import read_output
 
     value = read_output(text.encode("utf-8", "surrogatepass"))
     return value if isinstance(value, dict) else text

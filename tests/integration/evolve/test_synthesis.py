@@ -12,8 +12,8 @@ from brain.evolve.conversation import MAX_ROUNDS
 from brain.evolve.synthesis import HELD_OUT_REASON
 from brain.evolve.synthesis_prompt import KnownSkill, is_shown_whole
 from brain.evolve.transcript import MAX_CHARS, render_transcript
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
+from brain.gating.held_out import is_held_out
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.repo.gate.case_of_run import source_of_run
 from brain.repo.open.manifest import SynthesisPolicy

@@ -12,8 +12,8 @@ from brain.evolve import FakeToolModel, synthesize
 from brain.evolve.related_material import RelatedMaterial
 from brain.evolve.synthesis_tools import MAX_DRAFT_BYTES, TOOL_SPECS
 from brain.evolve.tool_conversation import ToolConversation, ToolLimits
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
+from brain.gating.held_out import is_held_out
 from brain.receipts import Receipt, RunStep
 from tests.support.refusals import raises_code
 

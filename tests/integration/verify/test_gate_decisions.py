@@ -10,9 +10,8 @@ import pytest
 
 from brain import Brain
 from brain.digest import blob_id
-from brain.gating.case_document import encode_case, parse_case
-from brain.gating.case_types import Expectation
-from brain.gating.gate_decision import decide
+from brain.gating.case_files import Expectation, encode_case, parse_case
+from brain.gating.decision import decide
 from brain.verdicts.gate_numbers import state_numbers
 from brain.verdicts.gate_rules import row_of_case
 from brain.verdicts.gate_verdict import Deciding

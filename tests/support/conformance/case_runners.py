@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from brain.evolve.gate.case_runner import CaseOutput, CaseRunner, SkillsUnderTest, kind_of_case
-from brain.gating.case_types import Case
+from brain.gating.case_files import Case
 
 
 @dataclass(frozen=True, kw_only=True)

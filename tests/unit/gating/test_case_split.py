@@ -1,7 +1,7 @@
 import pytest
 
 from brain.digest import domain_hash
-from brain.gating.case_split import canonical_json, is_held_out
+from brain.gating.held_out import canonical_json, is_held_out
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)

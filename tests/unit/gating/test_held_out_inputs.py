@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from brain.gating.held_out_inputs import HIDDEN_LINE, MAX_TEXT_CHARS, HeldOutInputs
+from brain.gating.held_out import HIDDEN_LINE, MAX_TEXT_CHARS, HeldOutInputs
 
 TICKET = "The lift is stuck.\nSecond floor, since 9:00."
 PAYLOAD = {"text": "one-way street", "count": 3, "options": {"fold": True}}

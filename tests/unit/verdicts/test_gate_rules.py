@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain.gating.gate_types import CaseRow
+from brain.gating.decision import CaseRow
 from brain.verdicts.gate_rules import decide_rows, derive_gate_decision
 from brain.verdicts.verdict_rules import find_contradictions
 from brain.verdicts.verdict_types import NamedNumber, Verdict

@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from brain.digest import blob_id
-from brain.gating.case_types import Case, Expectation
-from brain.gating.gate_types import CaseRow, GateDecision
+from brain.gating.case_files import Case, Expectation
+from brain.gating.decision import CaseRow, GateDecision
 from brain.verdicts.gate_verdict import Deciding, GateCase, GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import NamedNumber

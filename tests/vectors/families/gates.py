@@ -6,8 +6,8 @@ from random import Random
 from typing import Any
 
 from brain.errors import FormatError
-from brain.gating.case_split import is_held_out
-from brain.gating.gate_types import CaseRow
+from brain.gating.decision import CaseRow
+from brain.gating.held_out import is_held_out
 from brain.verdicts.gate_numbers import state_numbers
 from brain.verdicts.gate_rules import decide_rows
 from tests.vectors.families.vector import Vector, refused, valid

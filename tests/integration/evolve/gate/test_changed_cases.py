@@ -6,7 +6,7 @@ from itertools import islice
 from brain import Brain, Conflict
 from brain.digest import blob_id
 from brain.evolve.gate.case_runner import SkillsUnderTest
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (
     GREETING,

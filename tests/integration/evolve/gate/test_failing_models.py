@@ -9,7 +9,7 @@ from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.model_runner import ModelRunner
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.evolve.model import ANSWER_FAULTS, AnswerRequest, ModelAnswer
-from brain.gating.gate_types import DEFAULT_RULES
+from brain.gating.decision import DEFAULT_RULES
 from brain.results import GateOutcome
 from tests.support.gated_brains import GREETING, SKILL, make_gated_brain
 from tests.support.refusals import raises_code

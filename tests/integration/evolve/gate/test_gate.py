@@ -7,7 +7,7 @@ from brain.evolve.gate.case_rounds import MAX_OUTPUT_BYTES, GateLimits
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
 from brain.receipts import Receipt
 from tests.support.gated_brains import (
     GREETING,

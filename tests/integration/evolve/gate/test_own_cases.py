@@ -8,7 +8,7 @@ from brain import Brain
 from brain.evolve.call_receipt import build_call_receipt
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
 from brain.receipts import Receipt
 from brain.receipts.receipt import SYNTHESIS_AGENT, learning_task, run_source
 from brain.results import GateOutcome

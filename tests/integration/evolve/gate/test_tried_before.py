@@ -4,7 +4,7 @@ from brain import Brain
 from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.gating.case_types import Case
+from brain.gating.case_files import Case
 from brain.results import GateOutcome
 from tests.support.gated_brains import (
     GREETING,

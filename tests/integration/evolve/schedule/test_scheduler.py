@@ -37,9 +37,9 @@ from brain.evolve.schedule.work_progress import (
     decode_progress,
     encode_progress,
 )
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import Expectation
-from brain.gating.gate_types import DEFAULT_RULES
+from brain.gating.case_files import Expectation
+from brain.gating.decision import DEFAULT_RULES
+from brain.gating.held_out import is_held_out
 from brain.results import ScheduledStep
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"

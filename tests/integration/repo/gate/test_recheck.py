@@ -9,7 +9,7 @@ import pytest
 from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.errors import SandboxError
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation
 from brain.repo.gate import find_verdict, recheck
 from brain.results import Recheck, RecheckedCase
 from brain.sandbox.sandbox_protocol import Sandbox

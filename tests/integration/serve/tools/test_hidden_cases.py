@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.gating.case_document import encode_case
-from brain.gating.case_types import Expectation
+from brain.gating.case_files import Expectation, encode_case
 from tests.support.gate_decisions import inputs_of_half
 
 SECRET = "the sesame answer"

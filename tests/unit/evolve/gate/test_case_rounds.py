@@ -6,7 +6,7 @@ from typing import cast
 from brain.errors import InvalidInput
 from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
 from brain.evolve.gate.case_runner import SkillsUnderTest
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
 from tests.support.gated_brains import ScriptedRunner
 from tests.support.refusals import raises_code
 

@@ -19,11 +19,147 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
-from .case_counts import CaseCounts, CaseScore, count_rows
-from .case_types import MAX_CASES
-from .gate_types import DEFAULT_RULES, CaseRow, GateDecision, GateRules, GateWord
-from .paired_test import e_value, e_value_of_scores
+from ..errors import InvalidInput, printable_text
+from .case_files import MAX_CASES
+from .evidence import e_value, e_value_of_scores
+
+GateWord = Literal["admit", "reject", "undecided"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRules:
+    """The numbers of a decision. A verdict states none of them: all verdicts keep `DEFAULT_RULES`.
+
+    `threshold` is the E-value that admits: 1 / alpha, where alpha bounds false admissions. A runner
+    that repeats itself runs one round, another `min_rounds` to `max_rounds`: after five, a case
+    that lost one in two stands out. Fewer than `min_cases` held-out cases never admit by rule.
+    """
+
+    threshold: int = 20
+    min_cases: int = 5
+    min_rounds: int = 5
+    max_rounds: int = 12
+
+
+DEFAULT_RULES = GateRules()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRow:
+    """The outcomes of one case, a letter a round: p passed, f failed, e error (counts as failed).
+
+    `is_guard`: a case of another skill, which must not get worse and counts for no gain.
+    """
+
+    name: str
+    before: str
+    after: str
+    is_guard: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateDecision:
+    """The decision with its numbers, over the held-out cases of the skill itself.
+
+    `wins`, `losses` and `ties` count pairs of runs, one a case and round. `reason` names no case,
+    since evolvers may read it. `worse` names the cases, guards too, that got worse. `more_cases`
+    is how many more cases such as these it would take to admit; 0 if that is not known or not
+    needed.
+    """
+
+    gate: GateWord
+    reason: str
+    cases: int
+    rounds: int
+    wins: int
+    losses: int
+    ties: int
+    e_value: Fraction
+    worse: tuple[str, ...] = ()
+    more_cases: int = 0
+
+
+OUTCOMES = "pfe"
+"""Letters of an outcome: passed, failed, error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseScore:
+    """Rounds that one case won and lost; `balance` is the one less the other."""
+
+    name: str
+    is_guard: bool
+    wins: int
+    losses: int
+    balance: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseCounts:
+    """What rows come to: the scores of all cases, and counts over those that are no guards.
+
+    `passes_before` counts runs without the change, `errors` runs with it and without it.
+    """
+
+    scores: tuple[CaseScore, ...]
+    own: tuple[CaseScore, ...]
+    rounds: int
+    wins: int
+    losses: int
+    passes_before: int
+    errors: int
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of runs there are, one a case and round."""
+        return len(self.own) * self.rounds
+
+
+def count_rows(rows: Sequence[CaseRow]) -> CaseCounts:
+    """Count rows. Raises `InvalidInput` (`bad_rounds`) for unequal lengths or other letters."""
+    rounds = len(rows[0].before) if rows else 0
+    for row in rows:
+        _check_row(row, rounds)
+    scores = tuple(map(_score_row, rows))
+    own = tuple(score for score in scores if not score.is_guard)
+    own_rows = [row for row in rows if not row.is_guard]
+    return CaseCounts(
+        scores=scores,
+        own=own,
+        rounds=rounds,
+        wins=sum([score.wins for score in own]),
+        losses=sum([score.losses for score in own]),
+        passes_before=sum([row.before.count("p") for row in own_rows]),
+        errors=sum([row.before.count("e") + row.after.count("e") for row in own_rows]),
+    )
+
+
+def _check_row(row: CaseRow, rounds: int) -> None:
+    if len(row.before) != rounds or len(row.after) != rounds:
+        problem = f"another number of rounds than the first, {rounds}"
+    elif (row.before + row.after).strip(OUTCOMES):
+        problem = "an outcome other than p, f and e"
+    else:
+        return
+    raise InvalidInput(
+        f"the case {printable_text(row.name, 80)} has {problem}",
+        code="bad_rounds",
+        hint="give whole rounds, a letter a run",
+    )
+
+
+def _score_row(row: CaseRow) -> CaseScore:
+    wins = losses = 0
+    for before, after in zip(row.before, row.after, strict=True):
+        if before != after:
+            wins += after == "p"
+            losses += before == "p"
+    return CaseScore(
+        name=row.name, is_guard=row.is_guard, wins=wins, losses=losses, balance=wins - losses
+    )
+
 
 _MANY = 10**6
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.gating.paired_test import e_value, e_value_of_scores
+from brain.gating.evidence import e_value, e_value_of_scores
 
 
 @pytest.mark.parametrize(

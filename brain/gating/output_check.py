@@ -9,7 +9,7 @@ from ..errors import printable_text
 from ..programs.test_cases import is_meaningful
 from ..util import strict_json
 from ..util.json_schema import equal_json
-from .case_types import Case, Expectation
+from .case_files import Case, Expectation
 
 MAX_OUTPUT_DEPTH = 64
 MAX_OUTPUT_VALUES = 100_000

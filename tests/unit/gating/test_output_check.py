@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from brain.gating.case_check import check_row, find_fault, read_output
-from brain.gating.case_types import Case, Expectation
+from brain.gating.case_files import Case, Expectation
+from brain.gating.output_check import check_row, find_fault, read_output
 
 
 def make_case(**expected: Any) -> Case:

@@ -4,8 +4,7 @@ from fractions import Fraction
 import pytest
 
 from brain.errors import InvalidInput
-from brain.gating.gate_decision import decide, show_e
-from brain.gating.gate_types import CaseRow, GateDecision, GateRules
+from brain.gating.decision import CaseRow, GateDecision, GateRules, decide, show_e
 from tests.support.refusals import raises_code
 
 

@@ -3,9 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.gating.case_document import encode_case, is_case_name, parse_case
-from brain.gating.case_split import is_held_out
-from brain.gating.case_types import MAX_CASE_BYTES, Case, Expectation
+from brain.gating.case_files import (
+    MAX_CASE_BYTES,
+    Case,
+    Expectation,
+    encode_case,
+    is_case_name,
+    parse_case,
+)
+from brain.gating.held_out import is_held_out
 from tests.support.refusals import raises_code
 
 PATH = "skills/count/cases/two-words.yaml"
