@@ -102,7 +102,7 @@ def is_cut(short: str, text: str) -> bool:
     if short[-1:] != "…" or not text.startswith(head):
         return False
     end = rest.lstrip(".,;:!?-–—([{\"'“‘")
-    ideographs = any("\u2e80" <= c <= "\u9fff" or c > "\U00020000" for c in head[-1:] + rest[:1])
+    ideographs = any("\u2e80" <= c <= "\u9fff" or c > "\U00020000" for c in head[-1:] + end[:1])
     return not head or end[:1] in ("", " ") or ideographs
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from ...errors import Conflict, InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
@@ -80,12 +83,20 @@ def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path
         )
     place = path if skill.folder is None else path.rpartition("/")[0]
     is_recorded = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, place))
-    if is_recorded or (session.has_folder and (session.root / place).exists()):
+    is_there = os.path.lexists if skill.folder is None else _holds_something
+    if is_recorded or (session.has_folder and is_there(session.root / place)):
         raise Conflict(
             f"{printable_text(place)} exists already",
             code="skill_exists",
             hint="choose another name, or move it away first",
         )
+
+
+def _holds_something(place: Path) -> bool:
+    """Tell whether a place is taken; empty folders take none: a removed file leaves one."""
+    if place.is_symlink() or not place.is_dir():
+        return os.path.lexists(place)
+    return any(path.is_symlink() or not path.is_dir() for path in place.rglob("*"))
 
 
 def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:

@@ -102,6 +102,16 @@ def test_a_name_that_is_taken_is_refused_and_nothing_changes(named):
     assert named.head == head
 
 
+def test_a_folder_that_a_removed_skill_left_takes_no_name(named):
+    (named.root / "skills/new-name/scripts").mkdir(parents=True)
+    assert named.skills.rename("old-name", "new-name").path == "skills/new-name/SKILL.md"
+    assert named.status().clean
+    (named.root / "skills/old-name").mkdir()
+    (named.root / "skills/old-name/to-nowhere").symlink_to("absent")
+    with raises_code("skill_exists", Conflict):
+        named.skills.rename("new-name", "old-name")
+
+
 def test_a_name_that_was_used_before_goes_on_above_both_histories(named):
     for number in range(6):
         named.skills.upsert("gone", f"{number}\n", description="d")
