@@ -22,9 +22,8 @@ from .hidden_paths import Hidden
 from .interpreter import Interpreter, choose_interpreter
 from .job_files import START_FILE, list_job_files
 from .job_folders import check_folders
-from .job_memory import JobMemory
 from .job_watch import watch_job
-from .memory_cgroup import MemoryGroup, memory_group
+from .memory import JobMemory, MemoryGroup, memory_group
 from .sandbox_process import FIRST_CONTENT, spawn_process
 from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
 from .seccomp_filter import build_filter
@@ -32,6 +31,9 @@ from .uid_pool import end_orphans, reserved_uid
 
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
+_MACHINE_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/include", "/usr/share", "/sbin")
+_MACHINE_SETTINGS = ("alternatives", "ld.so.cache", "fonts", "ssl/openssl.cnf", "java")
+"""Of /etc: nothing in them is of this host rather than of its programs."""
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _OWN_PROCESSES = 1
 """What bubblewrap itself runs inside, counted with those of the job."""
@@ -79,11 +81,15 @@ class BubblewrapSandbox:
             options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
             isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
             isolation += _mount_folders(folders)
-            isolation += ["--remount-ro", "/", "--chdir", "/tmp"]
+            isolation += [] if job.is_machine else ["--remount-ro", "/"]
+            isolation += ["--chdir", "/tmp"]
+            locks = all(name.startswith("/") for name in job.folders)
             contents = {
                 0: job.stdin,
                 options: "\0".join(isolation).encode("utf-8", "surrogateescape"),
-                seccomp: build_filter(shares, locks=not folders),
+                seccomp: build_filter(
+                    shares, locks=locks, is_machine=job.is_machine, loopback=job.loopback
+                ),
                 **dict(zip(numbers, files.values(), strict=True)),
             }
             arguments = [
@@ -95,7 +101,7 @@ class BubblewrapSandbox:
             ]
             process = spawn_process(arguments, contents)
             stack.callback(process.close)
-            memory = JobMemory(process, group)
+            memory = JobMemory(process, group, job.limits.files)
             stack.callback(memory.close)
             outcome = watch_job(process, job, cancel, memory)
             return replace(outcome, memory=_describe_memory(job.limits, group))
@@ -116,7 +122,14 @@ class BubblewrapSandbox:
             *("--clearenv", "--setenv", "HOME", "/tmp"),
             *("--seccomp", str(seccomp)),
         ]
-        for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders):
+        size = max(job.limits.file_bytes, _MIN_FILE_BYTES)
+        if job.is_machine:  # one file system for all of it, so that its bytes and files are bounded
+            out += ["--perms", "0755", "--size", str(size), "--tmpfs", "/"]
+            out += ["--perms", "0700", "--dir", "/tmp"]
+            for name in _MACHINE_SETTINGS:
+                out += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+        more = _MACHINE_FOLDERS if job.is_machine else ()
+        for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders, *more):
             if os.path.isdir(path) and not os.path.islink(path):
                 out += ["--ro-bind", path, path]
         for name in _LINKED_FOLDERS:
@@ -126,8 +139,8 @@ class BubblewrapSandbox:
                 out += ["--ro-bind", f"/{name}", f"/{name}"]
         for name in _DEVICES:
             out += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
-        size = max(job.limits.file_bytes, _MIN_FILE_BYTES)
-        out += ["--perms", "0700", "--size", str(size), "--tmpfs", "/tmp"]
+        if not job.is_machine:
+            out += ["--perms", "0700", "--size", str(size), "--tmpfs", "/tmp"]
         out += ["--symlink", "/tmp", "/dev/shm"]
         for path, number in files.items():
             out += ["--file", str(number), path]
@@ -150,10 +163,10 @@ class BubblewrapSandbox:
 
 def _mount_folders(folders: Sequence[tuple[str, str, Sequence[Hidden]]]) -> Iterator[str]:
     """Yield options that show approved folders, and cover what a job must not see of them."""
-    for name, path, hidden in folders:
-        yield from ("--ro-bind", path, f"/folders/{name}")
+    for inside, path, hidden in folders:
+        yield from ("--ro-bind", path, inside)
         for one in hidden:
-            place = f"/folders/{name}/{one.path}"
+            place = f"{inside}/{one.path}"
             if one.is_folder:
                 yield from ("--perms", "0555", "--size", str(_MIN_FILE_BYTES), "--tmpfs", place)
                 yield from ("--remount-ro", place)

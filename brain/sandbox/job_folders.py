@@ -16,13 +16,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 def check_folders(
     folders: Mapping[str, str], hidden: Sequence[str], *, for_other_user: bool
 ) -> Iterator[tuple[str, str, list[Hidden]]]:
-    """Yield the name of each folder, its path without links, and what a job must not see of it.
+    """Yield the path of each folder inside, its path here without links, and what it hides.
 
     Raises `SandboxError` (`bad_folder`) for one that is not there, that the user that runs the job
     cannot read, or that nobody can approve, whenever it was approved.
     """
     for name, path in folders.items():
-        if not _NAME.fullmatch(name):
+        if name.startswith("/"):
+            place = name
+            if os.path.normpath(name) != name or "\0" in name or name == "/":
+                raise ValueError(f"{name!r} is no place for a folder")
+        elif _NAME.fullmatch(name):
+            place = f"/folders/{name}"
+        else:
             raise _bad_folder(
                 f"{printable_text(name)} cannot name a folder",
                 "use letters, digits, '.', '_' and '-'",
@@ -45,7 +51,7 @@ def check_folders(
                 " skills as the user that it belongs to",
             )
         real = os.path.realpath(path)
-        yield name, real, find_hidden(real, hidden, for_other_user=for_other_user)
+        yield place, real, find_hidden(real, hidden, for_other_user=for_other_user)
 
 
 def is_public(path: str) -> bool:

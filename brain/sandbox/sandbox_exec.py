@@ -52,6 +52,11 @@ class SandboxExecSandbox:
 
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
+        if job.is_machine:
+            raise SandboxError(
+                "sandbox-exec cannot show a job a machine of its own",
+                hint="run tasks that need a shell on Linux",
+            )
         folders = list(check_folders(job.folders, job.hidden, for_other_user=False))
         with ExitStack() as stack:
             folder = stack.enter_context(tempfile.TemporaryDirectory())

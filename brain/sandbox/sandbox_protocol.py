@@ -29,7 +29,9 @@ class SandboxLimits:
     threads: int = 16
     """Of a program that can start no other."""
     file_bytes: int = 64 * MIB
-    """Of /tmp in sum, and of each file in it."""
+    """Of all that is written in sum, which is in memory, and of each file."""
+    files: int = 20_000
+    """Files, folders and links in /tmp: each takes about 1 KiB of the kernel's memory."""
     open_files: int = 64
     output_bytes: int = 1 * MIB
     """Of standard output, of standard error, of a request, and of all results, each."""
@@ -44,13 +46,18 @@ class SandboxJob:
     """What runs: Python with `arguments`, without environment, network or files of the host.
 
     The first of `arguments` is the path of the program inside. `files` are readable inside at their
-    absolute path below /job; modules are imported from /job/modules. `folders` are approved folders
-    of the host, readable inside at /folders/NAME, without keys, FIFOs, sockets, devices, and the
-    places `hidden` of the host, such as a brain. A program writes lines of JSON to descriptor 3:
+    absolute path below /job; modules are imported from /job/modules. `folders` are folders of the
+    host, readable inside without keys, FIFOs, sockets, devices, and the places `hidden` of the
+    host, such as a brain: those that a person approved at /folders/NAME, and those of this program
+    at the absolute path that is their name. A program writes lines of JSON to descriptor 3:
     one that begins with `=` is its result, any other is a request, whose answer it reads as a line
     from descriptor 4. `answer` makes it, in the process and thread of the caller, from the
     request without its newline; None refuses all. The job can end before it has an answer, and
     `run` returns after both.
+
+    `is_machine` shows it what shells and compilers need: more of the host's programs, some of its
+    /etc, and a / in which it can write everywhere. With `loopback` it has a network of its own,
+    in which there is nothing but itself.
     """
 
     arguments: tuple[str, ...]
@@ -60,6 +67,8 @@ class SandboxJob:
     stdin: bytes = b""
     answer: Callable[[bytes], bytes] | None = None
     limits: SandboxLimits = DEFAULT_LIMITS
+    is_machine: bool = False
+    loopback: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

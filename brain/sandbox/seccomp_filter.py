@@ -38,6 +38,10 @@ _ALLOWED = """
     getxattr lgetxattr fgetxattr listxattr flistxattr llistxattr
 """
 _STARTS_PROCESSES = "fork vfork"
+_OF_A_MACHINE = "flock chown fchown lchown fchownat"
+_CONNECTS = "connect bind listen accept accept4"
+_OF_A_NETWORK = "setsockopt getsockname getpeername sendmmsg recvmmsg"
+_AF_INET, _AF_INET6 = 2, 10
 _CLONE_THREAD = 0x00010000
 _NAMESPACES = 0x7E020080
 """CLONE_NEW*: cgroup, UTS, IPC, user, PID, net, mount and time."""
@@ -55,11 +59,14 @@ _FCNTL_LOCKS = (5, 6, 7, 36, 37, 38)
 
 
 @cache
-def build_filter(processes: bool, *, locks: bool) -> bytes:
+def build_filter(
+    processes: bool, *, locks: bool, is_machine: bool = False, loopback: bool = False
+) -> bytes:
     """Return the filter as BPF; with `processes`, a program may start others.
 
-    `locks` lets it lock parts of files, as SQLite does in /tmp. A lock for reading needs no right
-    to write, and stops those who write, so that a job with a folder of the host gets none.
+    `locks` lets it lock parts of files, as SQLite does in /tmp, and with `is_machine` whole files.
+    A lock needs no right to write, and stops those who write, so that a job with an approved folder
+    gets none. `loopback` lets it use a network, of which the sandbox has to have its own.
     Raises `SandboxError` (`no_sandbox`) without libseccomp.
     """
     try:
@@ -71,6 +78,8 @@ def build_filter(processes: bool, *, locks: bool) -> bytes:
         ) from error
     made = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.ENOSYS))
     names = _ALLOWED.split() + (_STARTS_PROCESSES.split() if processes else [])
+    names += _OF_A_MACHINE.split() if is_machine and locks else []
+    names += _OF_A_NETWORK.split() if loopback else []
     known = [name for name in names if _is_known(name)]
     for name in known:
         made.add_rule(pyseccomp.ALLOW, name)
@@ -87,8 +96,13 @@ def build_filter(processes: bool, *, locks: bool) -> bytes:
         pyseccomp.Arg(0, pyseccomp.EQ, _AF_UNIX),
         pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _SOCK_TYPE_MASK, _SOCK_STREAM),
     )
-    for name in ("socket", "connect", "bind", "listen", "accept", "accept4"):
-        made.add_rule(pyseccomp.ERRNO(errno.EACCES), name)
+    if loopback:
+        for family in (_AF_INET, _AF_INET6):
+            made.add_rule(pyseccomp.ALLOW, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+    else:
+        made.add_rule(pyseccomp.ERRNO(errno.EACCES), "socket")
+    for name in _CONNECTS.split():
+        made.add_rule(pyseccomp.ALLOW if loopback else pyseccomp.ERRNO(errno.EACCES), name)
     for name in ("sendto", "recvfrom", "sendmsg", "recvmsg", "shutdown", "getsockopt"):
         made.add_rule(pyseccomp.ALLOW, name)  # on pairs of sockets
     for command in (*_FCNTLS, *(_FCNTL_LOCKS if locks else ())):

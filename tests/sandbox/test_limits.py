@@ -4,9 +4,8 @@ import dataclasses
 
 import pytest
 
-from brain.sandbox import memory_cgroup
-from brain.sandbox.job_memory import MAX_TMP_FILES
-from brain.sandbox.sandbox_protocol import MIB, SandboxLimits
+from brain.sandbox import memory
+from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, MIB, SandboxLimits
 
 from .conftest import PATIENT
 
@@ -25,7 +24,7 @@ def test_a_process_that_asks_for_too_much_memory_gets_a_memory_error(run):
 @pytest.mark.parametrize("grouped", [True, False])
 def test_processes_together_get_no_more_memory_than_one(run, monkeypatch, grouped):
     if not grouped:
-        monkeypatch.setattr(memory_cgroup, "find_group_parent", lambda: None)
+        monkeypatch.setattr(memory, "find_group_parent", lambda: None)
     code = (
         "import os, mmap\n"
         "def fill():\n"
@@ -47,7 +46,7 @@ def test_processes_together_get_no_more_memory_than_one(run, monkeypatch, groupe
         "print(len(counted), sum(counted))\n"
     )
     outcome = run(code, limits=limits(memory_bytes=256 * MIB, processes=4))
-    if grouped and (parent := memory_cgroup.find_group_parent()) is not None:
+    if grouped and (parent := memory.find_group_parent()) is not None:
         assert outcome.ended_by == "memory"
         assert outcome.memory == f"control group v{parent.version}"
     else:
@@ -65,7 +64,7 @@ def test_one_of_many_processes_may_use_most_of_the_memory_where_all_are_counted(
         "print(os.wait()[1])\n"
     )
     outcome = run(code, limits=limits(memory_bytes=256 * MIB, processes=4))
-    is_counted = memory_cgroup.find_group_parent() is not None
+    is_counted = memory.find_group_parent() is not None
     assert (outcome.stdout == b"0\n") == is_counted
 
 
@@ -131,7 +130,7 @@ def test_the_files_of_a_program_have_a_limit_together_and_each(run):
 def test_a_program_that_makes_too_many_empty_files_is_ended(run):
     code = (
         "import os, time\n"
-        f"for number in range({MAX_TMP_FILES + 10}):\n"
+        f"for number in range({DEFAULT_LIMITS.files + 10}):\n"
         "    os.symlink('x', f'/tmp/{number}')\n"
         "time.sleep(600)\n"
     )
@@ -142,7 +141,7 @@ def test_a_program_may_make_many_files(run):
     code = (
         "import os, sys\nfor number in range(int(sys.argv[1])):\n    os.mkdir(f'/tmp/{number}')\n"
     )
-    outcome = run(code, str(MAX_TMP_FILES // 2))
+    outcome = run(code, str(DEFAULT_LIMITS.files // 2))
     assert (outcome.ended_by, outcome.status) == ("exit", 0)
 
 

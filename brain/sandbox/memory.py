@@ -2,12 +2,15 @@
 
 Each process has a limit of its address space besides; a group also counts the files in /tmp and
 what the kernel holds for the job. Groups of a process that was killed are removed by the next one:
-the kernel lets go of the lock that a living process has on each of its groups.
+the kernel lets go of the lock that a living process has on each of its groups. Files in /tmp are
+counted where there is no group as well: each takes memory of the kernel, however small it is, and
+bubblewrap can bound the bytes of a tmpfs, and not its files.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import time
@@ -17,6 +20,9 @@ from functools import cache
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
+
+from ..errors import SandboxError
+from .sandbox_process import SandboxProcess
 
 _PREFIX = "brain-sandbox-"
 _ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
@@ -46,6 +52,49 @@ class MemoryGroup(NamedTuple):
         name = "memory.oom_control" if self.version == 1 else "memory.events"
         rows = (self.folder / name).read_text().splitlines()
         return any(row.startswith("oom_kill ") and row != "oom_kill 0" for row in rows)
+
+
+class JobMemory:
+    """The memory of one job beyond that of each process."""
+
+    def __init__(self, process: SandboxProcess, group: MemoryGroup | None, max_files: int) -> None:
+        self._process = process
+        self._max_files = max_files
+        self._group = group
+        self._folder = -1
+
+    def begin(self) -> None:
+        """Open /tmp of the job, which is there by now. Raises `SandboxError` (`no_sandbox`)."""
+        self._process.find_first_process()
+        try:
+            if os.readlink("/proc/self") != str(os.getpid()):
+                raise FileNotFoundError(errno.ENOENT, "/proc shows other processes than these")
+            self._process.await_bound()
+            top = os.open(f"/proc/{self._process.first_pid}/root", os.O_PATH)
+            try:
+                self._folder = os.open("tmp", os.O_PATH, dir_fd=top)
+            finally:
+                os.close(top)
+        except OSError as error:
+            raise SandboxError(
+                f"the files of a sandbox cannot be counted: {error.strerror}",
+                hint="skills run only where /proc shows this user's own processes",
+            ) from error
+
+    def is_exceeded(self) -> bool:
+        """Tell whether the group had too little memory, or there are too many files."""
+        if self._group is not None and self._group.is_exceeded():
+            return True
+        if self._folder < 0:
+            return False
+        counts = os.fstatvfs(self._folder)
+        return counts.f_files - counts.f_ffree > self._max_files
+
+    def close(self) -> None:
+        """Let go of the folder, which the kernel then removes."""
+        if self._folder >= 0:
+            os.close(self._folder)
+            self._folder = -1
 
 
 @contextmanager

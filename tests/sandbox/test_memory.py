@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from brain.sandbox import memory_cgroup
-from brain.sandbox.memory_cgroup import GroupParent, find_group_parent, memory_group
+from brain.sandbox import memory
+from brain.sandbox.memory import GroupParent, find_group_parent, memory_group
 from brain.sandbox.sandbox_protocol import SandboxLimits
 
 FIRST = "30 20 0:26 / {} rw - cgroup cgroup rw,memory"
@@ -70,7 +70,7 @@ def test_there_are_none_where_memory_is_not_controlled(find, tmp_path):
 
 def test_where_no_group_can_be_made_after_all_there_is_none(tmp_path, monkeypatch):
     missing = GroupParent(tmp_path / "x", 1)
-    monkeypatch.setattr(memory_cgroup, "find_group_parent", lambda: missing)
+    monkeypatch.setattr(memory, "find_group_parent", lambda: missing)
     with memory_group(1) as group:
         assert group is None
 
@@ -92,7 +92,7 @@ if parent is not None:  # else this user can make none, and each process has a p
     def test_a_group_of_a_process_that_was_killed_is_removed_by_the_next():
         code = (
             "import os, signal\n"
-            "from brain.sandbox.memory_cgroup import memory_group\n"
+            "from brain.sandbox.memory import memory_group\n"
             "with memory_group(1 << 30) as group:\n"
             "    print(group.folder, flush=True)\n"
             "    os.kill(os.getpid(), signal.SIGKILL)\n"
