@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from ..gating.case_files import Case, Expectation
     from ..programs.program import Program
     from ..receipts import Receipt
-    from ..repo.gate.held_out_filter import HeldOutFilter
-    from ..repo.gate.plan_change import ChangeRequest, PlannedChange
-    from ..repo.gate.record_change import DecidedChange
+    from ..repo.learning.change import ChangeRequest, PlannedChange
+    from ..repo.learning.held_out_filter import HeldOutFilter
+    from ..repo.learning.record import DecidedChange
     from ..sandbox.sandbox_protocol import Sandbox
     from ..verdicts.verdict_types import Verdict
 
@@ -34,9 +34,9 @@ class GatePart(Part):
 
         Raises `InvalidInput` (`bad_case`, `wrong_split`) for a document that is no case.
         """
-        from ..repo.gate import case_files
+        from ..repo.learning import cases
 
-        return self._locked.run(case_files.read_cases, slug)
+        return self._locked.run(cases.read_cases, slug)
 
     def practice_cases(self, slug: str) -> Sequence[Case]:
         """Return the cases of a skill that evolvers may see. Raises as `cases`."""
@@ -44,9 +44,9 @@ class GatePart(Part):
 
     def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]:
         """Return the cases of a skill or of all, with what is wrong with their documents."""
-        from ..repo.gate import case_files
+        from ..repo.learning import cases
 
-        return self._locked.run(case_files.list_cases, slug)
+        return self._locked.run(cases.list_cases, slug)
 
     def add_case(
         self,
@@ -62,12 +62,10 @@ class GatePart(Part):
         Without a `name` it is named by its input, so that the same input is one case. Raises
         `InvalidInput` (`bad_case`, `bad_name`) or `Conflict` (`case_exists`).
         """
-        from ..repo.gate import add_case
+        from ..repo.learning import cases
 
-        request = add_case.CaseRequest(
-            slug=slug, input=input, expect=expect, source=source, name=name
-        )
-        return self._locked.run(add_case.add_case, request)
+        request = cases.CaseRequest(slug=slug, input=input, expect=expect, source=source, name=name)
+        return self._locked.run(cases.add_case, request)
 
     def find_hidden_files(self, slug: str) -> set[str]:
         """Return the files of a skill that agents never see, by path in its folder.
@@ -80,7 +78,7 @@ class GatePart(Part):
 
     def read_held_out_filter(self) -> HeldOutFilter:
         """Return what keeps the inputs of held-out cases out of what evolvers are shown."""
-        from ..repo.gate import held_out_filter
+        from ..repo.learning import held_out_filter
 
         return self._locked.run(held_out_filter.read_held_out_filter)
 
@@ -88,9 +86,9 @@ class GatePart(Part):
 
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]:
         """Return what evolvers may know of attempts at a skill that were not admitted."""
-        from ..repo.gate import earlier_attempts
+        from ..repo.learning import attempts
 
-        return self._locked.run(earlier_attempts.list_earlier_attempts, slug)
+        return self._locked.run(attempts.list_earlier_attempts, slug)
 
     def accept(
         self, attempt: str, *, reason: str = "", although_worse: bool = False
@@ -102,9 +100,9 @@ class GatePart(Part):
         """
         from functools import partial
 
-        from ..repo.gate import accept_attempt
+        from ..repo.learning import record
 
-        accept = partial(accept_attempt.accept_attempt, although_worse=although_worse)
+        accept = partial(record.accept_attempt, although_worse=although_worse)
         person = self._locked.session.author or "the user"
         return self._locked.run_write(accept, attempt, person, reason)
 
@@ -118,12 +116,12 @@ class GatePart(Part):
         `history.show`.
         """
         from ..evolve.gate.rerun import with_rerun
-        from ..repo.gate import find_verdict, recheck
+        from ..repo.learning import recheck
         from ..sandbox.find_sandbox import find_sandbox
 
-        found = self._locked.run(find_verdict.find_gate_verdict, target)
+        found = self._locked.run(recheck.find_gate_verdict, target)
         tools = recheck.RecheckTools(
-            read_case=lambda row: self._locked.run(find_verdict.read_stored_case, row),
+            read_case=lambda row: self._locked.run(recheck.read_stored_case, row),
             find_sandbox=lambda: sandbox or find_sandbox(),
         )
         return recheck.recheck_verdict(found, with_rerun(tools, self, found) if run else tools)
@@ -145,59 +143,59 @@ class GatePart(Part):
 
         Raises `InvalidInput` (`bad_change`), or as `skills.upsert`.
         """
-        from ..repo.gate import plan_change
+        from ..repo.learning import change
 
-        return self._locked.run(plan_change.plan_change, request)
+        return self._locked.run(change.plan_change, request)
 
     def read_held_out(self, snapshot: bytes, path: str) -> Sequence[Case]:
         """Return the held-out cases of the skill at a path, without documents that are none."""
-        from ..repo.gate import case_files
+        from ..repo.learning import cases
 
-        return self._locked.run(case_files.read_held_out, snapshot, path)
+        return self._locked.run(cases.read_held_out, snapshot, path)
 
     def find_guards(self, planned: PlannedChange) -> Sequence[Case]:
         """Return the held-out cases of other skills that guard a planned change."""
-        from ..repo.gate import guards
+        from ..repo.learning import guards
 
         return self._locked.run(guards.find_guards, planned)
 
     def read_text(self, snapshot: bytes, slug: str) -> bytes | None:
         """Return the SKILL.md of a skill at a snapshot, None if there is no such skill."""
-        from ..repo.gate import head_skills
+        from ..repo.learning import change
 
-        return self._locked.run(head_skills.read_text_at, snapshot, slug)
+        return self._locked.run(change.read_text_at, snapshot, slug)
 
     def read_program(self, snapshot: bytes, slug: str) -> Program | None:
         """Return the program of a skill at a snapshot, None without one."""
-        from ..repo.gate import head_skills
+        from ..repo.learning import change
 
-        return self._locked.run(head_skills.read_program_at, snapshot, slug)
+        return self._locked.run(change.read_program_at, snapshot, slug)
 
     def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
         """Return an attempt at the same change on the same cases, kept or proposed, or None."""
-        from ..repo.gate import earlier_attempts
+        from ..repo.learning import attempts
 
-        return self._locked.run(earlier_attempts.find_same_attempt, path, verdict)
+        return self._locked.run(attempts.find_same_attempt, path, verdict)
 
     def is_proposed(self, name: str) -> bool:
         """Tell whether a proposal of this name waits for a person."""
-        from ..repo.gate import record_change
+        from ..repo.learning import record
 
-        return self._locked.run(record_change.is_proposed, name)
+        return self._locked.run(record.is_proposed, name)
 
     def record(self, decided: DecidedChange) -> results.Decided:
         """Record a change by the decision of its verdict.
 
         Raises `Conflict` (`stale_base`) if the skill was changed since the change was planned.
         """
-        from ..repo.gate import record_change
+        from ..repo.learning import record
 
-        return self._locked.run_write(record_change.record_change, decided)
+        return self._locked.run_write(record.record_change, decided)
 
     def record_untried(
         self, planned: PlannedChange, message: str = "", receipt: Receipt | None = None
     ) -> results.Upserted:
         """Record a change that nothing could try; a proposal alone gets such ones."""
-        from ..repo.gate import record_change
+        from ..repo.learning import record
 
-        return self._locked.run_write(record_change.record_untried, planned, message, receipt)
+        return self._locked.run_write(record.record_untried, planned, message, receipt)

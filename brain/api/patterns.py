@@ -80,6 +80,6 @@ class PatternsPart(Part):
         return self._locked.session.experience.store
 
     def _find_programs(self) -> dict[str, results.SkillProgram]:
-        from ..repo.programs import list_programs
+        from ..repo.learning import list_programs
 
         return {one.slug: one for one in self._locked.run(list_programs.list_programs)}

@@ -20,7 +20,7 @@ from ..usage.usage_types import input_key
 if TYPE_CHECKING:
     from threading import Event
 
-    from ..repo.programs.admission import Runnable
+    from ..repo.learning.admission import Runnable
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
 

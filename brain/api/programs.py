@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from .. import results
     from ..programs.program import Program
     from ..receipts import Receipt
-    from ..repo.programs.acquire import AcquireRequest, TrialOptions, TrialPlan
-    from ..repo.programs.admission import Runnable
-    from ..repo.programs.retire import Decider
+    from ..repo.learning.acquire import AcquireRequest, TrialOptions, TrialPlan
+    from ..repo.learning.admission import Runnable
+    from ..repo.learning.retire import Decider
     from ..running.run import RunOutcome
     from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
 
@@ -43,7 +43,7 @@ class ProgramsPart(Part):
         Setting `cancel` ends the trial, and nothing is kept. Raises `InvalidInput`,
         `SandboxError`, or `Conflict` (`stale_base`) if the skill was written meanwhile.
         """
-        from ..repo.programs import acquire
+        from ..repo.learning import acquire
 
         plan = self._locked.run(acquire.plan_acquisition, request)
         return self._try_and_record(plan, sandbox, cancel)
@@ -61,7 +61,7 @@ class ProgramsPart(Part):
         Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, `SandboxError`, or
         `Conflict` (`retired`, `program_changed`).
         """
-        from ..repo.programs import acquire
+        from ..repo.learning import acquire
 
         chosen = options or acquire.TrialOptions()
         plan = self._locked.run(acquire.plan_admission, slug, chosen, message)
@@ -70,7 +70,7 @@ class ProgramsPart(Part):
     def _try_and_record(
         self, plan: TrialPlan, sandbox: Sandbox | None, cancel: Event | None = None
     ) -> results.Decided:
-        from ..repo.programs import acquire
+        from ..repo.learning import acquire
 
         trial = acquire.try_planned(sandbox or _find_sandbox(), plan, cancel)
         return self._locked.run_write(acquire.record_planned, plan, trial)
@@ -85,7 +85,7 @@ class ProgramsPart(Part):
 
     def find_runnable(self, slug: str) -> Runnable:
         """Return a program that may run, with its skill and its approvals; raises as `find`."""
-        from ..repo.programs import admission
+        from ..repo.learning import admission
 
         return self._locked.run(admission.find_runnable, slug)
 
@@ -156,21 +156,21 @@ class ProgramsPart(Part):
 
     def list(self) -> builtins.list[results.SkillProgram]:
         """Return the programs of all skills at the head, and whether they may run."""
-        from ..repo.programs import list_programs
+        from ..repo.learning import list_programs
 
         return self._locked.run(list_programs.list_programs)
 
     def list_runnable(self) -> builtins.list[results.SkillProgram]:
         """Return the programs that may run, most used first."""
-        from ..repo.programs import list_programs
+        from ..repo.learning import list_programs
 
         return self._locked.run(list_programs.list_runnable_programs)
 
     def read_mark(self) -> tuple[str, int]:
         """Return a value that differs if other programs may run, which takes no time."""
-        from ..repo.programs import tried_programs
+        from ..repo.learning import admission
 
-        return self._locked.session.head().hex(), tried_programs.read_state_mark()
+        return self._locked.session.head().hex(), admission.read_state_mark()
 
     def read_definition(self, code: bytes, *, sandbox: Sandbox | None = None) -> Mapping[str, Any]:
         """Return what `definition()` of a class says, read in the sandbox.
@@ -198,20 +198,20 @@ class ProgramsPart(Part):
         `consequences` that says what a folder with keys or a private address means, unless that is
         done `knowingly`.
         """
-        from ..repo.programs import approvals
+        from ..repo.learning import approvals
 
         tried = self.find_runnable(slug).tried
         self._locked.run(approvals.approve, tried, folders or {}, hosts, knowingly)
 
     def attempts(self, slug: str = "") -> builtins.list[results.Attempt]:
         """Return the rejected attempts that are kept, at one skill or all, newest first."""
-        from ..repo.programs import attempts
+        from ..repo.learning import attempts
 
         return self._locked.run(attempts.list_attempts, slug)
 
     def read_attempt(self, attempt: str) -> results.AttemptView:
         """Return a rejected attempt with its files. Raises `NotFound` (`no_attempt`)."""
-        from ..repo.programs import attempts
+        from ..repo.learning import attempts
 
         return self._locked.run(attempts.read_attempt, attempt)
 
@@ -224,7 +224,7 @@ class ProgramsPart(Part):
         Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
         `holds_skills`).
         """
-        from ..repo.programs import retire
+        from ..repo.learning import retire
 
         by = decider or self._decide_as_author(reason)
         return self._locked.run_write(retire.retire_skill, slug, by, message)
@@ -245,7 +245,7 @@ class ProgramsPart(Part):
         `decider` is as for `retire`. Raises `NotFound` (`no_skill`, `no_version`), or `Conflict`
         (`not_retired`).
         """
-        from ..repo.programs import retire
+        from ..repo.learning import retire
         from ..skills.skill_address import split_version
 
         name, named = (slug, str(version)) if version != "" else split_version(slug)
@@ -258,13 +258,13 @@ class ProgramsPart(Part):
         The list is in the manifest. Raises `NotFound` (`no_skill`), or `InvalidInput`
         (`ambiguous_skill`, `bad_manifest`).
         """
-        from ..repo.programs import pinned
+        from ..repo.learning import pinned
 
         return self._locked.run(pinned.pin_skill, slug)
 
     def unpin(self, slug: str) -> results.Pinned:
         """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
-        from ..repo.programs import pinned
+        from ..repo.learning import pinned
 
         return self._locked.run(pinned.unpin_skill, slug)
 
@@ -276,7 +276,7 @@ class ProgramsPart(Part):
         A run that was cancelled is neither a success nor a failure. Raises `StoreError` or
         `Locked` if it cannot be counted, or if a failing skill cannot be changed.
         """
-        from ..repo.programs import health
+        from ..repo.learning import health
 
         return self._locked.run(health.count_run, runnable, outcome, cancelled)
 
@@ -285,21 +285,21 @@ class ProgramsPart(Part):
 
         Raises `StoreError` if the counts cannot be read.
         """
-        from ..repo.programs import skill_stats
+        from ..repo.learning import stats
 
-        return self._locked.run(skill_stats.read_stats)
+        return self._locked.run(stats.read_stats)
 
     def count_imported(self, run: Receipt) -> results.RunCounted:
         """Count the uses of skills in a run of another program, each run once.
 
         Raises as `count_use`.
         """
-        from ..repo.programs import run_usage
+        from ..repo.learning import health
 
-        return self._locked.run(run_usage.count_imported_run, run)
+        return self._locked.run(health.count_imported_run, run)
 
     def _decide_as_author(self, reason: str) -> Decider:
-        from ..repo.programs.retire import Decider
+        from ..repo.learning.retire import Decider
 
         return Decider("person", self._locked.session.author or "the user", reason)
 

@@ -77,7 +77,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
 
         Nobody but who proposed one can run it before it is accepted. Raises as `show`.
         """
-        from ..repo.programs import list_programs
+        from ..repo.learning import list_programs
 
         found = self.show(name)
         ids = map(bytes.fromhex, (found.base, found.snapshot))

@@ -261,11 +261,11 @@ class Task:
         """Count the uses of the skills that the run has read; the run has ended by now."""
         if not self._run.loaded_skills:
             return
-        from ..repo.programs import run_usage
+        from ..repo.learning import health
 
         try:
             self.health_changes = self._locked.run(
-                run_usage.count_ended_run, self._run, outcome, self._reason
+                health.count_ended_run, self._run, outcome, self._reason
             )
         except BrainError as error:
             self.usage_error = error

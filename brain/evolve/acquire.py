@@ -17,7 +17,7 @@ from ..programs.parameters import check_schema, encode_schema, schema_from_defin
 from ..programs.program import Program, check_tool_name, tool_name
 from ..programs.python_code import find_shape, normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
-from ..repo.programs.acquire import AcquireRequest
+from ..repo.learning.acquire import AcquireRequest
 from .inferred_schema import Schema, infer_schema
 
 if TYPE_CHECKING:

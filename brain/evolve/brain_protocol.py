@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..gating.case_files import Case
     from ..programs.program import Program
     from ..receipts import Receipt
-    from ..repo.gate.held_out_filter import HeldOutFilter
+    from ..repo.learning.held_out_filter import HeldOutFilter
     from ..repo.open.manifest import SynthesisPolicy
 
 

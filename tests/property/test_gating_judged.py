@@ -12,9 +12,8 @@ from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, TriedCases
 from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
 from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import DEFAULT_RULES
-from brain.repo.gate.find_verdict import FoundVerdict, StoredCase
-from brain.repo.gate.judge_outputs import OutputJudge
-from brain.repo.gate.recheck import RecheckTools, recheck_verdict
+from brain.repo.learning.judge_outputs import OutputJudge
+from brain.repo.learning.recheck import FoundVerdict, RecheckTools, StoredCase, recheck_verdict
 from brain.verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import Verdict, VerdictCase

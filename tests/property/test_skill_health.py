@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from brain import Brain
-from brain.repo.programs import health
+from brain.repo.learning import health
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
 from brain.usage.usage_types import SkillUse

@@ -47,7 +47,7 @@ def inputs(form: str, number: int) -> list[dict[str, Any]]:
 
 def make_counter(folder: Path, sandbox: Sandbox) -> Brain:
     """Create a brain with a program that counts words, which was admitted."""
-    from brain.repo.programs.acquire import AcquireRequest
+    from brain.repo.learning.acquire import AcquireRequest
 
     brain = Brain.init(folder, author="ada")
     set_mode(brain, "gated")

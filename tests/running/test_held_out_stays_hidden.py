@@ -26,7 +26,7 @@ from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.receipts import Receipt, RunStep, keep_text
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.results import Synthesized
 from tests.running.pattern_runs import answer as composite_answer
 from tests.running.pattern_runs import make_brain, run_messages

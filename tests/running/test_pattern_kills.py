@@ -11,7 +11,7 @@ from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.patterns.pattern_status import PATTERNS
 from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
 from brain.experience.sqlite_experience import SqliteExperience
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from tests.running.pattern_runs import TEXTS, answer, make_brain, run_messages
 from tests.support.killed_steps import run_killed
 

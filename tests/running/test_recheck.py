@@ -13,7 +13,7 @@ from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Expectation
 from brain.gating.decision import decide
 from brain.gating.held_out import is_held_out
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.verdicts.gate_numbers import state_numbers
 from brain.verdicts.gate_rules import row_of_case

@@ -6,7 +6,7 @@ from brain import Brain
 from brain.evolve.fake_model import FakeModel
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.gating.case_files import Expectation
-from brain.repo.programs.acquire import AcquireRequest
+from brain.repo.learning.acquire import AcquireRequest
 from brain.serve.tools import Toolbox
 from tests.support.skill_programs import acquire_untested, use_state_folder
 

@@ -4,7 +4,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import ToolFailure
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.serve.tools import Toolbox
 from tests.support.refusals import raises_code
 

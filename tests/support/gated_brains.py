@@ -10,7 +10,7 @@ from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Case, Expectation
-from brain.repo.gate.guards import CaseKind
+from brain.repo.learning.guards import CaseKind
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 

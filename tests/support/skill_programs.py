@@ -9,7 +9,7 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.programs.program import Program
-from brain.repo.programs.acquire import (
+from brain.repo.learning.acquire import (
     AcquireRequest,
     TrialOptions,
     TrialPlan,
@@ -17,8 +17,8 @@ from brain.repo.programs.acquire import (
     plan_admission,
     record_planned,
 )
-from brain.repo.programs.record_decision import record_acquired
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE
+from brain.repo.learning.admission import STATE_DIR_VARIABLE
+from brain.repo.learning.record import record_acquired
 from brain.repo.skills.upsert import UpsertRequest
 from brain.results import Decided
 from brain.running.trial import Trial

@@ -16,7 +16,7 @@ from .gap_queue import EndedAttempt
 from .open_gaps import OpenGap
 
 if TYPE_CHECKING:
-    from ...repo.gate.held_out_filter import HeldOutFilter
+    from ...repo.learning.held_out_filter import HeldOutFilter
 
 _MAX_SELECTED = 30
 _MAX_WANTED = 10

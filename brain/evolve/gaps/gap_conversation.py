@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from ...errors import BrainError, InvalidInput, NotFound
 from ...programs.program import Program
-from ...repo.gate.held_out_filter import HeldOutFilter
+from ...repo.learning.held_out_filter import HeldOutFilter
 from ...results import SkillView, VersionReason
 from ..acquire import build_program
 from ..answer_check import NoSkill, UnfitAnswer

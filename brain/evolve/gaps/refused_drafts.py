@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...errors import Conflict, InvalidInput
 from ...programs import PROGRAM_FILE
 from ...programs.program import fit_summary
-from ...repo.gate.earlier_attempts import EVOLVER_TRAILER
-from ...repo.gate.plan_change import ChangeRequest, PlannedChange
-from ...repo.gate.record_change import DecidedChange
+from ...repo.learning.attempts import EVOLVER_TRAILER
+from ...repo.learning.change import ChangeRequest, PlannedChange
+from ...repo.learning.record import DecidedChange
 from ...verdicts.verdict_types import ProgramFile, Verdict
 from .brain_protocol import GapBrain
 from .gap_draft import GENERATED_PROFILE, GapDraft

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from ...gating.case_files import Case
     from ...programs.program import Program
     from ...receipts import Receipt
-    from ...repo.gate.plan_change import ChangeRequest, PlannedChange
-    from ...repo.gate.record_change import DecidedChange
+    from ...repo.learning.change import ChangeRequest, PlannedChange
+    from ...repo.learning.record import DecidedChange
     from ...verdicts.verdict_types import Verdict
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ...errors import InvalidInput
 from ...gating.case_files import MAX_CASES, Case
 from ...gating.decision import DEFAULT_RULES, CaseRow, GateDecision, decide
-from ...repo.gate.judge_outputs import MAX_SILENT_SECONDS, UNJUDGED
+from ...repo.learning.judge_outputs import MAX_SILENT_SECONDS, UNJUDGED
 from ...verdicts.gate_verdict import GateCase
 from .case_runner import CaseOutput, CaseRunner, SkillsUnderTest
 

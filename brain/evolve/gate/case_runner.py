@@ -8,7 +8,7 @@ from typing import Protocol
 
 from ...gating.case_files import Case
 from ...programs.program import Program
-from ...repo.gate.guards import CaseKind
+from ...repo.learning.guards import CaseKind
 
 
 class SkillsUnderTest(Protocol):

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from ...gating.case_files import Case
 from ...gating.decision import DEFAULT_RULES
 from ...programs.program import Program
-from ...repo.gate.case_files import refuse_same_inputs
-from ...repo.gate.guards import CaseKind
-from ...repo.gate.judge_outputs import OutputJudge
-from ...repo.gate.plan_change import PlannedChange
+from ...repo.learning.cases import refuse_same_inputs
+from ...repo.learning.change import PlannedChange
+from ...repo.learning.guards import CaseKind
+from ...repo.learning.judge_outputs import OutputJudge
 from ...results import EarlierAttempt, GuardCounts, UnrunGuards
 from ...running.trial import Trial, try_program
 from ...sandbox.sandbox_protocol import Sandbox

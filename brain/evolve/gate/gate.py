@@ -19,7 +19,7 @@ from functools import cached_property
 from ...errors import Conflict, InvalidInput, printable_text
 from ...programs.program import Program, fit_summary
 from ...receipts.receipt import own_sources
-from ...repo.gate.plan_change import ChangeRequest
+from ...repo.learning.change import ChangeRequest
 from ...results import EarlierAttempt, GateOutcome
 from ...running.trial import Trial
 from ...sandbox.sandbox_protocol import Sandbox

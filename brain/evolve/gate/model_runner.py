@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...errors import ModelError
 from ...gating.case_files import Case, case_text
-from ...repo.gate.guards import CaseKind
+from ...repo.learning.guards import CaseKind
 from ...util import strict_json
 from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
 from .case_runner import CaseOutput, SkillsUnderTest

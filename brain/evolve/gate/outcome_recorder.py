@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...digest import domain_hash
-from ...repo.gate.earlier_attempts import EVOLVER_TRAILER, read_numbers
-from ...repo.gate.plan_change import PlannedChange
-from ...repo.gate.record_change import DecidedChange
+from ...repo.learning.attempts import EVOLVER_TRAILER, read_numbers
+from ...repo.learning.change import PlannedChange
+from ...repo.learning.record import DecidedChange
 from ...repo.open.manifest import GATED
 from ...results import Decided, EarlierAttempt, GateOutcome
 from ...skills.skill_version import version_value

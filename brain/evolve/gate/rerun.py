@@ -8,8 +8,7 @@ from typing import Protocol
 
 from ...gating.case_files import Case
 from ...programs.program import Program
-from ...repo.gate.find_verdict import FoundVerdict
-from ...repo.gate.recheck import RecheckTools
+from ...repo.learning.recheck import FoundVerdict, RecheckTools
 from .case_runner import AND, kind_of_case
 from .sandbox_runner import SANDBOX_RUNNER, SandboxRunner
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import InvalidInput
 from ...gating.case_files import Case
 from ...programs.program import Program, slug_of_tool, tool_name
-from ...repo.gate.guards import CaseKind
+from ...repo.learning.guards import CaseKind
 from ...running.broker import Broker
 from ...running.run import RunOutcome, run_program
 from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox

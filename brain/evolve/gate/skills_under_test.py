@@ -8,9 +8,8 @@ from typing import Protocol
 
 from ...gating.case_files import Case
 from ...programs.program import Program
-from ...repo.gate.guards import list_names
-from ...repo.gate.head_skills import body_of
-from ...repo.gate.plan_change import PlannedChange
+from ...repo.learning.change import PlannedChange, body_of
+from ...repo.learning.guards import list_names
 from ...skills import index_lines
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug

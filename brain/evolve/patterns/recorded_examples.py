@@ -15,12 +15,12 @@ from ...errors import BrainError
 from ...gating.held_out import canonical_json, is_held_out
 from ...programs.program import slug_of_tool
 from ...receipts import Receipt, RunStep
-from ...repo.gate.case_of_run import source_of_run
+from ...repo.learning.cases import source_of_run
 from ...util import strict_json
 
 if TYPE_CHECKING:
     from ...receipts import TextExcerpt
-    from ...repo.gate.held_out_filter import HeldOutFilter
+    from ...repo.learning.held_out_filter import HeldOutFilter
     from .brain_protocol import PatternBrain
 
 MAX_EXAMPLES = 64

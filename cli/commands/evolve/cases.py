@@ -67,7 +67,7 @@ def evolve_case_add_command(
     replaces the expected output. Of a run without such a call it is the task: say what the
     answer must be. Texts that the receipt holds in part, or without secrets, are refused.
     """
-    from brain.repo.gate.case_of_run import case_of_run
+    from brain.repo.learning.cases import case_of_run
 
     if (input is None) == (source is None):
         raise click.UsageError("Give either --input or --from.")

@@ -37,8 +37,8 @@ from ...terminal import escape, escape_lines, is_terminal
 from ...user_files import read_input
 
 if TYPE_CHECKING:
-    from brain.repo.programs.acquire import AcquireRequest
-    from brain.repo.programs.tried_programs import TriedProgram
+    from brain.repo.learning.acquire import AcquireRequest
+    from brain.repo.learning.admission import TriedProgram
     from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
 
 profile_option = option(
@@ -103,7 +103,7 @@ def evolve_acquire_command(
 
 def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
     from brain.programs.program import check_tool_name
-    from brain.repo.programs.acquire import AcquireRequest
+    from brain.repo.learning.acquire import AcquireRequest
 
     check_tool_name(name.rpartition("/")[2].replace("-", "_"))
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -175,7 +175,7 @@ def evolve_admit_command(
     machine: after a clone, a merge or an edit, try it again. What the lineage admits already
     is only noted for this machine; else a snapshot records the admission.
     """
-    from brain.repo.programs.acquire import TrialOptions
+    from brain.repo.learning.acquire import TrialOptions
 
     if (slug is None) != every:
         raise click.UsageError("Name a skill, or give --all.")
@@ -276,7 +276,7 @@ def evolve_allow_command(
     this machine's own places are refused; for a folder with keys and for private addresses
     you are asked.
     """
-    from brain.repo.programs.approvals import change_approvals
+    from brain.repo.learning.approvals import change_approvals
 
     tried = app.brain.programs.find_runnable(slug).tried
     if folders or hosts or remove:
@@ -301,7 +301,7 @@ def _approve(app: App, slug: str, approved: TriedProgram, knowingly: bool) -> No
 
 
 def _approval_lines(slug: str, folders: Mapping[str, str], hosts: Sequence[str]) -> Iterator[str]:
-    from brain.repo.programs.approvals import explain_host
+    from brain.repo.learning.approvals import explain_host
 
     if not folders and not hosts:
         yield escape(f"{slug} may reach nothing: no files and no network.")

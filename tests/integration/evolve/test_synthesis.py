@@ -15,7 +15,7 @@ from brain.evolve.transcript import MAX_CHARS, render_transcript
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.receipts import Receipt, RunStep, keep_text
-from brain.repo.gate.case_of_run import source_of_run
+from brain.repo.learning.cases import source_of_run
 from brain.repo.open.manifest import SynthesisPolicy
 from tests.support.refusals import raises_code
 

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.gating.case_files import HELD_OUT, PRACTICE, Expectation
 from brain.receipts import Receipt, RunStep, keep_text
-from brain.repo.gate.case_of_run import case_of_run
+from brain.repo.learning.cases import case_of_run
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.refusals import raises_code
 

@@ -9,7 +9,7 @@ from brain.evolve.gate.case_runner import CaseOutput, CaseRunner, Runners, Skill
 from brain.evolve.gate.change_trial import plan_stages, take_cases
 from brain.evolve.gate.skills_under_test import MAX_TEXT_CHARS, PlannedSkills
 from brain.gating.case_files import Case, Expectation
-from brain.repo.gate.plan_change import ChangeRequest
+from brain.repo.learning.change import ChangeRequest
 from brain.results import UnrunGuards
 from tests.support.gated_brains import ScriptedRunner, add_cases
 

@@ -10,7 +10,7 @@ from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.errors import SandboxError
 from brain.gating.case_files import Expectation
-from brain.repo.gate import find_verdict, recheck
+from brain.repo.learning import recheck
 from brain.results import Recheck, RecheckedCase
 from brain.sandbox.sandbox_protocol import Sandbox
 from brain.verdicts.verdict_types import NamedNumber, Verdict
@@ -60,9 +60,9 @@ def _no_sandbox() -> Sandbox:
 
 def again(brain: Brain, target: str, seconds: float = recheck.MAX_SECONDS) -> Recheck:
     """Return the recheck of a verdict on a machine without a sandbox."""
-    found = find_verdict.find_gate_verdict(brain._session, target)
+    found = recheck.find_gate_verdict(brain._session, target)
     tools = recheck.RecheckTools(
-        read_case=lambda row: find_verdict.read_stored_case(brain._session, row),
+        read_case=lambda row: recheck.read_stored_case(brain._session, row),
         find_sandbox=_no_sandbox,
         seconds=seconds,
     )

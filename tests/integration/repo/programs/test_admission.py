@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, NotFound
-from brain.repo.programs.acquire import plan_acquisition
-from brain.repo.programs.tried_programs import STATE_DIR_VARIABLE, require_state_folder
+from brain.repo.learning.acquire import plan_acquisition
+from brain.repo.learning.admission import STATE_DIR_VARIABLE, require_state_folder
 from brain.serve.tools.toolbox import Toolbox
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code

@@ -8,7 +8,8 @@ import pytest
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.objects.operation import evidence_blob
-from brain.repo.programs import acquire as acquiring
+from brain.repo.learning import acquire as acquiring
+from brain.repo.learning import record
 from brain.repo.read.rejected_refs import MAX_REJECTED
 from brain.results import Decided
 from brain.running.trial import Trial
@@ -387,10 +388,8 @@ def test_a_process_that_dies_after_the_trial_leaves_nothing(brain):
 
 
 def test_a_process_that_dies_before_its_note_runs_nothing_until_it_is_tried_again(brain):
-    from brain.repo.programs import record_decision
-
     plan, trial = _plan(brain)
-    with dies_before_call(record_decision, "note_tried_program"):
+    with dies_before_call(record, "note_tried_program"):
         acquiring.record_planned(brain._session, plan, trial)
     assert kinds(brain) == ["admit", "genesis"]
     with pytest.raises(Conflict) as refused:

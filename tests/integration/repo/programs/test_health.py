@@ -5,8 +5,8 @@ import pytest
 from brain import Brain
 from brain.errors import Conflict
 from brain.objects import operation
-from brain.repo.programs import health
-from brain.repo.programs.version_usage import read_versions
+from brain.repo.learning import health
+from brain.repo.learning.health import read_versions
 from brain.repo.read import skill_lookup
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from brain import Brain, Conflict, InvalidInput
-from brain.repo.programs.acquire import AcquireRequest, TrialOptions
+from brain.repo.learning.acquire import AcquireRequest, TrialOptions
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.sandbox_protocol import SandboxJob, SandboxOutcome, SandboxProfile
 from tests.integration.repo.conftest import write_file

@@ -8,7 +8,7 @@ import pytest
 
 from brain import Brain
 from brain.programs.program import BUILT_IN_TOOLS
-from brain.repo.programs.acquire import AcquireRequest
+from brain.repo.learning.acquire import AcquireRequest
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
 from brain.serve.tools.program_definitions import PROGRAM_TOOLS, SKILL_MANAGER
 from tests.support.acquired import COUNT_WORDS, creation

@@ -20,7 +20,7 @@ from ..open import manifest
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
-from . import protection
+from . import pinned
 from .list_programs import list_programs
 from .pinned import is_pinned
 
@@ -125,10 +125,10 @@ class _StatsReader:
 
     def _find_protection(self, skill: FoundSkill, degraded: bool) -> str:
         if is_pinned(self._pinned, skill):
-            return protection.PINNED
+            return pinned.PINNED
         if not degraded or skill.path.startswith(RETIRED_FOLDER):
             return ""
-        return protection.find_protection(self._session, self._bundle, skill)
+        return pinned.find_protection(self._session, self._bundle, skill)
 
 
 def _describe_version(counts: UsageCounts) -> VersionUses:

@@ -1,26 +1,94 @@
-"""Attempts at a skill that were not admitted: what an evolver may know of them.
+"""Attempts at skills that were not admitted: each is a snapshot on a ref, which nothing merges.
 
-That is the edit, the reason and the counts. Which held-out cases there are, what they hold and
-what came out stays hidden.
+People see all of one. Evolvers may know the edit, the reason and the counts; which held-out cases
+there are, what they hold and what came out stays hidden from them.
 """
 
 from __future__ import annotations
 
 import re
 
-from ...errors import BrainError
+from ...errors import BrainError, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
 from ...programs import SCHEMA_FILE
-from ...results import EarlierAttempt, GateNumbers
+from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.gate_rules import find_max_rounds
 from ...verdicts.verdict_types import Verdict
 from ..history import diff, unified_diff
 from ..merge.proposals import list_open_tips
 from ..open.session import Session
+from ..read import skill_lookup
+from ..read.case_paths import slug_of_case
 from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
+
+
+def list_attempts(session: Session, slug: str = "") -> list[Attempt]:
+    """Return the rejected attempts, all or at the skill of a slug, newest first."""
+    return [
+        _describe(session, ref, snapshot) for ref, snapshot in list_rejected_refs(session, slug)
+    ]
+
+
+def read_attempt(session: Session, attempt: str) -> AttemptView:
+    """Return an attempt with its files and its verdict. Raises `NotFound` (`no_attempt`)."""
+    from ...verdicts.verdict_json import verdict_to_json
+
+    ref = REJECTED_REF_PREFIX + attempt
+    snapshot_id = session.reader.read_ref(ref)
+    if snapshot_id is None:
+        raise NotFound(
+            f"there is no rejected attempt {printable_text(attempt)}",
+            code="no_attempt",
+            hint="only the newest ones are kept; `brain evolve attempts` lists them",
+        )
+    summary = _describe(session, ref, snapshot_id)
+    verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
+    return AttemptView(
+        attempt=summary.attempt,
+        slug=summary.slug,
+        snapshot=summary.snapshot,
+        time=summary.time,
+        author=summary.author,
+        reason=summary.reason,
+        verdict={} if verdict is None else verdict_to_json(verdict),
+        files=_read_files(session, snapshot_id, summary.slug),
+    )
+
+
+def _describe(session: Session, ref: str, snapshot_id: bytes) -> Attempt:
+    snapshot = session.load_snapshot(snapshot_id)
+    verdict = read_decision_verdict(session, snapshot)
+    return Attempt(
+        attempt=ref.removeprefix(REJECTED_REF_PREFIX),
+        slug=snapshot.operation[1],
+        snapshot=snapshot_id.hex(),
+        time=utc_time(snapshot.time),
+        author=snapshot.author,
+        reason=verdict.reason if verdict else "",
+        failed=[case.name for case in verdict.cases if case.outcome == "fail"] if verdict else [],
+    )
+
+
+def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
+    """Return the files of a skill at a snapshot, by path in its folder, without its cases."""
+    bundle = session.bundle_of(snapshot_id)
+    skill = skill_lookup.find_skill(session, bundle, slug)
+    start = len(skill.folder or skill.path.rpartition("/")[0] + "/")
+    entries = [
+        entry
+        for entry in skill_lookup.list_skill_entries(session, bundle, skill)
+        if not slug_of_case(entry.path)
+    ]
+    redacted = session.reader.find_redactions([entry.blob for entry in entries])
+    return {
+        entry.path[start:]: session.reader.read_blob(entry.blob, entry.size)
+        for entry in entries
+        if entry.blob not in redacted
+    }
+
 
 MAX_EDIT_CHARS = 20_000
 """Characters of an edit that are shown."""
@@ -36,7 +104,7 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
         snapshot = session.load_snapshot(snapshot_id)
         verdict = read_decision_verdict(session, snapshot)
         if verdict is not None:
-            found.append(_describe(session, ref, snapshot_id, snapshot, verdict))
+            found.append(_describe_earlier(session, ref, snapshot_id, snapshot, verdict))
     return found
 
 
@@ -56,7 +124,7 @@ def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAt
         snapshot = session.load_snapshot(snapshot_id)
         verdict = read_decision_verdict(session, snapshot)
         if verdict is not None and _is_same(verdict, wanted) and not _has_only_errors(verdict):
-            return _describe(session, ref, snapshot_id, snapshot, verdict)
+            return _describe_earlier(session, ref, snapshot_id, snapshot, verdict)
     return None
 
 
@@ -86,7 +154,7 @@ def hide_cases(verdict: Verdict, text: str) -> str:
     return text
 
 
-def _describe(
+def _describe_earlier(
     session: Session, ref: str, snapshot_id: bytes, snapshot: Snapshot, verdict: Verdict
 ) -> EarlierAttempt:
     numbers = read_numbers(verdict)

@@ -13,7 +13,7 @@ from ...objects import bundle as bundles
 from ...objects.tree_entry import LINK
 from ..open.session import Session
 from ..read.case_paths import is_case_path
-from .case_of_run import source_of_run
+from .cases import source_of_run
 
 if TYPE_CHECKING:
     from ...receipts import Receipt

@@ -1,14 +1,16 @@
-"""Record what was decided about a skill: admit or reject it.
+"""Record what was decided about a change of a skill: admit it, propose it, or keep the attempt.
 
 Each decision is one snapshot. Its operation names the verdict, which is stored with the contents
-that it names. A rejected attempt gets a ref of its own, and never comes onto a branch.
+that it names. A rejected attempt gets a ref of its own, and never comes onto a branch. A change is
+written only as it was tried: over the text and the program that it was planned on.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ...errors import Conflict, StoreError, error_from_os, printable_text
+from ...errors import Conflict, NotFound, StoreError, error_from_os, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
@@ -16,25 +18,37 @@ from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
 from ...results import Decided, Upserted
+from ...skills.skill_layout import category_from_path
 from ...skills.skill_version import recorded_version
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
 from ..changes import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session
 from ..read import skill_lookup
-from ..read.decision_rows import verdict_id
+from ..read.ancestor_set import AncestorSet
+from ..read.decision_rows import read_decision_verdict, verdict_id
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..read.skill_lookup import FoundSkill
 from ..read.standing_cases import StandingCases
 from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
-from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, write_skill
-from .admission import find_admission, find_skill_or_retired, require_program
-from .find_program import find_program, list_program_entries
-from .tried_programs import TriedProgram, note_tried_program, require_state_folder
+from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, upsert_skill, write_skill
+from .admission import (
+    TriedProgram,
+    find_admission,
+    find_program,
+    find_skill_or_retired,
+    note_tried_program,
+    require_program,
+    require_state_folder,
+)
+from .attempts import read_numbers
+from .change import PlannedChange, replace_program
 
 if TYPE_CHECKING:
     from ...running.trial import Trial
+
 
 _REF_DIGITS = 8
 """Digits of the id of a rejected attempt in its ref."""
@@ -229,21 +243,6 @@ def _decide(
     return operation.decision_operation(kind, slug, from_version, to_version, verdict)
 
 
-def replace_program(
-    txn: WriteTransaction, request: UpsertRequest, program: Program
-) -> dict[str, bytes | None]:
-    """Return the files of a request with which the program of its skill becomes another."""
-    session = txn.session
-    files: dict[str, bytes | None] = {}
-    skill = skill_lookup.find_skill_or_none(session, txn.bundle, request.of or program.slug)
-    if skill is not None:
-        start = len(skill.folder or "")
-        entries = list_program_entries(session, txn.bundle, skill)
-        files.update(dict.fromkeys(entry.path[start:] for entry in entries))
-    files.update({**request.files, **program.files})
-    return files
-
-
 def _refuse_stale_base(txn: WriteTransaction, slug: str, base: str) -> None:
     """Refuse to replace a program that the author of the new one has not seen."""
     skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
@@ -346,4 +345,145 @@ def describe_decision(kind: str, result: Upserted, verdict: Verdict) -> Decided:
         attempt="",
         commitment=None,
         notices=result.notices,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedChange:
+    """A planned change with its verdict, and the contents that this names.
+
+    `program` is None for a change of a skill without one. `receipt` is the run that made it.
+    """
+
+    planned: PlannedChange
+    verdict: Verdict
+    contents: tuple[bytes, ...] = field(default=(), repr=False)
+    program: Program | None
+    message: str = ""
+    receipt: Receipt | None = None
+
+
+def record_change(session: Session, decided: DecidedChange) -> Decided:
+    """Record a change by the decision of its verdict: admit it, or keep it as an attempt.
+
+    Raises `Conflict` (`stale_base`) if the skill is another one than the change was tried on.
+    """
+    is_admitted = decided.verdict.decision == "admit"
+    record = record_acquired if is_admitted else record_rejected
+    request = request_to_write(decided.planned, decided.message, decided.receipt)
+    return record(session, request, decided)
+
+
+def record_untried(
+    session: Session, planned: PlannedChange, message: str, receipt: Receipt | None
+) -> Upserted:
+    """Record a change that nothing could try, in the proposal that the session is on.
+
+    Raises as `record_change`.
+    """
+    request = request_to_write(planned, message, receipt)
+    return upsert_skill(session, request._replace(base=""))
+
+
+def request_to_write(
+    planned: PlannedChange, message: str, receipt: Receipt | None
+) -> UpsertRequest:
+    """Return the request that writes exactly the planned text."""
+
+    def check(before: bytes | None, after: bytes) -> None:
+        if (before, after) != (planned.base_text, planned.text):
+            raise Conflict(
+                f"{planned.slug} was changed while its change was tried",
+                code="stale_base",
+                hint="propose the change again",
+            )
+
+    is_new = planned.base_text is None
+    return UpsertRequest(
+        name=(planned.card.name or planned.slug) if is_new else planned.path,
+        of="" if is_new else planned.path,
+        body=planned.text,
+        base=planned.base,
+        message=message,
+        receipt=receipt,
+        category=category_from_path(planned.path) if is_new else "",
+        check=check,
+    )
+
+
+def is_proposed(session: Session, name: str) -> bool:
+    """Tell whether there is a proposal of this name that the head lacks."""
+    tip = session.reader.read_ref(PROPOSAL_REF_PREFIX + name)
+    return tip is not None and tip not in AncestorSet(session, session.head())
+
+
+def accept_attempt(
+    session: Session, attempt: str, person: str, reason: str = "", *, although_worse: bool = False
+) -> Decided:
+    """Admit a kept attempt as `person`, with the numbers of its trial.
+
+    Raises `NotFound` (`no_attempt`), or `Conflict`: `case_worse` if cases got worse and that is
+    not accepted, `not_accepted` if its own tests failed, `stale_base` if the skill changed since.
+    """
+    snapshot_id = session.reader.read_ref(REJECTED_REF_PREFIX + attempt)
+    if snapshot_id is None:
+        raise NotFound(
+            f"there is no attempt {printable_text(attempt)}",
+            code="no_attempt",
+            hint="only the newest ones are kept; `brain evolve attempts` lists them",
+        )
+    verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
+    if verdict is None or not verdict.gate:
+        raise Conflict(
+            f"no case was tried in attempt {printable_text(attempt)}",
+            code="not_accepted",
+            hint="mend what its tests found, and try it again",
+        )
+    _refuse_worse(verdict, although_worse=although_worse)
+    planned = _read_planned(session, snapshot_id, verdict)
+    decided = DecidedChange(
+        planned=planned,
+        verdict=verdict._replace(
+            decision="admit", decider="person", decided_by=person, reason=reason or verdict.reason
+        ),
+        program=planned.program,
+        message=f"Accept attempt {attempt}",
+    )
+    return record_acquired(session, request_to_write(planned, decided.message, None), decided)
+
+
+def _refuse_worse(verdict: Verdict, *, although_worse: bool) -> None:
+    numbers = read_numbers(verdict)
+    if although_worse or numbers is None:
+        return
+    reason = ""
+    if numbers.worse:
+        reason = f"{len(numbers.worse)} of the cases got worse, such as {numbers.worse[0]}"
+    elif numbers.losses > numbers.wins:
+        reason = f"the cases got worse as a whole: {numbers.losses} losses, {numbers.wins} wins"
+    if reason:
+        raise Conflict(
+            printable_text(reason),
+            code="case_worse",
+            hint="give --although-worse if that is meant",
+        )
+
+
+def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> PlannedChange:
+    """Return the change of an attempt as it was planned."""
+    snapshot = session.load_snapshot(snapshot_id)
+    bundle = session.bundle_of(snapshot_id)
+    _, slug, from_version, _, _ = snapshot.operation
+    skill = skill_lookup.find_skill(session, bundle, slug)
+    parent = session.parent_bundle(snapshot)
+    before = bundles.get_entry(session.nodes, parent, skill.path)
+    return PlannedChange(
+        head=snapshot.parents[0],
+        slug=slug,
+        path=skill.path,
+        base=from_version or NO_BASE_VERSION,
+        base_text=None if before is None else session.reader.read_blob(before.blob, before.size),
+        text=session.reader.read_blob(skill.blob),
+        base_program=None,
+        program=find_program(session, bundle, skill),
     )

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ... import limits
 from ...digest import NO_DIGEST, blob_id
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import paths
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program, is_program_file
-from ...skills import skill_layout
+from ...skills import frontmatter, skill_layout
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.slug import is_slug, slugify
 from ..changes.snapshot_paths import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..programs.find_program import find_program, refuse_unusable_program
-from ..programs.record_decision import replace_program
 from ..read import skill_lookup
 from ..read.case_paths import is_in_cases
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, locate_prior_text, write_skill
+from .admission import find_program, list_program_entries, refuse_unusable_program
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +149,21 @@ def _plan(txn: WriteTransaction, head: bytes, request: ChangeRequest) -> Planned
     )
 
 
+def replace_program(
+    txn: WriteTransaction, request: UpsertRequest, program: Program
+) -> dict[str, bytes | None]:
+    """Return the files of a request with which the program of its skill becomes another."""
+    session = txn.session
+    files: dict[str, bytes | None] = {}
+    skill = skill_lookup.find_skill_or_none(session, txn.bundle, request.of or program.slug)
+    if skill is not None:
+        start = len(skill.folder or "")
+        entries = list_program_entries(session, txn.bundle, skill)
+        files.update(dict.fromkeys(entry.path[start:] for entry in entries))
+    files.update({**request.files, **program.files})
+    return files
+
+
 def _check_files(request: ChangeRequest) -> None:
     if not request.files:
         return
@@ -172,3 +187,26 @@ def _is_program_path(path: str) -> bool:
 
 def _bad_change(reason: str, hint: str) -> InvalidInput:
     return InvalidInput(f"the change cannot be tried: {reason}", code="bad_change", hint=hint)
+
+
+def read_text_at(session: Session, snapshot: bytes, slug: str) -> bytes | None:
+    """Return the SKILL.md of a skill by its slug, None if there is no such skill."""
+    with suppress(InvalidInput):  # ambiguous
+        skill = skill_lookup.find_skill_or_none(session, session.bundle_of(snapshot), slug)
+        return None if skill is None else session.reader.read_blob(skill.blob)
+    return None
+
+
+def body_of(text: bytes) -> str:
+    """Return the text of a SKILL.md without its front matter."""
+    return frontmatter.load_leniently(text)[1].lstrip("\n")
+
+
+def read_program_at(session: Session, snapshot: bytes, slug: str) -> Program | None:
+    """Return the program of a skill by its slug, None without one that can be read."""
+    bundle = session.bundle_of(snapshot)
+    try:
+        skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+        return None if skill is None else find_program(session, bundle, skill)
+    except (InvalidInput, NotFound):  # ambiguous, too large or redacted
+        return None

@@ -27,15 +27,9 @@ from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill, list_skill_entries
 from ..skills.delete_and_revert import plan_reverted_files, refuse_nested_skills
 from ..skills.next_version import find_last_version
-from ..skills.skill_files import (
-    list_skill_files,
-    record_edits_at,
-    record_skill,
-    upsert_result,
-)
-from .admission import find_skill_or_retired, was_admitted
-from .find_program import find_program
-from .record_decision import describe_decision, store_verdict
+from ..skills.skill_files import list_skill_files, record_edits_at, record_skill, upsert_result
+from .admission import find_program, find_skill_or_retired, was_admitted
+from .record import describe_decision, store_verdict
 
 
 class Decider(NamedTuple):

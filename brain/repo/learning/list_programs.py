@@ -18,8 +18,7 @@ from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
 from . import admission
-from .find_program import find_program
-from .tried_programs import read_tried_program
+from .admission import find_program, read_tried_program
 
 RUNNABLE = "runnable"
 """The status of a program that may run."""

@@ -7,27 +7,120 @@ acts. Every action is a snapshot with a verdict of a rule, and `brain evolve rei
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from math import ceil, floor
 from typing import NamedTuple
 
-from ...errors import BrainError, Conflict
+from ...cache.decision_row import skill_key
+from ...cache.derived_cache import SkillHistoryRow
+from ...digest import NO_DIGEST, blob_id
+from ...errors import BrainError, Conflict, InvalidInput
 from ...objects.bundle import Bundle
+from ...programs.program import id_of_files
+from ...receipts import Receipt
 from ...receipts.budget import shorten_without_secrets
-from ...results import HealthChange
+from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
+from ...skills import skill_document
 from ...skills.skill_version import version_value
 from ...usage.degradation import MIN_FAILED, Decision, VersionUsage, judge
-from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse
+from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse, UsageCounts, input_key
 from ...verdicts.verdict_types import NamedNumber
+from ..core.current_run import LoadedSkill, Run
 from ..core.transaction import WriteTransaction
+from ..history import log
 from ..open.session import Session
-from ..read import skill_lookup
+from ..read import lineage_cache, skill_lookup, skill_rows
+from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
-from . import protection
-from .admission import Runnable
+from . import pinned
+from .admission import Runnable, list_program_entries
 from .retire import Decider, reinstate_skill, retire_skill
-from .version_usage import read_versions
+
+_ANY_VERSION = "1"
+
+
+def read_program_id(session: Session, bundle: Bundle, skill: FoundSkill) -> bytes:
+    """Return the id of the program of a skill, empty if it has none; reads no content."""
+    entries = list_program_entries(session, bundle, skill)
+    start = len(skill.folder or "")
+    return (
+        id_of_files([(entry.path[start:], entry.blob) for entry in entries])
+        if entries
+        else NO_DIGEST
+    )
+
+
+def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[VersionUsage]:
+    """Return the usage of the versions of a skill, oldest first; the last one is the present.
+
+    `bundle` has the skill. Versions that were never used are left out, but for the present one.
+    """
+    program = read_program_id(session, bundle, skill)
+    rows = [
+        row
+        for row in log.find_skill_changes(session, session.head(), skill.path)
+        if row.change != skill_rows.REMOVED
+    ]
+    paths = dict.fromkeys([skill.path, *(row.path for row in rows)])
+    counts = {
+        (one.path, one.version, one.program): one
+        for path in paths
+        for one in session.usage.read_usage(path)
+        if bool(one.program) == bool(program)
+    }
+    present = counts.pop(
+        (skill.path, skill.card.version, program),
+        UsageCounts(path=skill.path, version=skill.card.version, program=program),
+    )
+    admitted = _find_admitted(session, skill.slug) if program else None
+    earlier: dict[tuple[str, str, bytes], VersionUsage] = {}
+    for row in rows:
+        for key, one in counts.items():
+            if key[:2] == (row.path, row.version):
+                earlier.pop(key, None)  # what came back later is the later one
+                content = one.program or _find_content(session, row)
+                earlier[key] = _version_usage(one, content, admitted)
+    content = program or _plain_content(session, skill)
+    return [*earlier.values(), _version_usage(present, content, admitted)]
+
+
+def _version_usage(
+    counts: UsageCounts, content: bytes, admitted: Collection[bytes] | None
+) -> VersionUsage:
+    return VersionUsage(
+        version=counts.version,
+        content=content,
+        uses=counts.uses,
+        successes=counts.successes,
+        failures=counts.failures,
+        succeeded=counts.trials[0],
+        failed=counts.trials[1],
+        can_return=admitted is None or content in admitted,
+    )
+
+
+def _find_admitted(session: Session, slug: str) -> set[bytes]:
+    """Return the ids of the programs that were admitted for a skill in the lineage of the head."""
+    inside = AncestorSet(session, session.head())
+    rows = lineage_cache.read_decisions(session, skill_key(slug))
+    return {row.program for row in rows if row.kind == "admit" and row.snapshot in inside}
+
+
+def _find_content(session: Session, row: SkillHistoryRow) -> bytes:
+    bundle = session.bundle_of(row.snapshot)
+    return _plain_content(session, skill_lookup.load_skill(session, bundle, row.path))
+
+
+def _plain_content(session: Session, skill: FoundSkill) -> bytes:
+    """Return a digest of the text of a skill that does not depend on its version."""
+    try:
+        text = session.reader.read_blob(skill.blob)
+        return blob_id(skill_document.set_version(text, _ANY_VERSION, skill.slug))
+    except BrainError:  # redacted, or front matter that cannot be read
+        return skill.blob
+
 
 ROLLBACK_RULE = "rollback to a version that did better"
 RETIREMENT_RULE = "retirement of what fails too often"
@@ -113,7 +206,7 @@ def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Judged:
     """Judge the present version of a skill of a bundle; changes nothing."""
     versions = read_versions(session, bundle, skill)
     may_act = versions[-1].failed >= MIN_FAILED
-    reason = protection.find_protection(session, bundle, skill) if may_act else ""
+    reason = pinned.find_protection(session, bundle, skill) if may_act else ""
     return Judged(judge(versions, protected=bool(reason)), reason)
 
 
@@ -187,3 +280,67 @@ def _describe(
         snapshot=snapshot,
         reason=reason,
     )
+
+
+_OUTCOMES = {"success": "success", "failure": "failure"}
+
+
+def count_ended_run(session: Session, run: Run, outcome: str, reason: str) -> list[HealthChange]:
+    """Count the uses of a run that has ended; return what followed from its failure.
+
+    Raises `StoreError` or `Locked` if they cannot be counted, and what the action raises.
+    """
+    _, changes = _count_run(session, run.header, run.loaded_skills, outcome, reason)
+    return changes
+
+
+def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
+    """Count the uses of a run of another program, unless they were counted before.
+
+    Skills that this brain does not have are left out. Raises as `count_ended_run`.
+    """
+    loaded = [
+        LoadedSkill(step.name, step.version)
+        for step in receipt.steps
+        if step.kind == "skill_load" and not step.error
+    ]
+    paths, changes = _count_run(session, receipt, loaded, receipt.outcome, receipt.reason)
+    return RunCounted(receipt.run, paths is not None, sorted(paths or ()), changes)
+
+
+def _count_run(
+    session: Session, run: Receipt, loaded: Iterable[LoadedSkill], outcome: str, reason: str
+) -> tuple[set[str] | None, list[HealthChange]]:
+    """Return the paths of the skills that were counted, None for a known run, and the changes."""
+    failure = shorten_without_secrets(reason, MAX_FAILURE_CHARS) if outcome == "failure" else ""
+    at = session.timestamp_ms()
+    uses = [
+        SkillUse(
+            path=path,
+            version=version,
+            outcome=_OUTCOMES.get(outcome, "unknown"),
+            at=at,
+            failure=failure,
+            input=input_key(run.task.strip()),
+        )
+        for path, version in dict.fromkeys(_resolve(session, loaded))
+    ]
+    if not session.usage.record_run(run.run, uses):
+        return None, []
+    paths = {use.path for use in uses}
+    if outcome != "failure":
+        return paths, []
+    changes = [act_on_failures(session, path, failure) for path in sorted(paths)]
+    return paths, [change for change in changes if change is not None]
+
+
+def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[str, str]]:
+    """Yield the path and version of each skill that the head has."""
+    bundle = session.bundle_of(session.head())
+    for address, version in loaded:
+        try:
+            path = skill_lookup.find_skill_path(session, bundle, address)
+        except InvalidInput:  # no name of a skill, or one of several
+            continue
+        if path is not None:
+            yield path, version

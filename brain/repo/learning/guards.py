@@ -23,13 +23,12 @@ from ...running.broker import MAX_CALL_DEPTH
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug
 from ..open.session import Session
-from ..programs.list_programs import find_code_paths, find_skill_of_code
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
 from ..search.select import BM25, SelectionRequest, select_from_bundle
-from .case_files import read_held_out
-from .head_skills import body_of
-from .plan_change import PlannedChange
+from .cases import read_held_out
+from .change import PlannedChange, body_of
+from .list_programs import find_code_paths, find_skill_of_code
 
 CaseKind = Literal["program", "text"]
 """What answers a case: the program of its skill, or a model that reads the skills."""

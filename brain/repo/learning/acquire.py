@@ -24,8 +24,8 @@ from ...skills.slug import slugify
 from ..open.session import Session
 from ..read import skill_lookup
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest
-from .find_program import refuse_unusable_program
-from .record_decision import (
+from .admission import refuse_unusable_program
+from .record import (
     ProgramAtVersion,
     read_program_to_try,
     record_acquired,

@@ -11,8 +11,8 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...running.fetch import find_scope, read_address
 from ...sandbox.hidden_paths import explain_refusal, find_hidden
 from ..open.session import Session
-from . import tried_programs
-from .tried_programs import TriedProgram
+from . import admission
+from .admission import TriedProgram
 
 MAX_APPROVALS = 32
 _HOST = re.compile(
@@ -38,9 +38,9 @@ def approve(
     A link is approved for where it leads now. Raises `InvalidInput`: `protected_folder`,
     `protected_host` and `bad_host` for what nobody can approve, `too_many`; `consequences` for what
     was not approved before and has some, unless `knowingly`. Also `NotFound` (`no_path`), and as
-    `tried_programs.approve`.
+    `admission.approve`.
     """
-    places = tried_programs.list_own_places(session)
+    places = admission.list_own_places(session)
     known = tried.folders.values()
     folders = {
         name: path if path in known else _resolve_folder(path) for name, path in folders.items()
@@ -73,7 +73,7 @@ def approve(
             hint="if the skill needs that, repeat the command with --yes; in Python, approve it"
             " knowingly",
         )
-    tried_programs.approve(session, tried, folders, checked)
+    admission.approve(session, tried, folders, checked)
 
 
 def _resolve_folder(path: str) -> str:

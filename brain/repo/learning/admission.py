@@ -1,0 +1,414 @@
+"""Decide which program may run: one that was admitted, and that this machine has tried.
+
+A program is its exact bytes, whatever the skill is called and however they came. It may run if
+
+1. a snapshot in the lineage of the head admits exactly these bytes,
+2. each snapshot there that retires them has a later one that admits or reinstates them, and
+3. this machine of this user has tried them.
+
+In a proposal, 1 and 2 are about the head of the folder, for nobody has accepted the rest; only what
+the open session itself had admitted runs there before. A clone, a pull or a merge brings 1, and
+never 3.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from ... import limits
+from ...cache.decision_row import DecisionRow, program_key
+from ...errors import Conflict, InvalidInput, NotFound, StoreError, printable_text
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK, TreeEntry
+from ...programs import PROGRAM_FILE
+from ...programs.program import Program, id_of_files, is_program_file
+from ...skills import skill_layout
+from ...skills.slug import slugify
+from ...util import strict_json
+from ...util.atomic_file import write_atomic
+from ..core import working_copy
+from ..open.discovery import is_safe_cache_path
+from ..open.session import Session
+from ..read import lineage_cache, skill_lookup
+from ..read.ancestor_set import AncestorSet
+from ..read.decision_rows import read_decision_verdict
+from ..read.skill_lookup import FoundSkill
+
+
+def list_program_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+    """Return the entries of the program of a skill, by their full paths; empty without skill.py."""
+    if skill.folder is None:
+        return []
+    start = len(skill.folder)
+    entries = [
+        entry
+        for entry in skill_lookup.list_skill_entries(session, bundle, skill)
+        if is_program_file(entry.path[start:])
+    ]
+    has_code = any(entry.path[start:] == PROGRAM_FILE for entry in entries)
+    return entries if has_code else []
+
+
+def find_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program | None:
+    """Return the program of a skill in a bundle, None if it has none.
+
+    Raises `InvalidInput` (`bad_program`) for a program with a link in it, or beyond the limits,
+    and `NotFound` for a redacted one.
+    """
+    entries = list_program_entries(session, bundle, skill)
+    if not entries:
+        return None
+    linked = next((entry.path for entry in entries if entry.kind == LINK), "")
+    refuse_unusable_program(skill.slug, [entry.size for entry in entries], linked)
+    start = len(skill.folder or "")
+    blobs = list(dict.fromkeys(entry.blob for entry in entries))
+    contents = dict(session.reader.read_small_blobs(blobs))
+    files = {
+        entry.path[start:]: contents[entry.blob]
+        if entry.blob in contents
+        else session.reader.read_blob(entry.blob, entry.size)
+        for entry in entries
+    }
+    return Program(slug=skill.slug, files=files)
+
+
+def refuse_unusable_program(slug: str, sizes: list[int], linked: str = "") -> None:
+    """Refuse a program by the sizes of its files, or for a file that is a link.
+
+    Raises `InvalidInput` (`bad_program`).
+    """
+    reason = ""
+    if linked:
+        reason = f"{printable_text(linked)} is a link"
+    elif len(sizes) > limits.MAX_PROGRAM_FILES:
+        reason = f"it has more than {limits.MAX_PROGRAM_FILES} files"
+    elif sum(sizes) > limits.MAX_PROGRAM_BYTES:
+        reason = f"it has more than {limits.MAX_PROGRAM_BYTES} bytes"
+    if reason:
+        raise InvalidInput(
+            f"the program of {slug} cannot run: {reason}",
+            code="bad_program",
+            hint="keep large data out of tests/, and files instead of links",
+        )
+
+
+STATE_DIR_VARIABLE = "BRAIN_STATE_DIR"
+"""Environment variable that names another folder for the state of the user."""
+_NAMES_PLACE = re.compile("BRAIN_.*(?:DIR|KEYS?|ROOTS|CONFIG|LEDGERS|FILE)")
+_FOLDER = "admitted"
+_MAX_FILE_BYTES = 64 << 10
+_MAX_DEPTH = 8
+_PLATFORM: str = sys.platform
+_UNSAFE_MODE = stat.S_IWGRP | stat.S_IWOTH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedProgram:
+    """A program that passed a trial on this machine: `program` is its id.
+
+    `verdict` and `snapshot` are those of the admission. `folders` that it may read, by name, and
+    `hosts` that it may reach were approved by the user for exactly this program.
+    """
+
+    program: bytes
+    verdict: bytes
+    snapshot: bytes
+    folders: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+
+
+def read_tried_program(session: Session, program: bytes) -> TriedProgram | None:
+    """Return what is noted about a program, None if it was not tried here."""
+    path = _state_folder() / program.hex()
+    try:
+        if not _is_usable(session, path.parent):
+            return None
+        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode) or not _is_own(found):
+                return None
+            data = file.read(_MAX_FILE_BYTES + 1)
+    except OSError:
+        return None
+    return _parse(program, data) if len(data) <= _MAX_FILE_BYTES else None
+
+
+def require_state_folder(session: Session) -> Path:
+    """Return the folder of these files, made if need be.
+
+    Raises `StoreError` (`bad_state_folder`) if others can write it, or `OSError`.
+    """
+    folder = _state_folder()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not _is_usable(session, folder):
+        raise StoreError(
+            f"{printable_text(folder)} is not a folder outside of the brain that you alone can"
+            " write, so nothing can be admitted",
+            code="bad_state_folder",
+            hint=f"name another folder with {STATE_DIR_VARIABLE}",
+        )
+    return folder
+
+
+def note_tried_program(session: Session, tried: TriedProgram) -> None:
+    """Note a program that passed a trial; what was approved for it before stays.
+
+    Raises as `require_state_folder`.
+    """
+    folder = require_state_folder(session)
+    known = read_tried_program(session, tried.program)
+    if known is not None:
+        tried = replace(tried, folders=known.folders, hosts=known.hosts)
+    write_atomic(folder / tried.program.hex(), _encode(tried))
+
+
+def approve(
+    session: Session, tried: TriedProgram, folders: Mapping[str, str], hosts: tuple[str, ...]
+) -> None:
+    """Replace what a program may read and reach on this machine.
+
+    Raises as `require_state_folder`.
+    """
+    write_atomic(
+        require_state_folder(session) / tried.program.hex(),
+        _encode(replace(tried, folders=folders, hosts=hosts)),
+    )
+
+
+def list_own_places(session: Session) -> tuple[str, ...]:
+    """Return the brain, and where this program keeps keys, settings, state and caches.
+
+    No program of a skill sees them in an approved folder.
+    """
+    import platformdirs
+
+    ways = (
+        *(platformdirs.user_config_dir, platformdirs.user_data_dir),
+        *(platformdirs.user_state_dir, platformdirs.user_cache_dir),
+    )
+    named = (path for name, path in os.environ.items() if _NAMES_PLACE.fullmatch(name) and path)
+    return (
+        str(session.root),
+        *(way("brain") for way in ways),
+        *map(os.path.abspath, named),
+    )
+
+
+def read_state_mark() -> int:
+    """Return a number that changes when a program is noted or forgotten on this machine."""
+    try:
+        return os.stat(_state_folder()).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _encode(tried: TriedProgram) -> bytes:
+    record = {
+        "program": tried.program.hex(),
+        "verdict": tried.verdict.hex(),
+        "snapshot": tried.snapshot.hex(),
+        "folders": dict(tried.folders),
+        "hosts": list(tried.hosts),
+    }
+    return (json.dumps(record, indent=2, sort_keys=True) + "\n").encode()
+
+
+def _parse(program: bytes, data: bytes) -> TriedProgram | None:
+    """Return the record of a file, None if it is damaged or of another program."""
+    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+        return None
+    try:
+        record: Any = strict_json.parse_unbounded_json(data)
+        folders, hosts = record["folders"], record["hosts"]
+        are_texts = all(isinstance(text, str) for text in (*folders, *folders.values(), *hosts))
+        if record["program"] != program.hex() or not are_texts:
+            return None
+        return TriedProgram(
+            program=program,
+            verdict=bytes.fromhex(record["verdict"]),
+            snapshot=bytes.fromhex(record["snapshot"]),
+            folders=folders,
+            hosts=tuple(hosts),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _is_usable(session: Session, folder: Path) -> bool:
+    """Tell whether a folder is the user's alone, and nothing that the brain records."""
+    found = os.lstat(folder)
+    is_own_folder = stat.S_ISDIR(found.st_mode) and _is_own(found)
+    return is_own_folder and is_safe_cache_path(session.root, os.path.realpath(folder))
+
+
+def _is_own(found: os.stat_result) -> bool:
+    return found.st_uid == os.geteuid() and not found.st_mode & _UNSAFE_MODE
+
+
+def _state_folder() -> Path:
+    return _state_root() / _FOLDER
+
+
+def _state_root() -> Path:
+    named = os.environ.get(STATE_DIR_VARIABLE)
+    if named:
+        return Path(os.path.abspath(named))
+    if _PLATFORM == "linux":  # as platformdirs has it, without the 7 ms of importing it
+        for name, below in (("XDG_STATE_HOME", "brain"), ("HOME", ".local/state/brain")):
+            base = os.environ.get(name, "")
+            if os.path.isabs(base):  # a relative one would depend on the current folder
+                return Path(base, below)
+    import platformdirs
+
+    return platformdirs.user_state_path("brain")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runnable:
+    """A program that may run, with its skill, and what was approved for it on this machine.
+
+    `hidden` are places of the host that it does not see in an approved folder. `is_proposed` tells
+    that nobody has accepted it.
+    """
+
+    program: Program
+    skill: FoundSkill
+    tried: TriedProgram
+    hidden: tuple[str, ...] = ()
+    is_proposed: bool = False
+
+
+def find_runnable(session: Session, slug: str) -> Runnable:
+    """Return the program of a skill, by its address, that may run.
+
+    Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput` (`bad_program`), or `Conflict`
+    (`not_admitted`) if it may not run, `retired` for a retired skill.
+    """
+    bundle = session.bundle_of(session.head())
+    skill = find_skill_or_retired(session, bundle, slug)
+    program = require_program(session, bundle, skill)
+    refuse_changed_files(session, bundle, skill)
+    is_proposed = find_admission(session, session.folder_head(), program.id) is None
+    if is_proposed:
+        if find_admission(session, session.head(), program.id) is None:
+            raise not_admitted_error(skill, "was not admitted")
+        if program.id not in session.own_programs:
+            raise not_admitted_error(skill, "is proposed, and nobody has accepted it")
+    tried = read_tried_program(session, program.id)
+    if tried is None:
+        raise not_admitted_error(skill, "was not tried on this machine")
+    hidden = list_own_places(session) if tried.folders else ()
+    return Runnable(
+        program=program, skill=skill, tried=tried, hidden=hidden, is_proposed=is_proposed
+    )
+
+
+def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundSkill:
+    """Return a skill. Raises `NotFound` (`no_skill`) or `Conflict` (`retired`)."""
+    skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+    if skill is not None:
+        return skill
+    retired = "" if "/" in slug else slugify(slug)
+    main = f"{skill_layout.RETIRED_FOLDER}{retired}/{skill_layout.SKILL_FILES[0]}"
+    if retired and bundles.has_entry(session.nodes, bundle, main):
+        raise Conflict(
+            f"{retired} is retired",
+            code="retired",
+            hint=f"bring it back with `brain evolve reinstate {retired}`",
+        )
+    raise skill_lookup.missing_skill_error(session, bundle, slug)
+
+
+def require_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program:
+    """Return the program of a skill. Raises `NotFound` (`no_program`) or `InvalidInput`."""
+    program = find_program(session, bundle, skill)
+    if program is None:
+        raise NotFound(
+            f"{skill.slug} has no {PROGRAM_FILE} to run",
+            code="no_program",
+            hint=f"read it with `brain skill view {skill.slug}`",
+        )
+    return program
+
+
+def not_admitted_error(skill: FoundSkill, reason: str) -> Conflict:
+    """Return the error for a program that may not run."""
+    return Conflict(
+        f"{PROGRAM_FILE} of {skill.slug} does not run: it {reason}",
+        code="not_admitted",
+        hint=f"have it tried and admitted with `brain evolve admit {skill.slug}`",
+    )
+
+
+def refuse_changed_files(session: Session, bundle: Bundle, skill: FoundSkill) -> None:
+    """Refuse a program whose files in the folder are not the recorded ones.
+
+    Raises `Conflict` (`not_admitted`).
+    """
+    if not session.has_folder:
+        return
+    for entry in list_program_entries(session, bundle, skill):
+        try:
+            content = working_copy.read_if_unchanged(session, bundle, entry.path)
+        except InvalidInput:  # something else is there
+            content = None
+        if content is None:
+            raise Conflict(
+                f"{printable_text(entry.path)} was changed in the folder, so {skill.slug} does"
+                " not run",
+                code="not_admitted",
+                hint=f"have the change tried and admitted with `brain evolve admit {skill.slug}`",
+            )
+
+
+def find_admission(session: Session, head: bytes, program: bytes) -> DecisionRow | None:
+    """Return the last decision in the lineage of `head` that lets a program run, None without.
+
+    Cost: the decisions about the program, each O(log n) in the number of snapshots.
+    """
+    rows = _list_decisions(session, head, program)
+    if not _has_admission(session, rows):
+        return None
+    retired = [row for row in rows if row.kind == "retire"]
+    for row in reversed(rows):
+        if row.kind == "retire":
+            continue
+        before = AncestorSet(session, row.snapshot)
+        if all(other.snapshot in before for other in retired):
+            return row
+    return None
+
+
+def was_admitted(session: Session, head: bytes, program: bytes) -> bool:
+    """Tell whether a snapshot in the lineage of `head` admits a program, retired since or not."""
+    return _has_admission(session, _list_decisions(session, head, program))
+
+
+def _list_decisions(session: Session, head: bytes, program: bytes) -> list[DecisionRow]:
+    """Return the decisions about a program in the lineage of `head`, by generation."""
+    inside = AncestorSet(session, head)
+    rows = lineage_cache.read_decisions(session, program_key(program))
+    return [row for row in rows if row.snapshot in inside]
+
+
+def _has_admission(session: Session, rows: list[DecisionRow]) -> bool:
+    return any(row.kind == "admit" and _has_proof(session, row) for row in rows)
+
+
+def _has_proof(session: Session, row: DecisionRow) -> bool:
+    """Tell whether the snapshot of an admission really names a verdict over its program."""
+    verdict = read_decision_verdict(session, session.load_snapshot(row.snapshot))
+    return (
+        verdict is not None
+        and id_of_files(verdict.files) == row.program
+        and all(case.outcome == "pass" for case in verdict.cases)
+    )

@@ -1,0 +1,334 @@
+"""The cases of a brain: documents cases/NAME.yaml in the folders of skills.
+
+A skill need not exist to have some: those of skills/SLUG/cases/ are its own once it does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from ... import limits
+from ...digest import blob_id
+from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
+from ...gating.case_files import (
+    HELD_OUT,
+    MAX_CASE_BYTES,
+    MAX_CASES,
+    PRACTICE,
+    Case,
+    Expectation,
+    encode_case,
+    is_case_name,
+    parse_case,
+)
+from ...gating.held_out import canonical_json
+from ...gating.output_check import read_output
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK, TreeEntry
+from ...programs.program import tool_name
+from ...receipts import Receipt, RunStep
+from ...receipts.budget import is_shortened
+from ...receipts.receipt import TextExcerpt, run_source
+from ...results import CaseAdded, SkillCase
+from ...secrets import has_masked_secret
+from ...skills import skill_layout
+from ...skills.slug import slugify
+from ..open.session import Session
+from ..read import skill_lookup, skill_rows
+from ..read.case_paths import CASES_FOLDER, new_case_path, slug_of_case, usual_folder
+from ..skills.edit_files import edit_file
+
+
+def read_cases(session: Session, slug: str) -> list[Case]:
+    """Return the cases of a skill at the head, by path.
+
+    Raises `InvalidInput` (`bad_case`, `wrong_split`) for a document that is no case, for more
+    than `MAX_CASES`, and for two cases with one input.
+    """
+    bundle = session.bundle_of(session.head())
+    found = [_read_case(session, entry) for entry in _list_entries(session, bundle, slug)]
+    refuse_same_inputs(found)
+    return found
+
+
+def list_cases(session: Session, slug: str = "") -> list[SkillCase]:
+    """Return the cases of a skill, or of all, at the head, by path."""
+    bundle = session.bundle_of(session.head())
+    entries = _list_entries(session, bundle, slug) if slug else _walk_all(session, bundle)
+    return [_describe(session, entry) for entry in entries]
+
+
+def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
+    """Return the held-out cases of the skill at a full path, which need not exist, by path.
+
+    Documents that are no cases are left out; `list_cases` says what is wrong with them.
+    """
+    bundle = session.bundle_of(snapshot)
+    slug = skill_rows.slug_from_full_path(path)
+    own = path.rpartition("/")[0] + "/" if path.endswith(skill_layout.FOLDER_SUFFIXES) else ""
+    found = []
+    for entry in _walk_cases(session, bundle, filter(None, (own, usual_folder(slug)))):
+        with suppress(BrainError):
+            found.append(_read_case(session, entry))
+    return sorted((case for case in found if case.is_held_out), key=lambda case: case.path)
+
+
+def find_cases_folder(session: Session, bundle: Bundle, slug: str) -> str:
+    """Return the folder of a skill that holds its cases, with a slash at the end.
+
+    Raises `InvalidInput` (`ambiguous_skill`).
+    """
+    skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+    if skill is not None:
+        return skill.folder or usual_folder(skill.slug)
+    return usual_folder(slugify(slug))
+
+
+def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
+    folders = find_cases_folder(session, bundle, slug), usual_folder(slugify(slug))
+    return _limit(list(_walk_cases(session, bundle, folders)))
+
+
+def _walk_cases(session: Session, bundle: Bundle, folders: Iterable[str]) -> Iterator[TreeEntry]:
+    """Yield the documents of the cases in the folders of one skill."""
+    for folder in dict.fromkeys(folders):
+        for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER):
+            if slug_of_case(entry.path):
+                yield entry
+
+
+def _walk_all(session: Session, bundle: Bundle) -> Iterator[TreeEntry]:
+    """Yield the documents of all cases, wherever the skills of the brain lie."""
+    for entry in bundles.walk_entries(session.nodes, bundle):
+        if slug_of_case(entry.path):
+            yield entry
+
+
+def _limit(entries: list[TreeEntry]) -> list[TreeEntry]:
+    if len(entries) > MAX_CASES:
+        raise InvalidInput(
+            f"a skill has {len(entries)} cases, more than {MAX_CASES}",
+            code="bad_case",
+            hint="remove those that tell the least",
+        )
+    return entries
+
+
+def _read_case(session: Session, entry: TreeEntry) -> Case:
+    if entry.kind == LINK or entry.size > MAX_CASE_BYTES:
+        reason = "is a link" if entry.kind == LINK else f"has {entry.size} bytes"
+        raise InvalidInput(
+            f"the document of a case {reason}",
+            code="bad_case",
+            hint=f"write a file of at most {MAX_CASE_BYTES} bytes",
+        )
+    content = session.reader.read_blob(entry.blob, entry.size)
+    return parse_case(slug_of_case(entry.path), entry.path, entry.blob, content)
+
+
+def refuse_same_inputs(cases: Iterable[Case]) -> None:
+    """Refuse cases of one input, which would count as often. Raises `InvalidInput` (`bad_case`)."""
+    seen: dict[bytes, Case] = {}
+    for case in cases:
+        first = seen.setdefault(canonical_json(case.input), case)
+        if first is not case:
+            raise InvalidInput(
+                f"{case.name} and {first.name} have the same input",
+                code="bad_case",
+                hint="remove one of them",
+            )
+
+
+def _describe(session: Session, entry: TreeEntry) -> SkillCase:
+    slug, name = slug_of_case(entry.path), entry.path.rpartition("/")[2].removesuffix(".yaml")
+    try:
+        case = _read_case(session, entry)
+    except BrainError as error:
+        return SkillCase(slug, name, entry.path, "", None, {}, "", problem=error.message)
+    return SkillCase(
+        slug=slug,
+        name=case.name,
+        path=entry.path,
+        split=HELD_OUT if case.is_held_out else PRACTICE,
+        input=case.input if isinstance(case.input, str) else dict(case.input),
+        expect=_show_expectation(case.expect),
+        source=case.source,
+    )
+
+
+def _show_expectation(expect: Expectation) -> dict[str, Any]:
+    shown: dict[str, Any] = {"equals": expect.equals} if expect.has_equals else {}
+    for name, value in (("contains", list(expect.contains)), ("excludes", list(expect.excludes))):
+        if value:
+            shown[name] = value
+    return {**shown, "check": expect.check} if expect.check else shown
+
+
+_NAME_DIGITS = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseRequest:
+    """A case to add; without a `name` it is named by its input."""
+
+    slug: str
+    input: Mapping[str, Any] | str
+    expect: Expectation
+    source: str = ""
+    name: str = ""
+
+
+def add_case(session: Session, request: CaseRequest) -> CaseAdded:
+    """Write the document of a case, as one snapshot.
+
+    Raises `InvalidInput` (`bad_case`, `bad_name`), or `Conflict` (`case_exists`) for an input
+    that another case has.
+    """
+    content = encode_case(request.input, request.expect, request.source)
+    name = request.name or blob_id(canonical_json(request.input)).hex()[:_NAME_DIGITS]
+    if not is_case_name(name):
+        raise InvalidInput(
+            f"{printable_text(name, 80)!r} is not a name for a case",
+            code="bad_name",
+            hint="use lower-case letters, digits, '.', '_' and '-'",
+        )
+    folder = find_cases_folder(session, session.bundle_of(session.head()), request.slug)
+    path = new_case_path(folder, name)
+    case = parse_case(slug_of_case(path), path, blob_id(content), content)
+    _refuse_another(session, request, path)
+
+    def write(before: bytes | None) -> bytes:
+        if before is not None and before != content:
+            raise Conflict(
+                f"there is another case {name} of {case.skill}",
+                code="case_exists",
+                hint="edit its file, or give another --name",
+            )
+        return content
+
+    recorded = edit_file(session, path, write, f"Add a case of {case.skill}")
+    return CaseAdded(
+        slug=case.skill,
+        name=name,
+        path=path,
+        split=HELD_OUT if case.is_held_out else PRACTICE,
+        snapshot=recorded.snapshot,
+        changed=recorded.changed,
+    )
+
+
+def _refuse_another(session: Session, request: CaseRequest, path: str) -> None:
+    known = list_cases(session, request.slug)
+    others = [case for case in known if case.path != path]
+    if len(others) >= MAX_CASES:
+        raise InvalidInput(
+            f"{request.slug} has {len(others)} cases, as many as a skill may have",
+            code="bad_case",
+            hint="remove those that tell the least",
+        )
+    same = next((case for case in others if case.input == request.input), None)
+    if same is not None:
+        raise Conflict(
+            f"the case {same.name} has the same input",
+            code="case_exists",
+            hint=f"edit {same.path}",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOfRun:
+    """What a run gave a skill, and what is expected of it; `source` names the run."""
+
+    input: Mapping[str, Any] | str
+    expect: Expectation
+    source: str
+
+
+def case_of_run(
+    run: Receipt, slug: str, step: int = 0, expect: Expectation | None = None
+) -> CaseOfRun:
+    """Return the case of a run, with an expectation in place of what came out there.
+
+    That is the payload and the output of a call of the skill: of the step of this number, from 1,
+    or of the last call. Without such calls it is the task, which needs an expectation: two right
+    answers of a model are seldom the same text. Raises `NotFound` (`no_step`), or `InvalidInput`:
+    `not_whole` for a text that the receipt has only an excerpt of, or without its secrets, and
+    `no_expectation`.
+    """
+    source = source_of_run(run)
+    call = _find_call(run, slug, step)
+    if call is not None:
+        payload = read_output(_read_whole(call.input).encode())
+        if not isinstance(payload, dict):
+            raise NotFound(f"step {step} has no JSON object as input", code="no_step", hint=_HINT)
+        return CaseOfRun(input=payload, expect=expect or _expect_output(call), source=source)
+    answers = [one for one in run.steps if one.kind == "llm" and not one.error]
+    if run.outcome != "success" or not answers or not run.task.strip():
+        raise NotFound(
+            f"the run has no call of {tool_name(slug)} that went well, and no task with an answer",
+            code="no_step",
+            hint=_HINT,
+        )
+    task = _read_whole_task(run)
+    if expect is None:
+        raise InvalidInput(
+            "the answer to the task is a text of a model, which no other answer equals",
+            code="no_expectation",
+            hint="say what the output must be: --contains, --excludes, --check or --equals",
+        )
+    return CaseOfRun(input=task, expect=expect, source=source)
+
+
+def source_of_run(run: Receipt) -> str:
+    """Return how a case names the run that it was made of."""
+    return run_source(run.run)
+
+
+_HINT = "`brain receipt show` lists the steps; or give the case with --input and --equals"
+
+
+def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:
+    """Return a call of a skill that went well: that of a number, or the last one."""
+    names = (slug, tool_name(slug))
+    calls = {
+        at: one
+        for at, one in enumerate(run.steps, 1)
+        if one.kind == "tool" and one.name in names and not one.error and not one.caller
+    }
+    if number and number not in calls:
+        raise NotFound(
+            f"step {number} of the run is no call of {printable_text(slug)} that went well",
+            code="no_step",
+            hint=_HINT,
+        )
+    return calls[number] if number else next(reversed(calls.values()), None)
+
+
+def _expect_output(call: RunStep) -> Expectation:
+    return Expectation(has_equals=True, equals=read_output(_read_whole(call.output).encode()))
+
+
+def _read_whole(text: TextExcerpt | None) -> str:
+    if text is None or text.redacted or len(text.excerpt.encode()) != text.size:
+        raise _not_whole_error("only a part of a text, or one without its secrets")
+    return text.excerpt
+
+
+def _read_whole_task(run: Receipt) -> str:
+    if is_shortened(run.task, limits.MAX_TASK_BYTES):
+        raise _not_whole_error("only the beginning of the task")
+    if has_masked_secret(run.task):
+        raise _not_whole_error("the task without its secrets")
+    return run.task
+
+
+def _not_whole_error(rest: str) -> InvalidInput:
+    return InvalidInput(
+        f"the receipt has {rest}",
+        code="not_whole",
+        hint="give the case with --input and what it expects",
+    )

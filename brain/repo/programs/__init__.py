@@ -1,1 +1,0 @@
-"""Admit, reject, retire and reinstate the programs of skills."""
