@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..repo.learning.change import ChangeRequest, PlannedChange
     from ..repo.learning.held_out_filter import HeldOutFilter
     from ..repo.learning.record import DecidedChange
-    from ..sandbox.sandbox_protocol import Sandbox
+    from ..sandbox.job import Sandbox
     from ..verdicts.verdict_types import Verdict
 
 

@@ -13,7 +13,7 @@ from ..programs.program import slug_of_tool, tool_name
 from ..results import ProgramCall, ProgramRun
 from ..running.broker import Broker
 from ..running.run import RunOutcome, run_program
-from ..sandbox.sandbox_protocol import DEFAULT_LIMITS
+from ..sandbox.job import DEFAULT_LIMITS
 from ..skills.skill_version import recorded_version, version_value
 from ..usage.usage_types import input_key
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from ..repo.learning.admission import Runnable
-    from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
+    from ..sandbox.job import Sandbox, SandboxLimits
 
 
 GENERATED_FOLDER = "skills/generated/"

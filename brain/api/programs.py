@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..repo.learning.admission import Runnable
     from ..repo.learning.retire import Decider
     from ..running.run import RunOutcome
-    from ..sandbox.sandbox_protocol import Sandbox, SandboxLimits
+    from ..sandbox.job import Sandbox, SandboxLimits
 
 
 class ProgramsPart(Part):

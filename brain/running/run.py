@@ -22,7 +22,7 @@ from ..programs.parameters import (
 from ..programs.probes import MAX_PAYLOAD_BYTES
 from ..programs.program import Program, explain_silence, fit_summary, summarize_failure
 from ..programs.python_code import find_shape
-from ..sandbox.sandbox_protocol import (
+from ..sandbox.job import (
     DEFAULT_LIMITS,
     Sandbox,
     SandboxJob,

@@ -24,7 +24,7 @@ from ..programs.parameters import check_payload, parse_schema
 from ..programs.probes import build_stubs, find_survivors, make_payloads
 from ..programs.program import Program, fit_summary, tool_name
 from ..programs.test_cases import TestCase, is_meaningful, parse_cases
-from ..sandbox.sandbox_protocol import (
+from ..sandbox.job import (
     DEFAULT_LIMITS,
     Sandbox,
     SandboxJob,

@@ -1,33 +1,43 @@
 """The sandbox of Linux: bubblewrap in namespaces of its own, seccomp and limits of resources.
 
-As root, `setpriv` first changes to a user that nothing else has. Inside there are the Python of
-`interpreter.py`, read-only, an empty /tmp of bounded size, five devices, and the files of the job;
+As root, `setpriv` first changes to a user that nothing else has. Inside there are the Python that
+runs it, read-only, an empty /tmp of bounded size, five devices, and the files of the job;
 no network, no other files, no environment, and no /proc, which shows much of the host.
 `prlimit` sets what each process may use.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
+import re
+import signal
+import socket
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from threading import Event
+from typing import NamedTuple
 
 from ..errors import SandboxError
-from .hidden_paths import Hidden
-from .interpreter import Interpreter, choose_interpreter
-from .job_files import START_FILE, list_job_files
-from .job_folders import check_folders
-from .job_watch import watch_job
+from .hidden_paths import Hidden, check_folders, is_public
+from .job import (
+    START_FILE,
+    SandboxJob,
+    SandboxLimits,
+    SandboxOutcome,
+    SandboxProfile,
+    list_job_files,
+)
 from .memory import JobMemory, MemoryGroup, memory_group
-from .sandbox_process import FIRST_CONTENT, spawn_process
-from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
-from .seccomp_filter import build_filter
-from .uid_pool import end_orphans, reserved_uid
+from .process import FIRST_CONTENT, spawn_process
+from .seccomp import build_filter
+from .watch import watch_job
 
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
@@ -195,3 +205,106 @@ def _ask_version(program: str) -> str:
             f"{program} does not say its version: {error}", hint="install it anew"
         ) from error
     return done.stdout.strip()
+
+
+SYSTEM_PYTHON = "/usr/bin/python3"
+_FOLDERS = ("bin", "lib", "lib64")
+
+
+class Interpreter(NamedTuple):
+    """A Python: its program, and the folders of its installation unless that is the system's."""
+
+    path: str
+    folders: tuple[str, ...]
+
+
+def choose_interpreter(*, for_other_user: bool) -> Interpreter:
+    """Return the interpreter for a sandbox, whose user may be another one than this.
+
+    Raises `SandboxError` (`no_interpreter`).
+    """
+    path = os.path.realpath(sys.executable)
+    folder = os.path.realpath(sys.base_prefix)
+    if path.startswith("/usr/bin/"):
+        return Interpreter(path, ())
+    readable = not for_other_user or (is_public(path) and is_public(os.__file__))
+    if path.startswith(f"{folder}/") and readable:
+        return Interpreter(path, tuple(f"{folder}/{name}" for name in _FOLDERS))
+    if os.path.exists(SYSTEM_PYTHON):
+        return Interpreter(os.path.realpath(SYSTEM_PYTHON), ())
+    raise SandboxError(
+        f"a sandbox cannot read the Python at {folder}, and there is no {SYSTEM_PYTHON}",
+        code="no_interpreter",
+        hint="install Python where all users can read it, such as /usr/bin/python3",
+    )
+
+
+FIRST_UID = 60_706
+LAST_UID = 61_183
+"""A range that systemd leaves unused (its page UIDS-GIDS), and that containers map as well."""
+
+
+@contextmanager
+def reserved_uid() -> Iterator[int]:
+    """Hold a user id that no other sandbox of this machine has.
+
+    Raises `SandboxError` (`no_uid`) if all are taken, or the user namespace of this process does
+    not have them.
+    """
+    if not _is_mapped(LAST_UID):
+        raise SandboxError(
+            f"root of this container has no user ids {FIRST_UID} to {LAST_UID} for sandboxes",
+            code="no_uid",
+            hint="run skills as a user other than root, or map 65536 user ids into the container",
+        )
+    count = LAST_UID - FIRST_UID + 1
+    start = os.getpid() % count
+    for step in range(count):
+        uid = FIRST_UID + (start + step) % count
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
+            if _lock_uid(lock, uid):
+                yield uid
+                return
+    raise SandboxError(
+        f"all {count} user ids for sandboxes are in use", code="no_uid", hint="try again later"
+    )
+
+
+@cache
+def end_orphans() -> None:
+    """End processes of sandboxes whose program was killed, once in the life of this one.
+
+    bubblewrap, ended together with its program while it starts, may leave a child that waits for
+    ever. It has become a child of process 1, and nothing holds its user id.
+    """
+    if os.getpid() == 1:
+        return  # its own sandboxes are children of process 1
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended
+            uid = folder.stat().st_uid
+            if FIRST_UID <= uid <= LAST_UID and _is_orphan(folder):
+                with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
+                    if _lock_uid(lock, uid):
+                        os.kill(int(folder.name), signal.SIGKILL)
+
+
+def _is_orphan(folder: Path) -> bool:
+    return re.search(r"^PPid:\t1$", (folder / "status").read_text(), re.MULTILINE) is not None
+
+
+def _lock_uid(lock: socket.socket, uid: int) -> bool:
+    try:
+        lock.bind(f"\0brain-sandbox-{uid}")
+    except OSError:
+        return False
+    return True
+
+
+def _is_mapped(uid: int) -> bool:
+    """Tell whether the user namespace of this process has a user id."""
+    try:
+        with open("/proc/self/uid_map") as rows:
+            ranges = [[int(number) for number in row.split()] for row in rows]
+    except OSError:
+        return True  # no kernel with namespaces, or no /proc, of which bubblewrap says more
+    return any(first <= uid < first + length for first, _, length in ranges)

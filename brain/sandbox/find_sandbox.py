@@ -8,7 +8,7 @@ import sys
 from dataclasses import replace
 
 from ..errors import SandboxError, printable_text
-from .sandbox_protocol import DEFAULT_LIMITS, Sandbox, SandboxJob, SandboxProfile
+from .job import DEFAULT_LIMITS, Sandbox, SandboxJob, SandboxProfile
 
 _SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin"
 """Where the programs of a sandbox are looked for: not in the PATH, which others may have set."""

@@ -22,7 +22,7 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from ..errors import SandboxError
-from .sandbox_process import SandboxProcess
+from .process import SandboxProcess
 
 _PREFIX = "brain-sandbox-"
 _ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'

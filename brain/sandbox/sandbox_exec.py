@@ -21,12 +21,10 @@ from pathlib import Path
 from threading import Event, Thread
 
 from ..errors import SandboxError
-from .hidden_paths import Hidden
-from .job_files import list_job_files
-from .job_folders import check_folders
-from .job_watch import watch_job
-from .sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile
-from .start_program import start_program
+from .hidden_paths import Hidden, check_folders
+from .job import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile, list_job_files
+from .process import start_program
+from .watch import watch_job
 
 _READABLE = ("/usr/lib", "/System/Library", "/usr/share/zoneinfo", "/private/var/db/timezone")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")

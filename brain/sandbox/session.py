@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ..errors import SandboxError, printable_text
-from .sandbox_protocol import MIB, Sandbox, SandboxJob, SandboxLimits
+from .job import MIB, Sandbox, SandboxJob, SandboxLimits
 
 SESSION_LIMITS = SandboxLimits(
     wall_seconds=1200,

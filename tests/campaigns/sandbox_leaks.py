@@ -25,9 +25,9 @@ from pathlib import Path
 from threading import Event, Timer
 
 from brain.errors import SandboxError
+from brain.sandbox.bubblewrap import FIRST_UID, LAST_UID
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits
-from brain.sandbox.uid_pool import FIRST_UID, LAST_UID
+from brain.sandbox.job import Sandbox, SandboxJob, SandboxLimits
 from tests.sandbox.process_search import odd_memory_limit, processes_left
 
 _THREADS = 3

@@ -7,7 +7,7 @@ from brain import Brain
 from brain.gating.case_files import Expectation
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.repo.learning.acquire import AcquireRequest
-from brain.sandbox.sandbox_protocol import Sandbox
+from brain.sandbox.job import Sandbox
 from brain.serve.tools import Toolbox
 from tests.support.skill_programs import program_files
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from brain.errors import InvalidInput, SandboxError
 from brain.running.broker import MAX_BROKER_BYTES, MAX_CALL_DEPTH, MAX_CALLS, Broker
 from brain.running.run import RunOutcome, run_program
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxLimits
+from brain.sandbox.job import Sandbox, SandboxLimits
 from tests.running.programs import COUNT, build_program
 from tests.support.cases import read_cases
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits
+from brain.sandbox.job import Sandbox, SandboxJob, SandboxLimits
 from tests.support.program_evasions import EVASIONS
 
 _LIMITS = SandboxLimits(wall_seconds=10, cpu_seconds=5)

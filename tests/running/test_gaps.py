@@ -23,7 +23,7 @@ from brain.experience.sqlite_experience import SqliteExperience
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.results import GapResult
-from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS
+from brain.sandbox.job import DEFAULT_LIMITS
 from tests.support.gap_answers import NO_SKILL, SEED_SKILL, gap_answer, seed_answer, words_code
 from tests.support.gap_brains import (
     DAY,

@@ -17,7 +17,7 @@ from brain.gating.case_files import Case, Expectation
 from brain.gating.held_out import is_held_out
 from brain.programs.program import Program
 from brain.results import GateOutcome, GuardCounts, UnrunGuards
-from brain.sandbox.sandbox_protocol import Sandbox
+from brain.sandbox.job import Sandbox
 from tests.running.programs import (
     CLASS,
     COUNT,

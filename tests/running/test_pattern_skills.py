@@ -15,7 +15,7 @@ from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
-from brain.sandbox.sandbox_protocol import Sandbox
+from brain.sandbox.job import Sandbox
 from brain.serve.tools import Toolbox
 from tests.running.pattern_runs import COMPOSITE, TEXTS, add_cases, answer, make_brain, run_messages
 from tests.support.refusals import raises_code

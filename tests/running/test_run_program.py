@@ -7,7 +7,7 @@ import pytest
 from brain.errors import InvalidInput
 from brain.programs.program import CALL_HINT, NO_OUTPUT
 from brain.running.run import RunOutcome, check_outputs, read_definition, run_program
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxLimits
+from brain.sandbox.job import Sandbox, SandboxLimits
 from tests.running.programs import CLASS, TEXT_SCHEMA, build_program
 from tests.support.cases import read_cases
 from tests.support.honest_programs import HONEST

@@ -7,7 +7,7 @@ from brain.errors import InvalidInput, SandboxError
 from brain.programs.parameters import parse_schema
 from brain.programs.program import Program
 from brain.running.trial import UNSEEN_PAYLOADS, Trial, try_program
-from brain.sandbox.sandbox_protocol import (
+from brain.sandbox.job import (
     Sandbox,
     SandboxJob,
     SandboxLimits,

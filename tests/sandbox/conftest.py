@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import SandboxJob, SandboxLimits, SandboxOutcome
+from brain.sandbox.job import SandboxJob, SandboxLimits, SandboxOutcome
 
 Run = Callable[..., SandboxOutcome]
 PATIENT = SandboxLimits(wall_seconds=120)

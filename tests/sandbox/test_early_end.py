@@ -5,10 +5,11 @@ import subprocess
 
 import pytest
 
-from brain.sandbox import job_watch, sandbox_process
+from brain.sandbox import process as process_module
+from brain.sandbox import watch
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_process import SandboxProcess
-from brain.sandbox.sandbox_protocol import SandboxJob, SandboxLimits
+from brain.sandbox.job import SandboxJob, SandboxLimits
+from brain.sandbox.process import SandboxProcess
 from tests.sandbox.process_search import odd_memory_limit, processes_with_memory_limit
 
 MEMORY_BYTES = odd_memory_limit(64)
@@ -17,7 +18,7 @@ MEMORY_BYTES = odd_memory_limit(64)
 def test_a_sandbox_that_is_ended_while_it_starts_leaves_no_process(monkeypatch):
     sandbox = find_sandbox()
     for number in range(40):
-        monkeypatch.setattr(job_watch, "POLL_SECONDS", number / 4000)
+        monkeypatch.setattr(watch, "POLL_SECONDS", number / 4000)
         limits = SandboxLimits(wall_seconds=0.0, memory_bytes=MEMORY_BYTES)
         files = {"/job/main.py": b"while True: pass"}
         job = SandboxJob(arguments=("/job/main.py",), files=files, limits=limits)
@@ -43,7 +44,7 @@ def test_a_job_does_not_begin_before_it_ends_with_the_sandbox():
         os.close(process.ended)
         process.ended = os.pidfd_open(unbound.pid)
         with pytest.MonkeyPatch.context() as patch, pytest.raises(TimeoutError):
-            patch.setattr(sandbox_process, "_BOUND_SECONDS", 0.0)
+            patch.setattr(process_module, "_BOUND_SECONDS", 0.0)
             process.await_bound()
         os.close(process.ended)
         unbound.kill()

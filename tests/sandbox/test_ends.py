@@ -5,7 +5,7 @@ from threading import Event
 
 import pytest
 
-from brain.sandbox.sandbox_protocol import SandboxLimits
+from brain.sandbox.job import SandboxLimits
 
 
 def test_a_program_that_ends_gives_its_status_and_outputs(run):

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from brain.sandbox import memory
-from brain.sandbox.sandbox_protocol import DEFAULT_LIMITS, MIB, SandboxLimits
+from brain.sandbox.job import DEFAULT_LIMITS, MIB, SandboxLimits
 
 from .conftest import PATIENT
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from brain.sandbox import memory
+from brain.sandbox.job import SandboxLimits
 from brain.sandbox.memory import GroupParent, find_group_parent, memory_group
-from brain.sandbox.sandbox_protocol import SandboxLimits
 
 FIRST = "30 20 0:26 / {} rw - cgroup cgroup rw,memory"
 SECOND = "31 20 0:27 / {} rw - cgroup2 cgroup2 rw"

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from brain.errors import SandboxError
-from brain.sandbox import uid_pool
-from brain.sandbox.sandbox_protocol import SandboxLimits
+from brain.sandbox import bubblewrap
+from brain.sandbox.job import SandboxLimits
 
 from .process_search import odd_memory_limit, processes_with_memory_limit
 
@@ -181,7 +181,7 @@ PARENT = """
 import sys, threading
 from brain.sandbox import bubblewrap
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import SandboxJob
+from brain.sandbox.job import SandboxJob
 
 code = b"import os, time; os.write(3, b'runs\\\\n'); time.sleep(600)"
 processes = []
@@ -284,15 +284,15 @@ def test_ctrl_c_does_not_reach_a_job(run):
 def test_all_users_taken_is_an_error(monkeypatch):
     # Not of the range, so that no sandbox of another process takes it meanwhile; and not the one
     # of this test as another user, which may run at the same time.
-    only = uid_pool.LAST_UID + 1 + min(os.geteuid(), 1)
-    monkeypatch.setattr(uid_pool, "FIRST_UID", only)
-    monkeypatch.setattr(uid_pool, "LAST_UID", only)
-    with uid_pool.reserved_uid() as uid:
+    only = bubblewrap.LAST_UID + 1 + min(os.geteuid(), 1)
+    monkeypatch.setattr(bubblewrap, "FIRST_UID", only)
+    monkeypatch.setattr(bubblewrap, "LAST_UID", only)
+    with bubblewrap.reserved_uid() as uid:
         assert uid == only
-        with pytest.raises(SandboxError) as caught, uid_pool.reserved_uid():
+        with pytest.raises(SandboxError) as caught, bubblewrap.reserved_uid():
             pass
     assert caught.value.code == "no_uid"
-    with uid_pool.reserved_uid():
+    with bubblewrap.reserved_uid():
         pass
 
 
@@ -313,9 +313,9 @@ def test_what_a_killed_program_left_is_ended_unless_somebody_holds_its_user():
 
     (_, left_behind), (held_pid, held) = start_orphan(60_800), start_orphan(60_801)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as holder:
-        assert uid_pool._lock_uid(holder, 60_801)
-        uid_pool.end_orphans.cache_clear()
-        uid_pool.end_orphans()
+        assert bubblewrap._lock_uid(holder, 60_801)
+        bubblewrap.end_orphans.cache_clear()
+        bubblewrap.end_orphans()
         assert has_ended(left_behind, 60)
         assert not has_ended(held, 0)
         os.kill(held_pid, signal.SIGKILL)

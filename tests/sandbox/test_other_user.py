@@ -7,7 +7,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from brain.sandbox.interpreter import choose_interpreter
+from brain.sandbox.bubblewrap import choose_interpreter
 
 NOBODY = 65534
 MODULES = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments", "py", "pyseccomp")

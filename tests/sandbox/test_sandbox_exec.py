@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from brain.sandbox import find_sandbox
+from brain.sandbox.job import SandboxJob, SandboxLimits
 from brain.sandbox.sandbox_exec import SandboxExecSandbox
-from brain.sandbox.sandbox_protocol import SandboxJob, SandboxLimits
 
 FAKE = '#!/bin/sh\ncat <<EOF >"$(dirname "$0")/profile"\n$2\nEOF\nshift 2\nexec "$@"\n'
 PATIENT = SandboxLimits(wall_seconds=120)

@@ -12,7 +12,7 @@ import pytest
 
 from brain.errors import SandboxError
 from brain.sandbox import session as session_module
-from brain.sandbox.sandbox_protocol import MIB, Sandbox, SandboxJob, SandboxOutcome
+from brain.sandbox.job import MIB, Sandbox, SandboxJob, SandboxOutcome
 from brain.sandbox.session import SESSION_LIMITS, SandboxSession
 from tests.support.refusals import raises_code
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from brain.errors import SandboxError
-from brain.sandbox import find_sandbox, seccomp_filter, start_failure
+from brain.sandbox import find_sandbox, seccomp, watch
 from tests.support.refusals import raises_code
 
 PROBE = """
@@ -47,7 +47,7 @@ def test_without_bubblewrap_it_is_named_and_how_to_install_it():
 def test_without_libseccomp_it_is_named_and_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
     with raises_code("no_sandbox", SandboxError) as caught:
-        seccomp_filter.build_filter.__wrapped__(processes=False, locks=True)
+        seccomp.build_filter.__wrapped__(processes=False, locks=True)
     assert "libseccomp" in caught.value.hint
 
 
@@ -110,23 +110,21 @@ def test_the_setting_that_forbids_namespaces_is_named(monkeypatch, tmp_path, nam
     (tmp_path / "kernel").mkdir()
     (tmp_path / name).parent.mkdir(exist_ok=True)
     (tmp_path / name).write_text(value)
-    monkeypatch.setattr(start_failure, "_SYSCTLS", tmp_path)
-    error = start_failure.explain_failure(b"bwrap: setting up uid map: Permission denied\n")
+    monkeypatch.setattr(watch, "_SYSCTLS", tmp_path)
+    error = watch.explain_failure(b"bwrap: setting up uid map: Permission denied\n")
     assert "setting up uid map" in error.message and hint in error.hint
 
 
 def test_a_container_that_forbids_namespaces_is_named(monkeypatch, tmp_path):
     (tmp_path / "kernel").mkdir()
-    monkeypatch.setattr(start_failure, "_SYSCTLS", tmp_path)
-    monkeypatch.setattr(start_failure, "_CONTAINER_MARKS", (tmp_path / "kernel",))
-    error = start_failure.explain_failure(b"bwrap: No permissions to create new namespace\n")
+    monkeypatch.setattr(watch, "_SYSCTLS", tmp_path)
+    monkeypatch.setattr(watch, "_CONTAINER_MARKS", (tmp_path / "kernel",))
+    error = watch.explain_failure(b"bwrap: No permissions to create new namespace\n")
     assert "seccomp=unconfined" in error.hint
 
 
 def test_a_failure_without_a_message_is_an_error_all_the_same():
-    gone = start_failure.explain_failure(
-        b"bwrap: Can't create file at /folders/w/a.key: Read-only\n"
-    )
+    gone = watch.explain_failure(b"bwrap: Can't create file at /folders/w/a.key: Read-only\n")
     assert gone.code == "bad_folder" and "try again" in gone.hint
-    error = start_failure.explain_failure(b"")
+    error = watch.explain_failure(b"")
     assert error.code == "no_sandbox" and error.message and error.hint

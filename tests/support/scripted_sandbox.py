@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable
 from threading import Event
 
-from brain.sandbox.sandbox_protocol import EndedBy, SandboxJob, SandboxOutcome, SandboxProfile
+from brain.sandbox.job import EndedBy, SandboxJob, SandboxOutcome, SandboxProfile
 
 HANGS, CRASHES, REFUSED, RIGHT = "hangs", "crashes", "refused", "right"
 """How an output begins on which the check hangs, ends its process, refuses it, or takes it."""

@@ -17,7 +17,7 @@ from ...repo.learning.guards import CaseKind
 from ...repo.learning.judge_outputs import OutputJudge
 from ...results import EarlierAttempt, GuardCounts, UnrunGuards
 from ...running.trial import Trial, try_program
-from ...sandbox.sandbox_protocol import Sandbox
+from ...sandbox.job import Sandbox
 from ...verdicts.gate_verdict import GateRecord
 from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from .brain_protocol import GatedBrain

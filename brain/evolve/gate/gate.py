@@ -22,7 +22,7 @@ from ...receipts.receipt import own_sources
 from ...repo.learning.change import ChangeRequest
 from ...results import EarlierAttempt, GateOutcome
 from ...running.trial import Trial
-from ...sandbox.sandbox_protocol import Sandbox
+from ...sandbox.job import Sandbox
 from ...verdicts.verdict_types import ProgramFile, Verdict
 from ..evolution_mode import require_evolution
 from .brain_protocol import GatedBrain

@@ -13,7 +13,7 @@ from ...programs.program import Program, slug_of_tool, tool_name
 from ...repo.learning.guards import CaseKind
 from ...running.broker import Broker
 from ...running.run import RunOutcome, run_program
-from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
+from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from .case_runner import CaseOutput, SkillsUnderTest
 
 SANDBOX_RUNNER = "sandbox"

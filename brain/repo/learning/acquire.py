@@ -19,7 +19,7 @@ from ...programs.advice import ADVICE
 from ...programs.program import Program, is_program_file
 from ...results import Decided
 from ...running.trial import Trial, try_program
-from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox, SandboxLimits
+from ...sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ...skills.slug import slugify
 from ..open.session import Session
 from ..read import skill_lookup

@@ -13,7 +13,7 @@ from ...errors import InvalidInput
 from ...gating.case_files import Case
 from ...gating.output_check import check_row, find_fault
 from ...running.run import check_outputs
-from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
+from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 
 PASSED, FAILED, UNJUDGED = "p", "f", "?"
 CHECK_SECONDS = 10.0

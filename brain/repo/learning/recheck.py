@@ -22,7 +22,7 @@ from ...gating.held_out import hash_input
 from ...gating.output_check import find_fault
 from ...objects.operation import DECISION_KINDS, evidence_blob
 from ...results import Recheck, RecheckedCase, RecheckedNumber
-from ...sandbox.sandbox_protocol import DEFAULT_LIMITS, Sandbox
+from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
 from ...verdicts.gate_numbers import state_numbers
 from ...verdicts.gate_rules import (

@@ -13,7 +13,7 @@ from brain.errors import InvalidInput
 from brain.programs.program import Program
 from brain.running.run import RunOutcome, read_definition, run_program
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
+from brain.sandbox.job import Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from brain.sandbox.sandbox_protocol import MIB, SandboxLimits, SandboxOutcome
+from brain.sandbox.job import MIB, SandboxLimits, SandboxOutcome
 from tests.sandbox.process_search import odd_memory_limit
 
 Answer = Callable[[bytes], bytes]

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from brain.sandbox.sandbox_protocol import SandboxOutcome
+from brain.sandbox.job import SandboxOutcome
 
 from .attempt import BRIEF, FAMILY, Answer, Attempt, Judge
 

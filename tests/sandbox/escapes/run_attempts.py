@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pyseccomp
 
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import Sandbox, SandboxJob, SandboxOutcome
+from brain.sandbox.job import Sandbox, SandboxJob, SandboxOutcome
 
 from . import environment, files, kernel, namespaces, network, processes, resources, results
 from .attempt import Attempt

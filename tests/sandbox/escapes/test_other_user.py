@@ -9,7 +9,7 @@ from pathlib import Path
 import pyseccomp
 import pytest
 
-from brain.sandbox.interpreter import choose_interpreter
+from brain.sandbox.bubblewrap import choose_interpreter
 
 _PROJECT = Path(__file__).parents[3]
 _NOBODY = 65_534

@@ -12,7 +12,7 @@ from brain.errors import SandboxError
 from brain.gating.case_files import Expectation
 from brain.repo.learning import recheck
 from brain.results import Recheck, RecheckedCase
-from brain.sandbox.sandbox_protocol import Sandbox
+from brain.sandbox.job import Sandbox
 from brain.verdicts.verdict_types import NamedNumber, Verdict
 from tests.support.brain_templates import copy_brain
 from tests.support.decisions import put_verdict, record

@@ -10,7 +10,7 @@ from brain.errors import SandboxError, StoreError
 from brain.repo.maintenance import doctor
 from brain.results import DoctorCheck
 from brain.sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import SandboxProfile
+from brain.sandbox.job import SandboxProfile
 from tests.integration.repo.conftest import write_file
 from tests.support.store_tampering import execute_in_store, pending_write_statement
 

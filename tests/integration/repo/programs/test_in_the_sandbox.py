@@ -8,7 +8,7 @@ import pytest
 from brain import Brain, Conflict, InvalidInput
 from brain.repo.learning.acquire import AcquireRequest, TrialOptions
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.sandbox_protocol import SandboxJob, SandboxOutcome, SandboxProfile
+from brain.sandbox.job import SandboxJob, SandboxOutcome, SandboxProfile
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
 from tests.support.skill_programs import acquire_request, acquire_untested, program_files

@@ -23,7 +23,30 @@ from queue import SimpleQueue
 from threading import Thread
 
 from ..errors import SandboxError
-from .start_program import start_program
+
+
+def start_program(arguments: list[str], descriptors: Mapping[int, int]) -> int:
+    """Start a program, and return its process id.
+
+    `descriptors` maps each number that the program gets to a descriptor of this process. It has
+    a session of its own, so that Ctrl-C spares it, and no signal is ignored or blocked.
+    """
+    with ExitStack() as stack:
+        above = max(descriptors) + 1
+        raised: list[tuple[int, int]] = []
+        for number, descriptor in descriptors.items():
+            raised.append((fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, above), number))
+            stack.callback(os.close, raised[-1][0])
+        return os.posix_spawn(
+            arguments[0],
+            arguments,
+            {},
+            file_actions=[(os.POSIX_SPAWN_DUP2, *pair) for pair in raised],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+        )
+
 
 FIRST_CONTENT = 5
 """The first descriptor for contents of files; the program gets 0 to 4."""
@@ -36,7 +59,6 @@ _START_SECONDS = 2.0
 _BOUND_SECONDS = 10.0
 _FILTERED = b"\nSeccomp:\t2\n"
 _LOOK_MS = 2
-_SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 _SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 _SCARCE_HINT = "close other programs, or allow this one more files and processes (`ulimit`)"
 
@@ -237,7 +259,8 @@ def _sealed_file(content: bytes) -> int:
         with os.fdopen(os.dup(descriptor), "wb") as file:
             file.write(content)
         os.lseek(descriptor, 0, os.SEEK_SET)
-        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, _SEALS)
+        seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, seals)
     except BaseException:
         os.close(descriptor)
         raise
