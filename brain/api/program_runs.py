@@ -7,9 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Conflict
 from ..programs import SCHEMA_FILE
+from ..programs.needs import read_needs
 from ..programs.parameters import check_payload, parse_schema
 from ..programs.program import slug_of_tool, tool_name
+from ..repo.learning.approvals import find_missing, read_secrets
 from ..results import ProgramCall, ProgramRun
 from ..running.broker import Broker
 from ..running.run import RunOutcome, run_program
@@ -54,7 +57,6 @@ class ProgramRunner:
         broker = Broker(
             tool_name(runnable.skill.slug),
             run_skill=self._run_called,
-            hosts=runnable.tried.hosts,
             on_progress=self._on_progress,
         )
         outcome = self._run(runnable, payload, broker)
@@ -87,11 +89,20 @@ class ProgramRunner:
     def _run_called(self, name: str, payload: dict[str, Any], broker: Broker) -> RunOutcome:
         """Run a program that another one calls, by the name of its tool."""
         runnable = self._find_runnable(slug_of_tool(name))
-        broker.approve(runnable.tried.hosts)
         return self._run(runnable, payload, broker)
 
     def _run(self, runnable: Runnable, payload: Mapping[str, Any], broker: Broker) -> RunOutcome:
         schema = parse_schema(runnable.program.files[SCHEMA_FILE])
+        needs = read_needs(runnable.program)
+        if missing := find_missing(needs, runnable.tried):
+            slug = runnable.skill.slug
+            raise Conflict(
+                f"{slug} needs what nobody approved here: {', '.join(missing)}",
+                code="needs_approval",
+                hint=f"a person approves it with `brain evolve allow {slug} --needs`",
+            )
+        secrets = read_secrets(needs, runnable.tried)
+        broker.approve(runnable.tried.hosts, secrets)
         outcome = run_program(
             self._sandbox,
             runnable.program,
@@ -102,6 +113,9 @@ class ProgramRunner:
             answer=broker.answer,
             cancel=self._cancel,
         )
+        if needs.secrets:  # a host may have sent it in a form that the broker does not know
+            shown = {"output": outcome.output, "error": outcome.error}
+            outcome = replace(outcome, **secrets.mask_value(shown))
         text = json.dumps(payload, sort_keys=True) if payload else ""
         self.ended.append((runnable, replace(outcome, input=input_key(text))))
         return outcome

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..programs.needs import read_needs
 from .locked_session import Part
 
 if TYPE_CHECKING:
@@ -40,13 +41,22 @@ class ProgramsPart(Part):
     ) -> results.Decided:
         """Try a program; write its skill and admit it, or keep the rejected attempt.
 
-        Setting `cancel` ends the trial, and nothing is kept. Raises `InvalidInput`,
-        `SandboxError`, or `Conflict` (`stale_base`) if the skill was written meanwhile.
+        What it needs of the world is approved with its admission if the request says so; else the
+        attempt is kept untried, and its reason names what a person has to approve. Setting
+        `cancel` ends the trial, and nothing is kept. Raises `InvalidInput`, `SandboxError`, or
+        `Conflict` (`stale_base`) if the skill was written meanwhile.
         """
-        from ..repo.learning import acquire
+        from ..repo.learning import acquire, approvals
+        from ..repo.learning.admission import NOTHING_APPROVED
 
         plan = self._locked.run(acquire.plan_acquisition, request)
-        return self._try_and_record(plan, sandbox, cancel)
+        needs = approvals.approve_needs(NOTHING_APPROVED, read_needs(plan.program))
+        self._locked.run(approvals.check_approvals, NOTHING_APPROVED, needs, False)
+        decided = self._try_and_record(plan, sandbox, cancel)
+        if decided.decision == "admit" and needs != NOTHING_APPROVED:
+            tried = self.find_runnable(decided.slug).tried
+            self._locked.run(approvals.approve, tried, needs, False)
+        return decided
 
     def admit(
         self,
@@ -187,21 +197,33 @@ class ProgramsPart(Part):
         *,
         folders: Mapping[str, str] | None = None,
         hosts: tuple[str, ...] = (),
+        secrets: tuple[str, ...] = (),
+        minutes: float = 0,
+        memory_mb: int = 0,
         knowingly: bool = False,
     ) -> None:
         """Approve what the program of a skill may reach, on this machine, in exactly its bytes.
 
-        `folders` it may read, by name, and `hosts` it may reach; they replace those approved
-        before. A link is approved for where it leads now. Keys, brains and FIFOs in a folder stay
+        `folders` it may read, by name, and `hosts` it may reach, with `secrets` that it needs, in
+        `minutes` and with `memory_mb` if it needs more; they replace what was approved before. A
+        link is approved for where it leads now. Keys, brains and FIFOs in a folder stay
         hidden. Raises as `find`, `NotFound` (`no_path`), `InvalidInput`: `protected_folder`,
         `protected_host`, `bad_host` or `too_many` for what can be approved for no program, and
         `consequences` that says what a folder with keys or a private address means, unless that is
         done `knowingly`.
         """
         from ..repo.learning import approvals
+        from ..repo.learning.admission import Approvals
 
         tried = self.find_runnable(slug).tried
-        self._locked.run(approvals.approve, tried, folders or {}, hosts, knowingly)
+        wanted = Approvals(
+            folders=folders or {},
+            hosts=hosts,
+            secrets=secrets,
+            minutes=minutes,
+            memory_mb=memory_mb,
+        )
+        self._locked.run(approvals.approve, tried, wanted, knowingly)
 
     def attempts(self, slug: str = "") -> builtins.list[results.Attempt]:
         """Return the rejected attempts that are kept, at one skill or all, newest first."""

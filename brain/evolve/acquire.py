@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..errors import InvalidInput, NotFound
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
+from ..programs.needs import NEEDS_FILE, parse_needs
 from ..programs.parameters import check_schema, encode_schema, schema_from_definition
 from ..programs.program import Program, check_tool_name, tool_name
 from ..programs.python_code import find_shape, normalize_source
@@ -33,7 +34,7 @@ class ProgramDraft:
     """A skill that runs, as an agent or a person gives it.
 
     `expected` has an output for each payload, or is empty. Without `schema`, one is made from
-    the definition of a class, or from the payloads.
+    the definition of a class, or from the payloads. `fixtures` are files of the program.
     """
 
     name: str
@@ -43,13 +44,15 @@ class ProgramDraft:
     schema: Schema | None = None
     expected: Sequence[Any] = ()
     check: str = ""
+    needs: Mapping[str, Any] | None = None
+    fixtures: Mapping[str, bytes] = field(default_factory=dict)
 
 
 def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Program:
     """Return the program of a draft.
 
     Raises `InvalidInput`: `bad_tool_name`, `no_payload`, `bad_expected`, `bad_python`,
-    `bad_schema`, or `bad_definition`.
+    `bad_schema`, `bad_definition`, or `bad_needs`.
     """
     slug = check_tool_name(draft.name)
     if not draft.payloads:
@@ -78,7 +81,10 @@ def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Pro
     }
     if draft.check.strip():
         files[CHECK_FILE] = normalize_source(draft.check).encode()
-    return Program(slug=slug, files=files)
+    if draft.needs:
+        parse_needs(draft.needs)
+        files[NEEDS_FILE] = (json.dumps(draft.needs, ensure_ascii=False, indent=2) + "\n").encode()
+    return Program(slug=slug, files={**files, **draft.fixtures})
 
 
 def _make_schema(

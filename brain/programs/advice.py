@@ -9,14 +9,14 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from ..errors import InvalidInput, printable_text
 from .python_code import CodeFault, list_skill_classes, parse_code
 
 ADVICE = "script"
 CODE_PROFILES = (ADVICE, "seed-000", "seed-002")
-"""`script`: what the sandbox lacks, as advice. The others: blocklists of agents, which refuse."""
+"""`script`: what the sandbox lacks. The others: what the blocklists of two agents refuse."""
 MAX_FINDINGS = 20
 _OWN_MODULES = frozenset(("skillapi", "src"))
 _IMPORT_ERRORS = frozenset(("ImportError", "ModuleNotFoundError", "Exception", "BaseException"))
@@ -40,20 +40,6 @@ def check_code(code: bytes, profile: str, *, name: str = "") -> list[str]:
         return [fault.message]
     found = sorted(set(_check_tree(tree, profile, name)))
     return [f"line {line}: {reason}" if line else reason for line, reason in found[:MAX_FINDINGS]]
-
-
-def find_refusal(code: bytes, profile: str, findings: Sequence[str]) -> str:
-    """Return why a program is not even tried, "" if it is: advice refuses only what is no Python.
-
-    `findings` are those of `check_code`.
-    """
-    if profile != ADVICE:
-        return next(iter(findings), "")
-    try:
-        parse_code(code)
-    except CodeFault as fault:
-        return fault.message
-    return ""
 
 
 def _check_tree(tree: ast.Module, profile: str, name: str) -> Iterator[tuple[int, str]]:

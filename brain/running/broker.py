@@ -6,33 +6,41 @@ goes into the receipt.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import BrainError, InvalidInput, SandboxError, printable_text
+from ..programs.needs import Needs, WebAnswer, WebRequest
 from ..programs.program import fit_summary
 from ..util import strict_json
-from .fetch import fetch_url
+from .fetch import check_request, read_text, send_request
 from .run import RunOutcome
 
 MAX_CALL_DEPTH = 4
 """Skills that call one another, the first one included."""
 MAX_CALLS = 64
 """Calls and fetches below one call, in sum."""
-MAX_BROKER_BYTES = 4 << 20
+MAX_BROKER_BYTES = 48 << 20
 """Of requests and answers below one call, in sum."""
 MAX_REQUEST_DEPTH = 32
 _MAX_REQUEST_VALUES = 100_000
 _MAX_NAME_CHARS = 64
 _MAX_MESSAGE_CHARS = 200
+MIN_SECRET_CHARS = 8
+"""A shorter one would be found in too many texts to be taken out of them."""
+_MIN_MASKED = 6
+"""Bytes of a form of a secret; shorter ones would take common letters out of any text."""
 
 RunSkill = Callable[[str, dict[str, Any], "Broker"], RunOutcome]
 """Finds and runs an admitted skill by the name of its tool, with the payload and its own broker."""
 OnProgress = Callable[[float, str], None]
-Fetch = Callable[[str, Collection[str]], str]
+Fetch = Callable[[WebRequest, Collection[str], Mapping[str, Mapping[str, str]]], WebAnswer]
+"""Answers a request to one of some hosts, with headers by host that the skill never sees."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +65,6 @@ class _Shared:
 
     run_skill: RunSkill | None
     on_progress: OnProgress | None
-    fetch: Fetch
     calls: list[BrokerCall] = field(default_factory=list)
     asked: int = 0
     bytes: int = 0
@@ -73,21 +80,31 @@ class Broker:
         run_skill: RunSkill | None = None,
         hosts: Collection[str] = (),
         on_progress: OnProgress | None = None,
-        fetch: Fetch = fetch_url,
+        secrets: SecretValues | None = None,
+        fetch: Fetch = send_request,
     ) -> None:
-        """`name` is that of the skill's tool; `hosts` are those approved for its program."""
+        """`name` is that of the skill's tool; the others are what was approved for its program."""
         self._chain: tuple[str, ...] = (name,)
         self._hosts = frozenset(hosts)
-        self._shared = _Shared(run_skill, on_progress, fetch)
+        self._secrets = secrets or SecretValues()
+        self._send = fetch
+        self._shared = _Shared(run_skill, on_progress)
 
     @property
     def calls(self) -> tuple[BrokerCall, ...]:
         """What was asked below the call, in the order in which it ended."""
         return tuple(self._shared.calls)
 
-    def approve(self, hosts: Collection[str]) -> None:
-        """Let this run fetch from hosts, which the user approved for its program."""
+    def approve(
+        self,
+        hosts: Collection[str],
+        secrets: SecretValues | None = None,
+        fetch: Fetch | None = None,
+    ) -> None:
+        """Let this run ask hosts, with secrets, which the user approved for its program."""
         self._hosts |= frozenset(hosts)
+        self._secrets = secrets or self._secrets
+        self._send = fetch or self._send
 
     def answer(self, line: bytes) -> bytes:
         """Return the answer to a request: `{"output": …}`, or `{"error": "…"}`."""
@@ -105,8 +122,8 @@ class Broker:
         match request:
             case {"progress": int() | float() as fraction, **rest} if rest.keys() <= {"message"}:
                 return self._take_progress(float(fraction), rest.get("message", ""))
-            case {"fetch": str(url), **rest} if not rest:
-                return self._note("fetch", url, lambda: self._fetch(url))
+            case {"fetch": str(url), **rest} if rest.keys() <= {"method", "headers", "body"}:
+                return self._note("fetch", url, lambda: self._fetch(url, rest))
             case {"call": str(name), **rest} if rest.keys() <= {"payload"}:
                 payload = rest.get("payload", {})
                 if isinstance(payload, dict):
@@ -149,10 +166,31 @@ class Broker:
             raise failure
         return output
 
-    def _fetch(self, url: str) -> str:
+    def _fetch(self, url: str, parts: Mapping[Any, Any]) -> Any:
+        """Return the text at a URL; with a method, the whole answer, whatever its status."""
         if not self._hosts:
             raise _refused("no host is approved for this skill")
-        return self._shared.fetch(url, self._hosts)
+        request = _read_web_request(url, parts)
+        check_request(request)
+        try:
+            answer = self._send(request, self._hosts, self._secrets.headers)
+        except BrainError as error:
+            raise _refused(self._secrets.mask(error.message.encode()).decode()) from error
+        answer = WebAnswer(
+            status=answer.status,
+            headers={
+                name: self._secrets.mask(value.encode()).decode("utf-8", "replace")
+                for name, value in answer.headers.items()
+            },
+            body=self._secrets.mask(answer.body),
+        )
+        if not parts:
+            return read_text(answer)
+        return {
+            "status": answer.status,
+            "headers": dict(answer.headers),
+            "body": base64.b64encode(answer.body).decode(),
+        }
 
     def _call(self, name: str, payload: dict[str, Any]) -> Any:
         run_skill = self._shared.run_skill
@@ -173,7 +211,7 @@ class Broker:
 
     def _enter(self, name: str) -> Broker:
         """Return the broker of a skill that this one calls; no host is approved for it yet."""
-        inner = Broker(name)
+        inner = Broker(name, fetch=self._send)
         inner._chain = (*self._chain, name)
         inner._shared = self._shared
         return inner
@@ -182,6 +220,69 @@ class Broker:
         self._shared.bytes += size
         if self._shared.bytes > MAX_BROKER_BYTES:
             raise _refused(f"more than {MAX_BROKER_BYTES} bytes were asked and answered")
+
+
+class SecretValues:
+    """Values of secrets: headers by host, and what takes them out of what a skill gets to see."""
+
+    def __init__(self, needs: Needs | None = None, values: Mapping[str, str] | None = None) -> None:
+        """`values` are by name, for the secrets that `needs` name."""
+        self.headers: dict[str, dict[str, str]] = {}
+        self._masks: list[tuple[bytes, bytes]] = []
+        for name, value in (values or {}).items():
+            secret = needs.secrets[name] if needs else None
+            if secret is None:
+                continue
+            self.headers.setdefault(secret.host, {})[secret.header] = secret.before + value
+            shown = f"[{name}]".encode()
+            for form in _forms_of_secret(value, secret.before):
+                self._masks.append((form, shown))
+        self._masks.sort(key=lambda pair: -len(pair[0]))
+
+    def mask(self, data: bytes) -> bytes:
+        """Return data with the names of secrets in the place of their values."""
+        for form, shown in self._masks:
+            data = data.replace(form, shown)
+        return data
+
+    def mask_value(self, value: Any) -> Any:
+        """Return a JSON value without the values of secrets, also in names of fields."""
+        if isinstance(value, str):
+            return self.mask(value.encode("utf-8", "surrogatepass")).decode(
+                "utf-8", "surrogatepass"
+            )
+        if isinstance(value, list):
+            return [self.mask_value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.mask_value(name): self.mask_value(item) for name, item in value.items()}
+        return value
+
+
+def _forms_of_secret(value: str, before: str) -> set[bytes]:
+    """Return a secret as services echo it: as it is, in JSON, in a URL, in base64 and in hex."""
+    from urllib.parse import quote, quote_plus
+
+    forms = {value, json.dumps(value)[1:-1], quote(value, safe=""), quote_plus(value)}
+    out = {form.encode() for form in forms}
+    for raw in (value.encode(), (before + value).encode()):
+        for shift in range(3):  # base64 of a text in a longer one begins at one of three places
+            coded = base64.b64encode(b"\0" * shift + raw)[(0, 2, 3)[shift] : -4]
+            out.add(coded)
+        out |= {base64.b64encode(raw), raw.hex().encode()}
+    return {form for form in out if len(form) >= _MIN_MASKED}
+
+
+def _read_web_request(url: str, parts: Mapping[Any, Any]) -> WebRequest:
+    method, headers = parts.get("method", "GET"), parts.get("headers", {})
+    if not isinstance(method, str) or not isinstance(headers, dict):
+        raise _refused("the method is a text, and the headers are an object")
+    if not all(isinstance(value, str) for value in headers.values()):
+        raise _refused("the headers are texts")
+    try:
+        body = base64.b64decode(parts.get("body", ""), validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise _refused("the body is not base64") from error
+    return WebRequest(url=url, method=method, headers=headers, body=body)
 
 
 def _parse_request(line: bytes) -> Any:

@@ -1,4 +1,4 @@
-"""Fetch a URL of an approved host for a skill: https, GET, bounded, and nowhere else.
+"""Send a request of a skill to an approved host: https, bounded, and nowhere else.
 
 The name is resolved here, once, and the connection goes to that address, so that a name cannot
 stand for another address by the time it is used.
@@ -7,20 +7,23 @@ stand for another address by the time it is used.
 from __future__ import annotations
 
 import ipaddress
+import re
 import socket
 import ssl
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from ..errors import InvalidInput, printable_text
+from ..programs.needs import METHODS, WebAnswer, WebRequest
 
 if TYPE_CHECKING:
     from urllib3 import BaseHTTPResponse
 
 
-MAX_FETCH_BYTES = 1 << 20
+MAX_FETCH_BYTES = 10 << 20
 MAX_FETCH_SECONDS = 20.0
 MAX_URL_CHARS = 2048
 _MAX_REDIRECTS = 3
@@ -33,6 +36,16 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _METADATA = ("168.63.129.16", "fd00:ec2::254")
 """Of Azure and of AWS, which are not link-local as those of other clouds are."""
 _REDIRECTS = (301, 302, 303, 307, 308)
+_KEEPING = (307, 308)
+"""Redirects that repeat a request with its method and body."""
+_MAX_HEADERS = 32
+_MAX_HEADER_CHARS = 8192
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}: [\t\x20-\x7e\xa0-\xff]*")
+_OWN_HEADERS = frozenset(
+    "host accept-encoding connection content-length transfer-encoding te trailer upgrade"
+    " expect keep-alive proxy-authorization proxy-connection".split()
+)
+"""Headers that say how the connection is used, which is not for a skill."""
 
 
 _IP = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -52,32 +65,58 @@ class _Address(NamedTuple):
         return host if self.port == _HTTPS_PORT else f"{host}:{self.port}"
 
 
-def fetch_url(
-    url: str,
+def send_request(
+    request: WebRequest,
     hosts: Collection[str],
+    secrets: Mapping[str, Mapping[str, str]] | None = None,
     *,
     max_seconds: float = MAX_FETCH_SECONDS,
     tls: ssl.SSLContext | None = None,
-) -> str:
-    """Return the text at a URL whose host, with its port unless 443, is among `hosts`.
+) -> WebAnswer:
+    """Return the answer to a request whose host, with its port unless 443, is among `hosts`.
 
-    A redirect is followed on the same host only. Addresses that are not public are refused, unless
-    the host is named by its address and that is one which a user can approve (`find_scope`).
-    Raises `InvalidInput` (`bad_fetch`).
+    `secrets` are headers by host, which replace those of the request. A redirect is followed on
+    the same host only. Addresses that are not public are refused, unless the host is named by its
+    address and that is one which a user can approve (`find_scope`). Raises `InvalidInput`
+    (`bad_fetch`).
     """
     deadline = time.monotonic() + max_seconds
-    address = _parse_url(url)
+    address = _parse_url(request.url)
+    check_request(request)
     for _ in range(_MAX_REDIRECTS + 1):
         if address.name not in hosts:
             raise _bad_fetch(f"the host {printable_text(address.name, 100)} is not approved")
-        status, location, text = _get(address, tls or ssl.create_default_context(), deadline)
-        if status not in _REDIRECTS:
-            return text
-        target = _parse_url(urljoin(f"https://{address.name}{address.path}", location))
+        own = {"host": address.name, "accept-encoding": "identity"}
+        headers = {"user-agent": "brain"}
+        headers |= {name.lower(): value for name, value in request.headers.items()} | own
+        headers |= {n.lower(): v for n, v in (secrets or {}).get(address.name, {}).items()}
+        sent = replace(request, headers=headers)
+        answer = _send(address, sent, tls or ssl.create_default_context(), deadline)
+        if answer.status not in _REDIRECTS:
+            return answer
+        location = {name.lower(): value for name, value in answer.headers.items()}.get("location")
+        target = _parse_url(urljoin(f"https://{address.name}{address.path}", location or ""))
         if target.name != address.name:
             raise _bad_fetch(f"it redirects to another host, {printable_text(target.name, 100)}")
+        if answer.status not in _KEEPING:
+            request = replace(
+                request, method="HEAD" if request.method == "HEAD" else "GET", body=b""
+            )
         address = target
     raise _bad_fetch("it redirects too often")
+
+
+def check_request(request: WebRequest) -> None:
+    """Refuse a method or headers that no skill may send. Raises `InvalidInput` (`bad_fetch`)."""
+    if request.method not in METHODS:
+        raise _bad_fetch(f"{printable_text(request.method, 40)} is not one of {', '.join(METHODS)}")
+    lines = [f"{name}: {value}" for name, value in request.headers.items()]
+    if len(lines) > _MAX_HEADERS or sum(map(len, lines)) > _MAX_HEADER_CHARS:
+        raise _bad_fetch(f"it has more than {_MAX_HEADERS} headers, or too long ones")
+    for line in lines:
+        name = line.partition(":")[0]
+        if not _HEADER.fullmatch(line) or name.lower() in _OWN_HEADERS:
+            raise _bad_fetch(f"{printable_text(name, 60)} is not a header that a skill may send")
 
 
 def _parse_url(url: str) -> _Address:
@@ -151,8 +190,9 @@ def _look_up(address: _Address) -> list[_IP]:
     return [ipaddress.ip_address(row[4][0]) for row in found]
 
 
-def _get(address: _Address, tls: ssl.SSLContext, deadline: float) -> tuple[int, str, str]:
-    """Return the status, the target of a redirect, and the text of an answer."""
+def _send(
+    address: _Address, request: WebRequest, tls: ssl.SSLContext, deadline: float
+) -> WebAnswer:
     import urllib3
 
     left = max(deadline - time.monotonic(), 0.01)
@@ -165,11 +205,15 @@ def _get(address: _Address, tls: ssl.SSLContext, deadline: float) -> tuple[int, 
         assert_hostname=address.host,
         server_hostname=address.host,
     )
-    headers = {"Host": address.name, "Accept-Encoding": "identity", "User-Agent": "brain"}
     try:
         with pool:
             response = pool.request(
-                "GET", address.path, headers=headers, redirect=False, preload_content=False
+                request.method,
+                address.path,
+                body=request.body or None,
+                headers=dict(request.headers),
+                redirect=False,
+                preload_content=False,
             )
             try:
                 return _read(response, deadline)
@@ -180,11 +224,10 @@ def _get(address: _Address, tls: ssl.SSLContext, deadline: float) -> tuple[int, 
         raise _bad_fetch(f"{printable_text(address.name, 100)} did not answer: {reason}") from error
 
 
-def _read(response: BaseHTTPResponse, deadline: float) -> tuple[int, str, str]:
+def _read(response: BaseHTTPResponse, deadline: float) -> WebAnswer:
+    headers = dict(response.headers.items())
     if response.status in _REDIRECTS:
-        return response.status, response.headers.get("Location", ""), ""
-    if response.status != 200:
-        raise _bad_fetch(f"it answered with status {response.status}")
+        return WebAnswer(status=response.status, headers=headers)
     if response.headers.get("Content-Encoding", "identity") != "identity":
         raise _bad_fetch("its content is compressed, which was not asked for")
     data = bytearray()
@@ -194,8 +237,15 @@ def _read(response: BaseHTTPResponse, deadline: float) -> tuple[int, str, str]:
             raise _bad_fetch(f"it has more than {MAX_FETCH_BYTES} bytes")
         if time.monotonic() > deadline:
             raise _bad_fetch("it took too long")
+    return WebAnswer(status=response.status, headers=headers, body=bytes(data))
+
+
+def read_text(answer: WebAnswer) -> str:
+    """Return the text of a good answer. Raises `InvalidInput` (`bad_fetch`)."""
+    if not 200 <= answer.status < 300:
+        raise _bad_fetch(f"it answered with status {answer.status}")
     try:
-        return response.status, "", data.decode()
+        return answer.body.decode()
     except UnicodeDecodeError as error:
         raise _bad_fetch("its content is not text in UTF-8") from error
 
@@ -204,5 +254,5 @@ def _bad_fetch(reason: str) -> InvalidInput:
     return InvalidInput(
         f"not fetched: {reason}",
         code="bad_fetch",
-        hint="fetch text by https from a host that the user approved for this skill",
+        hint="fetch by https from a host that the user approved for this skill",
     )

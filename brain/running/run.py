@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from threading import Event
@@ -12,6 +14,7 @@ from typing import Any
 
 from ..errors import InvalidInput
 from ..programs import SCHEMA_FILE
+from ..programs.needs import NO_NEEDS, Needs, read_needs
 from ..programs.parameters import (
     check_payload,
     compare_with_definition,
@@ -49,12 +52,17 @@ _ENDS = {
     "cancelled": "it was cancelled",
 }
 _NOT_JSON = "its output is not JSON"
+_PROCESSES = 32
+"""Of a program that starts commands."""
+_WRITTEN_BYTES = 16 << 20
+"""What a program may leave in its write folders, as base64."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
     """How a run ended: with `output`, a JSON value, or with `error`, at most 200 characters.
 
+    `files` are what it left in its write folders, by NAME/path.
     `refused` tells whether it failed as a program should that is given what it cannot use: with a
     message, and without a crash. `input` tells its payload from others (`usage_types.input_key`),
     if the run is to be counted.
@@ -62,6 +70,7 @@ class RunOutcome:
 
     ok: bool
     output: Any = None
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     error: str = ""
     refused: bool = False
     wall_ms: int = 0
@@ -75,15 +84,17 @@ def run_program(
     *,
     limits: SandboxLimits = DEFAULT_LIMITS,
     folders: Mapping[str, str] | None = None,
+    files: Mapping[str, bytes] | None = None,
     hidden: tuple[str, ...] = (),
     answer: Callable[[bytes], bytes] | None = None,
     cancel: Event | None = None,
 ) -> RunOutcome:
     """Run a program with a payload. What it does wrong is in the outcome.
 
-    `answer` is that of a `Broker`; without it, a request ends the run. Raises `InvalidInput` for
-    the payload (`too_large`, `bad_payload`) and for a schema.json that cannot be read
-    (`bad_schema`), and `SandboxError`.
+    `folders` of the host it reads at /folders/NAME, `files` at /job/files/NAME. `answer` is that
+    of a `Broker`; without it, a request ends the run. Raises `InvalidInput` for the payload
+    (`too_large`, `bad_payload`), for a schema.json that cannot be read (`bad_schema`) and for
+    needs (`bad_needs`), and `SandboxError`.
     """
     text = json.dumps(dict(payload), ensure_ascii=True, allow_nan=False)
     if len(text) > MAX_PAYLOAD_BYTES:
@@ -96,13 +107,21 @@ def run_program(
         check_payload(parse_schema(program.files[SCHEMA_FILE]), payload)
     if answer is not None:
         limits = replace(limits, requests=max(limits.requests, MAX_REQUESTS))
+    needs = read_needs(program)
+    limits = widen_limits(limits, needs)
     is_class = find_shape(program.code) == "class"
+    inside = _class_files(program.code) if is_class else _script_files(program.code)
+    start = "/job/run_class.py" if is_class else "/job/skill.py"
+    if needs != NO_NEEDS:
+        inside = {**inside, **_needed_files(needs, files or {})}
+        start = start if is_class else "/job/run_script.py"
+    asked = {"payload": dict(payload), "needs": needs != NO_NEEDS}
     job = SandboxJob(
-        arguments=("/job/run_class.py",) if is_class else ("/job/skill.py", text),
-        files=_class_files(program.code) if is_class else _script_files(program.code),
+        arguments=(start,) if is_class else (start, text),
+        files=inside,
         folders=folders or {},
         hidden=hidden,
-        stdin=json.dumps({"payload": dict(payload)}).encode() if is_class else b"",
+        stdin=json.dumps(asked).encode() if is_class else b"",
         answer=answer,
         limits=limits,
     )
@@ -112,6 +131,30 @@ def run_program(
     if is_class:
         return _read_class_outcome(outcome)
     return _read_script_outcome(outcome, program.code)
+
+
+def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
+    """Return limits with the time, the memory and the processes that a program needs."""
+    seconds = needs.minutes * 60
+    writes = "write" in needs.folders.values()
+    return replace(
+        limits,
+        wall_seconds=max(limits.wall_seconds, seconds),
+        cpu_seconds=max(limits.cpu_seconds, round(seconds)),
+        memory_bytes=max(limits.memory_bytes, needs.memory_mb << 20),
+        processes=max(limits.processes, _PROCESSES if needs.commands else 1),
+        output_bytes=max(limits.output_bytes, _WRITTEN_BYTES if writes else 0),
+    )
+
+
+def _needed_files(needs: Needs, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    write = [name for name, access in needs.folders.items() if access == "write"]
+    return {
+        "/job/modules/needed.py": _inside("needed.py"),
+        "/job/run_script.py": _inside("run_script.py"),
+        "/job/needs.json": json.dumps({"web": needs.hosts != (), "write": write}).encode(),
+        **{f"/job/files/{name}": content for name, content in files.items()},
+    }
 
 
 def read_definition(
@@ -197,7 +240,12 @@ def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
     if value.get("success") is not True:
         reason = fit_summary(value.get("error") or "it failed without a message")
         return RunOutcome(ok=False, error=reason, refused=True, wall_ms=outcome.wall_ms)
-    return RunOutcome(ok=True, output=value.get("output"), wall_ms=outcome.wall_ms)
+    return RunOutcome(
+        ok=True,
+        output=value.get("output"),
+        files=_read_files(value.get("files")),
+        wall_ms=outcome.wall_ms,
+    )
 
 
 def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
@@ -222,7 +270,20 @@ def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
     if fault and fault != _NOT_JSON:
         return _failed(outcome, fault)
     output = text.removesuffix("\n") if fault else value
-    return RunOutcome(ok=True, output=output, wall_ms=outcome.wall_ms)
+    result, _ = _parse_json(outcome.result)
+    files = _read_files(result.get("files") if isinstance(result, dict) else None)
+    return RunOutcome(ok=True, output=output, files=files, wall_ms=outcome.wall_ms)
+
+
+def _read_files(value: Any) -> dict[str, bytes]:
+    """Return the files that a program gave back; what is not such a file is left out."""
+    files = {}
+    for path, content in (value if isinstance(value, dict) else {}).items():
+        try:
+            files[path] = base64.b64decode(content, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            continue
+    return files
 
 
 def _failed(outcome: SandboxOutcome, reason: str) -> RunOutcome:

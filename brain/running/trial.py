@@ -7,22 +7,28 @@ for itself. What was tried and how it went is the verdict.
 from __future__ import annotations
 
 import json
+import os
 import random
+import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, fields, replace
-from threading import Event
+from pathlib import Path
+from threading import Event, Lock
 from typing import Any
 
 from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..errors import InvalidInput, SandboxError, printable_text
 from ..programs import CASES_FILE, CHECK_FILE, SCHEMA_FILE
-from ..programs.advice import ADVICE, check_code, find_refusal
+from ..programs.advice import ADVICE, check_code
+from ..programs.needs import NO_NEEDS, Fixtures, WebAnswer, WebRequest, read_fixtures, read_needs
 from ..programs.parameters import check_payload, parse_schema
 from ..programs.probes import build_stubs, find_survivors, make_payloads
 from ..programs.program import Program, fit_summary, tool_name
+from ..programs.python_code import CodeFault, parse_code
 from ..programs.test_cases import TestCase, is_meaningful, parse_cases
 from ..sandbox.job import (
     DEFAULT_LIMITS,
@@ -34,10 +40,24 @@ from ..sandbox.job import (
 )
 from ..util.json_schema import equal_json
 from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
+from .broker import Broker
 from .run import RunOutcome, check_outputs, complete_program, run_program
 
 _PARALLEL_RUNS = 2
 _MIN_SECONDS = 0.05
+_NO_FIXTURE = "no fixture covers"
+FindCalled = Callable[[str], Program | None]
+"""Returns the program of a skill that another one calls, by the name of its tool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _World:
+    """What stands for the world while a program is tried."""
+
+    fixtures: Fixtures
+    hosts: tuple[str, ...]
+    minutes: float
+    folders: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,22 +121,29 @@ class WatchedSandbox:
 
 
 class TrialRuns:
-    """Runs programs and checks for one trial."""
+    """Runs programs and checks for one trial; fixtures stand for the world."""
 
     def __init__(
         self,
         sandbox: Sandbox,
         limits: SandboxLimits,
         max_seconds: float,
-        answer: Callable[[bytes], bytes] | None,
+        find_called: FindCalled | None,
         cancel: Event | None,
     ) -> None:
         self.sandbox = sandbox
         self.limits = limits
         self.max_seconds = max_seconds
-        self._answer = answer or _take_progress
+        self._find_called = find_called or (lambda name: None)
         self._cancel = cancel
         self._deadline = time.monotonic() + max_seconds
+        self._samples = ExitStack()
+        self._worlds: dict[bytes, _World] = {}
+        self._lock = Lock()
+
+    def close(self) -> None:
+        """Remove the sample folders."""
+        self._samples.close()
 
     @property
     def is_over(self) -> bool:
@@ -142,9 +169,13 @@ class TrialRuns:
     def try_unseen(
         self, program: Program, payloads: Sequence[dict[str, Any]], first: int = 1
     ) -> list[TriedCase]:
-        """Run each payload that the author never saw; they are numbered from `first`."""
+        """Run each payload that the author never saw; they are numbered from `first`.
+
+        Those for which a fixture is missing show nothing of the program, and are left out.
+        """
         cases = [TestCase(payload=payload) for payload in payloads]
-        rows = enumerate(zip(cases, self._run_all(program, cases), strict=True), first)
+        ran = zip(cases, self._run_all(program, cases), strict=True)
+        rows = enumerate((one for one in ran if not one[1].error.startswith(_NO_FIXTURE)), first)
         return [_describe("unseen", number, case, outcome) for number, (case, outcome) in rows]
 
     def check(self, check: bytes, rows: Sequence[tuple[Any, Any]]) -> list[str]:
@@ -162,18 +193,91 @@ class TrialRuns:
         self.raise_if_cancelled()
         if self.is_over:
             return RunOutcome(ok=False, error=f"the trial took longer than {self.max_seconds:g} s")
-        return run_program(
-            self.sandbox,
-            program,
-            payload,
-            limits=self._limits_left(),
-            answer=self._answer,
-            cancel=self._cancel,
-        )
+        missing: list[str] = []
+        outcome = self._run_in(tool_name(program.slug), program, payload, None, missing)
+        if not missing:
+            return outcome
+        # Whatever the program made of it: what it did without an answer shows nothing.
+        return replace(outcome, ok=False, error=fit_summary(f"{_NO_FIXTURE} {missing[0]}"))
 
-    def _limits_left(self) -> SandboxLimits:
+    def _run_in(
+        self,
+        name: str,
+        program: Program,
+        payload: dict[str, Any],
+        broker: Broker | None,
+        missing: list[str],
+    ) -> RunOutcome:
+        """Run a program, also one that another calls, over fixtures of its own."""
+        world = self._open_world(program)
+
+        def answer_request(asked: WebRequest, *_: object) -> WebAnswer:
+            found = world.fixtures.find_answer(asked)
+            if found is None:
+                missing.append(f"{asked.method} {asked.url}")
+                raise InvalidInput(f"{_NO_FIXTURE} {missing[-1]}", code="no_fixture")
+            return found
+
+        def run_called(called: str, inner: dict[str, Any], below: Broker) -> RunOutcome:
+            found = self._find_called(called)
+            if found is None:
+                return RunOutcome(ok=False, error=f"no skill is called {called}")
+            return self._run_in(called, found, inner, below, missing)
+
+        is_tried = broker is None
+        if broker is None:
+            broker = Broker(name, run_skill=run_called)
+        broker.approve(world.hosts, fetch=answer_request)
+        try:
+            return run_program(
+                self.sandbox,
+                program,
+                payload,
+                limits=self._limits_left(world.minutes * 60),
+                folders=world.folders,
+                files=world.fixtures.files,
+                answer=broker.answer,
+                cancel=self._cancel,
+            )
+        except InvalidInput as error:
+            if is_tried:
+                raise
+            return RunOutcome(ok=False, error=fit_summary(error.message))
+
+    def _open_world(self, program: Program) -> _World:
+        """Return the fixtures of a program, its sample folders written where a job can read."""
+        with self._lock:
+            if program.id not in self._worlds:
+                needs = read_needs(program)
+                fixtures = Fixtures() if needs == NO_NEEDS else read_fixtures(program, needs)
+                folders = {
+                    name: self._samples.enter_context(_written(files))
+                    for name, files in fixtures.folders.items()
+                    if needs.folders[name] == "read"
+                }
+                self._worlds[program.id] = _World(
+                    fixtures=fixtures, hosts=needs.hosts, minutes=needs.minutes, folders=folders
+                )
+            return self._worlds[program.id]
+
+    def _limits_left(self, needed: float = 0) -> SandboxLimits:
         left = max(self._deadline - time.monotonic(), _MIN_SECONDS)
-        return replace(self.limits, wall_seconds=min(self.limits.wall_seconds, left))
+        seconds = max(self.limits.wall_seconds, needed)
+        return replace(self.limits, wall_seconds=min(seconds, left))
+
+
+@contextmanager
+def _written(files: Mapping[str, bytes]) -> Iterator[str]:
+    """Write sample files into a folder of the host, which any user can read."""
+    with tempfile.TemporaryDirectory(prefix="brain-sample-") as name:
+        os.chmod(name, 0o755)
+        for path, content in files.items():
+            target = Path(name, path)
+            for folder in reversed(target.relative_to(name).parents[:-1]):
+                Path(name, folder).mkdir(mode=0o755, exist_ok=True)
+            target.write_bytes(content)
+            target.chmod(0o644)
+        yield name
 
 
 def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> TriedCase:
@@ -203,13 +307,6 @@ def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> Tr
     )
 
 
-def _take_progress(line: bytes) -> bytes:
-    """Answer the requests of a program that is tried alone."""
-    if line.startswith(b'{"progress":'):
-        return b"{}"
-    return b'{"error": "a skill that is tried can call no other skill and no host"}'
-
-
 def _encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, sort_keys=True).encode("utf-8", "backslashreplace")
 
@@ -217,6 +314,7 @@ def _encode(value: Any) -> bytes:
 UNSEEN_PAYLOADS = 8
 """Payloads that the author never saw."""
 MAX_TRIAL_SECONDS = 300.0
+_TRIAL_FACTOR = 10
 _BARE_ASSERTION = "AssertionError:"
 _CHECK_FAULTS = ("bad_check", "bad_definition", "schema_differs")
 """Codes of what is wrong with the program rather than with the call."""
@@ -253,24 +351,29 @@ def try_program(
     code_profile: str = ADVICE,
     limits: SandboxLimits = DEFAULT_LIMITS,
     max_seconds: float = MAX_TRIAL_SECONDS,
-    answer: Callable[[bytes], bytes] | None = None,
+    find_called: FindCalled | None = None,
     cancel: Event | None = None,
 ) -> Trial:
     """Try a program; the verdict is to admit it if every case passed, else to reject it.
 
-    The same seed gives the same unseen payloads. `answer` makes the answers to its requests; it
-    must take calls from two threads, and without it only progress is taken. What `check_code` finds
-    is advice, unless a profile was asked for that refuses. A trial that takes
-    longer than `max_seconds` rejects the program. Raises `InvalidInput` for tests or a schema
-    that cannot be read, and `SandboxError`, also if `cancel` was set (`cancelled`).
+    The same seed gives the same unseen payloads. Its fixtures answer its requests, and
+    `find_called`, which must take calls from two threads, gives the programs of skills that it
+    calls. What `check_code` finds is advice. A trial that takes longer than `max_seconds`, or ten
+    times the minutes that it needs, rejects the program. Raises `InvalidInput` for tests, a schema,
+    needs or fixtures that cannot be read, and `SandboxError`, also if `cancel` was set
+    (`cancelled`).
     """
     watched = WatchedSandbox(sandbox)
     findings = tuple(check_code(program.code, code_profile, name=tool_name(program.slug)))
     course = _Course(program=program, findings=findings)
-    course.reason = find_refusal(program.code, code_profile, findings)
-    if not course.reason:
-        runs = TrialRuns(watched, limits, max_seconds, answer, cancel)
-        _try_all(runs, course, seed)
+    try:
+        parse_code(program.code)
+    except CodeFault as fault:
+        course.reason = fault.message
+    else:
+        most = max(max_seconds, _TRIAL_FACTOR * 60 * read_needs(program).minutes)
+        with closing(TrialRuns(watched, limits, most, find_called, cancel)) as runs:
+            _try_all(runs, course, seed)
     sandbox_name, applied, versions = watched.describe_wall()
     verdict = Verdict(
         decision="reject" if course.reason else "admit",
@@ -289,6 +392,23 @@ def try_program(
     )
     contents = tuple(dict.fromkeys(text for row in course.rows for text in row.contents))
     return Trial(verdict=verdict, contents=contents, program=course.program)
+
+
+def refuse_program(program: Program, reason: str, *, decided_by: str, code_profile: str) -> Trial:
+    """Return the verdict that rejects a program which was not tried, and why."""
+    findings = check_code(program.code, code_profile, name=tool_name(program.slug))
+    verdict = Verdict(
+        decision="reject",
+        skill=program.slug,
+        decider="rule",
+        decided_by=decided_by,
+        reason=fit_summary(reason),
+        files=tuple(ProgramFile(path, blob) for path, blob in program.blobs),
+        code_check=code_profile,
+        findings=tuple(findings),
+        versions=(NamedText("brain", __version__),),
+    )
+    return Trial(verdict=verdict, contents=(), program=program)
 
 
 def _try_all(runs: TrialRuns, course: _Course, seed: int) -> None:
@@ -323,7 +443,9 @@ def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed
         return
     # 3. One run of the check for all outputs, the true ones among those of the stubs.
     answered = [row for row in [*authored, *unseen] if row.is_answered]
-    stubs = build_stubs([(row.payload, row.output) for row in authored], all_seen=not made)
+    stubs = build_stubs(
+        [(row.payload, row.output) for row in authored], all_seen=not made or not unseen
+    )
     refused: dict[str, str] = {}
 
     def check_all(rows: list[tuple[Any, Any]]) -> list[str]:

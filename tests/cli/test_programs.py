@@ -1,7 +1,9 @@
 """The commands for skills that run: exit statuses, attempts and approvals."""
 
+import json
 from pathlib import Path
 
+from tests.running.test_tools_with_needs import HOST, RECORDED, WEATHER, WEATHER_CHECK
 from tests.support.acquired import COUNT_WORDS, creation
 
 PICKY = COUNT_WORDS.replace(
@@ -42,3 +44,44 @@ def test_a_skill_called_as_a_built_in_tool_is_refused(cli, agent):
     Path("program/skill.py").write_text(COUNT_WORDS)
     refused = cli("evolve", "acquire", "memory", "-f", "program", "-d", "Words")
     assert refused.status == 1 and "is taken by a tool" in refused.err
+
+
+def test_a_tool_with_needs_waits_for_a_person_and_runs_only_with_their_approval(
+    cli, agent, monkeypatch
+):
+    secret = {"API_TOKEN": {"host": "api.example.org"}}
+    Path("fixtures").mkdir()
+    for name, text in (
+        ("code.py", WEATHER),
+        ("check.py", WEATHER_CHECK),
+        ("needs.json", json.dumps({**HOST, "secrets": secret, "minutes": 1})),
+        ("fixtures/requests.json", json.dumps(RECORDED)),
+    ):
+        Path(name).write_text(text)
+    made = [*("evolve", "acquire", "weather", "--code", "code.py", "--check", "check.py")]
+    made += [*("--needs", "needs.json", "--fixtures", "fixtures", "-d", "Weather")]
+    for city in ("Oslo", "Bergen"):
+        made += ["--payload", json.dumps({"city": city})]
+    waiting = cli(*made)
+    assert waiting.status == 13 and "host api.example.org, secret API_TOKEN" in waiting.out
+    (attempt,) = cli("evolve", "attempts", "--json").document["attempts"]
+    tried = ("evolve", "acquire", "weather", "--attempt", attempt["attempt"], "--approve-needs")
+    assert cli(*tried).status == 0
+    known = cli("evolve", "allow", "weather", "--json").document
+    assert (known["hosts"], known["secrets"]) == (["api.example.org"], ["API_TOKEN"])
+    assert known["missing"] == [] and known["minutes"] == 1
+    monkeypatch.delenv("API_TOKEN", raising=False)
+    run = ("skill", "run", "weather", '{"city": "Oslo"}')
+    assert "the secret API_TOKEN has no value here" in cli(*run).err
+    assert "needs minutes" not in cli("evolve", "allow", "weather", "--remove").out
+    refused = cli(*run)
+    assert refused.status == 13 and "brain evolve allow weather --needs" in refused.err
+    again = cli("evolve", "allow", "weather", "--needs", "--json").document
+    assert again == known
+    for needs in ({"hosts": ["api.example.org:1"]}, {"hosts": ["169.254.169.254"]}):
+        Path("needs.json").write_text(json.dumps(needs))
+        assert "hosts: " in cli(*made).err
+    Path("../outside.json").write_text("[]")
+    Path("fixtures/requests.json").unlink()
+    Path("fixtures/requests.json").symlink_to("../../outside.json")
+    assert "leads out of the folder" in cli(*made).err

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput, SandboxError
+from brain.programs.needs import WebAnswer, WebRequest
 from brain.running.broker import MAX_BROKER_BYTES, MAX_CALL_DEPTH, MAX_CALLS, Broker
 from brain.running.run import RunOutcome, run_program
 from brain.sandbox.job import Sandbox, SandboxLimits
@@ -104,9 +105,9 @@ def test_a_skill_without_hosts_fetches_nothing():
 def test_hosts_are_those_of_the_skill_that_asks():
     asked: list[tuple[str, frozenset[str]]] = []
 
-    def fetch(url: str, hosts: Collection[str]) -> str:
-        asked.append((url, frozenset(hosts)))
-        return "text"
+    def fetch(request: WebRequest, hosts: Collection[str], *_: object) -> WebAnswer:
+        asked.append((request.url, frozenset(hosts)))
+        return WebAnswer(body=b"text")
 
     def run_inner(name: str, payload: dict[str, Any], inner: Broker) -> RunOutcome:
         first = ask(inner, fetch="https://a.org/")
@@ -223,9 +224,9 @@ def test_an_approved_host_is_fetched_for_the_sandbox(sandbox):
     code = "from skillapi import fetch\nprint(fetch('https://a.org/x').upper())"
     fetched: list[str] = []
 
-    def fetch(url: str, hosts: Collection[str]) -> str:
-        fetched.append(url)
-        return "text of the host"
+    def fetch(request: WebRequest, *_: object) -> WebAnswer:
+        fetched.append(request.url)
+        return WebAnswer(body=b"text of the host")
 
     outcome, broker = run_with_broker(sandbox, code, hosts=["a.org"], fetch=fetch)
     assert outcome.output == "TEXT OF THE HOST" and fetched == ["https://a.org/x"]

@@ -4,7 +4,8 @@ import ssl
 import pytest
 
 from brain.errors import InvalidInput
-from brain.running.fetch import MAX_FETCH_BYTES, fetch_url
+from brain.programs.needs import WebRequest
+from brain.running.fetch import MAX_FETCH_BYTES, read_text, send_request
 from tests.support.cases import read_cases
 from tests.support.https_server import Answer, serve_https
 from tests.support.refusals import raises_code
@@ -28,6 +29,10 @@ def respond(path: str) -> Answer:
 def server(tmp_path):
     with serve_https(tmp_path, respond) as found:
         yield found
+
+
+def fetch_url(url: str, hosts: set[str], **options: object) -> str:
+    return read_text(send_request(WebRequest(url=url), hosts, **options))
 
 
 Server = tuple[str, ssl.SSLContext, list[str]]

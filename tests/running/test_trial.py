@@ -286,20 +286,21 @@ def test_a_cancelled_trial_gives_no_verdict():
     assert len(fake.wall_seconds) <= 2
 
 
-@pytest.mark.parametrize(
-    ("code", "profile", "said"),
-    [
-        ("import os\nprint(1)", "seed-000", "no class has SkillBase"),
-        ("import os\n" + CLASS, "seed-000", "line 1: it uses os, which is on the blocklist"),
-        ("print(1)\ndef f(:", "script", "line 2: it is not Python"),
-    ],
-)
-def test_a_refusal_of_the_code_ends_the_trial_before_a_run(code, profile, said):
+def test_what_is_no_python_ends_the_trial_before_a_run():
     fake = FakeSandbox()
-    verdict = attempt(fake, word_count(code), code_profile=profile).verdict
-    assert verdict.reason.startswith(said) and verdict.decision == "reject"
-    assert verdict.findings[0] == verdict.reason and verdict.code_check == profile
+    verdict = attempt(fake, word_count("print(1)\ndef f(:")).verdict
+    assert verdict.reason.startswith("line 2: it is not Python") and verdict.decision == "reject"
+    assert verdict.findings[0] == verdict.reason and verdict.code_check == "script"
     assert fake.wall_seconds == [] and verdict.cases == ()
+
+
+@pytest.mark.parametrize("profile", ["seed-000", "seed-002"])
+def test_a_blocklist_of_another_agent_is_advice_by_line(sandbox, profile):
+    verdict = attempt(
+        sandbox, word_count(f"import subprocess\n{COUNT}"), code_profile=profile
+    ).verdict
+    assert "line 1: it uses subprocess, which is on the blocklist" in verdict.findings
+    assert verdict.decision == "admit" and verdict.code_check == profile
 
 
 def test_advice_names_its_line_and_the_sandbox_decides(sandbox):
@@ -338,7 +339,7 @@ def test_a_program_that_says_how_far_it_is_can_be_tried(sandbox):
 def test_a_program_that_is_tried_alone_calls_nothing(sandbox):
     code = "from skillapi import call\nprint(call('other'))\n"
     reason = attempt(sandbox, word_count(code)).verdict.reason
-    assert "SkillError: a skill that is tried can call no other skill" in reason
+    assert "SkillError: other failed: no skill is called other" in reason
 
 
 def test_payloads_that_chance_makes_alike_are_followed_by_more(sandbox):

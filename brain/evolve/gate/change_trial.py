@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ...gating.case_files import Case
 from ...gating.decision import DEFAULT_RULES
-from ...programs.program import Program
+from ...programs.program import Program, slug_of_tool
 from ...repo.learning.cases import refuse_same_inputs
 from ...repo.learning.change import PlannedChange
 from ...repo.learning.guards import CaseKind
@@ -172,13 +172,12 @@ class ChangeTrial:
         return [one for one in (self._runner, sandbox, self._text_runner) if one is not None]
 
     def _try_program(self, program: Program, skills: PlannedSkills) -> Trial:
-        sandbox = self._find_sandbox()
         return try_program(
-            sandbox,
+            self._find_sandbox(),
             program,
             seed=self._settings.draw_seed(),
             decided_by=GATE_RULE,
-            answer=SandboxRunner(sandbox).answer_for(skills, program.slug),
+            find_called=lambda name: skills.program(slug_of_tool(name)),
         )
 
     def _find_same(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -43,10 +42,6 @@ class SandboxRunner:
         if not outcome.ok:
             return CaseOutput(error=outcome.error)
         return CaseOutput(output=encode_output(outcome.output))
-
-    def answer_for(self, skills: SkillsUnderTest, slug: str) -> Callable[[bytes], bytes]:
-        """Return what answers the requests of the program of a skill, from any thread."""
-        return lambda line: self._open_broker(skills, slug).answer(line)
 
     def _open_broker(self, skills: SkillsUnderTest, slug: str) -> Broker:
         def run_called(name: str, payload: dict[str, Any], broker: Broker) -> RunOutcome:

@@ -16,15 +16,17 @@ from ...errors import InvalidInput, printable_text
 from ...objects import paths
 from ...programs import PROGRAM_FILE
 from ...programs.advice import ADVICE
-from ...programs.program import Program, is_program_file
+from ...programs.needs import read_needs
+from ...programs.program import Program, is_program_file, slug_of_tool
+from ...programs.python_code import find_called_names
 from ...results import Decided
-from ...running.trial import Trial, try_program
+from ...running.trial import Trial, refuse_program, try_program
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ...skills.slug import slugify
 from ..open.session import Session
 from ..read import skill_lookup
 from ..skills.upsert import NO_BASE_VERSION, UpsertRequest
-from .admission import refuse_unusable_program
+from .admission import find_program, refuse_unusable_program
 from .record import (
     ProgramAtVersion,
     read_program_to_try,
@@ -34,6 +36,9 @@ from .record import (
     record_rejection,
 )
 
+WAITING = "a person has to approve what it needs"
+"""How the reason of an attempt begins that was not tried for that."""
+_MAX_CALLED = 64
 _SEED_BITS = 53
 """Bits of a seed: any JSON reader keeps such a number."""
 
@@ -56,6 +61,8 @@ class TrialOptions:
 class AcquireRequest:
     """A skill to acquire: `files` are skill.py, schema.json and all below tests/.
 
+    Without `are_needs_approved`, a program with needs is not tried: the attempt is kept, and waits.
+
     `description` and `body` are as for an upsert, and `base` is the version that the author had
     read, "" for the present one.
     """
@@ -68,14 +75,21 @@ class AcquireRequest:
     base: str = ""
     category: str = ""
     options: TrialOptions = field(default_factory=TrialOptions)
+    are_needs_approved: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialPlan:
-    """A program to try: of a skill that is recorded, or of one to write by `request`."""
+    """A program to try: of a skill that is recorded, or of one to write by `request`.
+
+    `called` are the programs of the skills that it may call, by the names of their tools.
+    `waits_for` is what a person has to approve before it is tried.
+    """
 
     program: Program
     options: TrialOptions
+    called: Mapping[str, Program] = field(default_factory=dict)
+    waits_for: tuple[str, ...] = ()
     recorded: ProgramAtVersion | None = None
     request: UpsertRequest | None = None
     message: str = ""
@@ -107,9 +121,13 @@ def plan_acquisition(session: Session, request: AcquireRequest) -> TrialPlan:
             code="no_content",
             hint="say in one line when to use it",
         )
+    program = Program(slug=slug, files=dict(request.files))
+    needs = read_needs(program)
     return TrialPlan(
-        program=Program(slug=slug, files=dict(request.files)),
+        program=program,
         options=request.options,
+        called=_find_called(session, program),
+        waits_for=() if request.are_needs_approved else tuple(needs.describe()),
         request=UpsertRequest(
             name=request.name,
             description=request.description,
@@ -129,7 +147,37 @@ def plan_admission(
     Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, or `Conflict` (`retired`).
     """
     recorded = read_program_to_try(session, slug)
-    return TrialPlan(program=recorded.program, options=options, recorded=recorded, message=message)
+    called = _find_called(session, recorded.program)
+    return TrialPlan(
+        program=recorded.program,
+        options=options,
+        called=called,
+        recorded=recorded,
+        message=message,
+    )
+
+
+def _find_called(session: Session, program: Program) -> dict[str, Program]:
+    """Return the programs that a program may call, and those that these may, by tool.
+
+    They need not run on this machine: in a trial they reach no more than the tried one does.
+    """
+    bundle = session.bundle_of(session.head())
+    found: dict[str, Program] = {}
+    left = [program]
+    while left:
+        one = left.pop()
+        names = {*find_called_names(one.code), *read_needs(one).skills}
+        for name in sorted(names.difference(found)):
+            try:
+                skill = skill_lookup.find_skill_or_none(session, bundle, slug_of_tool(name))
+                called = None if skill is None else find_program(session, bundle, skill)
+            except InvalidInput:  # no name of a skill, or a program that cannot run
+                continue
+            if called is not None and len(found) < _MAX_CALLED:
+                found[name] = called
+                left.append(called)
+    return found
 
 
 def try_planned(sandbox: Sandbox, plan: TrialPlan, cancel: Event | None = None) -> Trial:
@@ -139,6 +187,11 @@ def try_planned(sandbox: Sandbox, plan: TrialPlan, cancel: Event | None = None) 
     set (`cancelled`).
     """
     options = plan.options
+    if plan.waits_for:
+        reason = f"{WAITING}: {', '.join(plan.waits_for)}"
+        return refuse_program(
+            plan.program, reason, decided_by=options.decided_by, code_profile=options.code_profile
+        )
     return try_program(
         sandbox,
         plan.program,
@@ -146,6 +199,7 @@ def try_planned(sandbox: Sandbox, plan: TrialPlan, cancel: Event | None = None) 
         decided_by=options.decided_by,
         code_profile=options.code_profile,
         limits=options.limits,
+        find_called=plan.called.get,
         cancel=cancel,
     )
 

@@ -19,7 +19,7 @@ import re
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -112,18 +112,40 @@ _UNSAFE_MODE = stat.S_IWGRP | stat.S_IWOTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TriedProgram:
+class Approvals:
+    """What the user approved for exactly one program, on this machine.
+
+    `folders` that it may read, by name, `hosts` that it may ask, `secrets` that go into its
+    requests, by name, and more time and memory than every program has.
+    """
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    minutes: float = 0
+    memory_mb: int = 0
+
+
+NOTHING_APPROVED = Approvals()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedProgram(Approvals):
     """A program that passed a trial on this machine: `program` is its id.
 
-    `verdict` and `snapshot` are those of the admission. `folders` that it may read, by name, and
-    `hosts` that it may reach were approved by the user for exactly this program.
+    `verdict` and `snapshot` are those of the admission.
     """
 
     program: bytes
     verdict: bytes
     snapshot: bytes
-    folders: Mapping[str, str] = field(default_factory=dict)
-    hosts: tuple[str, ...] = ()
+
+    def with_approvals(self, approved: Approvals) -> TriedProgram:
+        """Return the same program with other approvals."""
+        return replace(self, **{one.name: getattr(approved, one.name) for one in _APPROVED})
+
+
+_APPROVED = fields(Approvals)
 
 
 def read_tried_program(session: Session, program: bytes) -> TriedProgram | None:
@@ -167,21 +189,17 @@ def note_tried_program(session: Session, tried: TriedProgram) -> None:
     folder = require_state_folder(session)
     known = read_tried_program(session, tried.program)
     if known is not None:
-        tried = replace(tried, folders=known.folders, hosts=known.hosts)
+        tried = tried.with_approvals(known)
     write_atomic(folder / tried.program.hex(), _encode(tried))
 
 
-def approve(
-    session: Session, tried: TriedProgram, folders: Mapping[str, str], hosts: tuple[str, ...]
-) -> None:
-    """Replace what a program may read and reach on this machine.
+def approve(session: Session, tried: TriedProgram, approved: Approvals) -> None:
+    """Replace what was approved for a program on this machine.
 
     Raises as `require_state_folder`.
     """
-    write_atomic(
-        require_state_folder(session) / tried.program.hex(),
-        _encode(replace(tried, folders=folders, hosts=hosts)),
-    )
+    path = require_state_folder(session) / tried.program.hex()
+    write_atomic(path, _encode(tried.with_approvals(approved)))
 
 
 def list_own_places(session: Session) -> tuple[str, ...]:
@@ -218,6 +236,9 @@ def _encode(tried: TriedProgram) -> bytes:
         "snapshot": tried.snapshot.hex(),
         "folders": dict(tried.folders),
         "hosts": list(tried.hosts),
+        "secrets": list(tried.secrets),
+        "minutes": tried.minutes,
+        "memory_mb": tried.memory_mb,
     }
     return (json.dumps(record, indent=2, sort_keys=True) + "\n").encode()
 
@@ -229,8 +250,9 @@ def _parse(program: bytes, data: bytes) -> TriedProgram | None:
     try:
         record: Any = strict_json.parse_unbounded_json(data)
         folders, hosts = record["folders"], record["hosts"]
-        are_texts = all(isinstance(text, str) for text in (*folders, *folders.values(), *hosts))
-        if record["program"] != program.hex() or not are_texts:
+        secrets = record.get("secrets", ())  # files of older versions have none
+        texts = (*folders, *folders.values(), *hosts, *secrets)
+        if record["program"] != program.hex() or not all(isinstance(one, str) for one in texts):
             return None
         return TriedProgram(
             program=program,
@@ -238,6 +260,9 @@ def _parse(program: bytes, data: bytes) -> TriedProgram | None:
             snapshot=bytes.fromhex(record["snapshot"]),
             folders=folders,
             hosts=tuple(hosts),
+            secrets=tuple(secrets),
+            minutes=float(record.get("minutes", 0)),
+            memory_mb=int(record.get("memory_mb", 0)),
         )
     except (ValueError, KeyError, TypeError, AttributeError):
         return None

@@ -1,18 +1,20 @@
-"""The folders that a program may read, and the hosts that it may reach: the user approves them."""
+"""What a program may reach: the user approves it, on each machine, for exactly its bytes."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...errors import InvalidInput, NotFound, printable_text
+from ...programs.needs import Needs
+from ...running.broker import MIN_SECRET_CHARS, SecretValues
 from ...running.fetch import find_scope, read_address
 from ...sandbox.hidden_paths import explain_refusal, find_hidden
 from ..open.session import Session
 from . import admission
-from .admission import TriedProgram
+from .admission import Approvals, TriedProgram
 
 MAX_APPROVALS = 32
 _HOST = re.compile(
@@ -26,26 +28,31 @@ _MAX_NAMED = 5
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def approve(
-    session: Session,
-    tried: TriedProgram,
-    folders: Mapping[str, str],
-    hosts: Sequence[str],
-    knowingly: bool,
-) -> None:
-    """Replace what a program may read and reach on this machine.
+def approve(session: Session, tried: TriedProgram, wanted: Approvals, knowingly: bool) -> None:
+    """Replace what was approved for a program on this machine.
 
-    A link is approved for where it leads now. Raises `InvalidInput`: `protected_folder`,
-    `protected_host` and `bad_host` for what nobody can approve, `too_many`; `consequences` for what
-    was not approved before and has some, unless `knowingly`. Also `NotFound` (`no_path`), and as
+    A link is approved for where it leads now. Raises as `check_approvals`, and as
     `admission.approve`.
     """
+    admission.approve(session, tried, check_approvals(session, tried, wanted, knowingly))
+
+
+def check_approvals(
+    session: Session, known: Approvals, wanted: Approvals, knowingly: bool
+) -> Approvals:
+    """Return what is wanted as it is approved, `known` being what was approved before.
+
+    Raises `InvalidInput`: `protected_folder`, `protected_host` and `bad_host` for what nobody can
+    approve, `too_many`; `consequences` for what was not approved before and has some, unless
+    `knowingly`. Also `NotFound` (`no_path`).
+    """
     places = admission.list_own_places(session)
-    known = tried.folders.values()
+    paths = known.folders.values()
     folders = {
-        name: path if path in known else _resolve_folder(path) for name, path in folders.items()
+        name: path if path in paths else _resolve_folder(path)
+        for name, path in wanted.folders.items()
     }
-    new = [path for path in folders.values() if path not in known]
+    new = [path for path in folders.values() if path not in paths]
     for path in new:
         if refusal := explain_refusal(path, places):
             raise InvalidInput(
@@ -53,10 +60,10 @@ def approve(
                 code="protected_folder",
                 hint="approve a folder that has only what the skill reads",
             )
-    checked = tuple(
-        dict.fromkeys(host if host in tried.hosts else _check_host(host) for host in hosts)
+    hosts = tuple(
+        dict.fromkeys(host if host in known.hosts else _check_host(host) for host in wanted.hosts)
     )
-    if len(folders) + len(checked) > MAX_APPROVALS:
+    if len(folders) + len(hosts) > MAX_APPROVALS:
         raise InvalidInput(
             f"more than {MAX_APPROVALS} folders and hosts",
             code="too_many",
@@ -64,7 +71,7 @@ def approve(
         )
     found = [
         *(text for path in new for text in _explain_folder(path, places)),
-        *(text for host in checked if host not in tried.hosts for text in explain_host(host)),
+        *(text for host in hosts if host not in known.hosts for text in explain_host(host)),
     ]
     if found and not knowingly:
         raise InvalidInput(
@@ -73,7 +80,52 @@ def approve(
             hint="if the skill needs that, repeat the command with --yes; in Python, approve it"
             " knowingly",
         )
-    admission.approve(session, tried, folders, checked)
+    return replace(wanted, folders=folders, hosts=hosts)
+
+
+def approve_needs(known: Approvals, needs: Needs) -> Approvals:
+    """Return approvals with all that a program needs, but for places of this machine."""
+    return replace(
+        known,
+        hosts=tuple(dict.fromkeys([*known.hosts, *needs.hosts])),
+        secrets=tuple(needs.secrets),
+        minutes=needs.minutes,
+        memory_mb=needs.memory_mb,
+    )
+
+
+def find_missing(needs: Needs, known: Approvals) -> list[str]:
+    """Return what a program needs that was not approved, a phrase each."""
+    lacking = Needs(
+        hosts=tuple(host for host in needs.hosts if host not in known.hosts),
+        folders={
+            name: access for name, access in needs.folders.items() if name not in known.folders
+        },
+        secrets={
+            name: secret for name, secret in needs.secrets.items() if name not in known.secrets
+        },
+        minutes=needs.minutes if needs.minutes > known.minutes else 0,
+        memory_mb=needs.memory_mb if needs.memory_mb > known.memory_mb else 0,
+    )
+    return lacking.describe()
+
+
+def read_secrets(needs: Needs, known: Approvals) -> SecretValues:
+    """Return the values of the approved secrets, from the environment of this process.
+
+    Raises `InvalidInput` (`no_secret`) for one that has none here, or one that is too short to be
+    found in what a host answers.
+    """
+    values = {name: os.environ.get(name, "") for name in needs.secrets if name in known.secrets}
+    for name, value in values.items():
+        if len(value) < MIN_SECRET_CHARS or not value.isprintable() or not value.isascii():
+            raise InvalidInput(
+                f"the secret {name} has no value here that can go into a request",
+                code="no_secret",
+                hint=f"set the environment variable {name}, at least {MIN_SECRET_CHARS} "
+                "characters of ASCII, for the process of brain",
+            )
+    return SecretValues(needs, values)
 
 
 def _resolve_folder(path: str) -> str:
@@ -109,8 +161,8 @@ def explain_host(host: str) -> Iterator[str]:
 
 
 def change_approvals(
-    tried: TriedProgram, folders: Sequence[str], hosts: Sequence[str], *, remove: bool = False
-) -> TriedProgram:
+    tried: Approvals, folders: Sequence[str], hosts: Sequence[str], *, remove: bool = False
+) -> Approvals:
     """Return the approvals of a program with more of them, or without these.
 
     With `remove` and neither folders nor hosts, nothing stays approved. Raises `InvalidInput`
@@ -121,7 +173,7 @@ def change_approvals(
     if not remove:
         return _add(tried, paths, hosts)
     if not paths and not hosts:
-        return replace(tried, folders={}, hosts=())
+        return replace(tried, folders={}, hosts=(), secrets=(), minutes=0, memory_mb=0)
     missing = sorted({*paths, *hosts}.difference(tried.folders.values(), tried.hosts))
     if missing:
         raise NotFound(
@@ -136,7 +188,7 @@ def change_approvals(
     )
 
 
-def _add(tried: TriedProgram, paths: Sequence[str], hosts: Sequence[str]) -> TriedProgram:
+def _add(tried: Approvals, paths: Sequence[str], hosts: Sequence[str]) -> Approvals:
     folders = dict(tried.folders)
     for path in paths:
         if path not in folders.values():

@@ -83,7 +83,12 @@ def finish(work):
 
 def main():
     asked = json.load(sys.stdin)
+    folders = []
     try:
+        if asked.get("needs"):
+            import needed
+
+            folders = needed.prepare()
         with open(FOLDER + "/skill.py", "rb") as file:
             code = file.read()
         skill = load_instance(code)
@@ -92,6 +97,8 @@ def main():
             answer = execute(skill, asked["payload"], b"asyncio" in code)
         else:
             answer = describe(skill)
+        if folders:
+            answer["files"] = needed.give_back(folders)
         result = json.dumps(answer, allow_nan=False)
     except Exception:
         import traceback  # which takes long to load

@@ -1,7 +1,7 @@
 """What a skill imports inside the sandbox: its base class, its types, and what it may ask for.
 
 It imports nothing of the project, and little of the standard library, since it is loaded at each
-run. `call`, `fetch` and `progress` ask the program outside, which decides.
+run. `call`, `fetch`, `request` and `progress` ask the program outside, which decides.
 """
 
 import json
@@ -99,9 +99,50 @@ def call(name, **payload):
     return _ask({"call": name, "payload": payload})
 
 
-def fetch(url):
+def fetch(url, method="", headers=None, body=None):
     """Return the text at a URL of a host that the user approved. Raises `SkillError`."""
-    return _ask({"fetch": url})
+    if not method and headers is None and body is None:
+        return _ask({"fetch": url})
+    answer = request(url, method or ("GET" if body is None else "POST"), headers, body)
+    if not 200 <= answer.status < 300:
+        raise SkillError(f"not fetched: it answered with status {answer.status}")
+    return answer.text
+
+
+def request(url, method="GET", headers=None, body=None):
+    """Return the `Response` of a host that the user approved, whatever its status.
+
+    `body` is bytes, a text, or a value that is sent as JSON. Raises `SkillError`.
+    """
+    import base64
+
+    headers = {str(name): str(value) for name, value in (headers or {}).items()}
+    if body is not None and not isinstance(body, (bytes, str)):
+        body = json.dumps(body)
+        if not any(name.lower() == "content-type" for name in headers):
+            headers["Content-Type"] = "application/json"
+    raw = body.encode() if isinstance(body, str) else bytes(body or b"")
+    coded = base64.b64encode(raw).decode()
+    answer = _ask({"fetch": url, "method": method, "headers": headers, "body": coded})
+    return Response(answer["status"], answer["headers"], base64.b64decode(answer["body"]))
+
+
+class Response:
+    """What a host answered: `status`, `headers` with names in lower case, `body`, `text`."""
+
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = {name.lower(): value for name, value in headers.items()}
+        self.body = body
+
+    @property
+    def text(self):
+        """The body as text in UTF-8."""
+        return self.body.decode("utf-8", "replace")
+
+    def json(self):
+        """Return the body as JSON."""
+        return json.loads(self.body)
 
 
 def progress(fraction, message=""):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
 from ...evolve.acquire import ProgramDraft, build_program, build_request, find_same
+from ...programs.needs import read_fixture_files
 from ...programs.program import tool_name
+from ...repo.learning.acquire import WAITING
 from ...util import strict_json
 from .program_call import refuse_wrapped_call
 from .program_tools import list_acquired, list_program_tools
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 _MAX_JSON_DEPTH = 32
-_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected")
+_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected", "needs", "fixtures")
 
 
 def write_json_as_text(arguments: Mapping[str, Any]) -> Arguments:
@@ -43,7 +45,9 @@ def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = N
     """Try code with its tests, and admit it as a skill that runs; `cancel` ends the trial."""
     refuse_wrapped_call(brain, arguments["python_code"])
     draft = _read_draft(arguments)
-    refuse_secrets(brain, {"content": json.dumps(draft.payloads, ensure_ascii=False)})
+    texts = [json.dumps(draft.payloads, ensure_ascii=False)]
+    texts += [data.decode("utf-8", "replace") for data in draft.fixtures.values()]
+    refuse_secrets(brain, {"content": "\n".join(texts)})
     program = build_program(draft, brain.programs.read_definition)
     known = find_same(brain, program, draft.description)
     if known is not None:
@@ -73,6 +77,8 @@ def _read_draft(arguments: Arguments) -> ProgramDraft:
         schema=None if schema is None else _parse_object(schema, "parameters_schema"),
         expected=_read_expected(arguments, len(payloads)),
         check=arguments.get("check", ""),
+        needs=_parse_object(arguments["needs"], "needs") if "needs" in arguments else None,
+        fixtures=read_fixture_files(_parse_object(arguments.get("fixtures", {}), "fixtures")),
     )
 
 
@@ -119,6 +125,14 @@ def _rejection(brain: Brain, decided: Decided) -> ToolFailure:
     if earlier:
         count = "1 earlier attempt" if len(earlier) == 1 else f"{len(earlier)} earlier attempts"
         text += f" {count}; the last failed: {printable_text(earlier[0].reason, MAX_LINE_CHARS)}."
+    if decided.reason.startswith(WAITING):
+        return ToolFailure(
+            f"{decided.slug} waits: {printable_text(decided.reason, MAX_LINE_CHARS)}.",
+            code="needs_approval",
+            hint="Ask the user to run `brain evolve acquire "
+            f"{decided.slug} --attempt {decided.attempt} --approve-needs`, which approves it and "
+            "tries the tool.",
+        )
     return ToolFailure(
         text,
         code="rejected",

@@ -21,7 +21,8 @@ CREATE_SKILL = Tool(
     "checking. How something is done, in words, belongs in skill_manage.\n\n"
     "The code is a script: it reads its arguments as JSON from sys.argv[1], and prints its result "
     "to stdout, best as JSON. It has the standard library, 512 MB and 30 seconds, and no network, "
-    "no files and no environment. For arguments it cannot use, it prints why and exits with 1. "
+    "no files and no environment but what `needs` names and a person approves. For arguments it "
+    "cannot use, it prints why and exits with 1. "
     "`from skillapi import call` lets it call your other tools: call('word_count', text='a b').\n\n"
     "It is tried with your payloads and with others made from parameters_schema, so `check` must "
     "tell right outputs from wrong ones for every payload. Without a check that does, it is "
@@ -71,6 +72,19 @@ CREATE_SKILL = Tool(
             "sum(1 for w in payload['text'].split(' ') if w)",
             limits.MAX_CALL_TEXT_CHARS,
         ),
+        needs={
+            **_ANY_JSON,
+            "description": "What it needs of the world, as names: hosts, asked by urllib.request "
+            "or skillapi.request(url, method, headers, body); secrets, put into requests, such as "
+            '{"API_TOKEN": {"host": "api.example.org", "before": "Bearer "}}; minutes; memory_mb. '
+            "A person approves it before the trial.",
+        },
+        fixtures={
+            **_ANY_JSON,
+            "description": 'What stands for the world in the trial: {"requests": '
+            '[{"url": "https://…", "status": 200, "body": {…}}]}, with method, request_body '
+            "and headers if need be. * in a url covers any text.",
+        },
     ),
     read_only=False,
     destructive=False,

@@ -14,6 +14,7 @@ from brain import limits
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.advice import ADVICE, CODE_PROFILES
+from brain.programs.needs import FIXTURES_FOLDER, read_needs
 from brain.programs.program import is_program_file
 from brain.skills.skill_layout import SKILL_FILES
 
@@ -38,7 +39,7 @@ from ...user_files import read_input
 
 if TYPE_CHECKING:
     from brain.repo.learning.acquire import AcquireRequest
-    from brain.repo.learning.admission import TriedProgram
+    from brain.repo.learning.admission import Approvals
     from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
 
 profile_option = option(
@@ -55,6 +56,7 @@ profile_option = option(
         "brain evolve acquire count-words -f count-words -d 'Count the words of a text'",
         'brain evolve acquire count-words --code w.py --payload \'{"text": "a b"}\' '
         "--check check.py -d 'Count the words of a text'",
+        "brain evolve acquire weather --attempt weather/1f00c2d4 --approve-needs",
     ),
     exits=TRIAL_EXITS,
 )
@@ -64,6 +66,10 @@ profile_option = option(
 @option("--schema", metavar="FILE", type=None, help="The JSON Schema of the parameters.")
 @repeated_option("--payload", metavar="JSON", help="Arguments to try it with; repeatable.")
 @option("--check", metavar="FILE", type=None, help="Python with check(payload, output).")
+@option("--needs", metavar="FILE", type=None, help="What it needs, as JSON, such as hosts.")
+@option("--fixtures", metavar="FOLDER", type=None, help="What stands for its hosts in the trial.")
+@option("--attempt", metavar="ATTEMPT", type=None, help="Take all files of a rejected attempt.")
+@flag("--approve-needs", help="Approve what it needs, without a question.")
 @option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
 @profile_option
 @message_option
@@ -75,6 +81,10 @@ def evolve_acquire_command(
     schema: str | None,
     payload: tuple[str, ...],
     check: str | None,
+    needs: str | None,
+    fixtures: str | None,
+    attempt: str | None,
+    approve_needs: bool,
     description: str | None,
     profile: str | None,
     message: str | None,
@@ -83,22 +93,59 @@ def evolve_acquire_command(
 
     The code is tried in a sandbox with your payloads and with others that are made from the
     schema. check(payload, output) raises if an output is wrong, for any payload; without one
-    that tells right from wrong, the tests prove nothing and the skill is not admitted. The
-    skill and its verdict are one snapshot. A rejected attempt is kept: see 'brain evolve
-    attempts'.
+    that tells right from wrong, the tests prove nothing and the skill is not admitted. What it
+    needs of the world you approve before: you are asked, or give --approve-needs. In the trial,
+    recorded answers and sample files stand for it. The skill and its verdict are one snapshot.
+    A rejected attempt is kept: see 'brain evolve attempts'.
     """
-    if (folder is None) == (code is None):
-        raise click.UsageError("Give either --folder or --code.")
+    if sum(source is not None for source in (folder, code, attempt)) != 1:
+        raise click.UsageError("Give one of --folder, --code and --attempt.")
     if folder is not None:
         request = _request_from_folder(name, Path(folder), description)
+    elif attempt is not None:
+        request = _request_from_attempt(app, name, attempt, description)
     else:
-        request = _request_from_files(app, name, code or "-", schema, payload, check, description)
+        more = (schema, needs, fixtures)
+        request = _request_from_files(app, name, code or "-", payload, check, description, *more)
     from dataclasses import replace
 
-    options = replace(request.options, code_profile=profile or ADVICE)
-    decided = app.brain.programs.acquire(replace(request, options=options, message=message or ""))
+    request = replace(
+        request,
+        options=replace(request.options, code_profile=profile or ADVICE),
+        message=message or "",
+        are_needs_approved=approve_needs or _ask_for_needs(app, request),
+    )
+    decided = app.brain.programs.acquire(request)
     emit(app, decided, _decided_lines(decided))
     _raise_if_rejected(decided)
+
+
+def _ask_for_needs(app: App, request: AcquireRequest) -> bool:
+    """Ask a person at a terminal to approve what a program needs; elsewhere nobody does."""
+    from brain.programs.program import Program
+
+    needs = read_needs(Program(slug=request.name, files=dict(request.files))).describe()
+    if not needs or app.as_json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
+        return False
+    question = f"{escape(request.name)} needs {escape(', '.join(needs))}. Approve that?"
+    return click.confirm(question, err=True)
+
+
+def _request_from_attempt(
+    app: App, name: str, attempt: str, description: str | None
+) -> AcquireRequest:
+    from brain.repo.learning.acquire import AcquireRequest
+    from brain.skills.frontmatter import load_leniently
+
+    files = app.brain.programs.read_attempt(attempt).files
+    body = files.get(SKILL_FILES[0])
+    described = load_leniently(body)[0].get("description") if body else None
+    return AcquireRequest(
+        name=name,
+        files={path: data for path, data in files.items() if is_program_file(path)},
+        description=description or (described if isinstance(described, str) else None),
+        body=body,
+    )
 
 
 def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
@@ -106,6 +153,18 @@ def _request_from_folder(name: str, folder: Path, description: str | None) -> Ac
     from brain.repo.learning.acquire import AcquireRequest
 
     check_tool_name(name.rpartition("/")[2].replace("-", "_"))
+    files = {
+        path: data
+        for path, data in _read_folder(folder).items()
+        if is_program_file(path) and "__pycache__" not in path
+    }
+    text = folder / "SKILL.md"
+    body = read_input(str(text), limits.MAX_SKILL_BYTES, "SKILL.md") if text.is_file() else None
+    return AcquireRequest(name=name, files=files, description=description, body=body)
+
+
+def _read_folder(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder by path. Raises `InvalidInput` for a link that leaves it."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     if len(paths) > limits.MAX_PROGRAM_FILES:
         raise InvalidInput(
@@ -113,24 +172,35 @@ def _request_from_folder(name: str, folder: Path, description: str | None) -> Ac
             code="too_large",
             hint=f"name a folder of one skill, with at most {limits.MAX_PROGRAM_FILES} files",
         )
-    files = {}
     for path in paths:
-        inner = path.relative_to(folder).as_posix()
-        if is_program_file(inner) and "__pycache__" not in inner:
-            files[inner] = read_input(str(path), limits.MAX_PROGRAM_BYTES, inner)
-    text = folder / "SKILL.md"
-    body = read_input(str(text), limits.MAX_SKILL_BYTES, "SKILL.md") if text.is_file() else None
-    return AcquireRequest(name=name, files=files, description=description, body=body)
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise InvalidInput(
+                f"{printable_text(path)} is a link that leads out of the folder",
+                code="bad_path",
+                hint="put the file itself there",
+            )
+    return {
+        path.relative_to(folder).as_posix(): read_input(
+            str(path), limits.MAX_PROGRAM_BYTES, path.name
+        )
+        for path in paths
+    }
+
+
+def _read_fixtures(folder: Path) -> dict[str, bytes]:
+    return {f"{FIXTURES_FOLDER}{path}": data for path, data in _read_folder(folder).items()}
 
 
 def _request_from_files(
     app: App,
     name: str,
     code: str,
-    schema: str | None,
     payloads: Sequence[str],
     check: str | None,
     description: str | None,
+    schema: str | None,
+    needs: str | None,
+    fixtures: str | None,
 ) -> AcquireRequest:
     from brain.evolve.acquire import ProgramDraft, build_program, build_request
     from brain.serve.tools.argument_check import parse_arguments
@@ -142,6 +212,8 @@ def _request_from_files(
         payloads=[parse_arguments(text) for text in payloads],
         schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
         check="" if check is None else _read_text(check, "the check"),
+        needs=None if needs is None else parse_arguments(_read_text(needs, "the needs")),
+        fixtures={} if fixtures is None else _read_fixtures(Path(fixtures)),
     )
     program = build_program(draft, app.brain.programs.read_definition)
     return build_request(app.brain, program, description)
@@ -183,7 +255,7 @@ def evolve_admit_command(
     slugs = [slug] if slug else [one.slug for one in programs.list() if one.status != "runnable"]
     options = TrialOptions(code_profile=profile or ADVICE)
     decided = [programs.admit(one, options=options, message=message or "") for one in slugs]
-    lines = [line for one in decided for line in _decided_lines(one)]
+    lines = [line for one in decided for line in (*_decided_lines(one), *_missing_lines(app, one))]
     emit(app, {"decided": decided} if every else decided[0], lines or ["All programs may run."])
     for one in decided:
         _raise_if_rejected(one)
@@ -199,12 +271,28 @@ def _decided_lines(decided: Decided) -> Iterator[str]:
     yield f"Snapshot {short_id(decided.snapshot)}"
 
 
+def _missing_lines(app: App, decided: Decided) -> Iterator[str]:
+    """Yield what an admitted program needs that nobody approved on this machine."""
+    from brain.repo.learning.approvals import find_missing
+
+    if decided.decision == "admit":
+        runnable = app.brain.programs.find_runnable(decided.slug)
+        for one in find_missing(read_needs(runnable.program), runnable.tried):
+            yield escape(f"It needs {one}: approve it with `brain evolve allow {decided.slug}`")
+
+
 def _raise_if_rejected(decided: Decided) -> None:
+    from brain.repo.learning.acquire import WAITING
+
+    waits = decided.reason.startswith(WAITING)
     if decided.decision == "reject":
         raise Failure(
-            "rejected",
-            f"{decided.slug} did not pass its tests",
-            f"`brain evolve attempts {decided.attempt}` shows what was tried",
+            "needs_approval" if waits else "rejected",
+            f"{decided.slug} {'waits' if waits else 'did not pass its tests'}",
+            f"`brain evolve acquire {decided.slug} --attempt {decided.attempt} --approve-needs`"
+            " approves and tries it"
+            if waits
+            else f"`brain evolve attempts {decided.attempt}` shows what was tried",
             NOT_ADMITTED,
         )
 
@@ -255,6 +343,7 @@ def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]
     examples=(
         "brain evolve allow log-summary --read ~/logs",
         "brain evolve allow weather --host api.example.org",
+        "brain evolve allow weather --needs",
         "brain evolve allow weather --remove",
     ),
     exits=RUN_EXITS,
@@ -262,10 +351,17 @@ def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]
 @argument("slug", type=SlugType())
 @repeated_option("--read", "folders", metavar="FOLDER", help="A folder it may read; repeatable.")
 @repeated_option("--host", "hosts", metavar="HOST", help="A host that it may reach; repeatable.")
+@flag("--needs", help="All that it needs, but for folders, which have a place here alone.")
 @flag("--remove", help="Remove these, or all if none is named.")
 @flag("--yes", help="Allow also what has consequences, without a question.")
 def evolve_allow_command(
-    app: App, slug: str, folders: tuple[str, ...], hosts: tuple[str, ...], remove: bool, yes: bool
+    app: App,
+    slug: str,
+    folders: tuple[str, ...],
+    hosts: tuple[str, ...],
+    needs: bool,
+    remove: bool,
+    yes: bool,
 ) -> None:
     """Show or change what the program of a skill may reach.
 
@@ -276,40 +372,64 @@ def evolve_allow_command(
     this machine's own places are refused; for a folder with keys and for private addresses
     you are asked.
     """
-    from brain.repo.learning.approvals import change_approvals
+    from brain.repo.learning.approvals import approve_needs, change_approvals, find_missing
 
-    tried = app.brain.programs.find_runnable(slug).tried
-    if folders or hosts or remove:
-        approved = change_approvals(tried, folders, hosts, remove=remove)
+    runnable = app.brain.programs.find_runnable(slug)
+    wanted = read_needs(runnable.program)
+    if folders or hosts or needs or remove:
+        approved: Approvals = runnable.tried
+        if folders or hosts or remove:
+            approved = change_approvals(approved, folders, hosts, remove=remove)
+        if needs:
+            approved = approve_needs(approved, wanted)
         _approve(app, slug, approved, yes or remove)
-        tried = app.brain.programs.find_runnable(slug).tried
-    document = {"skill": slug, "folders": tried.folders, "hosts": tried.hosts}
-    emit(app, document, _approval_lines(slug, tried.folders, tried.hosts))
+    tried = app.brain.programs.find_runnable(slug).tried
+    missing = find_missing(wanted, tried)
+    document = {
+        "skill": slug,
+        "folders": tried.folders,
+        "hosts": tried.hosts,
+        "secrets": tried.secrets,
+        "minutes": tried.minutes,
+        "memory_mb": tried.memory_mb,
+        "missing": missing,
+    }
+    emit(app, document, _approval_lines(slug, tried, missing))
 
 
-def _approve(app: App, slug: str, approved: TriedProgram, knowingly: bool) -> None:
+def _approve(app: App, slug: str, approved: Approvals, knowingly: bool) -> None:
     """Approve it; what has consequences, only if the user says so, at a terminal or by --yes."""
-    folders, hosts = approved.folders, approved.hosts
+    from dataclasses import fields
+
+    from brain.repo.learning.admission import Approvals
+
+    parts = {one.name: getattr(approved, one.name) for one in fields(Approvals)}
     try:
-        app.brain.programs.approve(slug, folders=folders, hosts=hosts, knowingly=knowingly)
+        app.brain.programs.approve(slug, **parts, knowingly=knowingly)
     except InvalidInput as error:
         asks = error.code == "consequences" and is_terminal(sys.stdin) and is_terminal(sys.stderr)
         question = f"{escape(error.message)}. Allow it?"
         if not asks or app.as_json or not click.confirm(question, err=True):
             raise
-        app.brain.programs.approve(slug, folders=folders, hosts=hosts, knowingly=True)
+        app.brain.programs.approve(slug, **parts, knowingly=True)
 
 
-def _approval_lines(slug: str, folders: Mapping[str, str], hosts: Sequence[str]) -> Iterator[str]:
+def _approval_lines(slug: str, known: Approvals, missing: Sequence[str]) -> Iterator[str]:
     from brain.repo.learning.approvals import explain_host
 
-    if not folders and not hosts:
+    if not known.folders and not known.hosts:
         yield escape(f"{slug} may reach nothing: no files and no network.")
-    for name, path in folders.items():
+    for name, path in known.folders.items():
         yield escape(f"{slug} may read {path}, inside at /folders/{name}")
-    for host in hosts:
+    for host in known.hosts:
         yield escape(f"{slug} may reach {host}")
         yield from (escape(f"  {consequence}") for consequence in explain_host(host))
+    for secret in known.secrets:
+        yield escape(f"{slug} has the value of {secret} put into its requests, and never sees it")
+    if known.minutes or known.memory_mb:
+        yield f"{slug} may take {known.minutes:g} minutes and {known.memory_mb} MB, if that is more"
+    for one in missing:
+        yield escape(f"{slug} needs {one}, which is not approved")
 
 
 @brain_command(
