@@ -1,6 +1,6 @@
 """Decide from the outcomes of held-out cases, before and after a change, whether it helps.
 
-In this order:
+Two claims. *Admitted*: it helps tasks like these cases. In this order:
 
 1. A case is worse, having lost beyond chance: reject.
 2. The cases are worse as a whole, E of the losses reaching the threshold: reject.
@@ -10,7 +10,15 @@ In this order:
 6. A case lost half of its rounds on balance: undecided, since that may be more than chance.
 7. Else admit.
 
-While the answer is undecided and rounds are left, a caller goes on with another round.
+*Provisional*, of a change that is not rejected: it helps these very cases.
+
+1. At least two cases got better, and there are more wins than losses.
+2. A runner that repeats itself did so in a second round, and no case lost; or after some round from
+   the fifth on, E of the runs has reached the threshold, and no case lost half of its rounds.
+
+A case that lost beyond chance rejects, with E of its own runs against the threshold times the
+number of cases. A change that no run has read is undecided. While a decision is not final and
+rounds are left, a caller goes on with another round.
 """
 
 from __future__ import annotations
@@ -23,7 +31,7 @@ from typing import Literal
 
 from ..errors import InvalidInput, printable_text
 from .case_files import MAX_CASES
-from .evidence import e_value, e_value_of_scores
+from .evidence import e_of_runs, e_value, e_value_of_scores
 
 GateWord = Literal["admit", "reject", "undecided"]
 
@@ -50,13 +58,16 @@ DEFAULT_RULES = GateRules()
 class CaseRow:
     """The outcomes of one case, a letter a round: p passed, f failed, e error (counts as failed).
 
-    `is_guard`: a case of another skill, which must not get worse and counts for no gain.
+    `scores` are in thousandths, two a round, before and after: 1000 for p, less for f, 0 for e.
+    Without any, f is 0 too. `is_guard`: a case of another skill, which must not get worse and
+    counts for no gain.
     """
 
     name: str
     before: str
     after: str
     is_guard: bool = False
+    scores: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +77,9 @@ class GateDecision:
     `wins`, `losses` and `ties` count pairs of runs, one a case and round. `reason` names no case,
     since evolvers may read it. `worse` names the cases, guards too, that got worse. `more_cases`
     is how many more cases such as these it would take to admit; 0 if that is not known or not
-    needed.
+    needed. `e_of_runs` is the highest that was reached after a round from the fifth on.
+    `read_cases` is in how many cases a run read the change, None if nobody counts that. A further
+    round changes nothing of what `is_final`.
     """
 
     gate: GateWord
@@ -79,20 +92,34 @@ class GateDecision:
     e_value: Fraction
     worse: tuple[str, ...] = ()
     more_cases: int = 0
+    is_provisional: bool = False
+    e_of_runs: Fraction = Fraction(1)
+    read_cases: int | None = None
+    is_final: bool = False
 
 
 OUTCOMES = "pfe"
 """Letters of an outcome: passed, failed, error."""
+MAX_SCORE = 1000
+"""The score of a pass, in thousandths."""
+CHECKED_ROUNDS = 2
+"""Rounds of a runner that repeats itself, the second to check that it does."""
+_MIN_BETTER = 2
+"""Cases that a provisional change makes better: one alone may have been learned by heart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseScore:
-    """Rounds that one case won and lost; `balance` is the one less the other."""
+    """Rounds that one case won and lost; `gains` are what each round gained, in units.
+
+    `balance` is their sum.
+    """
 
     name: str
     is_guard: bool
     wins: int
     losses: int
+    gains: tuple[int, ...]
     balance: int
 
 
@@ -100,9 +127,11 @@ class CaseScore:
 class CaseCounts:
     """What rows come to: the scores of all cases, and counts over those that are no guards.
 
-    `passes_before` counts runs without the change, `errors` runs with it and without it.
+    `passes_before` counts runs without the change, `errors` runs with it and without it. `unit` is
+    the gain of a whole pass: 1000 if any case has scores.
     """
 
+    unit: int
     scores: tuple[CaseScore, ...]
     own: tuple[CaseScore, ...]
     rounds: int
@@ -122,10 +151,12 @@ def count_rows(rows: Sequence[CaseRow]) -> CaseCounts:
     rounds = len(rows[0].before) if rows else 0
     for row in rows:
         _check_row(row, rounds)
-    scores = tuple(map(_score_row, rows))
+    unit = MAX_SCORE if any(row.scores for row in rows) else 1
+    scores = tuple(_score_row(row, unit) for row in rows)
     own = tuple(score for score in scores if not score.is_guard)
     own_rows = [row for row in rows if not row.is_guard]
     return CaseCounts(
+        unit=unit,
         scores=scores,
         own=own,
         rounds=rounds,
@@ -141,6 +172,8 @@ def _check_row(row: CaseRow, rounds: int) -> None:
         problem = f"another number of rounds than the first, {rounds}"
     elif (row.before + row.after).strip(OUTCOMES):
         problem = "an outcome other than p, f and e"
+    elif row.scores and not has_right_scores(row.before, row.after, row.scores):
+        problem = f"scores other than {MAX_SCORE} for p, less for f and 0 for e"
     else:
         return
     raise InvalidInput(
@@ -150,15 +183,52 @@ def _check_row(row: CaseRow, rounds: int) -> None:
     )
 
 
-def _score_row(row: CaseRow) -> CaseScore:
-    wins = losses = 0
-    for before, after in zip(row.before, row.after, strict=True):
-        if before != after:
-            wins += after == "p"
-            losses += before == "p"
-    return CaseScore(
-        name=row.name, is_guard=row.is_guard, wins=wins, losses=losses, balance=wins - losses
+def has_right_scores(before: str, after: str, scores: Sequence[int]) -> bool:
+    """Tell whether scores, two a round, are those of their outcomes."""
+    letters = [letter for pair in zip(before, after, strict=True) for letter in pair]
+    return len(letters) == len(scores) and all(
+        score == MAX_SCORE if letter == "p" else 0 <= score < (MAX_SCORE if letter == "f" else 1)
+        for letter, score in zip(letters, scores, strict=True)
     )
+
+
+def _score_row(row: CaseRow, unit: int) -> CaseScore:
+    if row.scores:
+        pairs = list(zip(row.scores[::2], row.scores[1::2], strict=True))
+    else:
+        letters = zip(row.before, row.after, strict=True)
+        pairs = [(unit * (one == "p"), unit * (two == "p")) for one, two in letters]
+    gains = tuple(after - before for before, after in pairs)
+    return CaseScore(
+        name=row.name,
+        is_guard=row.is_guard,
+        wins=sum(gain > 0 for gain in gains),
+        losses=sum(gain < 0 for gain in gains),
+        gains=gains,
+        balance=sum(gains),
+    )
+
+
+def repeats(rows: Sequence[CaseRow]) -> bool:
+    """Tell whether all rounds of each case are alike."""
+    return all(
+        len(set(row.before)) <= 1
+        and len(set(row.after)) <= 1
+        and len(set(row.scores[::2])) <= 1
+        and len(set(row.scores[1::2])) <= 1
+        for row in rows
+    )
+
+
+def find_round_limit(rows: Sequence[CaseRow], *, repeats_itself: bool) -> int:
+    """Return how many rounds there may be: 1 of a runner that repeats itself, 2 to check that.
+
+    One that says so, and does not, is taken for another runner: so many as the rules allow.
+    """
+    rounds = len(rows[0].before) if rows else 0
+    if repeats_itself and rounds <= CHECKED_ROUNDS and repeats(rows):
+        return max(rounds, 1)
+    return DEFAULT_RULES.max_rounds
 
 
 _MANY = 10**6
@@ -172,20 +242,32 @@ class _Evidence:
     rules: GateRules
     repeats_itself: bool
     e: Fraction
+    e_of_runs: Fraction
     worse: tuple[CaseScore, ...]
 
     @property
     def cases(self) -> int:
         return len(self.counts.own)
 
+    @property
+    def doubtful(self) -> int:
+        """How many cases lost half of their rounds, or more, on balance."""
+        half = self.counts.rounds * self.counts.unit
+        return sum(2 * -score.balance >= half for score in self.counts.scores)
+
 
 def decide(
-    rows: Sequence[CaseRow], rules: GateRules = DEFAULT_RULES, *, repeats_itself: bool
+    rows: Sequence[CaseRow],
+    rules: GateRules = DEFAULT_RULES,
+    *,
+    repeats_itself: bool,
+    read_cases: int | None = None,
 ) -> GateDecision:
     """Return what whole rounds of outcomes say of a change; the order of rows changes nothing.
 
-    `repeats_itself`: the runner gives the same outcome each time, so one round is all there is,
-    and any loss is a case made worse. Raises `InvalidInput` (`bad_rounds`) for rows of unequal
+    `repeats_itself`: the runner gives the same outcome each time, so one round is all there is, or
+    two alike, and any loss is a case made worse. `read_cases`: in how many cases of the skill a run
+    read the change, if that is counted. Raises `InvalidInput` (`bad_rounds`) for rows of unequal
     length or with other letters.
     """
     counts = count_rows(rows)
@@ -193,11 +275,21 @@ def decide(
         counts=counts,
         rules=rules,
         repeats_itself=repeats_itself,
-        e=e_value_of_scores([score.balance for score in counts.own], max(counts.rounds, 1)),
-        worse=_find_worse(counts, rules, repeats_itself),
+        e=e_value_of_scores(
+            [score.balance for score in counts.own], max(counts.rounds, 1) * counts.unit
+        ),
+        e_of_runs=_find_highest(counts, rules),
+        worse=_find_worse(counts, rules, repeats_itself) if read_cases != 0 else (),
     )
     more = _count_more_cases(evidence)
     gate, reason = _judge(evidence, more)
+    provisional = _describe_provisional(evidence) if gate != "reject" else ""
+    if read_cases == 0:
+        noun = "case" if evidence.cases == 1 else "cases"
+        gate, provisional = "undecided", ""
+        reason = f"read in 0 of {evidence.cases} {noun}, so its text was not tried"
+    elif gate == "undecided" and provisional:
+        reason = f"{reason}; {provisional}"
     return GateDecision(
         gate=gate,
         reason=reason,
@@ -209,7 +301,47 @@ def decide(
         e_value=evidence.e,
         worse=tuple(score.name for score in evidence.worse),
         more_cases=more if gate == "undecided" else 0,
+        is_provisional=provisional != "",
+        e_of_runs=evidence.e_of_runs,
+        read_cases=read_cases,
+        is_final=gate != "undecided" or read_cases == 0 or _is_over(evidence, provisional),
     )
+
+
+def _find_highest(counts: CaseCounts, rules: GateRules) -> Fraction:
+    """Return the highest E of the runs after any round from `min_rounds` on, 1 before that."""
+    found, e = Fraction(1), Fraction(1)
+    for number in range(counts.rounds):
+        gains = [score.gains[number] for score in counts.own]
+        e *= e_of_runs(gains, counts.unit, len(gains))
+        if number + 1 >= rules.min_rounds:
+            found = max(found, e)
+    return found
+
+
+def _describe_provisional(evidence: _Evidence) -> str:
+    """Return why a change is shown to help these very cases, "" if it is not."""
+    counts, bar = evidence.counts, evidence.rules.threshold
+    better = sum(score.balance > 0 for score in counts.own)
+    if better < _MIN_BETTER or counts.wins <= counts.losses or evidence.doubtful:
+        return ""
+    if evidence.repeats_itself:
+        if counts.rounds < CHECKED_ROUNDS or evidence.worse:
+            return ""
+        return f"these very cases gain: {better} got better, none worse, twice alike"
+    if evidence.e_of_runs < bar or sum(score.balance for score in counts.own) <= 0:
+        return ""
+    return f"these very cases gain: E of the runs = {show_e(evidence.e_of_runs)} >= {bar}"
+
+
+def _is_over(evidence: _Evidence, provisional: str) -> bool:
+    """Tell whether another round of an undecided change can show nothing more."""
+    counts, rules = evidence.counts, evidence.rules
+    if not evidence.repeats_itself:
+        is_enough = provisional != "" and evidence.cases < rules.min_cases
+        return is_enough or counts.rounds >= rules.max_rounds
+    better = sum(score.balance > 0 for score in counts.own)
+    return counts.rounds >= CHECKED_ROUNDS or better < _MIN_BETTER
 
 
 def _find_worse(
@@ -217,17 +349,23 @@ def _find_worse(
 ) -> tuple[CaseScore, ...]:
     """Return the cases that lost beyond chance, by name.
 
-    If outcomes vary, a case is worse when its own E, with wins and losses exchanged, reaches the
-    threshold times the number of cases. So at most one change in `threshold` that makes no case
-    worse is rejected for any of them, however many there are.
+    If outcomes vary, a case is worse when E of its own rounds, with gains and losses exchanged,
+    reaches the threshold times the number of cases. So at most one change in `threshold` that makes
+    no case worse is rejected for any of them, however many there are.
     """
     bar = rules.threshold * len(counts.scores)
     found = [
         score
         for score in counts.scores
-        if score.losses and (repeats_itself or e_value(score.losses, score.wins) >= bar)
+        if score.losses and (repeats_itself or _e_of_losses(score, counts.unit) >= bar)
     ]
     return tuple(sorted(found, key=lambda score: score.name))
+
+
+def _e_of_losses(score: CaseScore, unit: int) -> Fraction:
+    if unit == 1:
+        return e_value(score.losses, score.wins)
+    return e_value_of_scores([-gain for gain in score.gains], unit)
 
 
 def _judge(evidence: _Evidence, more: int) -> tuple[GateWord, str]:
@@ -238,7 +376,9 @@ def _judge(evidence: _Evidence, more: int) -> tuple[GateWord, str]:
         how = "" if evidence.repeats_itself else " beyond chance"
         return "reject", f"{_describe_worse(evidence.worse)} got worse{how}; {summary}"
     if counts.losses > counts.wins:  # else E of the losses is at most 1
-        e_lost = e_value_of_scores([-score.balance for score in counts.own], counts.rounds)
+        e_lost = e_value_of_scores(
+            [-score.balance for score in counts.own], counts.rounds * counts.unit
+        )
         if e_lost >= bar:
             return "reject", f"worse on the whole: {summary}: E of the losses = {show_e(e_lost)}"
     advice = f"{more} more cases such as these would do" if more else "the gain is too small"
@@ -249,9 +389,8 @@ def _judge(evidence: _Evidence, more: int) -> tuple[GateWord, str]:
     if evidence.e < bar:
         return "undecided", f"{summary}: E = {show_e(evidence.e)} < {bar}; {advice}"
     summary = f"{summary}: E = {show_e(evidence.e)} >= {bar}"
-    doubtful = sum(2 * -score.balance >= counts.rounds for score in counts.scores)
-    if doubtful:
-        lost = f"{_count_noun(doubtful, 'case')} lost half of the rounds or more"
+    if evidence.doubtful:
+        lost = f"{_count_noun(evidence.doubtful, 'case')} lost half of the rounds or more"
         return "undecided", f"{summary}, but {lost}"
     return "admit", summary
 

@@ -24,6 +24,12 @@ Estimating means of bounded random variables by betting. Backwards martingales: 
 
 The case is the unit, not the run: a runner that gives the same output each time repeats a lucky
 case as often as it is asked, and counting runs would admit one useless change in four.
+
+`e_of_runs` asks less: whether these very cases gain, whatever others would do. Then each pair of
+runs counts, and a fixed part l of the stake bets on each: E = product(1 + l gain). The cases of a
+round are independent given the skills, so the expected factor of a round is at most (1 + l mean)
+to the number of cases, as in 1: at most 1 if the true gains have a mean of at most 0. From round
+to round E is a martingale read forwards, and 4 holds of the highest E that was ever reached.
 """
 
 from __future__ import annotations
@@ -34,6 +40,9 @@ from functools import lru_cache
 from math import comb, lcm
 
 _HALF = Fraction(1, 2)
+_MANY_CASES = 13
+_FIFTHS_OF_FEW, _FIFTHS_OF_MANY = 2, 1
+"""The part of the stake that bets on a pair of runs: 2/5 finds 20 points with 8 cases."""
 
 
 @lru_cache(maxsize=1024)
@@ -66,6 +75,19 @@ def e_value_of_scores(balances: Iterable[int], rounds: int) -> Fraction:
     common = lcm(*range(1, len(product) + 1))
     integral = sum(part * (common // (power + 1)) for power, part in enumerate(product))
     return _HALF * (Fraction(sum(product), scale) + Fraction(integral, common * scale))
+
+
+def e_of_runs(gains: Iterable[int], scale: int, cases: int) -> Fraction:
+    """Return E that these very cases gain, from pairs of runs: `gains` / `scale`, from -1 to 1.
+
+    The part of the stake follows from how many cases there are, before any of them ran.
+    """
+    part = _FIFTHS_OF_FEW if cases < _MANY_CASES else _FIFTHS_OF_MANY
+    product, count = 1, 0
+    for gain in gains:
+        product *= 5 * scale + part * gain
+        count += 1
+    return Fraction(product, (5 * scale) ** count)
 
 
 def _sum_binomials(n: int, last: int) -> int:

@@ -237,9 +237,10 @@ class RecheckedNumber(NamedTuple):
 class Recheck(NamedTuple):
     """A verdict of a gate, and what was found when it was derived again.
 
-    `gate` is what it says, and `found_gate` what its cases say now, "" if they say nothing. It
-    holds if there are no `differences`, which are sentences. `unknown` are cases that could not be
-    checked, each with the reason.
+    `gate` is what it says, and `found_gate` what its cases say now, "" if they say nothing.
+    `provisional` and `found_provisional` are the same about these very cases, yes or no, "" of a
+    gate that did not ask. It holds if there are no `differences`, which are sentences. `unknown`
+    are cases that could not be checked, each with the reason.
     """
 
     verdict: str
@@ -251,6 +252,8 @@ class Recheck(NamedTuple):
     runner: str
     gate: str
     found_gate: str
+    provisional: str
+    found_provisional: str
     numbers: list[RecheckedNumber]
     cases: list[RecheckedCase]
     differences: list[str]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..gating.case_files import Case
-from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision
+from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision, find_round_limit
 from .gate_numbers import state_numbers
 from .verdict_types import NamedText, Verdict, VerdictCase
 
@@ -30,7 +30,8 @@ class GateRecord:
     """What a gate tried and what it says.
 
     `base` and `text` are the blob ids of SKILL.md before and after the change; `base` is empty if
-    the skill is new. `trial` is the verdict of the trial of its program, if it has one: its files,
+    the skill is new. `is_provisional_asked`: whether the change helps these very cases was decided
+    too. `trial` is the verdict of the trial of its program, if it has one: its files,
     cases and limits are in the verdict of the gate too.
     """
 
@@ -42,6 +43,15 @@ class GateRecord:
     decision: GateDecision
     cases: Sequence[GateCase]
     trial: Verdict | None = None
+    is_provisional_asked: bool = False
+
+    @property
+    def max_rounds(self) -> int:
+        """How many rounds the runner may make."""
+        if self.is_provisional_asked:
+            rows = [one.row for one in self.cases]
+            return find_round_limit(rows, repeats_itself=self.repeats_itself)
+        return 1 if self.repeats_itself else DEFAULT_RULES.max_rounds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,18 +87,21 @@ def build_gate_verdict(record: GateRecord, deciding: Deciding) -> GateVerdict:
         decided_by=deciding.decided_by,
         versions=(NamedText("brain", __version__),),
     )
-    max_rounds = 1 if record.repeats_itself else DEFAULT_RULES.max_rounds
+    asked = record.is_provisional_asked
+    numbers = state_numbers(record.decision, record.max_rounds, is_provisional_asked=asked)
+    word = "yes" if record.decision.is_provisional else "no"
     verdict = trial._replace(
         decision=deciding.decision,
         decider=deciding.decider,
         decided_by=deciding.decided_by,
         reason=deciding.reason or record.decision.reason,
         cases=(*trial.cases, *(_describe_case(one, record.decision) for one in record.cases)),
-        numbers=(*trial.numbers, *state_numbers(record.decision, max_rounds)),
+        numbers=(*trial.numbers, *numbers),
         gate=record.decision.gate,
         base=record.base,
         text=record.text,
         runner=record.runner,
+        provisional=word if asked else "",
     )
     contents = dict.fromkeys(content for one in record.cases for content in one.outputs)
     return GateVerdict(verdict=verdict, contents=tuple(contents))
@@ -106,6 +119,7 @@ def _describe_case(tried: GateCase, decision: GateDecision) -> VerdictCase:
         before=row.before,
         after=row.after,
         outputs=tuple(map(blob_id, tried.outputs)),
+        scores=row.scores,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import FormatError, find_repeated, printable_text
+from ..gating.decision import has_right_scores
 from ..objects import canonical_document as fields
 from ..objects.canonical_document import DocumentFormat, FieldCodec, FieldSpec, ObjectCodec
 from ..objects.operation import DECISION_KINDS
@@ -24,6 +25,7 @@ from .verdict_types import (
     DECIDERS,
     GATE_KINDS,
     GATE_WORDS,
+    PROVISIONAL_WORDS,
     NamedNumber,
     NamedText,
     ProgramFile,
@@ -69,7 +71,8 @@ def _check_verdict(verdict: Verdict) -> None:
 def _check_gate(verdict: Verdict) -> None:
     """Check that all about the gate is there if it tried the change, and nothing else."""
     if not verdict.gate:
-        if verdict.gate_cases or verdict.base or verdict.text or verdict.runner:
+        said = verdict.base or verdict.text or verdict.runner or verdict.provisional
+        if verdict.gate_cases or said:
             raise FormatError("it has cases of a gate, but not its result", code="bad_field")
     elif verdict.decision not in ("admit", "reject"):
         message = f"it says {verdict.decision}, which a gate does not decide"
@@ -90,7 +93,7 @@ def _check_gate(verdict: Verdict) -> None:
 def _find_gate_problem(case: VerdictCase) -> str:
     """Return what a case has too much or too little for its kind, "" if it is right."""
     if case.kind not in GATE_KINDS:
-        has_any = case.document or case.before or case.after or case.outputs
+        has_any = case.document or case.before or case.after or case.outputs or case.scores
         return "has rounds, but is no case of a gate" if has_any else ""
     if not case.document:
         return "names no document"
@@ -98,6 +101,8 @@ def _find_gate_problem(case: VerdictCase) -> str:
         return "has a payload or output of its own"
     if not len(case.before) == len(case.after) == len(case.outputs) / 2 > 0:
         return "has not two outcomes and two outputs a round"
+    if case.scores and not has_right_scores(case.before, case.after, case.scores):
+        return "has scores other than those of its outcomes"
     fields.PATH_CODEC.write(case.name)
     return ""
 
@@ -141,6 +146,7 @@ _CASE = ObjectCodec(
     FieldSpec(
         "outputs", fields.items_codec(fields.DIGEST_CODEC, 2 * limits.MAX_VERDICT_ROUNDS), ()
     ),
+    FieldSpec("scores", fields.items_codec(fields.NUMBER_CODEC, 2 * limits.MAX_VERDICT_ROUNDS), ()),
 )
 _VERDICT = ObjectCodec(
     Verdict,
@@ -164,6 +170,7 @@ _VERDICT = ObjectCodec(
     FieldSpec("base", fields.DIGEST_CODEC, NO_DIGEST),
     FieldSpec("text", fields.DIGEST_CODEC, NO_DIGEST),
     FieldSpec("runner", _FULL_NAME_CODEC, ""),
+    FieldSpec("provisional", fields.choice_codec(PROVISIONAL_WORDS), ""),
 )
 VERDICT_FORMAT = DocumentFormat(
     name="brain v1 verdict",

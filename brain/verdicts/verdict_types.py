@@ -19,7 +19,9 @@ CASE_KINDS = (*TRIAL_KINDS, *GATE_KINDS)
 CASE_OUTCOMES = ("pass", "fail")
 """A `stub` passes if the tests killed it, a case of the gate if it did not get worse."""
 GATE_WORDS = ("admit", "reject", "undecided")
-"""What the outcomes of held-out cases say of a change."""
+"""What the outcomes of held-out cases say of a change, for tasks like these."""
+PROVISIONAL_WORDS = ("yes", "no")
+"""Whether a change is shown to help these very cases."""
 DECIDERS = ("rule", "person")
 """Who decides: a rule of the program, or a person."""
 
@@ -41,7 +43,8 @@ class VerdictCase(NamedTuple):
     A case of the gate has the path of its document as name, and the blob id of that `document`.
     `before` and `after` are the outcomes without and with the change, a letter a round: p passed,
     f failed, e error. `outputs` are the blob ids of what came out, two a round: before, after. For
-    an error it is the blob of its message.
+    an error it is the blob of its message. `scores` are in thousandths, two a round, where a case
+    is not just right or wrong: 1000 for p, less for f, 0 for e.
     """
 
     kind: str
@@ -55,6 +58,7 @@ class VerdictCase(NamedTuple):
     before: str = ""
     after: str = ""
     outputs: tuple[bytes, ...] = ()
+    scores: tuple[int, ...] = ()
 
 
 class NamedText(NamedTuple):
@@ -83,6 +87,7 @@ class Verdict(NamedTuple):
     limits, versions and numbers are ASCII; they are read back in ascending order.
 
     `gate` is what held-out cases say of the change, one of GATE_WORDS; "" if no gate tried it.
+    `provisional` is one of PROVISIONAL_WORDS, "" of a gate that did not ask.
     `base` and `text` are the blob ids of SKILL.md before and after it; `base` is empty if the skill
     is new. `runner` names what ran the cases of the gate.
     """
@@ -105,6 +110,7 @@ class Verdict(NamedTuple):
     base: bytes = NO_DIGEST
     text: bytes = NO_DIGEST
     runner: str = ""
+    provisional: str = ""
 
     @property
     def program(self) -> bytes:

@@ -5,7 +5,8 @@
 A scripted learner passes each case with a probability of its own. An edit changes the
 probabilities, or does not; the gate sees outcomes alone. Every row of the first table is so many
 attempts, each with 8, 12, 24 or 48 held-out cases. Ends with status 1 if more than 5 % of the
-useless edits in a row are admitted.
+useless edits in a row are admitted, or of those that give these very cases nothing are admitted or
+provisional.
 """
 
 import argparse
@@ -146,23 +147,35 @@ class ScriptedRuns:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """How an attempt ended, after so many rounds and runs."""
+    """How an attempt ended, after so many rounds and runs; `gain` is the true one, a case."""
 
     gate: str
+    is_provisional: bool
     rounds: int
     runs: int
+    gain: float
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the edit is admitted or provisional."""
+        return self.gate == "admit" or self.is_provisional
 
 
 def attempt_edit(runs: ScriptedRuns, rules: GateRules, repeats_itself: bool) -> Attempt:
     """Try an edit as the gate does."""
-    gate = "undecided"
-    for _ in range(1 if repeats_itself else rules.max_rounds):
+    is_final = False
+    while not is_final:
         runs.run_round()
-        gate = decide(runs.rows, rules, repeats_itself=repeats_itself).gate
-        if gate != "undecided":
-            break
+        decision = decide(runs.rows, rules, repeats_itself=repeats_itself)
+        is_final = decision.is_final
     rounds = len(runs.rows[0].before)
-    return Attempt(gate=gate, rounds=rounds, runs=2 * rounds * runs.cases)
+    return Attempt(
+        gate=decision.gate,
+        is_provisional=decision.is_provisional,
+        rounds=rounds,
+        runs=2 * rounds * runs.cases,
+        gain=(sum(runs.after) - sum(runs.before)) / runs.cases,
+    )
 
 
 @cache
@@ -315,18 +328,22 @@ def measure_broken(attempts: int, seed: int) -> Iterator[tuple[str, list[float]]
 def report(attempts: int, seed: int) -> Iterator[str]:
     """Yield the tables, in Markdown; the last line says what was too many, if anything was."""
     began, count, too_many = perf_counter(), 0, []
-    yield "| useless edit | noise | admitted | 95 % interval | undecided | rounds |"
-    yield "|---|---|---|---|---|---|"
+    yield "| useless edit | noise | admitted | 95 % interval | undecided | rounds | live, no gain |"
+    yield "|---|---|---|---|---|---|---|"
     for label, tried in measure_nulls(attempts, seed):
         admitted = sum(one.gate == "admit" for one in tried)
         undecided = sum(one.gate == "undecided" for one in tried)
         low, high = wilson_interval(admitted, len(tried))
         mean = sum(one.rounds for one in tried) / len(tried)
         count += len(tried)
-        too_many += [label] if admitted > MAX_SHARE * len(tried) else []
+        useless = [one for one in tried if one.gain <= 1e-9]
+        live = sum(one.is_live for one in useless)
+        bad = admitted > MAX_SHARE * len(tried) or live > MAX_SHARE * len(useless)
+        too_many += [label] if bad else []
         cells = (
             f"{_percent(admitted / len(tried))} | {_percent(low)} to {_percent(high)} "
-            f"| {_percent(undecided / len(tried))} | {mean:.1f}"
+            f"| {_percent(undecided / len(tried))} | {mean:.1f} "
+            f"| {_percent(live / max(len(useless), 1))} of {len(useless)}"
         )
         yield f"| {label} | {cells} |"
     took = (perf_counter() - began) / count * 1000
@@ -350,7 +367,9 @@ def report(attempts: int, seed: int) -> Iterator[str]:
 def _describe_gain(tried: Sequence[Attempt]) -> str:
     admitted = sum(one.gate == "admit" for one in tried)
     runs = sum(one.runs for one in tried) / len(tried)
-    return f"{100 * admitted / len(tried):.0f} %, {runs:.0f} runs"
+    live = sum(one.is_live for one in tried)
+    shares = f"{100 * admitted / len(tried):.0f} %, {100 * live / len(tried):.0f} %"
+    return f"{shares}, {runs:.0f} runs"
 
 
 def _percent(share: float) -> str:

@@ -13,14 +13,18 @@ def test_a_few_attempts_admit_no_useless_edit_and_find_a_useful_one(capsys):
     rows = [row.split("|") for row in capsys.readouterr().out.splitlines() if row[:1] == "|"]
     cells = {(row[1].strip(), row[2].strip()): [cell.strip() for cell in row[3:-1]] for row in rows}
     assert len(NULL_EDITS) * len(NOISES) + 3 == sum(
-        " to " in row[4] for row in rows if len(row) > 5
+        " to " in row[4] for row in rows if len(row) > 6
     )
-    assert cells["30 everywhere", "none"][2:] == ["100 %, 240 runs", "100 %, 480 runs"]
+    assert cells["30 everywhere", "none"][2:] == [
+        "100 %, 100 %, 240 runs",
+        "100 %, 100 %, 480 runs",
+    ]
 
 
 def test_a_gate_that_admits_whatever_won_more_often_is_caught(monkeypatch, capsys):
     class Lenient:
         gate = "admit"
+        is_final = is_provisional = True
 
     monkeypatch.setattr(null_edits, "decide", lambda *_, **__: Lenient)
     assert null_edits.main(["--attempts", "2"]) == 1

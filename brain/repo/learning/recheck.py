@@ -24,12 +24,12 @@ from ...objects.operation import DECISION_KINDS, evidence_blob
 from ...results import Recheck, RecheckedCase, RecheckedNumber
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
-from ...verdicts.gate_numbers import state_numbers
 from ...verdicts.gate_rules import (
-    decide_rows,
+    decide_again,
     find_gate_contradictions,
-    find_max_rounds,
     row_of_case,
+    say_provisional,
+    state_again,
 )
 from ...verdicts.verdict_types import Verdict, VerdictCase
 from ..history.decisions import find_decisions, find_rejections
@@ -249,6 +249,8 @@ def recheck_verdict(found: FoundVerdict, tools: RecheckTools) -> Recheck:
         runner=verdict.runner,
         gate=verdict.gate,
         found_gate=decision.gate if decision else "",
+        provisional=verdict.provisional,
+        found_provisional=say_provisional(verdict, decision),
         numbers=_compare_numbers(verdict, decision),
         cases=cases,
         differences=list(_find_differences(verdict, cases, decision)),
@@ -360,7 +362,7 @@ def _decide_again(verdict: Verdict, cases: Sequence[RecheckedCase]) -> GateDecis
         )
         for row, case in zip(verdict.gate_cases, cases, strict=True)
     ]
-    return decide_rows(rows, find_max_rounds(verdict))
+    return decide_again(verdict, rows)
 
 
 def _fill(found: str, said: str) -> str:
@@ -371,8 +373,10 @@ def _compare_numbers(verdict: Verdict, decision: GateDecision | None) -> list[Re
     if decision is None:
         return []
     said = dict(verdict.numbers)
-    found = state_numbers(decision, find_max_rounds(verdict))
-    return [RecheckedNumber(name, said.get(name), value) for name, value in found]
+    return [
+        RecheckedNumber(name, said.get(name), value)
+        for name, value in state_again(verdict, decision)
+    ]
 
 
 def _find_differences(
@@ -384,6 +388,9 @@ def _find_differences(
         yield f"{wrong} {noun} another outcome"
     if decision is not None and decision.gate != verdict.gate:
         yield f"by what came out, the gate says {decision.gate}, not {verdict.gate}"
+    word = say_provisional(verdict, decision)
+    if decision is not None and word != verdict.provisional:
+        yield f"by what came out, provisional is {word}, not {verdict.provisional}"
 
 
 def _find_unknown(cases: Sequence[RecheckedCase], tools: RecheckTools) -> Iterator[str]:

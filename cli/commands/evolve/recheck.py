@@ -16,6 +16,8 @@ from ...terminal import escape
 if TYPE_CHECKING:
     from brain.results import Recheck, RecheckedCase, RecheckedNumber
 
+_E_NAMES = {"e_value_milli": "E", "e_of_runs_milli": "E of the runs"}
+
 
 @brain_command(
     "recheck",
@@ -71,7 +73,8 @@ def _recheck_lines(found: Recheck) -> Iterator[str]:
         yield escape(f"Unknown: {sentence}")
     if not found.differences:
         extent = "as far as it could be checked, " if found.unknown else ""
-        yield f"The verdict holds: {extent}its cases say {found.found_gate}"
+        said = ", provisional" if found.found_provisional == "yes" else ""
+        yield f"The verdict holds: {extent}its cases say {found.found_gate}{said}"
 
 
 def _number_row(number: RecheckedNumber) -> tuple[str, ...]:
@@ -79,12 +82,12 @@ def _number_row(number: RecheckedNumber) -> tuple[str, ...]:
         "none" if value is None else _show_number(number.name, value)
         for value in (number.said, number.found)
     )
-    name = "E" if number.name == "e_value_milli" else number.name.replace("_", " ")
+    name = _E_NAMES.get(number.name) or number.name.replace("_", " ")
     return name, said, found, "same" if number.said == number.found else "differs"
 
 
 def _show_number(name: str, value: int) -> str:
-    if name != "e_value_milli":
+    if name not in _E_NAMES:
         return str(value)
     whole, thousandths = divmod(value, 1000)
     return f"{whole}.{thousandths:03}"

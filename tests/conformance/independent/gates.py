@@ -18,37 +18,57 @@ def read_split(text: bytes) -> dict[str, Any]:
 def decide(text: bytes) -> dict[str, Any]:
     """Return what the outcomes of cases say."""
     given = json.loads(text)
-    cases, max_rounds = given["cases"], given["max_rounds"]
-    require(max_rounds in (1, 12), "the rounds of a runner")
-    lengths = {len(letters) for _, *both in cases for letters in both}
+    cases, max_rounds, asked = given["cases"], given["max_rounds"], given.get("asked", False)
+    require(max_rounds in (1, 12) or (asked and max_rounds == 2), "the rounds of a runner")
+    lengths = {len(letters) for _, *both in cases for letters in both[:2]}
     require(len(lengths) <= 1, "whole rounds")
     r = max(lengths, default=0)
     require(r <= max_rounds, "too many rounds")
-    tallies = [(kind, *_tally(before, after)) for kind, before, after in cases]
-    own = [(w, lost) for kind, w, lost in tallies if kind == "held_out"]
-    scores = [Fraction(w - lost, max(r, 1)) for w, lost in own]
+    require(max_rounds != 2 or (r == 2 and all(map(_repeats, cases))), "rounds that differ")
+    gains = [(kind, _gains(*rest)) for kind, *rest in cases]
+    tallies = [(kind, *_tally(one), sum(one)) for kind, one in gains]
+    own = [(w, lost) for kind, w, lost, _ in tallies if kind == "held_out"]
+    scores = [balance / max(r, 1) for kind, _, _, balance in tallies if kind == "held_out"]
     n, wins, losses, e = len(own), sum(w for w, _ in own), sum(lost for _, lost in own), _e(scores)
+    read = given.get("read_cases")
     worse = [
         at
-        for at, (_, w, lost) in enumerate(tallies)
-        if lost
-        and (max_rounds == 1 or _e([Fraction(1)] * lost + [Fraction(-1)] * w) >= 20 * len(cases))
+        for at, (_, one) in enumerate(gains)
+        if tallies[at][2]
+        and read != 0
+        and (max_rounds <= 2 or _e([-gain for gain in one]) >= 20 * len(cases))
     ]
-    letters = "".join(before + after for kind, before, after in cases if kind == "held_out")
-    if worse or _e([-score for score in scores]) >= 20:
+    letters = "".join(one[1] + one[2] for one in cases if one[0] == "held_out")
+    doubtful = any(-2 * balance >= r for *_, balance in tallies)
+    if read == 0:
+        word = "undecided"
+    elif worse or _e([-score for score in scores]) >= 20:
         word = "reject"
     elif n < 5 or not r or set(letters) == {"e"} or (max_rounds == 12 and r < 5):
         word = "undecided"
     elif wins <= losses:
         word = "reject"
-    elif e < 20 or any(2 * (lost - w) >= r for _, w, lost in tallies):
+    elif e < 20 or doubtful:
         word = "undecided"
     else:
         word = "admit"
+    highest = _highest([one for kind, one in gains if kind == "held_out"], r)
+    provisional = (
+        word != "reject"
+        and read != 0
+        and sum(score > 0 for score in scores) >= 2
+        and wins > losses
+        and not doubtful
+        and (r == 2 if max_rounds <= 2 else highest >= 20 and sum(scores) > 0)
+    )
+    more = {"read_cases": read} if read is not None else {}
+    more["e_of_runs_milli"] = min(int(1000 * highest), 2**53 - 1)
     return {
         "gate": word,
         "worse": worse,
+        **({"provisional": "yes" if provisional else "no"} if asked else {}),
         "numbers": {
+            **(more if asked else {}),
             "cases": n,
             "rounds": r,
             "wins": wins,
@@ -61,9 +81,32 @@ def decide(text: bytes) -> dict[str, Any]:
     }
 
 
-def _tally(before: str, after: str) -> tuple[int, int]:
-    pairs = [(one == "p", two == "p") for one, two in zip(before, after, strict=True)]
-    return pairs.count((False, True)), pairs.count((True, False))
+def _gains(before: str, after: str, scores: list[int] | None = None) -> list[Fraction]:
+    if scores is not None:
+        return [Fraction(b - a, 1000) for a, b in zip(scores[::2], scores[1::2], strict=True)]
+    pairs = zip(before, after, strict=True)
+    return [Fraction((two == "p") - (one == "p")) for one, two in pairs]
+
+
+def _tally(gains: list[Fraction]) -> tuple[int, int]:
+    return sum(gain > 0 for gain in gains), sum(gain < 0 for gain in gains)
+
+
+def _repeats(case: list[Any]) -> bool:
+    _, before, after, *more = case
+    scores = more[0] if more else [0] * 4
+    return before[0] == before[1] and after[0] == after[1] and scores[:2] == scores[2:]
+
+
+def _highest(gains: list[list[Fraction]], rounds: int) -> Fraction:
+    """Return the highest product over the runs of the first rounds, five or more."""
+    part = Fraction(2 if len(gains) < 13 else 1, 5)
+    found = product = Fraction(1)
+    for number in range(rounds):
+        for one in gains:
+            product *= 1 + part * one[number]
+        found = max(found, product) if number >= 4 else found
+    return found
 
 
 def _e(scores: list[Fraction]) -> Fraction:

@@ -54,16 +54,26 @@ def _check_gate(value: dict[str, Any]) -> None:
         require("text" in value and "runner" in value, "half a gate")
         require(value["decision"] in ("admit", "reject"), "a gate that decides something else")
     else:
-        require(not compared and not {"base", "text", "runner"} & set(value), "no gate")
+        require(
+            not compared and not {"base", "text", "runner", "provisional"} & set(value), "no gate"
+        )
     require(sum(case["kind"] == "held_out" for case in compared) <= 256, "too many held-out cases")
     for case in value.get("cases", []):
         of_gate = {"document", "before", "after", "outputs"} & set(case)
         if case["kind"] not in _GATE_KINDS:
-            require(not of_gate, "rounds of a case that has none")
+            require(not of_gate and "scores" not in case, "rounds of a case that has none")
             continue
         require(len(of_gate) == 4 and not {"payload", "output"} & set(case), "the parts of a case")
         require(len(case["before"]) == len(case["after"]), "rounds that do not pair")
         require(len(case["outputs"]) == 2 * len(case["before"]), "outputs that do not pair")
+        letters = [
+            letter for pair in zip(case["before"], case["after"], strict=True) for letter in pair
+        ]
+        scores = case.get("scores", [1000 * (letter == "p") for letter in letters])
+        require(len(scores) == len(letters), "scores that do not pair")
+        ranges = {"p": (1000, 1000), "f": (0, 999), "e": (0, 0)}
+        for letter, score in zip(letters, scores, strict=True):
+            require(ranges[letter][0] <= score <= ranges[letter][1], "another score")
         read_path(case["name"].encode())
 
 
@@ -137,6 +147,7 @@ _CASE: dict[str, _Check] = {
     "before": _check_rounds,
     "after": _check_rounds,
     "outputs": _some(24, read_id),
+    "scores": _some(24, _count(0)),
 }
 _VERDICT: dict[str, _Check] = {
     "format": _one_of("brain v1 verdict"),
@@ -158,4 +169,5 @@ _VERDICT: dict[str, _Check] = {
     "base": read_id,
     "text": read_id,
     "runner": _text(1, 1024),
+    "provisional": _one_of("yes", "no"),
 }

@@ -12,37 +12,70 @@ export function readSplit(data) {
 
 /** Return what the outcomes of cases say. */
 export function decideGate(data) {
-  const { max_rounds, cases } = JSON.parse(data);
-  need(max_rounds === 1 || max_rounds === 12, "the rounds of a runner");
+  const { max_rounds, cases, asked = false, read_cases } = JSON.parse(data);
+  need(max_rounds === 1 || max_rounds === 12 || (asked && max_rounds === 2), "the rounds of a runner");
   const rounds = cases.length ? cases[0][1].length : 0;
   need(cases.every(([, before, after]) => before.length === rounds && after.length === rounds), "whole rounds");
   need(rounds <= max_rounds, "too many rounds");
-  const rows = cases.map(([kind, before, after]) => ({ own: kind === "held_out", letters: before + after, ...tally(before, after) }));
+  need(max_rounds !== 2 || (rounds === 2 && cases.every(repeats)), "rounds that differ");
+  const rows = cases.map(([kind, ...sides]) => ({ own: kind === "held_out", letters: sides[0] + sides[1], ...tally(...sides) }));
   const own = rows.filter((row) => row.own);
-  const balances = own.map(({ won, lost }) => won - lost);
-  const e = evidence(balances, rounds);
+  const balances = own.map(({ balance }) => balance);
+  const e = evidence(balances, 1000 * rounds);
   const [wins, losses] = ["won", "lost"].map((name) => own.reduce((sum, row) => sum + row[name], 0));
-  const isWorse = ({ won, lost }) =>
-    lost > 0 && (max_rounds === 1 || reaches(evidence([...Array(lost).fill(1), ...Array(won).fill(-1)], 1), THRESHOLD * BigInt(rows.length)));
+  const isWorse = ({ lost, gains }) =>
+    lost > 0 && read_cases !== 0 && (max_rounds <= 2 || reaches(evidence(gains.map((gain) => -gain), 1000), THRESHOLD * BigInt(rows.length)));
   const worse = rows.flatMap((row, at) => (isWorse(row) ? [at] : []));
   const gate = word();
   const numbers = { cases: own.length, rounds, wins, losses, ties: own.length * rounds - wins - losses, max_rounds };
   const e_value_milli = Math.min(Number((1000n * e.over) / e.under), Number.MAX_SAFE_INTEGER);
   const more_cases = gate === "undecided" ? missing(own.length, rounds, wins, losses, e) : 0;
-  return { gate, worse, numbers: { ...numbers, e_value_milli, more_cases } };
+  if (!asked) return { gate, worse, numbers: { ...numbers, e_value_milli, more_cases } };
+  const runs = highest(own.map(({ gains }) => gains), rounds);
+  const e_of_runs_milli = Math.min(Number((1000n * runs.over) / runs.under), Number.MAX_SAFE_INTEGER);
+  const found = { ...numbers, e_value_milli, more_cases, e_of_runs_milli };
+  return { gate, worse, provisional: isProvisional(runs) ? "yes" : "no", numbers: read_cases === undefined ? found : { ...found, read_cases } };
+
+  function isProvisional(runs) {
+    if (gate === "reject" || read_cases === 0 || wins <= losses || isDoubtful() || balances.filter((balance) => balance > 0).length < 2) return false;
+    return max_rounds <= 2 ? rounds === 2 : reaches(runs, THRESHOLD) && balances.reduce((sum, each) => sum + each, 0) > 0;
+  }
+
+  function isDoubtful() {
+    return rows.some(({ balance }) => -2 * balance >= 1000 * rounds);
+  }
 
   function word() {
-    if (worse.length || reaches(evidence(balances.map((balance) => -balance), rounds), THRESHOLD)) return "reject";
+    if (read_cases === 0) return "undecided";
+    if (worse.length || reaches(evidence(balances.map((balance) => -balance), 1000 * rounds), THRESHOLD)) return "reject";
     if (own.length < 5 || !rounds || own.every(({ letters }) => /^e*$/.test(letters)) || (max_rounds === 12 && rounds < 5)) return "undecided";
     if (wins <= losses) return "reject";
-    const isDoubtful = rows.some(({ won, lost }) => 2 * (lost - won) >= rounds);
-    return reaches(e, THRESHOLD) && !isDoubtful ? "admit" : "undecided";
+    return reaches(e, THRESHOLD) && !isDoubtful() ? "admit" : "undecided";
   }
 }
 
-function tally(before, after) {
-  const pairs = [...before].map((letter, at) => [letter === "p", after[at] === "p"]);
-  return { won: pairs.filter(([old, now]) => !old && now).length, lost: pairs.filter(([old, now]) => old && !now).length };
+function tally(before, after, scores) {
+  const given = scores ?? [...before].flatMap((letter, at) => [letter, after[at]].map((one) => (one === "p" ? 1000 : 0)));
+  const gains = [...before].map((_, at) => given[2 * at + 1] - given[2 * at]);
+  const balance = gains.reduce((sum, gain) => sum + gain, 0);
+  return { gains, balance, won: gains.filter((gain) => gain > 0).length, lost: gains.filter((gain) => gain < 0).length };
+}
+
+const repeats = ([, before, after, scores = [0, 0, 0, 0]]) =>
+  before[0] === before[1] && after[0] === after[1] && scores[0] === scores[2] && scores[1] === scores[3];
+
+/** Return the highest product over the runs of the first rounds, five or more. */
+function highest(gains, rounds) {
+  const part = gains.length < 13 ? 2n : 1n;
+  let [over, under, found] = [1n, 1n, { over: 1n, under: 1n }];
+  for (let number = 0; number < rounds; number += 1) {
+    for (const each of gains) {
+      over *= 5000n + part * BigInt(each[number]);
+      under *= 5000n;
+    }
+    if (number >= 4 && over * found.under > found.over * under) found = { over, under };
+  }
+  return found;
 }
 
 /** Return E as a fraction: the coefficients of prod(rounds + balance x) are summed, and integrated. */

@@ -24,7 +24,7 @@ const compared = ({ kind }) => GATE_KINDS.includes(kind);
 
 const CASE = {
   ...{ kind: oneOf(...KINDS), name: named, outcome: oneOf("pass", "fail"), payload: digest, output: digest },
-  ...{ detail: text(8192), took: count, document: digest, before: rounds, after: rounds, outputs: some(24, digest) },
+  ...{ detail: text(8192), took: count, document: digest, before: rounds, after: rounds, outputs: some(24, digest), scores: some(24, anyCount) },
 };
 const VERDICT = {
   ...{ format: oneOf("brain v1 verdict"), decision: oneOf("admit", "reject", "retire", "reinstate"), skill: slug },
@@ -32,22 +32,26 @@ const VERDICT = {
   ...{ files: some(1024, shaped({ path: ofProgram, blob: digest }, ["path", "blob"])), findings: some(256, (value) => isText(value, 8192)) },
   ...{ limits: table(anyCount), numbers: table(anyCount), versions: table(named), seed: count },
   ...{ cases: some(4096, shaped(CASE, ["kind", "name", "outcome"])) },
-  ...{ gate: oneOf("admit", "reject", "undecided"), base: digest, text: digest, runner: named },
+  ...{ gate: oneOf("admit", "reject", "undecided"), base: digest, text: digest, runner: named, provisional: oneOf("yes", "no") },
 };
 
-function checkGate({ decision, gate, base, text, runner, cases = [] }) {
-  if (gate === undefined) need(!cases.some(compared) && [base, text, runner].every((field) => field === undefined), "parts of no gate");
+const fits = (letter, score) => (letter === "p" ? score === 1000 : score < (letter === "f" ? 1000 : 1));
+
+function checkGate({ decision, gate, base, text, runner, provisional, cases = [] }) {
+  if (gate === undefined) need(!cases.some(compared) && [base, text, runner, provisional].every((field) => field === undefined), "parts of no gate");
   else need(["admit", "reject"].includes(decision) && text !== undefined && runner !== undefined, "half a gate");
   need(cases.filter(({ kind }) => kind === "held_out").length <= 256, "too many held-out cases");
   for (const row of cases) {
-    const { document, before, after, outputs } = row;
+    const { document, before, after, outputs, scores } = row;
     const parts = [document, before, after, outputs].filter((part) => part !== undefined).length;
     if (!compared(row)) {
-      need(parts === 0, "rounds of a case that has none");
+      need(parts === 0 && scores === undefined, "rounds of a case that has none");
       continue;
     }
     need(parts === 4 && row.payload === undefined && row.output === undefined, "the parts of a case");
     need(before.length === after.length && outputs.length === 2 * before.length, "rounds that do not pair");
+    const letters = [...before].flatMap((letter, at) => [letter, after[at]]);
+    need(!scores || (scores.length === letters.length && letters.every((letter, at) => fits(letter, scores[at]))), "other scores");
     need(isPath(row.name), "a case without a path");
   }
 }

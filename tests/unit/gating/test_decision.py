@@ -41,6 +41,7 @@ def test_five_wins_of_eight_admit_and_say_why():
         losses=0,
         ties=3,
         e_value=Fraction(85, 4),
+        is_final=True,
     )
 
 

@@ -1,5 +1,7 @@
 """What a verdict says of the gate follows from its cases, or is a contradiction."""
 
+from dataclasses import replace
+
 import pytest
 
 from brain.gating.decision import CaseRow
@@ -77,3 +79,35 @@ def test_rounds_that_are_not_whole_decide_nothing():
     assert derive_gate_decision(retirement()) is None
     nothing = decide_rows([], 1)
     assert nothing is not None and nothing.gate == "undecided"
+
+
+def provisional(before: str, after: str, *, losers: int = 0) -> Verdict:
+    """Return the verdict of a gate that asked about these very cases too; six gain."""
+    sides = [(before, after)] * 6 + [(after, before)] * losers
+    rows = [(path, *side) for path, side in zip(CASES, sides, strict=False)]
+    tried = try_cases(rows, repeats_itself=len(before) < 3)
+    return build(replace(tried, is_provisional_asked=True)).verdict
+
+
+def test_a_rule_may_admit_what_is_provisional_and_both_words_are_derived():
+    verdict = provisional("f" * 12, "pffff" * 2 + "ff")._replace(gate="undecided")
+    assert (verdict.decision, verdict.gate, verdict.provisional) == ("admit", "undecided", "yes")
+    assert list(find_contradictions(verdict)) == []
+    assert list(find_contradictions(verdict._replace(provisional="no"))) == [
+        "a rule admits what the gate does not: it says undecided",
+        "it says no to provisional, but by its cases it is yes",
+    ]
+    older = verdict._replace(provisional="")
+    assert list(find_contradictions(older)) == [
+        "a rule admits what the gate does not: it says undecided",
+    ]
+
+
+def test_a_runner_that_repeats_itself_is_checked_by_a_second_round():
+    verdict = provisional("ff", "pp")
+    assert dict(verdict.numbers)["max_rounds"] == 2
+    said = list(find_contradictions(verdict))
+    assert said == ["its gate went on to round 2, but said admit after 1"]
+    differ = verdict.cases[0]._replace(after="pf")
+    assert derive_gate_decision(verdict._replace(cases=(differ, *verdict.cases[1:]))) is None
+    assert derive_gate_decision(verdict._replace(provisional="")) is None

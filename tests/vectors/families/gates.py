@@ -12,7 +12,8 @@ from brain.verdicts.gate_numbers import state_numbers
 from brain.verdicts.gate_rules import decide_rows
 from tests.vectors.families.vector import Vector, refused, valid
 
-Rows = Sequence[tuple[str, str, str]]
+Rows = Sequence[tuple[Any, ...]]
+"""Rows of kind, before and after, and of scores if there are any."""
 
 _INPUTS: dict[str, Any] = {
     "a text": "Greet guest 0.",
@@ -68,6 +69,48 @@ _DECIDED: dict[str, tuple[int, Rows]] = {
     "worse on the whole": (12, _rows((12, _OWN, "ppppp", "fpffp"))),
     "a small gain": (12, _rows((12, _OWN, "fpfpfp", "fpfppp"), (3, _OWN, "pppppp", "ppfppp"))),
 }
+_ASKED: dict[str, tuple[int, Rows, int | None]] = {
+    "twice alike": (2, _rows((2, _OWN, "ff", "pp"), (6, _OWN, "pp", "pp")), None),
+    "twice alike, one better": (2, _rows((1, _OWN, "ff", "pp"), (7, _OWN, "pp", "pp")), None),
+    "once of a runner that repeats itself": (1, _rows((2, _OWN, "f", "p")), None),
+    "nine wins of runs": (
+        12,
+        _rows((3, _OWN, "fffpf", "pppff"), (5, _OWN, "f" * 5, "f" * 5)),
+        None,
+    ),
+    "three rounds of many wins": (12, _rows((8, _OWN, "fff", "ppp")), None),
+    "a highest E that is over": (
+        12,
+        _rows((4, _OWN, "fffffpppp", "ppppppfff"), (4, _OWN, "f" * 9, "f" * 9)),
+        None,
+    ),
+    "thirteen cases": (12, _rows((13, _OWN, "fffffp", "ppfffp")), 9),
+    "a case that lost half": (
+        12,
+        _rows((5, _OWN, "fffff", "pppff"), (1, _OWN, "ppppf", "pffff")),
+        6,
+    ),
+    "a guard that lost half": (
+        12,
+        _rows((5, _OWN, "fffff", "pppff"), (1, _GUARD, "ppppp", "ppfff")),
+        6,
+    ),
+    "read in no case": (12, _rows((8, _OWN, "f", "p"), (1, _GUARD, "p", "f")), 0),
+    "scores": (
+        12,
+        [
+            (_OWN, "fffff", "fpfef", [100 * one for one in (2, 7, 3, 10, 5, 9, 4, 0, 0, 8)]),
+            *_rows((6, _OWN, "fffff", "pfppf")),
+        ],
+        5,
+    ),
+    "a loss of scores": (
+        12,
+        [(_OWN, "fffff", "fffff", [900, 1] * 5), *_rows((6, _OWN, "fffff", "ppppp"))],
+        None,
+    ),
+    "scores twice alike": (2, [(_OWN, "ff", "ff", [10, 20, 10, 20])] * 3, None),
+}
 _REFUSED: dict[str, tuple[int, Rows]] = {
     "rounds that differ": (12, _rows((5, _OWN, "fffff", "ppppp"), (1, _OWN, "ffff", "pppp"))),
     "two rounds of a runner that repeats itself": (1, _rows((5, _OWN, "ff", "pp"))),
@@ -84,8 +127,26 @@ def vectors() -> Iterator[Vector]:
     for name, (max_rounds, rows) in {**_DECIDED, **dict(_drawn())}.items():
         text = _text(max_rounds, rows)
         yield valid(name, "gate", {"text": text}, **gate_facts(text.encode()))
+    for name, (max_rounds, rows, read) in {**_ASKED, **dict(_drawn_scores())}.items():
+        text = _text(max_rounds, rows, asked=True, **({} if read is None else {"read_cases": read}))
+        yield valid(name, "gate", {"text": text}, **gate_facts(text.encode()))
     for name, (max_rounds, rows) in _REFUSED.items():
         yield refused(name, "gate", {"text": _text(max_rounds, rows)}, "bad_rounds")
+    differ = _text(2, _rows((5, _OWN, "ff", "pf")), asked=True)
+    yield refused("two rounds that differ", "gate", {"text": differ}, "bad_rounds")
+
+
+def _drawn_scores() -> Iterator[tuple[str, tuple[int, Rows, None]]]:
+    draw = Random(29)
+    for number in range(20):
+        rounds = draw.choice((5, 7, 12))
+        rows = []
+        for _ in range(draw.randint(2, 15)):
+            scores = [draw.choice((0, 250, 1000, 500 + 300 * (at % 2))) for at in range(2 * rounds)]
+            letters = "".join("p" if score == 1000 else "f" for score in scores)
+            kind = draw.choice((_OWN, _OWN, _OWN, _GUARD))
+            rows.append((kind, letters[::2], letters[1::2], scores))
+        yield f"drawn scores {number}", (12, rows, None)
 
 
 def _drawn() -> Iterator[tuple[str, tuple[int, Rows]]]:
@@ -102,8 +163,8 @@ def _drawn() -> Iterator[tuple[str, tuple[int, Rows]]]:
         yield f"drawn {number}", (1 if rounds == 1 else 12, rows)
 
 
-def _text(max_rounds: int, rows: Rows) -> str:
-    return json.dumps({"max_rounds": max_rounds, "cases": rows}, separators=(",", ":"))
+def _text(max_rounds: int, rows: Rows, **more: Any) -> str:
+    return json.dumps({"max_rounds": max_rounds, "cases": rows, **more}, separators=(",", ":"))
 
 
 def split_facts(text: bytes) -> dict[str, Any]:
@@ -118,15 +179,23 @@ def gate_facts(text: bytes) -> dict[str, Any]:
     """
     given = json.loads(text)
     rows = [
-        CaseRow(name=f"{at:04}", before=before, after=after, is_guard=kind == _GUARD)
-        for at, (kind, before, after) in enumerate(given["cases"])
+        CaseRow(
+            name=f"{at:04}",
+            before=before,
+            after=after,
+            is_guard=kind == _GUARD,
+            scores=tuple(scores[0]) if scores else (),
+        )
+        for at, (kind, before, after, *scores) in enumerate(given["cases"])
     ]
-    is_known = given["max_rounds"] in (1, 12)
-    decision = decide_rows(rows, given["max_rounds"]) if is_known else None
+    asked, limit = given.get("asked", False), given["max_rounds"]
+    is_known = limit in ((1, 2, 12) if asked else (1, 12))
+    decision = decide_rows(rows, limit, given.get("read_cases")) if is_known else None
     if decision is None:
         raise FormatError("not whole rounds of a runner", code="bad_rounds")
     return {
         "gate": decision.gate,
         "worse": [int(name) for name in decision.worse],
-        "numbers": dict(state_numbers(decision, given["max_rounds"])),
+        **({"provisional": "yes" if decision.is_provisional else "no"} if asked else {}),
+        "numbers": dict(state_numbers(decision, limit, is_provisional_asked=asked)),
     }

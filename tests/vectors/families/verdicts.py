@@ -74,6 +74,12 @@ _GOOD: dict[str, Verdict] = {
     ),
     "a reinstatement without cases": SMALL._replace(decision="reinstate", files=PROGRAM[1:2]),
     "a text that a gate admits": TRIED,
+    "a text that is provisional": TRIED._replace(
+        gate="undecided",
+        provisional="yes",
+        cases=(COMPARED._replace(scores=(999, 1000)), NOISY[1]._replace(scores=(1000, 0) * 12)),
+    ),
+    "a text that is not": TRIED._replace(provisional="no"),
     "a new text that a gate rejects": TRIED._replace(
         decision="reject", gate="reject", base=b"", runner="é" * 512, cases=NOISY
     ),
@@ -196,6 +202,15 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "an output that is no digest": (_compared(outputs=["aa"] * 4), "bad_field"),
     "an outcome of a round that is unknown": (_compared(before="fx"), "bad_field"),
     "rounds with a line feed": (_compared(before="f\n"), "bad_field"),
+    "two scores for two rounds": (_compared(scores=[0, 1000]), "bad_field"),
+    "a score that does not pass": (_compared(scores=[0, 1000, 1000, 999]), "bad_field"),
+    "a score beyond a pass": (_compared(scores=[1000, 1000, 1000, 1000]), "bad_field"),
+    "scores of a case of the author": (
+        {"files": [_FILE], "cases": [{**_CASE, "scores": [0, 1000]}]},
+        "bad_field",
+    ),
+    "provisional without a gate": ({"provisional": "yes"}, "bad_field"),
+    "an unknown word of provisional": ({**_GATE, "provisional": "maybe"}, "bad_field"),
     "no rounds at all": (_compared(before="", after="", outputs=[]), "bad_field"),
     "13 rounds": (
         _compared(before="f" * 13, after="p" * 13, outputs=[HERE.hex()] * 26),
