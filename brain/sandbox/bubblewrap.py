@@ -88,6 +88,8 @@ class BubblewrapSandbox:
             # Processes that share a limit: by a group, else each has its part of the limit.
             shares = job.limits.processes > 1
             group = stack.enter_context(memory_group(job.limits.memory_bytes)) if shares else None
+            # A shell needs more than its part, and there what all use is added up instead.
+            sums = job.is_machine and group is None
             options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
             isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
             isolation += _mount_folders(folders)
@@ -106,15 +108,15 @@ class BubblewrapSandbox:
                 *(group.enter_command() if group is not None else ()),
                 *self._change_user(uid),
                 *(self._programs["bwrap"], "--args", str(options), "--"),
-                *self._limit(job.limits, job.limits.processes if group is None else 1),
+                *self._limit(job.limits, job.limits.processes if group is None and not sums else 1),
                 *(self.interpreter.path, "-I", "-S", "-B", START_FILE),
             ]
             process = spawn_process(arguments, contents)
             stack.callback(process.close)
-            memory = JobMemory(process, group, job.limits.files)
+            memory = JobMemory(process, group, job.limits, sums)
             stack.callback(memory.close)
             outcome = watch_job(process, job, cancel, memory)
-            return replace(outcome, memory=_describe_memory(job.limits, group))
+            return replace(outcome, memory=_describe_memory(job.limits, group, sums))
 
     def _change_user(self, uid: int | None) -> list[str]:
         if uid is None:
@@ -184,9 +186,11 @@ def _mount_folders(folders: Sequence[tuple[str, str, Sequence[Hidden]]]) -> Iter
                 yield from ("--ro-bind", "/dev/null", place)
 
 
-def _describe_memory(limits: SandboxLimits, group: MemoryGroup | None) -> str:
+def _describe_memory(limits: SandboxLimits, group: MemoryGroup | None, sums: bool) -> str:
     if group is not None:
         return f"control group v{group.version}"
+    if sums:
+        return "address space of each process, and their sum as it was looked at"
     return "address space" if limits.processes == 1 else "address space, shared out to processes"
 
 

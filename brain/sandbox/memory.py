@@ -22,10 +22,14 @@ from secrets import token_hex
 from typing import NamedTuple
 
 from ..errors import SandboxError
+from .job import SandboxLimits
 from .process import SandboxProcess
 
 _PREFIX = "brain-sandbox-"
 _ENTER = 'echo 0 >"$0/cgroup.procs" && exec "$@"'
+_OWN = (b"RssAnon:", b"RssShmem:")
+"""What is shared after a fork counts for each; reading it takes 20 µs."""
+_SHARED_OUT = (b"Pss_Anon:", b"Pss_Shmem:")
 _REMOVE_TRIES = 100
 _REMOVE_PAUSE = 0.01
 
@@ -57,10 +61,14 @@ class MemoryGroup(NamedTuple):
 class JobMemory:
     """The memory of one job beyond that of each process."""
 
-    def __init__(self, process: SandboxProcess, group: MemoryGroup | None, max_files: int) -> None:
+    def __init__(
+        self, process: SandboxProcess, group: MemoryGroup | None, limits: SandboxLimits, sums: bool
+    ) -> None:
+        """With `sums`, what its processes use is added up, in place of a group."""
         self._process = process
-        self._max_files = max_files
+        self._limits = limits
         self._group = group
+        self._sums = sums
         self._folder = -1
 
     def begin(self) -> None:
@@ -82,13 +90,30 @@ class JobMemory:
             ) from error
 
     def is_exceeded(self) -> bool:
-        """Tell whether the group had too little memory, or there are too many files."""
+        """Tell whether all processes used too much memory, or there are too many files."""
         if self._group is not None and self._group.is_exceeded():
             return True
         if self._folder < 0:
             return False
         counts = os.fstatvfs(self._folder)
-        return counts.f_files - counts.f_ffree > self._max_files
+        if counts.f_files - counts.f_ffree > self._limits.files:
+            return True
+        if not self._sums or self._add_up("status", _OWN) <= self._limits.memory_bytes:
+            return False
+        return self._add_up("smaps_rollup", _SHARED_OUT) > self._limits.memory_bytes
+
+    def _add_up(self, name: str, rows: tuple[bytes, ...]) -> int:
+        """Return the sum of rows of a file in /proc over all processes inside, in bytes."""
+        left, total = [self._process.first_pid], 0
+        while left:
+            folder = Path(f"/proc/{left.pop()}")
+            with contextlib.suppress(OSError):  # it has ended
+                for path in folder.glob("task/*/children"):
+                    left += map(int, path.read_text().split())
+                for row in (folder / name).read_bytes().splitlines():
+                    if row.startswith(rows):
+                        total += int(row.split()[1]) << 10
+        return total
 
     def close(self) -> None:
         """Let go of the folder, which the kernel then removes."""

@@ -23,7 +23,7 @@ from threading import Event, Thread
 from ..errors import SandboxError
 from .hidden_paths import Hidden, check_folders
 from .job import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile, list_job_files
-from .process import start_program
+from .process import SandboxProcess, start_program
 from .watch import watch_job
 
 _READABLE = ("/usr/lib", "/System/Library", "/usr/share/zoneinfo", "/private/var/db/timezone")
@@ -73,16 +73,8 @@ class SandboxExecSandbox:
                 *(os.path.realpath(sys.executable), "-I", "-S", "-B", f"{root}/job/.start.py"),
             ]
             process = stack.enter_context(_started(command, job.stdin))
-            outcome = watch_job(process, job, cancel, _NoMemoryLimit())
+            outcome = watch_job(process, job, cancel, None)
             return replace(outcome, memory="not limited")
-
-
-class _NoMemoryLimit:
-    def begin(self) -> None:
-        pass
-
-    def is_exceeded(self) -> bool:
-        return False
 
 
 def _limit(limits: SandboxLimits, folder: str) -> str:
@@ -123,26 +115,20 @@ def _quote(path: str) -> str:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Process:
-    pid: int
-    ended: int
-    stdout: int
-    stderr: int
-    requests: int
-    answers: int
+class _Process(SandboxProcess):
     waiter: Thread
-    status: list[int]
+    ended_with: list[int]
 
     def kill(self) -> None:
         """End the process, and those that it started and that are in its session still."""
-        if not self.status:
+        if not self.ended_with:
             with suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def wait(self) -> int:
         """Wait for the end, and return the status."""
         self.waiter.join()
-        return self.status[0]
+        return self.ended_with[0]
 
 
 @contextmanager
@@ -183,7 +169,7 @@ def _started(command: list[str], stdin: bytes) -> Iterator[_Process]:
             requests=ends[3][0],
             answers=ends[4][0],
             waiter=waiter,
-            status=status,
+            ended_with=status,
         )
         try:
             yield process

@@ -309,8 +309,10 @@ class SandboxSession:
 
     def _run(self, sandbox: Sandbox, job: SandboxJob) -> None:
         try:
-            ended_by = sandbox.run(job, self._cancel).ended_by
-            why = _REASONS.get(ended_by, f"it passed a limit ({ended_by})")
+            outcome = sandbox.run(job, self._cancel)
+            why = _REASONS.get(outcome.ended_by, f"it passed a limit ({outcome.ended_by})")
+            if outcome.ended_by == "exit" and outcome.stderr:
+                why += f", {printable_text(outcome.stderr[-200:])}"
             self._answers.put(_ended(why))
         except BaseException as error:  # noqa: BLE001  raised in the thread that waits
             self._answers.put(error)

@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from typing import Protocol
 
 from ..errors import SandboxError, printable_text
 from .job import EndedBy, SandboxJob, SandboxOutcome
+from .memory import JobMemory
+from .process import SandboxProcess
 
 POLL_SECONDS = 0.05
 """How late the end of a limit of time, and a cancellation, may be noticed."""
@@ -22,37 +23,8 @@ _READY, _GO = b"?", b"!\n"
 _SIGNAL_BASE = 128
 
 
-class WatchedProcess(Protocol):
-    """A started process: this end of each pipe, and its end."""
-
-    @property
-    def ended(self) -> int: ...  # noqa: D102
-    @property
-    def stdout(self) -> int: ...  # noqa: D102
-    @property
-    def stderr(self) -> int: ...  # noqa: D102
-    @property
-    def requests(self) -> int: ...  # noqa: D102
-    @property
-    def answers(self) -> int: ...  # noqa: D102
-    def kill(self) -> None: ...  # noqa: D102
-    def wait(self) -> int: ...  # noqa: D102
-
-
-class MemoryWatch(Protocol):
-    """Counts memory that no limit of a process counts."""
-
-    def begin(self) -> None:
-        """The sandbox is complete, and the job about to run."""
-        ...
-
-    def is_exceeded(self) -> bool:
-        """Tell whether the job used more than it may."""
-        ...
-
-
 def watch_job(
-    process: WatchedProcess, job: SandboxJob, cancel: Event | None, memory: MemoryWatch
+    process: SandboxProcess, job: SandboxJob, cancel: Event | None, memory: JobMemory | None
 ) -> SandboxOutcome:
     """Watch until the job has ended, or a limit or `cancel` ends it.
 
@@ -65,10 +37,10 @@ def watch_job(
 class _JobWatch:
     def __init__(
         self,
-        process: WatchedProcess,
+        process: SandboxProcess,
         job: SandboxJob,
         cancel: Event | None,
-        memory: MemoryWatch,
+        memory: JobMemory | None,
     ) -> None:
         self._process = process
         self._job = job
@@ -92,7 +64,7 @@ class _JobWatch:
         while not self._has_ended(self._selector.select(POLL_SECONDS)):
             self._check_limits()
         status = self._process.wait()
-        if self._ended_by is None and self._memory.is_exceeded():
+        if self._ended_by is None and self._is_memory_exceeded():
             self._ended_by = "memory"
         # Nothing runs inside any more, so what is in the pipes is all.
         ended_by = self._ended_by
@@ -117,8 +89,11 @@ class _JobWatch:
             self._end("cancelled")
         elif time.monotonic() > self._began + self._job.limits.wall_seconds:
             self._end("wall_time")
-        elif self._memory.is_exceeded():
+        elif self._is_memory_exceeded():
             self._end("memory")
+
+    def _is_memory_exceeded(self) -> bool:
+        return self._memory is not None and self._memory.is_exceeded()
 
     def _has_ended(self, events: list[tuple[selectors.SelectorKey, int]]) -> bool:
         if any(key.fd == self._process.ended for key, _ in events):
@@ -163,7 +138,8 @@ class _JobWatch:
             return
         if not self._ready:
             self._ready = line == _READY
-            self._memory.begin()
+            if self._memory is not None:
+                self._memory.begin()
             self._send(_GO)
         elif line.startswith(b"="):
             self._take_result(line[1:])

@@ -11,6 +11,7 @@ from threading import Event
 import pytest
 
 from brain.errors import SandboxError
+from brain.sandbox import memory
 from brain.sandbox import session as session_module
 from brain.sandbox.job import MIB, Sandbox, SandboxJob, SandboxOutcome
 from brain.sandbox.session import SESSION_LIMITS, SandboxSession
@@ -22,6 +23,7 @@ MEMORY_BYTES = odd_memory_limit(600)
 LIMITS = replace(
     SESSION_LIMITS, memory_bytes=MEMORY_BYTES, processes=24, file_bytes=32 * MIB, files=2000
 )
+THREE = 'for n in 1 2 3; do python3 -c "$1" & done; wait'
 PATIENT = 60.0
 """Seconds; no test depends on how long a step takes."""
 
@@ -114,13 +116,15 @@ def test_files_go_in_and_out(shared, sandbox):
         ("step_failed", lambda s: s.unpack(b"no archive" * 1000)),
         ("step_failed", lambda s: s.put("/usr/bin/sh", b"")),
         ("session_full", lambda s: s.put("/work/large", bytes(33 * MIB))),
+        ("session_full", lambda s: s.run("cat", stdin=bytes(33 * MIB))),
     ],
 )
 def test_what_cannot_be_is_a_typed_error_and_the_session_goes_on(shared, code, action):
     with raises_code(code, SandboxError):
         action(shared)
-    shared.run(script="rm -f large l")
-    assert shared.run("echo", "on").output == b"on\n"
+    shared.run("rm", "-f", "l")
+    shared.put("large", bytes(20 * MIB))
+    shared.run("rm", "large")
 
 
 def test_folders_of_the_host_are_read_at_their_places(sandbox, tmp_path_factory):
@@ -293,3 +297,17 @@ def test_a_session_is_refused_where_no_machine_can_be_shown():
 
     with raises_code("no_sandbox", SandboxError):
         SandboxSession(Absent())
+
+
+@pytest.mark.parametrize(
+    "take",
+    ["x = bytearray(b'x') * (260 << 20)", "x = mmap.mmap(-1, 260 << 20); x.write(b'x' * len(x))"],
+)
+def test_processes_together_get_no_more_memory_where_no_group_counts_it(sandbox, monkeypatch, take):
+    monkeypatch.setattr(memory, "find_group_parent", lambda: None)
+    code = f"import mmap, time; {take}; print('took', flush=True)"
+    with SandboxSession(sandbox, limits=LIMITS) as session:
+        assert session.run("python3", "-c", code).output == b"took\n"
+        with raises_code("session_ended", SandboxError) as caught:
+            session.run(f"{code}; time.sleep(600)", script=THREE, seconds=PATIENT)
+    assert "memory" in str(caught.value)

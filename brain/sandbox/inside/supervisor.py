@@ -120,9 +120,14 @@ def put(path, data, mode, append):
         if os.path.lexists(path):
             os.unlink(path)
     flags = os.O_APPEND if append else os.O_CREAT | os.O_EXCL
-    with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | flags, 0o600), "wb") as file:
-        file.write(a2b_base64(data))
-        os.fchmod(file.fileno(), mode)
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_NOFOLLOW | flags, 0o600), "wb") as file:
+            file.write(a2b_base64(data))
+            os.fchmod(file.fileno(), mode)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EFBIG):
+            os.unlink(path)
+        raise
     return {}
 
 
