@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import os
 from functools import cache
+from itertools import product
 
 from ..errors import SandboxError
 
@@ -42,6 +43,8 @@ _OF_A_MACHINE = "flock chown fchown lchown fchownat"
 _CONNECTS = "connect bind listen accept accept4"
 _OF_A_NETWORK = "setsockopt getsockname getpeername sendmmsg recvmmsg"
 _AF_INET, _AF_INET6 = 2, 10
+_TCP_AND_UDP = ((1, 0), (1, 6), (2, 0), (2, 17))
+"""Kinds of sockets with their protocols, of which 0 is the usual one."""
 _CLONE_THREAD = 0x00010000
 _NAMESPACES = 0x7E020080
 """CLONE_NEW*: cgroup, UTS, IPC, user, PID, net, mount and time."""
@@ -97,8 +100,14 @@ def build_filter(
         pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _SOCK_TYPE_MASK, _SOCK_STREAM),
     )
     if loopback:
-        for family in (_AF_INET, _AF_INET6):
-            made.add_rule(pyseccomp.ALLOW, "socket", pyseccomp.Arg(0, pyseccomp.EQ, family))
+        for family, (kind, protocol) in product((_AF_INET, _AF_INET6), _TCP_AND_UDP):
+            made.add_rule(
+                pyseccomp.ALLOW,
+                "socket",
+                pyseccomp.Arg(0, pyseccomp.EQ, family),
+                pyseccomp.Arg(1, pyseccomp.MASKED_EQ, _SOCK_TYPE_MASK, kind),
+                pyseccomp.Arg(2, pyseccomp.EQ, protocol),
+            )
     else:
         made.add_rule(pyseccomp.ERRNO(errno.EACCES), "socket")
     for name in _CONNECTS.split():

@@ -14,6 +14,7 @@ from tests.bench.machine import describe
 from tests.bench.record import Conditions, OtherConditions, load_record
 from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, START_UP, start_up
+from tests.bench.stepping import SESSION_STEP, session_step
 from tests.bench.timing import Runner, Series, environment
 
 
@@ -22,7 +23,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     made.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000], metavar="SKILLS")
     made.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
-    rows = [START_UP, ADOPT_GIT, CHECK_EVIDENCE, *ROWS]
+    rows = [START_UP, ADOPT_GIT, CHECK_EVIDENCE, SESSION_STEP, *ROWS]
     made.add_argument("--rows", nargs="+", choices=rows, default=rows)
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
@@ -55,6 +56,7 @@ def measured(options: argparse.Namespace, work: Path, runner: Runner) -> Iterato
         START_UP: lambda: start_up(runner, options.repeats * 5),
         ADOPT_GIT: lambda: adopt_git(runner, work, options.repeats),
         CHECK_EVIDENCE: lambda: check_evidence(runner, work, options.repeats * 5),
+        SESSION_STEP: lambda: session_step(options.repeats * 5),
     }
     done = {name: row() for name, row in alone.items() if name in options.rows}
     if done:

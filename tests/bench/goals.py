@@ -107,6 +107,7 @@ GOALS = (
         unit=MS,
         unit_name="ms",
     ),
+    Goal("a step of a session", "session-step", (NO_BRAIN,), 10, 2, unit=MS, unit_name="ms"),
     Goal("`brain index`", "index", (B2,), 120, 60, unit=MS, unit_name="ms"),
     Goal("`brain index`", "index", (B3,), 150, None, unit=MS, unit_name="ms"),
     Goal(

@@ -35,7 +35,7 @@ LOGGED = 1000
 """Snapshots that the log prints."""
 START_UP = "start-up"
 ADOPT_GIT = "adopt-git"
-"""These two need no generated brain, nor does `check-evidence`."""
+"""These two need no generated brain, nor do `check-evidence` and `session-step`."""
 FIRST = "first-snapshot"
 
 

@@ -13,6 +13,7 @@ from tests.bench.ledgers import CHECK_EVIDENCE
 from tests.bench.record import Conditions, OtherConditions, Record, load_record
 from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
+from tests.bench.stepping import SESSION_STEP
 from tests.bench.timing import Failed, Sample, Series, interleave
 
 
@@ -25,7 +26,7 @@ def test_every_row_runs_on_a_small_brain(tmp_path, capsys, monkeypatch, project)
     text = out.read_text()
     assert text in capsys.readouterr().out
     lines = text.splitlines()
-    for row in (START_UP, ADOPT_GIT, CHECK_EVIDENCE, *ROWS):
+    for row in (START_UP, ADOPT_GIT, CHECK_EVIDENCE, SESSION_STEP, *ROWS):
         measured = [line for line in lines if line.startswith(f"| {row} | brain |")]
         assert measured, row
         assert not [line for line in measured if "failed" in line]

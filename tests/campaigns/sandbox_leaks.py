@@ -1,8 +1,8 @@
-"""Runs thousands of jobs, of which many end badly, and looks for what they leave behind.
+"""Runs thousands of jobs and sessions, of which many end badly, and looks for what is left.
 
-    python -m tests.campaigns.sandbox_leaks [--runs 10000] [--seed N]
+    python -m tests.campaigns.sandbox_leaks [--runs 10000] [--seed N] [--sessions]
 
-The jobs end well, crash, start processes that would outlive them, pass limits, or are cancelled,
+They end well, crash, start processes that would outlive them, pass limits, or are cancelled,
 in three threads of processes that are killed (kill -9) at moments drawn by the seed. Afterwards no
 process, mount, user id, file or descriptor of a sandbox may be left, and after the next job no
 control group. Prints how often each kind of job ended in which way, and each leak; ends with
@@ -21,6 +21,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 
@@ -28,10 +29,13 @@ from brain.errors import SandboxError
 from brain.sandbox.bubblewrap import FIRST_UID, LAST_UID
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.job import Sandbox, SandboxJob, SandboxLimits
+from brain.sandbox.session import SESSION_LIMITS, SandboxSession
 from tests.sandbox.process_search import odd_memory_limit, processes_left
 
 _THREADS = 3
 _MAX_RUNS_OF_WORKER = 150
+_FAMILY, _STEPS = 3, 16
+"""Processes of a job that starts others, and of a session."""
 _KILLED = 0.7
 """The share of worker processes that are killed; the others end by themselves."""
 _END_SECONDS = 20.0
@@ -64,13 +68,32 @@ CODES = {
 }
 
 
+SESSIONS = {
+    "closed": "echo x >f",
+    "processes left": "sleep 60 & setsid sleep 60 & setsid sh -c 'while :; do echo x; done' &",
+    "closed at work": "sleep 60",
+    "late": "sleep 60 & sleep 60",
+    "too long": "sleep 60",
+    "full": "cat /dev/zero >f; echo x >g",
+    "too many files": "for n in $(seq 5000); do : >/tmp/$n; done; sleep 60",
+    "all killed": "kill -9 -1",
+    "supervisor killed": "setsid sleep 60 & kill -9 $PPID; sleep 60",
+    "supervisor stopped": "kill -STOP $PPID; sleep 60",
+    "forks": ":(){ :|:& };: 2>/dev/null",
+    "no such folder": "",
+}
+"""The script of the last of some steps of a session."""
+
+
 class _AnswerError(Exception):
     pass
 
 
 def run_one(sandbox: Sandbox, kind: str, memory: int, rng: random.Random) -> str:
-    """Run a job of a kind, and say how it ended."""
-    processes = 3 if "child" in kind else 1
+    """Run a job or a session of a kind, and say how it ended."""
+    if kind.startswith("session: "):
+        return run_session(sandbox, kind.removeprefix("session: "), memory, rng)
+    processes = _FAMILY if "child" in kind else 1
     limits = SandboxLimits(
         wall_seconds=0.1 + rng.random() / 4 if kind in ("too long", "stopped") else 30.0,
         memory_bytes=memory * processes,
@@ -97,19 +120,49 @@ def run_one(sandbox: Sandbox, kind: str, memory: int, rng: random.Random) -> str
         timer.cancel()
 
 
+def run_session(sandbox: Sandbox, kind: str, memory: int, rng: random.Random) -> str:
+    """Open a session, take some steps, the last of a kind, and say how it ended."""
+    limits = replace(
+        SESSION_LIMITS,
+        wall_seconds=0.1 + rng.random() if kind in ("too long", "supervisor stopped") else 60.0,
+        memory_bytes=memory * _STEPS,
+        processes=_STEPS,
+        file_bytes=4 << 20,
+        files=2000,
+    )
+    folders = {"data": "/absent"} if kind == "no such folder" else {}
+    closer = None
+    try:
+        with SandboxSession(sandbox, limits=limits, folders=folders) as session:
+            for _ in range(rng.randrange(4)):
+                session.put("f", rng.randbytes(1000))
+                session.run("cat", "f", stdin=session.get("f"))
+            if kind == "closed at work":
+                closer = Timer(rng.random() / 5, session.close)
+                closer.start()
+            seconds = rng.random() / 5 if kind in ("late", "forks", "processes left") else 60.0
+            step = session.run(script=SESSIONS[kind], seconds=seconds)
+            return "late" if step.is_late else "exit"
+    except SandboxError as error:
+        return error.code
+    finally:
+        if closer is not None:
+            closer.join()
+
+
 def _answer(request: bytes) -> bytes:
     if request == b"fail":
         raise _AnswerError
     return b"{}"
 
 
-def work(runs: int, seed: int, memory: int) -> None:
-    """Run jobs, print a line for each, and fail if a descriptor or thread is left."""
+def work(runs: int, seed: int, memory: int, kinds: list[str]) -> None:
+    """Run jobs and sessions, print a line for each, and fail if a descriptor or thread is left."""
     rng = random.Random(seed)
     sandbox = find_sandbox()
     run_one(sandbox, "normal", memory, rng)  # what stays for the life of a process
     before = set(os.listdir("/proc/self/fd"))
-    jobs = [(rng.choice(list(CODES)), random.Random(rng.random())) for _ in range(runs)]
+    jobs = [(rng.choice(kinds), random.Random(rng.random())) for _ in range(runs)]
 
     def run_and_report(job: tuple[str, random.Random]) -> None:
         kind, own_rng = job
@@ -120,22 +173,23 @@ def work(runs: int, seed: int, memory: int) -> None:
         list(pool.map(run_and_report, jobs))
     for number in sorted(set(os.listdir("/proc/self/fd")) - before):
         os.write(1, f"leak: descriptor {number}\n".encode())
-    for pid in processes_left(memory, 0.0):
+    for pid in all_left(memory, 0.0):
         os.write(1, f"leak: process {pid} as soon as its run has ended\n".encode())
 
 
 def watch_worker(
-    runs: int, rng: random.Random, memory: int, folder: str, killed_share: float
+    runs: int, rng: random.Random, folder: str, options: argparse.Namespace
 ) -> Iterator[str]:
     """Start a worker, kill it at a random moment or never, and yield its lines."""
-    command = [sys.executable, "-m", __spec__.name, "--memory", str(memory), "--worker"]
+    command = [sys.executable, "-m", __spec__.name, "--memory", str(options.memory), "--worker"]
+    command += ["--sessions"] if options.sessions else []
     worker = subprocess.Popen(
         [*command, f"--runs={runs}", f"--seed={rng.getrandbits(32)}"],
         stdout=subprocess.PIPE,
         env={**os.environ, "TMPDIR": folder},
     )
     assert worker.stdout is not None
-    last = rng.randrange(runs) if rng.random() < killed_share else runs + 1
+    last = rng.randrange(runs) if rng.random() < options.killed else runs + 1
     with worker:
         for number, line in enumerate(worker.stdout):
             yield line.decode().strip()
@@ -151,6 +205,11 @@ def _wait(worker: subprocess.Popen[bytes], seconds: float) -> None:
     descriptor = os.pidfd_open(worker.pid)
     select.select([descriptor], [], [], seconds)
     os.close(descriptor)
+
+
+def all_left(memory: int, seconds: float) -> list[int]:
+    """Return the processes that do not end in time, of jobs and of sessions."""
+    return [pid for n in (1, _FAMILY, _STEPS) for pid in processes_left(memory * n, seconds)]
 
 
 def state_of_host() -> set[str]:
@@ -187,11 +246,15 @@ def main() -> int:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--killed", type=float, default=_KILLED, help="share of workers")
+    parser.add_argument("--most", type=int, default=_MAX_RUNS_OF_WORKER, help="runs of a worker")
+    parser.add_argument("--sessions", action="store_true", help="no other runs")
     parser.add_argument("--memory", type=int, default=odd_memory_limit(128), help=argparse.SUPPRESS)
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
-        work(options.runs, options.seed, options.memory)
+        kinds = [f"session: {kind}" for kind in SESSIONS]
+        kinds += [] if options.sessions else CODES
+        work(options.runs, options.seed, options.memory, kinds)
         return 0
     rng = random.Random(options.seed)
     counts: Counter[str] = Counter()
@@ -200,17 +263,15 @@ def main() -> int:
     done = workers = killed = 0
     with tempfile.TemporaryDirectory(prefix="leaks-") as folder:
         while done < options.runs:
-            wanted = min(rng.randint(1, _MAX_RUNS_OF_WORKER), options.runs - done)
-            lines = list(watch_worker(wanted, rng, options.memory, folder, options.killed))
+            wanted = min(rng.randint(1, options.most), options.runs - done)
+            lines = list(watch_worker(wanted, rng, folder, options))
             ended = [line for line in lines if not line.startswith("leak: ")]
             leaks += [line for line in lines if line.startswith("leak: ")]
             counts.update(ended)
             workers += 1
             killed += len(ended) < wanted
             done += max(len(ended), 1)
-            leaks += [
-                f"leak: process {pid}" for pid in processes_left(options.memory, _END_SECONDS)
-            ]
+            leaks += [f"leak: process {pid}" for pid in all_left(options.memory, _END_SECONDS)]
         leaks += [f"leak: file {name}" for name in os.listdir(folder)]
     run_one(find_sandbox(), "normal", options.memory, rng)  # removes what killed processes left
     leaks += [f"leak: {one}" for one in sorted(state_of_host() - before)]

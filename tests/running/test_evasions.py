@@ -11,13 +11,14 @@ import os
 import secrets
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from brain.sandbox.job import Sandbox, SandboxJob, SandboxLimits
+from brain.sandbox.session import SandboxSession
 from tests.support.program_evasions import EVASIONS
 
 _LIMITS = SandboxLimits(wall_seconds=10, cpu_seconds=5)
@@ -47,13 +48,24 @@ def canaries(*host_words: str) -> Iterator[tuple[list[str], Path, socket.socket]
             del os.environ["BRAIN_CANARY"]
 
 
-def find_harm(sandbox: Sandbox, code: bytes, *host_words: str) -> list[str]:
+def run_in_job(sandbox: Sandbox, code: bytes) -> bytes:
+    files = {"/job/skill.py": code}
+    outcome = sandbox.run(SandboxJob(arguments=("/job/skill.py",), files=files, limits=_LIMITS))
+    return outcome.stdout + outcome.stderr
+
+
+def run_in_session(sandbox: Sandbox, code: bytes) -> bytes:
+    with SandboxSession(sandbox, loopback=True) as session:
+        session.put("skill.py", code)
+        return session.run("python3", "-I", "skill.py", seconds=10).output
+
+
+def find_harm(
+    run: Callable[[Sandbox, bytes], bytes], sandbox: Sandbox, code: bytes, *host_words: str
+) -> list[str]:
     """Run one snippet, and say what it reached of the host."""
-    files = {"/job/skill.py": code + _TAIL + _LOOK_AROUND}
     with canaries(*host_words) as (words, file, server):
-        job = SandboxJob(arguments=("/job/skill.py",), files=files, limits=_LIMITS)
-        outcome = sandbox.run(job)
-        printed = (outcome.stdout + outcome.stderr).decode(errors="replace")
+        printed = run(sandbox, code + _TAIL + _LOOK_AROUND).decode(errors="replace")
         harm = [f"it printed {word!r} of the host" for word in words if word in printed]
         if file.read_text() != words[0]:
             harm.append("it changed a file")
@@ -69,17 +81,19 @@ def find_harm(sandbox: Sandbox, code: bytes, *host_words: str) -> list[str]:
     return harm
 
 
+@pytest.mark.parametrize("run", [run_in_job, run_in_session])
 @pytest.mark.parametrize("name", EVASIONS)
-def test_an_evasion_is_harmless_in_the_sandbox(sandbox, name):
+def test_an_evasion_is_harmless_in_the_sandbox(sandbox, name, run):
     host = Path("/etc/hostname")
     words = [host.read_text().strip()] if host.exists() else []
-    assert not find_harm(sandbox, EVASIONS[name], *(word for word in words if len(word) > 5))
+    assert not find_harm(run, sandbox, EVASIONS[name], *(word for word in words if len(word) > 5))
 
 
 def test_there_is_an_evasion_of_each_kind():
     assert len(EVASIONS) >= 40
 
 
-def test_harm_is_seen(sandbox):
+@pytest.mark.parametrize("run", [run_in_job, run_in_session])
+def test_harm_is_seen(sandbox, run):
     code = b"RESULT = 'a word of the host'\n"
-    assert find_harm(sandbox, code, "a word of the host")
+    assert find_harm(run, sandbox, code, "a word of the host")

@@ -2,6 +2,8 @@
 
 import json
 import re
+import signal
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +11,11 @@ from typing import NamedTuple
 
 import pyseccomp
 
+from brain.errors import SandboxError
 from brain.sandbox.find_sandbox import find_sandbox
-from brain.sandbox.job import Sandbox, SandboxJob, SandboxOutcome
+from brain.sandbox.job import EndedBy, Sandbox, SandboxJob, SandboxOutcome
+from brain.sandbox.session import SandboxSession
+from tests.support.cases import read_texts
 
 from . import environment, files, kernel, namespaces, network, processes, resources, results
 from .attempt import Attempt
@@ -20,6 +25,13 @@ ALL_ATTEMPTS = [
     attempt
     for module in (files, environment, network, processes, namespaces, kernel, resources, results)
     for attempt in module.ATTEMPTS
+]
+_OPEN_IN_SESSIONS = "".join(read_texts("escapes/open_in_sessions.txt").values()).splitlines()
+"""What a job must not and a session may do, under the reasons why."""
+SESSION_ATTEMPTS = [
+    one
+    for one in ALL_ATTEMPTS
+    if one.kind not in ("results", "broker") and f"{one.kind}: {one.name}" not in _OPEN_IN_SESSIONS
 ]
 _THREADS = 4
 _INSIDE = Path(__file__).with_name("inside.py").read_bytes()
@@ -32,12 +44,16 @@ class Finding(NamedTuple):
     not_made: str
 
 
-def run_all(attempts: list[Attempt]) -> tuple[list[Finding], list[str]]:
+def run_all(
+    attempts: list[Attempt], *, in_sessions: bool = False
+) -> tuple[list[Finding], list[str]]:
     """Run attempts on a host of their own; return a finding for each, and effects on the host."""
     sandbox = find_sandbox()
+    run: Callable[[Sandbox, PlantedHost, str, Attempt], Finding]
+    run = _run_in_session if in_sessions else _run
     with planted_host() as host, ThreadPoolExecutor(_THREADS) as pool:
         facts = json.dumps({**host.facts, "calls": _call_numbers(attempts)})
-        findings = pool.map(lambda attempt: _run(sandbox, host, facts, attempt), attempts)
+        findings = pool.map(lambda attempt: run(sandbox, host, facts, attempt), attempts)
         return list(findings), host.effects()
 
 
@@ -51,6 +67,46 @@ def _run(sandbox: Sandbox, host: PlantedHost, facts: str, attempt: Attempt) -> F
         limits=attempt.limits,
     )
     return _judge(host, attempt, _run_until_begun(sandbox, job))
+
+
+def _run_in_session(sandbox: Sandbox, host: PlantedHost, facts: str, attempt: Attempt) -> Finding:
+    """Run an attempt as a step of a session, which it may end."""
+    limits = replace(
+        attempt.limits,
+        processes=attempt.limits.processes + 8,
+        wall_seconds=120.0,
+        requests=100,
+        output_bytes=4 << 20,
+    )
+    folders = {"data": str(host.folder / "data")} if attempt.with_folder else {}
+    code = f"from inside import *\n{attempt.code}\nos.write(1, b'ended\\n')\n"
+    with SandboxSession(sandbox, limits=limits, folders=folders, loopback=True) as session:
+        session.put("/job/attempt.py", code.encode())
+        session.put("/job/modules/inside.py", _INSIDE)
+        try:
+            step = session.run(
+                *("python3", "-S", "-B", "/job/attempt.py", facts),
+                env={"PYTHONPATH": "/job/modules"},
+                cwd="/tmp",
+                seconds=attempt.limits.wall_seconds,
+                max_bytes=attempt.limits.output_bytes,
+            )
+        except SandboxError as error:
+            return Finding("", "" if error.code == "session_ended" else str(error))
+    ended_by: EndedBy = "exit"
+    if step.status < 0:
+        ended_by = "cpu_time" if step.status == -signal.SIGXCPU else "signal"
+    if step.is_late:
+        ended_by = "wall_time"
+    outcome = SandboxOutcome(
+        ended_by=ended_by,
+        status=step.status,
+        stdout=step.output,
+        stderr=step.output,
+        result=None,
+        wall_ms=0,
+    )
+    return _judge(host, attempt, outcome)
 
 
 def _run_until_begun(sandbox: Sandbox, job: SandboxJob) -> SandboxOutcome:
@@ -88,7 +144,7 @@ def _judge(host: PlantedHost, attempt: Attempt, outcome: SandboxOutcome) -> Find
 
 def _was_made(words: list[str], errors: bytes) -> bool:
     """Tell whether an attempt reported and came to its end, or memory came to its end first."""
-    if words[-1] == "ended":
+    if "ended" in words:
         return not {"refused", "seen", "reached"}.isdisjoint(words)
     return errors.rstrip().rpartition(b"\n")[2].startswith((b"MemoryError", b"RecursionError"))
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from .run_attempts import ALL_ATTEMPTS, Finding, run_all
+from .run_attempts import ALL_ATTEMPTS, SESSION_ATTEMPTS, Finding, run_all
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,15 @@ def test_attempts_leave_no_effect_on_the_host(run):
     assert effects == []
 
 
+def test_attempts_reach_nothing_from_a_session_either():
+    findings, effects = run_all(SESSION_ATTEMPTS, in_sessions=True)
+    names = [f"{one.kind}: {one.name}" for one in SESSION_ATTEMPTS]
+    assert {name: one for name, one in zip(names, findings, strict=True) if any(one)} == {}
+    assert effects == []
+
+
 def test_there_are_attempts_of_many_kinds_and_none_twice():
     kinds = Counter(one.kind for one in ALL_ATTEMPTS)
     assert len(kinds) >= 12 and kinds.total() >= 200
     assert len({(one.kind, one.name) for one in ALL_ATTEMPTS}) == kinds.total()
+    assert len(SESSION_ATTEMPTS) >= 500
