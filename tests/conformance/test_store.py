@@ -1,4 +1,4 @@
-"""What every store promises, asked of the one on disk and of its twin in memory alike."""
+"""What every store promises."""
 
 import io
 
@@ -9,7 +9,6 @@ from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
 from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store
 from brain.store.sqlite_store import create_store
 from tests.support.blob_checks import check_all_blobs
-from tests.support.memory_store import MemoryStore
 
 BIG = 32 << 20
 """A size to announce that makes the store on disk take its way for large loads."""
@@ -17,9 +16,9 @@ BIG = 32 << 20
 digest = domain_hash("a test object")
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def store(request, tmp_path):
-    made: Store = MemoryStore() if request.param == "memory" else create_store(tmp_path / ".brain")
+@pytest.fixture
+def store(tmp_path):
+    made: Store = create_store(tmp_path / ".brain")
     yield made
     made.close()
 

@@ -18,7 +18,6 @@ from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTE
 from brain.store.protocol import LARGE_BLOB_BYTES, Store
 from brain.store.sqlite_store import create_store
 from tests.support.blob_checks import check_all_blobs
-from tests.support.memory_store import MemoryStore
 
 
 def text(size: int, seed: int) -> bytes:
@@ -85,7 +84,6 @@ def edited(content: bytes, how: str, where: float, size: int, source: bytes) -> 
     return content[:at] + new + content[at + size :]
 
 
-@pytest.mark.parametrize("made_by", ["sqlite", "memory"])
 @given(
     start=st.integers(LARGE_BLOB_BYTES - 2, 700_000),
     steps=edits,
@@ -93,10 +91,9 @@ def edited(content: bytes, how: str, where: float, size: int, source: bytes) -> 
 )
 @settings(max_examples=15)
 def test_every_version_of_an_edited_file_comes_back_under_its_plain_hash(
-    tmp_path_factory, made_by, start, steps, source
+    tmp_path_factory, start, steps, source
 ):
-    memory: Store = MemoryStore()
-    store = memory if made_by == "memory" else create_store(tmp_path_factory.mktemp("b") / "s")
+    store = create_store(tmp_path_factory.mktemp("b") / "s")
     versions = [source[:start]]
     for how, where, size in steps:
         versions.append(edited(versions[-1], how, where, size, source))

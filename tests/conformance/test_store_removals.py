@@ -1,4 +1,4 @@
-"""What every store promises of what is taken out of it, asked of both alike."""
+"""What every store promises of what is taken out of it."""
 
 import io
 import random
@@ -14,7 +14,6 @@ from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Sto
 from brain.store.readonly_store import open_store_reader
 from brain.store.sqlite_store import create_store
 from tests.support.blob_checks import check_all_blobs
-from tests.support.memory_store import MemoryStore
 
 BULK = 32 << 20
 
@@ -22,9 +21,9 @@ digest = domain_hash("a test object")
 SNAPSHOT = digest(b"a snapshot")
 
 
-@pytest.fixture(params=["sqlite", "memory"])
-def store(request, tmp_path):
-    made: Store = MemoryStore() if request.param == "memory" else create_store(tmp_path / ".brain")
+@pytest.fixture
+def store(tmp_path):
+    made: Store = create_store(tmp_path / ".brain")
     yield made
     made.close()
 

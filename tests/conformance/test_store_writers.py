@@ -10,10 +10,9 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
-from brain.store.protocol import ObjectKind, Store
+from brain.store.protocol import ObjectKind
 from brain.store.readonly_store import open_store_reader
 from brain.store.sqlite_store import create_store, open_store
-from tests.support.memory_store import MemoryStore
 
 START = """
 import os, sys
@@ -21,7 +20,6 @@ from pathlib import Path
 from brain.digest import blob_id
 from brain.errors import Conflict
 from brain.store.sqlite_store import create_store, open_store
-from tests.support.memory_store import MemoryStore
 folder = Path(sys.argv[1])
 store = open_store(folder, timeout=60)
 """
@@ -97,12 +95,9 @@ def test_sixteen_processes_lose_no_update(run, folder):
     store.close()
 
 
-@pytest.mark.parametrize("made_by", ["sqlite", "memory"])
-def test_threads_with_compare_and_swap_lose_no_update(folder, made_by):
-    shared = MemoryStore(timeout=60)
-
+def test_threads_with_compare_and_swap_lose_no_update(folder):
     def work(name: int) -> None:
-        store: Store = shared if made_by == "memory" else open_store(folder, timeout=60)
+        store = open_store(folder, timeout=60)
         for number in range(20):
             while True:
                 head = store.read_ref("main")
@@ -113,25 +108,21 @@ def test_threads_with_compare_and_swap_lose_no_update(folder, made_by):
                     break
                 except Conflict:
                     pass
-        if store is not shared:
-            store.close()
+        store.close()
 
     threads = [threading.Thread(target=work, args=(name,)) for name in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    store: Store = shared if made_by == "memory" else open_store(folder)
+    store = open_store(folder)
     assert store.read_ref("main") == b"120"
     assert len({row.data for row in store.stream_operations()}) == 120
     store.close()
 
 
-@pytest.mark.parametrize("made_by", ["sqlite", "memory"])
-def test_a_writer_waits_its_time_and_then_says_who_is_in_the_way(folder, made_by):
-    shared = MemoryStore(timeout=0.05)
-    first: Store = shared if made_by == "memory" else open_store(folder)
-    second: Store = shared if made_by == "memory" else open_store(folder, timeout=0.05)
+def test_a_writer_waits_its_time_and_then_says_who_is_in_the_way(folder):
+    first, second = open_store(folder), open_store(folder, timeout=0.05)
     seen: list[str] = []
 
     def attempt() -> None:

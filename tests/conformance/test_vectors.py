@@ -1,6 +1,7 @@
 """The golden vectors against this implementation."""
 
 import io
+import tempfile
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -35,6 +36,7 @@ from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_con
 from brain.repo.open.session import Session
 from brain.store import redaction_table
 from brain.store.protocol import ObjectKind
+from brain.store.sqlite_store import create_store
 from brain.trust import ed25519, signature_format, signature_verification
 from brain.trust.rights_graph import RightsSource
 from brain.verify import operation_check
@@ -50,7 +52,6 @@ from tests.support.conformance.golden_vectors import (
     vector_paths,
 )
 from tests.support.conformance.signature_records import decode_signatures, encode_signatures
-from tests.support.memory_store import MemoryStore
 from tests.support.node_store import MemoryNodeStore
 from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
@@ -267,7 +268,14 @@ def _redactions(vector: GoldenVector) -> dict[str, Any]:
 def _change(vector: GoldenVector) -> dict[str, Any]:
     """Check an edge between two trees that are made here, and a source that may be there."""
     done = operation.check_operation(unpack(bytes.fromhex(vector.input["operation"])))
-    session = Session(Path("nowhere"), MemoryStore())
+    with tempfile.TemporaryDirectory() as folder:
+        session = Session(Path("nowhere"), create_store(Path(folder) / "s"))
+        _check_edge(vector, session, done)
+        session.store.close()
+    return {}
+
+
+def _check_edge(vector: GoldenVector, session: Session, done: Any) -> None:
     trees = {
         side: bundles.build_bundle(
             session.nodes,
@@ -294,7 +302,6 @@ def _change(vector: GoldenVector) -> dict[str, Any]:
     ]
     if done[0] in operation_check.LIMITED_KINDS and findings:
         raise FormatError(findings[0].message, code=findings[0].code)
-    return {}
 
 
 def _check_place(known: dict[bytes, snapshot.Snapshot], brain: bytes, here: bytes) -> None:

@@ -1,9 +1,8 @@
 """All interleavings of writers that move one head by compare-and-swap, with lost messages.
 
-A writer reads the head, builds a snapshot on it, and asks the store to move the head.
-The request may be delayed, or lost; so may its acknowledgement. A writer that waits in
-vain reads the head again, and a rule says whether what it wanted has been done. The
-store is the one in memory, and the ancestry that of the library.
+A writer reads the head, builds a snapshot on it, and asks for the head to be moved. The request
+may be delayed, or lost; so may its acknowledgement. A writer that waits in vain reads the head
+again, and a rule says whether what it wanted has been done. The ancestry is that of the library.
 """
 
 from __future__ import annotations
@@ -12,21 +11,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from brain.errors import Conflict
 from brain.objects import lineage
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
-from brain.store.protocol import ObjectKind
-from tests.support.memory_store import MemoryState, MemoryStore
 from tests.support.snapshot_graphs import SnapshotGraph
-
-HEAD_REF = "heads/main"
 
 LoadSnapshot = Callable[[bytes], Snapshot]
 AcceptanceRule = Callable[[LoadSnapshot, tuple[bytes, ...], bytes], bool]
 """Tells from all attempts of a writer and the head whether one of them was accepted."""
-SwapFunction = Callable[[MemoryStore, bytes, bytes], bool]
-"""Moves the head from one snapshot to another; tells whether it did."""
+SwapRule = Callable[[bytes, bytes], bool]
+"""Tells from the head that there is and the one that a writer saw whether the head moves."""
 
 
 class WriterState(NamedTuple):
@@ -38,18 +32,11 @@ class WriterState(NamedTuple):
 
 
 class SystemState(NamedTuple):
-    """A moment: what is stored, the writers, and requests under way (writer, old, new)."""
+    """A moment: the head, the writers, and requests under way (writer, old, new)."""
 
-    stored: MemoryState
+    head: bytes
     writers: tuple[WriterState, ...]
     requests: frozenset[tuple[int, bytes, bytes]]
-
-    def store(self) -> MemoryStore:
-        """Return a store of its own that holds what is stored."""
-        made = MemoryStore()
-        made.begin()
-        made.end(self.stored.copy())
-        return made
 
     def with_writer(self, number: int, writer: WriterState) -> SystemState:
         """Return the moment with another state of one writer."""
@@ -85,66 +72,46 @@ def rule_check_last_only(load: LoadSnapshot, attempts: tuple[bytes, ...], head: 
     return rule_descends_from_any(load, attempts[-1:], head)
 
 
-def compare_and_swap(store: MemoryStore, old: bytes, new: bytes) -> bool:
+def compare_and_swap(head: bytes, old: bytes) -> bool:
     """Move the head as the library does."""
-    try:
-        with store.transaction() as tx:
-            tx.update_ref(HEAD_REF, old, new)
-    except Conflict:
-        return False
-    return True
+    return head == old
 
 
-def overwrite(store: MemoryStore, old: bytes, new: bytes) -> bool:
+def overwrite(head: bytes, old: bytes) -> bool:
     """Move the head wherever it is."""
-    with store.transaction() as tx:
-        tx.update_ref(HEAD_REF, tx.read_ref(HEAD_REF), new)
     return True
 
 
 def explore_interleavings(
-    patience: tuple[int, ...], rule: AcceptanceRule, swap: SwapFunction = compare_and_swap
+    patience: tuple[int, ...], rule: AcceptanceRule, swap: SwapRule = compare_and_swap
 ) -> ExplorationResult:
     """Go through all interleavings of writers of some patience each.
 
     Right is an end where each change is in the lineage of the head, once.
     """
-    waiting = [_initial_state(patience)]
+    graph = SnapshotGraph()
+    writers = tuple(WriterState("reads", (), each) for each in patience)
+    waiting = [SystemState(graph.ids[0], writers, frozenset())]
     seen, ends, wrong = set(), 0, []
     while waiting:
         world = waiting.pop()
-        key = (world.stored.facts["ref:" + HEAD_REF], world.writers, world.requests)
-        if key in seen:
+        if world in seen:
             continue
-        seen.add(key)
-        following = list(_next_states(world, rule, swap))
+        seen.add(world)
+        following = list(_next_states(graph, world, rule, swap))
         waiting += following
         if not following:
             ends += 1
-            wrong += _find_faults(world)
+            wrong += _find_faults(graph, world)
     return ExplorationResult(len(seen), ends, wrong)
 
 
-def _initial_state(patience: tuple[int, ...]) -> SystemState:
-    store, dag = MemoryStore(), SnapshotGraph()
-    with store.transaction() as tx:
-        tx.put_object(
-            ObjectKind.SNAPSHOT, dag.ids[0], snapshots.encode_snapshot(dag.known[dag.ids[0]])
-        )
-        tx.update_ref(HEAD_REF, None, dag.ids[0])
-    stored = store.begin()
-    store.end(None)
-    return SystemState(
-        stored, tuple(WriterState("reads", (), each) for each in patience), frozenset()
-    )
-
-
 def _next_states(
-    world: SystemState, rule: AcceptanceRule, swap: SwapFunction
+    graph: SnapshotGraph, world: SystemState, rule: AcceptanceRule, swap: SwapRule
 ) -> Iterator[SystemState]:
     for number, writer in enumerate(world.writers):
         if writer.phase == "reads":
-            yield _read_head(world, number, rule)
+            yield _read_head(graph, world, number, rule)
         elif writer.phase == "waits" and writer.retries_left:
             impatient = writer._replace(phase="reads", retries_left=writer.retries_left - 1)
             yield world.with_writer(number, impatient)
@@ -154,67 +121,48 @@ def _next_states(
             yield world._replace(requests=world.requests - {request})
 
 
-def _read_head(world: SystemState, number: int, rule: AcceptanceRule) -> SystemState:
+def _read_head(
+    graph: SnapshotGraph, world: SystemState, number: int, rule: AcceptanceRule
+) -> SystemState:
     """Read the head; be done, or build on it and send a request."""
-    store, writer = world.store(), world.writers[number]
-    head = store.read_ref(HEAD_REF)
-    assert head is not None
-    if rule(_make_loader(store), writer.attempts, head):
+    writer, head = world.writers[number], world.head
+    if rule(graph.load, writer.attempts, head):
         return world.with_writer(number, writer._replace(phase="done"))
-    data = _build_snapshot(store, head, number, len(writer.attempts))
-    here = snapshots.snapshot_id(data)
-    with store.transaction() as tx:
-        tx.put_object(ObjectKind.SNAPSHOT, here, data)
-    stored = store.begin()
-    store.end(None)
+    parent = graph.load(head)
+    made = parent._replace(
+        brain=parent.brain or head,
+        parents=(head,),
+        generation=parent.generation + 1,
+        jump=lineage.next_jump(graph.load, head, parent),
+        operation=("snapshot",),
+        author=f"writer {number}",
+        time=len(writer.attempts),  # so that each attempt is a snapshot of its own
+    )
+    here = snapshots.snapshot_id(snapshots.encode_snapshot(made))
+    graph.known[here] = made
     sent = writer._replace(phase="waits", attempts=(*writer.attempts, here))
     requests = world.requests | {(number, head, here)}
-    return SystemState(stored, world.writers, requests).with_writer(number, sent)
+    return world._replace(requests=requests).with_writer(number, sent)
 
 
 def _deliver_request(
-    world: SystemState, request: tuple[int, bytes, bytes], swap: SwapFunction
+    world: SystemState, request: tuple[int, bytes, bytes], swap: SwapRule
 ) -> Iterator[SystemState]:
     """Let a request arrive; its answer arrives too, unless nobody waits for it any more."""
     number, old, new = request
-    store, writer = world.store(), world.writers[number]
-    done = swap(store, old, new)
-    stored = store.begin()
-    store.end(None)
-    after = SystemState(stored, world.writers, world.requests - {request})
+    writer = world.writers[number]
+    done = swap(world.head, old)
+    head = new if done else world.head
+    after = SystemState(head, world.writers, world.requests - {request})
     if writer.phase == "waits" and writer.attempts[-1] == new:
         yield after.with_writer(number, writer._replace(phase="done" if done else "reads"))
     if writer.phase != "waits" or writer.attempts[-1] != new or writer.retries_left:
         yield after
 
 
-def _build_snapshot(store: MemoryStore, head: bytes, writer: int, attempt: int) -> bytes:
-    """Return a snapshot on `head`; each attempt has a time of its own, as attempts have."""
-    load = _make_loader(store)
-    parent = load(head)
-    return snapshots.encode_snapshot(
-        parent._replace(
-            brain=parent.brain or head,
-            parents=(head,),
-            generation=parent.generation + 1,
-            jump=lineage.next_jump(load, head, parent),
-            operation=("snapshot",),
-            author=f"writer {writer}",
-            time=attempt,
-        )
-    )
-
-
-def _make_loader(store: MemoryStore) -> LoadSnapshot:
-    return lambda here: snapshots.decode_snapshot(store.read_object(ObjectKind.SNAPSHOT, here))
-
-
-def _find_faults(world: SystemState) -> Iterator[str]:
+def _find_faults(graph: SnapshotGraph, world: SystemState) -> Iterator[str]:
     """Yield what is wrong in the end with the lineage of the head."""
-    store = world.store()
-    head = store.read_ref(HEAD_REF)
-    assert head is not None
-    found = lineage.walk_ancestors(_make_loader(store), head)
+    found = lineage.walk_ancestors(graph.load, world.head)
     times = Counter(snapshot.author for _, snapshot in found if snapshot.parents)
     for number, writer in enumerate(world.writers):
         if writer.phase != "done":
