@@ -60,38 +60,13 @@ def test_what_was_slipped_in_beside_an_upsert_is_named_with_its_path(brain):
 
 
 LIES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, str]] = {
-    "an upsert that removes memory": (
-        {TEXT: skill(2), "manifest.yaml": None},
-        UPSERT,
-        "false_operation",
-    ),
     "an upsert whose text says another version": ({TEXT: skill(3)}, UPSERT, "version_mismatch"),
     "an upsert that changes files alone": (
         {"skills/oracle/a.py": b"a"},
         UPSERT,
         "version_mismatch",
     ),
-    "a delete of another skill": (
-        {"skills/seer/SKILL.md": None},
-        ("delete", "oracle", "1"),
-        "false_operation",
-    ),
     "a delete at another version": ({TEXT: None}, ("delete", "oracle", "7"), "version_mismatch"),
-    "the end of a task that writes": (
-        {"SOUL.md": b"stern"},
-        ("task", "a run", "success"),
-        "false_operation",
-    ),
-    "a redaction that writes": (
-        {"SOUL.md": b"stern"},
-        ("redact", "SOUL.md", ID, "why"),
-        "false_operation",
-    ),
-    "an absorption of what stays": (
-        {TEXT: skill(2)},
-        ("absorb", "oracle", "1", "2", "seer", "1"),
-        "false_operation",
-    ),
     "an absorption that raises nothing": (
         {TEXT: skill(1), "skills/seer/SKILL.md": None},
         ("absorb", "oracle", "1", "1", "seer", "1"),
@@ -102,7 +77,6 @@ LIES: dict[str, tuple[dict[str, bytes | None], SnapshotOperation, str]] = {
         ("admit", "oracle", "1", "1", ID),
         "false_operation",
     ),
-    "a binding that writes": ({"SOUL.md": b"x"}, ("bind", ID, "x", ID), "false_operation"),
 }
 
 
@@ -111,12 +85,6 @@ def test_an_operation_that_lies_fails_verification(brain, lie):
     edits, done, code = LIES[lie]
     forged(brain, edits, done)
     assert code in codes(brain)
-
-
-def test_a_restore_is_held_to_its_source_if_that_is_here(brain):
-    source = bytes.fromhex(list(brain.history.log())[1].snapshot)
-    forged(brain, {TEXT: skill(9)}, ("restore", source))
-    assert codes(brain) == {"false_operation"}
 
 
 def test_a_restore_from_a_source_that_is_not_here_is_valid(brain):
@@ -191,19 +159,6 @@ def merged(brain: Brain) -> list[bytes]:
     brain.skills.upsert("Main", "m\n", description="d")
     assert other
     return [brain._session.brain_id(), bytes.fromhex(base), bytes.fromhex(other)]
-
-
-@pytest.mark.parametrize("named", ["genesis", "nowhere", "a side", "both"])
-def test_a_merge_over_other_bases_is_named(brain, named):
-    genesis, base, other = merged(brain)
-    bases = {
-        "genesis": [genesis],
-        "nowhere": [ID],
-        "a side": [other],
-        "both": sorted([base, genesis]),
-    }[named]
-    forged(brain, {}, ("merge", tuple(bases), ()), other)
-    assert codes(brain) == {"bad_bases"}
 
 
 def test_a_merge_over_its_bases_is_valid(brain):

@@ -1,7 +1,6 @@
 from typing import Any
 
 import pytest
-from blake3 import blake3
 
 from brain.digest import blob_id
 from brain.encoding import pack
@@ -10,12 +9,10 @@ from brain.limits import MAX_SECTIONS
 from brain.objects import bundle as bundles
 from brain.objects import tree
 from brain.objects.bundle import BundleTotals
-from brain.objects.tree import TreeRoot
 from tests.support.node_store import MemoryNodeStore, file_entries, file_entry
 from tests.support.refusals import raises_code
 
 ROOT = blob_id(b"root")
-LINE = ("skills", ROOT, 1, 7)
 PATHS = ["SOUL.md", "a-b/x", "a/y", "memory/MEMORY.md", "skills/x/SKILL.md", "skills/y.md"]
 
 
@@ -23,10 +20,6 @@ def refusal(value: Any) -> str:
     with pytest.raises(FormatError) as caught:
         bundles.decode_bundle(value if isinstance(value, bytes) else pack(value))
     return caught.value.code
-
-
-def of(context: str, data: bytes) -> bytes:
-    return blake3(data, derive_key_context=context).digest()
 
 
 def test_the_files_at_the_top_and_each_folder_are_sections():
@@ -42,68 +35,6 @@ def test_a_section_is_the_tree_of_its_inner_paths():
         line._replace(path=line.path.removeprefix("skills/")) for line in file_entries(PATHS[4:])
     ]
     assert bundle["skills"] == tree.build_tree(nodes, inner)
-
-
-def test_the_id_is_the_merkle_root_over_the_hashed_sections():
-    bundle = {"a": TreeRoot(ROOT, 1, 2), "b": TreeRoot(ROOT, 3, 4)}
-    one, two = (of("brain v1 bundle section", pack((name, *bundle[name]))) for name in "ab")
-    assert bundles.bundle_id(bundle) == of("brain v1 merkle join", one + two)
-    assert bundles.bundle_id({"a": bundle["a"]}) == one
-
-
-def test_a_brain_without_files_has_an_id_of_its_own():
-    assert bundles.bundle_id(bundles.EMPTY_BUNDLE) == of("brain v1 merkle join", b"")
-    assert (
-        bundles.decode_bundle(bundles.encode_bundle(bundles.EMPTY_BUNDLE)) == bundles.EMPTY_BUNDLE
-    )
-    assert bundles.bundle_totals(bundles.EMPTY_BUNDLE) == BundleTotals(0, 0)
-
-
-def test_a_bundle_is_read_back_as_it_was_written():
-    bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), file_entries(PATHS))
-    assert bundles.decode_bundle(bundles.encode_bundle(bundle)) == bundle
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        7,
-        "skills",
-        {},
-        {"skills": 1},
-        (7,),
-        ((),),
-        (LINE[:3],),
-        ((*LINE, 1),),
-        (("skills", ROOT[:31], 1, 7),),
-        (("skills", ROOT, 0, 7),),
-        (("skills", ROOT, 2**63, 7),),
-        (("skills", ROOT, 1, 2**63),),
-        (("skills", ROOT, True, 7),),
-        (("skills", ROOT, 1, None),),
-        ((b"skills", ROOT, 1, 7),),
-        (("", ROOT, 1, 7),),
-        (("..", ROOT, 1, 7),),
-        (("a/b", ROOT, 1, 7),),
-        (("a\\b", ROOT, 1, 7),),
-        (("C:", ROOT, 1, 7),),
-        (("a\x00", ROOT, 1, 7),),
-        (("x" * 1025, ROOT, 1, 7),),
-    ],
-)
-def test_another_shape_is_no_bundle(value):
-    assert refusal(value) == "bad_object"
-
-
-def test_sections_out_of_order_or_twice_are_not_canonical():
-    assert refusal((LINE, LINE)) == "not_canonical"
-    assert refusal((LINE, (".", ROOT, 1, 7))) == "not_canonical"
-
-
-def test_an_encoding_that_is_not_the_shortest_is_not_canonical():
-    data = pack((LINE,))
-    assert refusal(b"\xdc\x00\x01" + data[1:]) == "not_canonical"
-    assert refusal(data[:-1] + b"\xcc\x07") == "not_canonical"
 
 
 def test_there_are_at_most_4096_sections():

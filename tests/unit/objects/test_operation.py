@@ -1,9 +1,7 @@
 import pytest
 
 from brain.digest import blob_id
-from brain.errors import FormatError
 from brain.objects import operation
-from tests.support.refusals import raises_code
 
 ID = blob_id(b"snapshot")
 NONCE = bytes(16)
@@ -96,73 +94,3 @@ def test_an_operation_of_a_later_version_is_kept_and_shown_as_it_is():
         "kind": "graft",
         "fields": [1, "ff", ["a", {"k": "00"}]],
     }
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        (),
-        "snapshot",
-        7,
-        {"snapshot": ()},
-        ("",),
-        (7,),
-        (b"snapshot",),
-        (("snapshot",),),
-        ("snapshot", 1),
-        ("genesis",),
-        ("genesis", NONCE),
-        ("genesis", NONCE[:15], b""),
-        ("genesis", NONCE + b"x", b""),
-        ("genesis", NONCE, ID[:31]),
-        ("genesis", "x" * 16, b""),
-        ("upsert", "oracle"),
-        ("upsert", "oracle", "1", "2", "3"),
-        ("upsert", "oracle", 1, 2),
-        ("upsert", b"oracle", "1", "2"),
-        ("delete", "oracle"),
-        ("delete", "oracle", 2),
-        ("restore",),
-        ("restore", b""),
-        ("restore", ID + b"x"),
-        ("restore", ID.hex()),
-        ("merge",),
-        ("merge", ID, ()),
-        ("merge", (ID[1:],), ()),
-        ("merge", (ID, ID), ()),
-        ("merge", (), (("oracle", "2", "3"),)),
-        ("merge", (), (("oracle", "2", "3", 4),)),
-        ("merge", (), ("oracle",)),
-        ("redact", "memory/a.md", ID),
-        ("redact", "memory/a.md", b"", "why"),
-        ("redact", b"memory/a.md", ID, "why"),
-        ("absorb", "oracle", "1", "2", "oracles"),
-        ("absorb", "oracle", "1", "2", "oracles", 5),
-        ("import", "git", "skills"),
-        ("import", "git", "skills", b""),
-        ("import", "git", "", ""),
-        ("merge", (), ()),
-        ("merge", (ID,), (("b", "1", "1", "2"), ("a", "1", "1", "2"))),
-        ("merge", (ID,), (("Oracle", "1", "1", "2"),)),
-        ("redact", "../a", ID, "why"),
-        ("redact", "a\0", ID, "why"),
-        ("redact", "a.md", ID, ""),
-        ("redact", "a.md", blob_id(b""), "why"),
-        ("redact", "a.md", blob_id(b"x"), "why"),
-        ("upsert", "", "", "1"),
-        ("upsert", "a", "", ""),
-        ("upsert", "a", "", "9" * 4301),
-        ("upsert", "a", "", "1\u202e"),
-        ("upsert", "a", "1\n", "2"),
-        ("task", "", "success"),
-        ("task", "a run", "well"),
-        ("admit", "oracle", "1", "1"),
-        ("reject", "oracle", "1", "1", b""),
-        ("bind", ID, "", ID),
-        ("unbind", ID[1:], "x", ID),
-        ("x" * 65,),
-    ],
-)
-def test_another_shape_is_no_operation(value):
-    with raises_code("bad_object", FormatError):
-        operation.check_operation(value)

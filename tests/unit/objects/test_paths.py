@@ -18,107 +18,10 @@ def refusal(path: str) -> str:
     return caught.value.code
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "SOUL.md",
-        "skills/oracle-manipulation/SKILL.md",
-        "memory/…/café.md",
-        "a b/c d",
-        "-rf",
-        "skills/-",
-        ".brainignore",
-        "...",
-        "..a/b..",
-        "a/.b/c",
-        "~",
-        'quote"',
-        "long:name",
-        "folder/C:x",
-        "emoji 🧠.md",
-        "x" * 255,
-        "é" * 127 + "/" + "x" * 255,
-        "/".join(["x" * 255] * 4),
-        "/".join("d" * 64),
-        "❤️.md",
-        "می‌خواهم",
-        ".github/brain",
-        "skills/git/brain.md",
-        ".brain-notes",
-        ".brainignore.d/x",
-        "a/git~2",
-        "con",
-    ],
-)
-def test_a_plain_relative_path_is_taken_as_it_is(path):
-    assert paths.check_path(path) == path
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        "",
-        "/",
-        "/x",
-        "x/",
-        "a//b",
-        ".",
-        "..",
-        "./a",
-        "../x",
-        "a/./b",
-        "a/../b",
-        "a/..",
-        "a\\b",
-        "..\\x",
-        "\\\\host\\share",
-        "C:",
-        "C:/x",
-        "c:x",
-        "C:\\x",
-        "1:/x",
-        "é:/x",
-        "/".join(["x" * 250] * 4) + "/" + "x" * 21,
-        "/".join(["é" * 125] * 4) + "/" + "é" * 11,
-        "a/\u200d",
-        "\ufe0f/a",
-        ".\u200c./a",
-        "a/.\u200d",
-    ],
-)
-def test_a_path_that_could_mean_another_file_is_refused(path):
-    assert refusal(path) == "bad_path"
-
-
-@pytest.mark.parametrize("code", [*range(0x20), *range(0x7F, 0xA0)])
-def test_no_control_character_is_taken(code):
-    for path in (chr(code), f"a{chr(code)}b/c", f"a/b{chr(code)}"):
-        assert refusal(path) == "bad_char"
-
-
-def test_a_name_that_is_not_utf8_is_refused():
-    assert refusal(b"\xff\xfe".decode("utf-8", "surrogateescape")) == "bad_name"
-    assert refusal("a/\ud800") == "bad_name"
-
-
-@pytest.mark.parametrize(
-    "code", [0xAD, 0x61C, 0x200B, 0x200E, 0x202E, 0x2028, 0x2060, 0x2066, 0x3164, 0xFEFF, 0xE0041]
-)
-def test_no_character_is_taken_that_hides_or_turns_a_name_round(code):
-    for path in (f"skills/{chr(code)}a/SKILL.md", f"s{chr(code)}oul.md", chr(code)):
-        assert refusal(path) == "bad_char"
-
-
 def test_an_invisible_character_is_named_in_the_message():
     with pytest.raises(InvalidInput) as caught:
         paths.check_path("skills/a\u202eb")
     assert "a\\u202eb" in caught.value.message
-
-
-@pytest.mark.parametrize("name", ["x" * 256, "é" * 128])
-def test_no_name_is_taken_that_file_systems_cannot_hold(name):
-    for path in (name, f"a/{name}", f"{name}/a"):
-        assert refusal(path) == "name_too_long"
 
 
 @pytest.mark.parametrize(
@@ -137,10 +40,6 @@ def test_what_folds_to_a_reserved_name_is_reserved():
         if paths.fold_name(char).isascii() and paths.fold_name(char):
             assert all(paths.fold_name(char) not in name for name in names), ascii(char)
         assert bool(paths.fold_name(char)) == bool(paths.strip_ignorable_chars(char))
-
-
-def test_65_parts_are_too_deep():
-    assert refusal("/".join("d" * 65)) == "too_deep"
 
 
 def test_a_giant_path_is_refused_with_a_short_message():

@@ -20,51 +20,6 @@ ERROR, WARNING = "error", "warning"
 EVER = KeyRevocation(b"", "stolen")
 
 
-def test_a_lineage_signed_by_a_trusted_key_is_trusted_throughout():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    for _ in range(5):
-        line.add(by=[0])
-    assert line.finding_codes() == []
-    assert set(line.standings().values()) == {"trusted"}
-    assert [one.snapshot for one in line.verdicts()] == line.ids
-    assert {one.signers for one in line.verdicts()} == {(PUBLIC_KEYS[0],)}
-
-
-def test_a_snapshot_without_a_signature_is_unsigned():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    bare = line.add()
-    line.add(by=[0])
-    assert line.finding_codes() == [(bare, "unsigned", ERROR)]
-    assert line.standings()[bare] == "refused"
-
-
-def test_a_signature_of_a_stranger_is_no_use():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    bad = line.add(by=[1])
-    assert line.finding_codes() == [(bad, "unknown_key", ERROR), (bad, "below_threshold", ERROR)]
-
-
-def test_a_stranger_beside_enough_others_is_a_warning():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    both = line.add(by=[0, 1])
-    assert line.finding_codes() == [(both, "unknown_key", WARNING)]
-    assert line.standings()[both] == "trusted"
-
-
-def test_m_of_n_distinct_keys_have_to_sign():
-    line = SignedLineage(trust_file_text(0, 1, 2, threshold=2), by=[0, 2])
-    line.add(by=[1, 2])
-    few = line.add(by=[1])
-    line.add(by=[0, 1, 2])
-    assert line.finding_codes() == [(few, "below_threshold", ERROR)]
-
-
-def test_the_same_key_twice_counts_once():
-    line = SignedLineage(trust_file_text(0, 1, threshold=2), by=[0, 1])
-    twice = line.add(by=[0, 0])
-    assert line.finding_codes() == [(twice, "below_threshold", ERROR)]
-
-
 @pytest.mark.parametrize("size", [0, 31, 63, 65, 128])
 def test_a_malformed_signature_is_bad_and_never_a_crash(size):
     line = SignedLineage(trust_file_text(0), by=[0])
@@ -98,145 +53,6 @@ def test_rights_come_from_the_parents_and_not_from_the_snapshot_itself():
     assert line.finding_codes() == [
         (taken, "unknown_key", ERROR),
         (taken, "below_threshold", ERROR),
-    ]
-
-
-def test_rights_are_handed_over_by_those_who_have_them():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    line.add(trust=trust_file_text(1), by=[0])
-    line.add(by=[1])
-    late = line.add(by=[0])
-    assert line.finding_codes() == [(late, "unknown_key", ERROR), (late, "below_threshold", ERROR)]
-
-
-def test_a_merge_has_to_satisfy_all_its_parents():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    left = line.add(0, trust=trust_file_text(0), by=[0])
-    right = line.add(0, trust=trust_file_text(1), by=[1])
-    line.add(left, right, by=[0, 1])
-    assert line.finding_codes() == []
-    few = line.add(left, right, by=[0])
-    assert line.finding_codes() == [(few, "below_threshold", ERROR)]
-
-
-def test_rights_end_with_the_snapshot_that_is_named_and_not_on_other_lines():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    end = line.add(by=[1])
-    ended = line.add(trust=trust_file_text(0, 1, end={1: line.ids[end]}), by=[0])
-    late = line.add(by=[1])
-    line.add(by=[0])
-    aside = line.add(0, trust=line.trust_file(ended), by=[0])
-    line.add(aside, by=[1])
-    assert line.finding_codes() == []
-    line.add(late, by=[0])
-    assert line.finding_codes() == [
-        (late, "expired_rights", ERROR),
-        (late, "below_threshold", ERROR),
-    ]
-
-
-def test_rights_begin_with_the_snapshot_that_is_named():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    begin = line.add(0, by=[0])
-    trust = trust_file_text(0, 1, begin={1: line.ids[begin]})
-    line.add(line.add(begin, trust=trust, by=[0]), by=[1])
-    assert line.finding_codes() == []
-    early = line.add(line.add(0, trust=trust, by=[0]), by=[1])
-    assert line.finding_codes() == [
-        (early, "expired_rights", ERROR),
-        (early, "below_threshold", ERROR),
-    ]
-
-
-def test_a_revocation_reaches_back_to_the_snapshot_it_names():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    good, stolen, after = line.add(by=[1]), line.add(by=[1]), line.add(by=[1])
-    assert line.finding_codes() == []
-    revoked = KeyRevocation(line.ids[stolen], "stolen")
-    line.add(trust=trust_file_text(0, 1, revoked={1: revoked}), by=[0])
-    assert line.finding_codes() == [
-        (number, code, ERROR)
-        for number in (stolen, after)
-        for code in ("revoked_key", "below_threshold")
-    ]
-    assert line.standings()[good] == "trusted"
-
-
-def test_a_key_revoked_since_ever_never_counted():
-    line = SignedLineage(trust_file_text(0, 1), by=[1])
-    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
-    assert line.finding_codes() == [(0, "revoked_key", ERROR), (0, "below_threshold", ERROR)]
-
-
-def test_what_others_signed_too_outlives_a_revocation():
-    line = SignedLineage(trust_file_text(0, 1), by=[0, 1])
-    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
-    assert line.finding_codes() == [(0, "revoked_key", WARNING)]
-
-
-def test_a_revocation_since_a_snapshot_on_another_line_reaches_nobody_here():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    aside = line.add(0, by=[1])
-    line.add(
-        0, trust=trust_file_text(0, 1, revoked={1: KeyRevocation(line.ids[aside], "")}), by=[0]
-    )
-    line.add(by=[1])
-    assert line.finding_codes() == []
-
-
-def stolen_key_is_refused(line: SignedLineage, late: int) -> bool:
-    """Tell whether of what key 1 signed late nothing counts, and nothing else is wrong."""
-    return line.finding_codes() == [(late, "revoked_key", ERROR), (late, "below_threshold", ERROR)]
-
-
-def test_a_revocation_holds_though_a_later_file_leaves_it_out():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
-    line.add(trust=trust_file_text(0), by=[0])
-    line.add(trust=trust_file_text(0, 1), by=[0])
-    assert stolen_key_is_refused(line, line.add(by=[1]))
-
-
-def test_a_revocation_outlives_the_trust_file_and_a_new_beginning():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
-    line.add(trust=NO_TRUST_FILE, by=[0])
-    assert line.finding_codes() == []
-    again = line.add(trust=trust_file_text(1), by=[1])
-    assert stolen_key_is_refused(line, again)
-
-
-def test_a_revocation_on_one_side_of_a_merge_holds_whatever_file_the_merge_takes():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    gone = line.add(0, trust=trust_file_text(0, 1, revoked={1: EVER}), by=[0])
-    other = line.add(0, by=[0])
-    line.add(other, gone, trust=line.trust_file(other), by=[0])
-    assert stolen_key_is_refused(line, line.add(by=[1]))
-
-
-def test_of_several_revocations_of_a_key_each_counts_from_its_own_snapshot():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    left, right = line.add(0, by=[0]), line.add(0, by=[0])
-    since = [KeyRevocation(line.ids[number], "") for number in (left, right)]
-    first = line.add(0, trust=trust_file_text(0, 1, revoked={1: since[0]}), by=[0])
-    line.add(first, trust=trust_file_text(0, 1, revoked={1: since[1]}), by=[0])
-    good = line.add(0, by=[1])
-    bad = [line.add(left, by=[1]), line.add(right, by=[1])]
-    line.add(good, *bad, 4, by=[0])
-    assert sorted(line.finding_codes()) == [
-        (number, code, ERROR) for number in bad for code in ("below_threshold", "revoked_key")
-    ]
-
-
-def test_a_revocation_counts_wherever_it_stands_signed_or_not():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    line.add(by=[1])
-    line.add(trust=trust_file_text(0, 1, revoked={1: EVER}))
-    line.add(trust=trust_file_text(0, 1), by=[0])
-    assert [told[:2] for told in line.finding_codes()] == [
-        (1, "revoked_key"),
-        (1, "below_threshold"),
-        (2, "unsigned"),
     ]
 
 
@@ -278,23 +94,6 @@ def test_a_genesis_with_a_trust_file_is_the_first():
     assert SignedLineage(trust_file_text(0), by=[0]).finding_codes() == []
 
 
-def test_root_keys_have_to_have_signed_the_first_trust_file():
-    line = SignedLineage()
-    first = line.add(trust=trust_file_text(0), by=[0, 3])
-    line.add(by=[0])
-    assert line.finding_codes(roots=[3]) == []
-    assert line.finding_codes(roots=[0, 3]) == []
-    assert line.finding_codes(roots=[4]) == [(first, "below_threshold", ERROR)]
-    assert line.finding_codes() == [(first, "unknown_key", WARNING)]
-
-
-def test_a_head_under_no_rights_is_refused_where_root_keys_are_given():
-    line = SignedLineage()
-    head = line.add()
-    assert line.finding_codes(roots=[0]) == [(head, "unsigned", ERROR)]
-    assert line.standings(roots=[0])[head] == "refused"
-
-
 def test_rights_introduced_anew_on_a_side_line_do_not_enter_by_a_merge():
     line = SignedLineage()
     line.add(0, trust=trust_file_text(0), by=[0])
@@ -319,78 +118,6 @@ def test_a_removal_of_the_trust_file_has_to_be_signed():
     assert line.finding_codes() == [(bad, "unsigned", ERROR)]
 
 
-BROKEN = b'{"format": "brain v1 trust", "threshold": 0, "keys": []}'
-
-
-def test_after_a_broken_trust_file_the_last_good_one_is_in_force():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    broken = line.add(trust=BROKEN, by=[0])
-    line.add(by=[0])
-    stranger = line.add(by=[1])
-    assert line.finding_codes() == [
-        (broken, "bad_trust", ERROR),
-        (stranger, "unknown_key", ERROR),
-        (stranger, "below_threshold", ERROR),
-    ]
-
-
-def test_a_broken_trust_file_is_an_error_until_those_repair_it_whom_the_last_good_entitles():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    broken = line.add(trust=BROKEN, by=[0])
-    line.add(trust=trust_file_text(0, 2), by=[0])
-    line.add(by=[2])
-    assert line.finding_codes() == [(broken, "bad_trust", WARNING)]
-    line = SignedLineage(trust_file_text(0), by=[0])
-    line.add(trust=BROKEN, by=[1])
-    line.add(trust=trust_file_text(1), by=[1])
-    assert {code for _, code, severity in line.finding_codes() if severity == ERROR} == {
-        "unknown_key",
-        "below_threshold",
-    }
-    assert [line.standings()[number] for number in (1, 2)] == ["refused", "refused"]
-
-
-def test_a_run_of_broken_trust_files_is_told_once_and_repaired_by_taking_the_file_out():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    first = line.add(trust=BROKEN, by=[0])
-    line.add(trust=b"[]", by=[0])
-    line.add(by=[0])
-    assert line.finding_codes() == [(first, "bad_trust", ERROR)]
-    line.add(trust=NO_TRUST_FILE, by=[0])
-    assert line.finding_codes() == [(first, "bad_trust", WARNING)]
-    again = line.add(trust=b"[", by=[0])
-    assert line.finding_codes() == [(first, "bad_trust", ERROR), (again, "bad_trust", ERROR)]
-
-
-def test_a_merge_of_a_broken_trust_file_is_under_the_last_good_ones_of_all_sides():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    left = line.add(0, trust=trust_file_text(0), by=[0])
-    right = line.add(line.add(0, trust=trust_file_text(1), by=[0]), trust=BROKEN, by=[1])
-    line.add(left, right, trust=BROKEN, by=[0, 1])
-    line.add(trust=trust_file_text(0), by=[0, 1])
-    assert line.finding_codes() == [(right, "bad_trust", WARNING)]
-    few = line.add(4, trust=trust_file_text(0), by=[0])
-    assert line.finding_codes() == [(right, "bad_trust", WARNING), (few, "below_threshold", ERROR)]
-
-
-def test_a_broken_first_trust_file_is_as_none_and_told_once():
-    line = SignedLineage(BROKEN, by=[0])
-    assert line.finding_codes() == [(0, "bad_trust", ERROR)]
-    line.add(trust=trust_file_text(0), by=[0])
-    assert line.finding_codes() == [(0, "bad_trust", WARNING)]
-    assert line.standings() == {0: "vouched", 1: "trusted"}
-    assert line.finding_codes(roots=[0]) == [(0, "bad_trust", WARNING)]
-    assert (1, "below_threshold", ERROR) in line.finding_codes(roots=[1])
-
-
-def test_a_revocation_in_a_broken_trust_file_revokes_nothing():
-    line = SignedLineage(trust_file_text(0, 1), by=[0])
-    text = trust_file_text(0, 1, revoked={1: EVER}).replace(b'"threshold": 1', b'"threshold": 9')
-    line.add(trust=text, by=[0])
-    line.add(trust=trust_file_text(0, 1), by=[1])
-    assert line.finding_codes() == [(1, "bad_trust", WARNING)]
-
-
 def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights():
     line = SignedLineage(trust_file_text(0), by=[0])
     line.add(by=[1])
@@ -401,15 +128,6 @@ def test_another_text_under_the_id_of_a_trust_file_gives_nobody_rights():
         )
     )
     assert found == [(0, "corrupt_object", ERROR), (1, "corrupt_object", ERROR)]
-
-
-def test_of_a_key_that_one_side_does_not_know_the_reason_does_not_depend_on_the_order():
-    line = SignedLineage(trust_file_text(0), by=[0])
-    known = line.add(0, trust=trust_file_text(0, 1, end={1: line.ids[0]}), by=[0])
-    unknown = line.add(0, trust=trust_file_text(0, 2), by=[0])
-    for parents in ((known, unknown), (unknown, known)):
-        merge = line.add(*parents, by=[0, 1])
-        assert line.finding_codes() == [(merge, "expired_rights", WARNING)]
 
 
 # Whether one head is signed by who may

@@ -21,7 +21,6 @@ from tests.support.chain.synthetic_chain import (
     other_slots,
 )
 from tests.support.chain.synthetic_evidence import (
-    COMMIT_ENTRY,
     FIRST_SNAPSHOT,
     LAST_SNAPSHOT,
     LOG_ENTRIES,
@@ -108,33 +107,6 @@ def test_a_log_or_a_contract_or_a_log_that_is_anchored_is_a_ledger():
     assert check({**GOOD["log"], "log": log, "chain": anchor}) == check(GOOD["anchor"])
 
 
-@pytest.mark.parametrize("field", ["parent", "snapshot"])
-def test_the_entry_of_a_log_must_be_the_commitment(field):
-    bare = {**GOOD["log"], "proof": None, "snapshot": OTHER.hex()}
-    document = bare if field == "snapshot" else GOOD["log"]
-    assert code_of(replace_at(document, ("committed", field), OTHER.hex())) == "wrong_entry"
-
-
-def test_an_entry_of_another_brain_or_number_is_not_the_commitment():
-    assert code_of(altered("log", "committed", "seq", to=3)) == "wrong_entry"
-    other = COMMIT_ENTRY._replace(brain=OTHER)
-    part = synthetic_evidence.make_log_field(other, [*LOG_ENTRIES, other])
-    assert code_of(altered("log", "log", to=part)) == "wrong_entry"
-    assert (
-        code_of(altered("log", "log", to=synthetic_evidence.make_log_field(LOG_ENTRIES[0])))
-        == "wrong_entry"
-    )
-
-
-def test_an_entry_must_stand_where_it_is_said_to():
-    part = GOOD["log"]["log"]
-    assert code_of(altered("log", "log", "index", to=4)) == "not_included"
-    assert code_of(altered("log", "log", "index", to=7)) == "not_included"
-    assert code_of(altered("log", "log", "path", to=part["path"][1:])) == "not_included"
-    assert code_of(altered("log", "log", "path", to=[*part["path"], OTHER.hex()])) == "not_included"
-    assert code_of(altered("log", "log", "path", to=part["path"][::-1])) == "not_included"
-
-
 def test_a_checkpoint_must_be_that_of_the_log_and_of_its_key():
     seed = keccak(b"another key")
     key = VerifierKey(LOG_KEY.name, ALGORITHM_ED25519, ed25519.public_key(seed))
@@ -202,11 +174,6 @@ def test_a_brain_without_a_signer_is_shown_by_the_absence_of_that_word():
     document = on(synthetic_evidence.make_chain_state(signer=b""))
     signer = {**document["chain"]["slots"][2], "value": "0x" + SIGNER_ADDRESS.hex().rjust(64, "0")}
     assert code_of(replace_at(document, ("chain", "slots", 2), signer)) == "wrong_value"
-
-
-def test_a_contract_with_other_code_is_no_registry():
-    assert code_of(on(STATE._replace(code=OTHER))) == "wrong_code"
-    assert code_of(on(STATE._replace(code=keccak(b"")))) == "wrong_code"
 
 
 def test_an_account_that_is_absent_or_another_is_no_contract():
