@@ -36,7 +36,7 @@ def make_cache_folder(
     or belongs to another user.
     """
     try:
-        root, name = _cache_root(), brain.hex()
+        root, name = cache_root(), brain.hex()
         path = os.path.join(root, f"{name}-{redacted.hex()}" if redacted else name)
         if not usable(os.path.realpath(path)):
             return None
@@ -61,7 +61,7 @@ def _clear_other_folders(root: str, name: str, current_path: str) -> None:
                 os.rmdir(other)
 
 
-def _cache_root() -> str:
+def cache_root() -> str:
     named = os.environ.get(CACHE_DIR_VARIABLE)
     if named:
         return os.path.abspath(named)

@@ -61,8 +61,8 @@ def test_nothing_is_kept_wherever_a_command_is_run(tmp_path, monkeypatch, home):
         monkeypatch.delenv("HOME")
     else:
         monkeypatch.setenv("HOME", home)
-    assert folders._cache_root() == platformdirs.user_cache_dir("brain")
-    assert Path(folders._cache_root()).is_absolute()
+    assert folders.cache_root() == platformdirs.user_cache_dir("brain")
+    assert Path(folders.cache_root()).is_absolute()
     monkeypatch.setattr(platformdirs, "user_cache_dir", unknown)
     assert folders.make_cache_folder(BRAIN) is None
     assert os.listdir(tmp_path) == []

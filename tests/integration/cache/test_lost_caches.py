@@ -334,7 +334,7 @@ def test_where_no_cache_folder_can_be_had_the_answers_are_the_same(
         folder = tmp_path / ("x" * 300)
     monkeypatch.setenv("BRAIN_CACHE_DIR", str(folder))
     if way == "a NUL":  # which no environment holds, but a folder may be given otherwise
-        monkeypatch.setattr(folders, "_cache_root", lambda: "/tmp/a\0b")
+        monkeypatch.setattr(folders, "cache_root", lambda: "/tmp/a\0b")
     assert answer_all_questions(grown.root) == grown.truth
     if way == "a link":
         assert os.listdir(tmp_path / "elsewhere") == []

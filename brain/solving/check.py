@@ -1,0 +1,95 @@
+"""Prove tasks before they decide anything: the oracle scores 1, and an empty solution 0."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from ..errors import BrainError, SandboxError
+from ..sandbox.job import Sandbox
+from ..tasks.task import Task
+from .solver import Attempt, EmptySolver, OracleSolver, Skill, Solver
+from .task_session import TaskSessions, TaskState, ended_reason, pack_state
+from .verify import Score, verify
+
+TaskWord = Literal["proven", "wrong", "unproven", "impossible"]
+
+
+class TaskCheck(NamedTuple):
+    """What a check of a task found.
+
+    `proven`: the oracle scores 1 and an empty solution 0. `wrong`: one of them does not.
+    `unproven`: nothing here can tell, as without an oracle. `impossible`: it cannot run here.
+    """
+
+    name: str
+    format: str
+    result: TaskWord
+    oracle: float | None = None
+    empty: float | None = None
+    is_shared: bool = False
+    reason: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class TaskRun(NamedTuple):
+    """What a solver did at a task, and how it was scored."""
+
+    name: str
+    solver: str
+    attempt: Attempt
+    score: Score
+
+
+def run_task(sessions: TaskSessions, solver: Solver, skills: Sequence[Skill] = ()) -> TaskRun:
+    """Have a solver work on a task, and score it. A failure is in the result.
+
+    Raises `BrainError` if the image cannot be built.
+    """
+    task, built = sessions.task, sessions.built()
+    attempt = Attempt()
+    try:
+        with sessions.open(built, task.limits.solver_seconds) as session:
+            try:
+                attempt = solver.solve(task, skills, session)
+                if task.is_shared:
+                    return TaskRun(task.name, solver.name, attempt, verify(sessions, attempt, session))
+                left = TaskState(pack_state(session))
+            except SandboxError as error:
+                return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))
+    except SandboxError as error:
+        return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))
+    return TaskRun(task.name, solver.name, attempt, verify(sessions, attempt, left))
+
+
+def check_task(sandbox: Sandbox, task: Task) -> TaskCheck:
+    """Prove a task; whatever fails is said in the result."""
+    found = TaskCheck(task.name, task.format, "impossible", is_shared=task.is_shared)
+    if task.missing:
+        return found._replace(reason="; ".join(task.missing), notes=task.notes)
+    if not task.tests:
+        why = "it needs a model to judge it" if task.needs_judge else "it has no oracle"
+        return found._replace(result="unproven", reason=why)
+    try:
+        sessions = TaskSessions(sandbox, task)
+        empty = run_task(sessions, EmptySolver())
+        oracle = run_task(sessions, OracleSolver()) if task.solution else None
+    except BrainError as error:
+        return found._replace(reason=error.message)
+    notes = (*task.notes, *sessions.built().notes)
+    found = found._replace(empty=empty.score.value, notes=notes)
+    if oracle is None:
+        result: TaskWord = "unproven" if found.empty == 0 else "wrong"
+        return found._replace(result=result, reason="it has no oracle")
+    found = found._replace(oracle=oracle.score.value)
+    reasons = []
+    if found.empty != 0:
+        reasons.append(f"an empty solution scores {_show(empty.score)}")
+    if found.oracle != 1:
+        why = f" ({oracle.attempt.error})" if oracle.attempt.error else ""
+        reasons.append(f"its oracle scores {_show(oracle.score)}{why}")
+    return found._replace(result="wrong" if reasons else "proven", reason="; ".join(reasons))
+
+
+def _show(score: Score) -> str:
+    return score.reason if score.value is None else f"{score.value:g}"

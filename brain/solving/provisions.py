@@ -1,0 +1,292 @@
+"""What an image needs of this machine: a Python of its version, and the wheels that it installs.
+
+Both are got before anything of a task runs, into a cache folder of the user. Wheels alone are
+installed, so nothing of a package runs outside the sandbox. Inside, where there is no network,
+stand-ins take the place of installers: what they would install is there already, or cannot be had.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from ..cache.cache_folder import CACHE_DIR_VARIABLE, cache_root
+from ..digest import blob_id
+from ..errors import BrainError, NotFound, printable_text
+from ..sandbox.bubblewrap import SYSTEM_PYTHON
+from ..sandbox.folders import is_public
+from ..tasks.images import PATH, Image
+
+PYTHON_PLACE, WHEELS_PLACE, STAND_INS_PLACE = "/opt/python", "/opt/venv", "/opt/stand-ins"
+_INSTALL_SECONDS = 900
+_ASK_SECONDS = 10
+_UNPINNED = re.compile(r"[A-Za-z0-9._-]+(?:\[[^\]]*\])?")
+_LEFT_OUT = ("test", "tests", "idle_test", "site-packages", "__pycache__", "config-*", "*.a")
+
+_NOTHING = "#!/bin/sh\n# What this would install was installed beforehand, or cannot be had here.\n"
+_SKIP_OPTIONS = """\
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -p|--python|-w|--with|--from|--with-requirements|--index|--index-url|--extra-index-url) shift 2;;
+    --project|--directory|--refresh-package) shift 2;;
+    -*) shift;;
+    *) break;;
+  esac
+done
+"""
+_UVX = f"""#!/bin/sh
+{_SKIP_OPTIONS}name="${{1%%[@=]*}}"; shift
+exec "$name" "$@"
+"""
+_UV = f"""#!/bin/sh
+case "$1" in
+  run) shift
+    {_SKIP_OPTIONS}
+    case "$1" in *.py) exec python3 "$@";; esac
+    exec "$@";;
+  tool) shift; [ "$1" = run ] && shift; exec uvx "$@";;
+  venv) shift
+    folder=.venv; for one; do case "$one" in -*|[0-9]*) ;; *) folder="$one";; esac; done
+    mkdir -p "$folder/bin"; echo : > "$folder/bin/activate"
+    for one in {STAND_INS_PLACE}/* {WHEELS_PLACE}/bin/*; do ln -sf "$one" "$folder/bin/"; done;;
+esac
+"""
+_CURL = """#!/bin/sh
+case "$*" in *astral.sh*|*/uv/*install*) exit 0;; esac
+for one in /usr/bin/curl /bin/curl; do [ -x "$one" ] && exec "$one" --max-time 5 "$@"; done
+exit 6
+"""
+_SUDO = """#!/bin/sh
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -u|-g) shift 2;;
+    -*) shift;;
+    *=*) export "$1"; shift;;
+    *) break;;
+  esac
+done
+exec "$@"
+"""
+_PIP_MODULE = '"""Stands in for pip: what it would install was installed beforehand."""\n'
+STAND_INS = {
+    **dict.fromkeys(("apt", "apt-get", "apt-key", "add-apt-repository", "pip", "pip3"), _NOTHING),
+    **{"uv": _UV, "uvx": _UVX, "curl": _CURL, "sudo": _SUDO},
+}
+"""Name to the text of a program that stands in front of the one of the machine."""
+
+
+class Provisions(NamedTuple):
+    """What sessions of an image are opened with: folders of this machine by their place inside."""
+
+    folders: dict[str, str]
+    environment: dict[str, str]
+    notes: tuple[str, ...]
+
+
+def provide(image: Image) -> Provisions:
+    """Get the Python and the wheels of an image; what was got before is taken from the cache.
+
+    Raises `NotFound` (`no_python`) and `BrainError` (`no_wheels`, `no_access`).
+    """
+    notes: list[str] = []
+    folders: dict[str, str] = {}
+    environment = {"PATH": f"{STAND_INS_PLACE}:{_own_path(image)}", "DEBIAN_FRONTEND": "noninteractive"}
+    if not image.python and not image.requirements:
+        return Provisions(folders, environment, ())
+    python = _choose_python(image, notes)
+    home = Path(python).parent
+    if not home.is_relative_to("/usr/bin"):
+        home, folders[PYTHON_PLACE] = Path(f"{PYTHON_PLACE}/bin"), _public_python(home.parent)
+        environment["LD_LIBRARY_PATH"] = f"{PYTHON_PLACE}/lib"
+    folders[WHEELS_PLACE] = _install(python, str(home), image.requirements, notes)
+    own = f"{WHEELS_PLACE}/bin:{_own_path(image)}"
+    environment["PATH"] = f"{STAND_INS_PLACE}:{own}"
+    environment["VIRTUAL_ENV"] = WHEELS_PLACE
+    return Provisions(folders, environment, tuple(notes))
+
+
+def _own_path(image: Image) -> str:
+    own = image.environment.get("PATH", PATH)
+    return f"{own}:/root/.local/bin" if "/root/.local/bin" not in own else own
+
+
+def _choose_python(image: Image, notes: list[str]) -> str:
+    """Return the program of the wanted version, or of another if that may do."""
+    if image.python and (found := find_python(image.python)):
+        return found
+    other = find_python("")
+    if image.is_python_exact or other is None:
+        raise NotFound(
+            f"it needs Python {image.python}, which is not on this machine",
+            code="no_python",
+            hint=f"install it, as with `uv python install {image.python}`",
+        )
+    if image.python:
+        notes.append(f"runs with another Python than its image has, {image.python}")
+    return other
+
+
+def find_python(version: str) -> str | None:
+    """Return the program of a Python of this machine, such as "3.12"; the system's for ""."""
+    for path in _python_candidates(version):
+        if not os.access(path, os.X_OK):
+            continue
+        code = "import os, sys; print(os.path.realpath(sys.executable), sys.version_info[:2])"
+        try:
+            done = subprocess.run(
+                [path, "-I", "-S", "-c", code],
+                capture_output=True,
+                text=True,
+                timeout=_ASK_SECONDS,
+                env={},
+            )
+        except (OSError, subprocess.SubprocessError):
+            continue
+        real, _, found = done.stdout.strip().partition(" ")
+        major_minor = tuple(int(one) for one in version.split(".")) if version else None
+        if real and (major_minor is None or found == str(major_minor)):
+            return real
+    return None
+
+
+def _python_candidates(version: str) -> Iterator[str]:
+    if not version:
+        yield SYSTEM_PYTHON
+        return
+    home = os.path.expanduser("~")
+    yield from (f"/usr/bin/python{version}", f"/usr/local/bin/python{version}", SYSTEM_PYTHON)
+    for folder in (f"{home}/.pyenv/versions", f"{home}/.local/share/uv/python"):
+        names = sorted(os.listdir(folder), reverse=True) if os.path.isdir(folder) else []
+        for name in names:
+            if re.search(rf"(^|-){re.escape(version)}\.", name):
+                yield f"{folder}/{name}/bin/python{version}"
+    if found := shutil.which(f"python{version}"):
+        yield found
+
+
+def _public_python(prefix: Path) -> str:
+    """Return the folder of an installation that the user of a sandbox can read; a copy if need be."""
+    if os.geteuid() != 0 or is_public(str(prefix / "bin")):
+        return str(prefix)
+    folder = _cache_folder() / f"python-{prefix.name}"
+
+    def fill(target: Path) -> None:
+        for name in ("bin", "lib"):
+            shutil.copytree(
+                prefix / name,
+                target / name,
+                symlinks=True,
+                ignore=shutil.ignore_patterns(*_LEFT_OUT),
+            )
+
+    return _make_once(folder, fill)
+
+
+def _install(python: str, home: str, requirements: Sequence[str], notes: list[str]) -> str:
+    """Return a folder with a virtual environment of these packages, made at the first call."""
+    version = Path(python).name.removeprefix("python")
+    wanted = sorted(requirements)
+    key = blob_id("\0".join([python, home, *wanted]).encode()).hex()[:32]
+    folder = _cache_folder() / f"wheels-{key}"
+    relaxed = folder / "relaxed"
+
+    def fill(target: Path) -> None:
+        site = target / "lib" / f"python{version}" / "site-packages"
+        site.mkdir(parents=True)
+        if wanted and (fault := _run_installer(python, site, wanted)):
+            loose = [_loosen(one) for one in wanted]
+            shutil.rmtree(site)
+            if loose == wanted or (_run_installer(python, site, loose)):
+                raise BrainError(
+                    f"its packages cannot be installed from wheels: {printable_text(fault)}",
+                    code="no_wheels",
+                    hint="see whether this machine reaches its package index, and has a Python"
+                    " that the packages have wheels for",
+                )
+            (target / "relaxed").touch()
+        _make_environment(target, site, home, version)
+
+    place = _make_once(folder, fill)
+    if relaxed.exists():
+        notes.append("some packages are not of the wanted versions, which have no wheels here")
+    return place
+
+
+def _loosen(requirement: str) -> str:
+    found = _UNPINNED.match(requirement)
+    return requirement if requirement.startswith("pytest") or not found else found[0]
+
+
+def _run_installer(python: str, site: Path, wanted: Sequence[str]) -> str:
+    """Install wheels into a folder; return why it failed, "" if it did not."""
+    uv = shutil.which("uv")
+    command = [uv, "pip", "install", "--python", python] if uv else [python, "-m", "pip", "install"]
+    command += ["--quiet", "--target", str(site), "--only-binary", ":all:", "--", *wanted]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=_INSTALL_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return f"the installer took more than {_INSTALL_SECONDS} s"
+    except OSError as error:
+        return str(error)
+    return "" if done.returncode == 0 else " ".join(done.stderr.split())[-400:] or "it failed"
+
+
+def _make_environment(target: Path, site: Path, home: str, version: str) -> None:
+    """Make a virtual environment for its place inside, of packages that are in `site`."""
+    programs = target / "bin"
+    if (site / "bin").is_dir():
+        (site / "bin").rename(programs)
+    programs.mkdir(exist_ok=True)
+    for program in programs.iterdir():
+        data = program.read_bytes()
+        first, _, rest = data.partition(b"\n")
+        if first.startswith(b"#!") and b"python" in first:
+            program.write_bytes(f"#!{WHEELS_PLACE}/bin/python\n".encode() + rest)
+        elif data.startswith(b"#!/bin/sh\n'''exec'"):
+            body = rest.partition(b"\n' '''\n")[2]
+            program.write_bytes(f"#!{WHEELS_PLACE}/bin/python\n".encode() + body)
+        program.chmod(0o755)
+    for name in ("python", "python3", f"python{version}"):
+        (programs / name).unlink(missing_ok=True)
+        (programs / name).symlink_to(f"{home}/python{version}")
+    (target / "pyvenv.cfg").write_text(f"home = {home}\nversion = {version}\n")
+    if not (site / "pip").exists():
+        (site / "pip").mkdir()
+        (site / "pip" / "__init__.py").write_text(_PIP_MODULE)
+        (site / "pip" / "__main__.py").write_text(_PIP_MODULE)
+
+
+def _cache_folder() -> Path:
+    """Return the cache folder of tasks; that of root must be one that others can enter."""
+    root = cache_root()
+    if os.geteuid() == 0 and CACHE_DIR_VARIABLE not in os.environ:
+        root = "/var/cache/brain"
+    folder = Path(root, "tasks")
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _make_once(folder: Path, fill: Callable[[Path], None]) -> str:
+    """Return `folder`, which is filled beside its place and then renamed, unless it is there."""
+    if folder.is_dir():
+        return str(folder)
+    target = Path(tempfile.mkdtemp(prefix="part-", dir=folder.parent))
+    try:
+        fill(target)
+        target.chmod(0o755)
+        try:
+            target.rename(folder)
+        except OSError:  # another process was faster
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+    return str(folder)

@@ -1,0 +1,150 @@
+"""What solves a task: one protocol, the oracle, the empty solution, and a command in the session."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from ..errors import SandboxError, printable_text
+from ..sandbox.session import SandboxSession
+from ..tasks.images import Place
+from ..tasks.task import Task
+from .task_session import ended_reason, put_places
+
+SKILLS_FOLDER = "/root/.agents/skills"
+"""Where a solver in a session finds the skills in front of it."""
+_MAX_OUTPUT_BYTES = 1 << 20
+_UNREAD = "1"
+"""Seconds of the time of access that a skill is given; whatever opens it changes that."""
+
+
+class Skill(NamedTuple):
+    """A skill in front of a solver: its slug, what it says of itself, and its files."""
+
+    slug: str
+    description: str
+    files: dict[str, bytes]
+
+
+class ToolUse(NamedTuple):
+    """A call of a tool by a solver, with its input as JSON."""
+
+    tool: str
+    input: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """What a solver did: its last message, and the calls it made if it lists them.
+
+    `error` says why it ended early. `was_read` tells whether a skill was opened beyond what was
+    put in front of the solver; None if that cannot be known. Tokens are those it says it paid.
+    """
+
+    output: bytes = b""
+    error: str = ""
+    tools: tuple[ToolUse, ...] | None = None
+    was_read: bool | None = None
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Solver(Protocol):
+    """Works on a task in its session, which holds no test of it."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for a report."""
+        ...
+
+    def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+        """Work on a task. Raises `SandboxError` if the session ends."""
+        ...
+
+
+class EmptySolver:
+    """Does nothing: a task that it solves proves nothing."""
+
+    name = "empty"
+
+    def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+        """Do nothing."""
+        return Attempt()
+
+
+class OracleSolver:
+    """Runs the solution of the task itself."""
+
+    name = "oracle"
+
+    def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+        """Run `solve.sh`, which takes the place of a solver."""
+        places = [Place(f"/solution/{name}", file) for name, file in task.solution.items()]
+        put_places(session, places)
+        session.run("ln", "-sfn", "/solution", "/oracle")
+        return _run(session, "bash /solution/solve.sh", task, task.solution_environment, b"")
+
+
+class SessionCommand:
+    """Runs a command of bash in the session: a script, a program of the skill."""
+
+    def __init__(self, command: str) -> None:
+        self.name = f"command {shlex.split(command)[0]}"
+        self._command = command
+
+    def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+        """Run the command; the prompt is its standard input."""
+        put_skills(session, skills)
+        prompt = make_prompt(task, skills, SKILLS_FOLDER).encode()
+        attempt = _run(session, self._command, task, {"SKILLS": SKILLS_FOLDER}, prompt)
+        return _with_reading(attempt, skills, session)
+
+
+def make_prompt(task: Task, skills: Sequence[Skill], folder: str) -> str:
+    """Return the instruction of a task, with what is put in front of it: skills, and where."""
+    if not skills:
+        return task.instruction
+    lines = [f"- {one.slug}: {one.description} ({folder}/{one.slug}/SKILL.md)" for one in skills]
+    head = "These skills may help. Read the file of a skill before you use it.\n"
+    return f"{head}{chr(10).join(lines)}\n\n{task.instruction}"
+
+
+def put_skills(session: SandboxSession, skills: Sequence[Skill]) -> None:
+    """Put the files of skills into a session, marked as not read."""
+    for skill in skills:
+        for name, data in skill.files.items():
+            session.put(f"{SKILLS_FOLDER}/{skill.slug}/{name}", data, 0o755)
+        session.run("find", f"{SKILLS_FOLDER}/{skill.slug}", *_MARK)
+
+
+_MARK = ("-type", "f", "-exec", "touch", "-a", "-d", f"@{_UNREAD}", "{}", "+")
+
+
+def _with_reading(attempt: Attempt, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+    """Return an attempt with whether its skills were opened, by their time of access."""
+    from dataclasses import replace
+
+    if not skills:
+        return attempt
+    files = ("find", SKILLS_FOLDER, "-type", "f", "-printf", "%A@\n")
+    times = session.run(*files).output.split()
+    return replace(attempt, was_read=any(not time.startswith(b"1.") for time in times))
+
+
+def _run(
+    session: SandboxSession, command: str, task: Task, environment: dict[str, str], stdin: bytes
+) -> Attempt:
+    seconds = task.limits.solver_seconds
+    done = session.run(
+        script=command, env=environment, stdin=stdin, seconds=seconds, max_bytes=_MAX_OUTPUT_BYTES
+    )
+    error = ""
+    if done.is_late:
+        error = f"it took more than {seconds:.0f} s"
+    elif done.status != 0:
+        last = done.output.decode(errors="replace").strip().rpartition("\n")[2]
+        error = f"status {done.status}: {printable_text(last)}"
+    return Attempt(output=done.output, error=error)

@@ -1,0 +1,158 @@
+"""Sessions of a task: its image is built once, and each solver and verifier gets a copy."""
+
+from __future__ import annotations
+
+import io
+import posixpath
+import tarfile
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ..errors import SandboxError, printable_text
+from ..sandbox.job import MIB, Sandbox, SandboxLimits
+from ..sandbox.session import SandboxSession
+from ..tasks.images import Place, Run
+from ..tasks.task import Task
+from .provisions import STAND_INS, STAND_INS_PLACE, Provisions, provide
+
+MAX_STATE_BYTES = 1 << 30
+_BUILD_SECONDS = 300.0
+_STEP_SECONDS = 120.0
+_WITH_MOUNTS = ("/", "/etc", "/etc/ssl", "/opt")
+"""Folders that hold mounts beside what a task wrote; an archive of a mount cannot be unpacked."""
+_NOT_PACKED = {
+    *_WITH_MOUNTS,
+    *("/bin", "/dev", "/folders", "/job", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/sbin"),
+    *("/sys", "/usr"),
+}
+_LIST = ("find", *_WITH_MOUNTS, "-mindepth", "1", "-maxdepth", "1", "-printf", "%D %p\\0")
+_MAX_NOTES = 8
+
+
+class TaskState(NamedTuple):
+    """All files of a session as an archive, to be unpacked in another; what was noted beside it."""
+
+    archive: bytes
+    notes: tuple[str, ...] = ()
+
+
+class TaskSessions:
+    """Opens sessions of one task, which is built at the first. Raises as `provide` does."""
+
+    def __init__(self, sandbox: Sandbox, task: Task) -> None:
+        self._sandbox = sandbox
+        self.task = task
+        self._provisions: Provisions = provide(task.image)
+        self._built: TaskState | None = None
+
+    def built(self) -> TaskState:
+        """Return the state that every solver begins with. Raises `SandboxError`."""
+        if self._built is None:
+            with self.open(None, _BUILD_SECONDS) as session:
+                notes = self._build(session)
+                self._built = TaskState(pack_state(session), (*self._provisions.notes, *notes))
+        return self._built
+
+    def open(self, state: TaskState | None, seconds: float) -> SandboxSession:
+        """Open a session with the files of a state, for at most `seconds`. Raises `SandboxError`."""
+        task = self.task
+        session = SandboxSession(
+            self._sandbox,
+            limits=SandboxLimits(
+                wall_seconds=seconds + _STEP_SECONDS,
+                cpu_seconds=int(2 * seconds) + 60,
+                memory_bytes=max(task.limits.memory_bytes, 1024 * MIB),
+                processes=256,
+                file_bytes=max(task.limits.storage_bytes, 256 * MIB),
+                files=200_000,
+                open_files=1024,
+                output_bytes=4 * MIB,
+                requests=1_000_000,
+            ),
+            folders=self._provisions.folders,
+            environment={**task.image.environment, **self._provisions.environment},
+            start=task.image.folder,
+            loopback=True,
+        )
+        try:
+            if state is not None:
+                session.unpack(state.archive)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    def _build(self, session: SandboxSession) -> list[str]:
+        """Do the steps of the image; return what failed, which may make no difference."""
+        stand_ins = [
+            *(Place(f"{STAND_INS_PLACE}/{name}", None, text) for name, text in STAND_INS.items()),
+            Place("/root/.local/bin/env", None),
+            *(Place(f"{folder}/", None) for folder in ("/logs/verifier", "/logs/agent")),
+        ]
+        notes: list[str] = []
+        places: list[Place] = list(stand_ins)
+        for step in self.task.image.steps:
+            if isinstance(step, Place):
+                places.append(step)
+                continue
+            put_places(session, places)
+            places = []
+            if fault := self._run(session, step):
+                notes.append(fault)
+        start = self.task.image.folder
+        places += [
+            Place(posixpath.join(start, name), file) for name, file in self.task.files.items()
+        ]
+        put_places(session, places)
+        return notes[:_MAX_NOTES]
+
+    def _run(self, session: SandboxSession, step: Run) -> str:
+        environment = {**step.environment, **self._provisions.environment}
+        argv = (*step.shell, step.command)
+        done = session.run(*argv, cwd=step.folder, env=environment, seconds=_STEP_SECONDS)
+        if done.status == 0:
+            return ""
+        last = done.output.decode(errors="replace").strip().rpartition("\n")[2]
+        why = f"took over {_STEP_SECONDS:.0f} s" if done.is_late else f"status {done.status}"
+        return printable_text(f"RUN {' '.join(step.command.split())[:60]}: {why}, {last[:120]}", 300)
+
+
+def pack_state(session: SandboxSession) -> bytes:
+    """Return all files of a session as an archive. Raises `SandboxError`."""
+    listed = session.run(*_LIST).output.decode("utf-8", "surrogateescape").split("\0")
+    rows = [row.partition(" ") for row in listed]
+    own = next((device for device, _, path in rows if path == "/tmp"), "")
+    kept = [path for device, _, path in rows if device == own and path not in _NOT_PACKED]
+    return session.pack(*kept, max_bytes=MAX_STATE_BYTES)
+
+
+def put_places(session: SandboxSession, places: Iterable[Place]) -> None:
+    """Put files into a session as one archive; a target that ends with / is an empty folder.
+
+    Raises `SandboxError`.
+    """
+    archive = io.BytesIO()
+    count = 0
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for place in places:
+            count += 1
+            member = tarfile.TarInfo(place.target.strip("/"))
+            if place.target.endswith("/"):
+                member.type, member.mode = tarfile.DIRTYPE, 0o755
+                if member.name:
+                    tar.addfile(member)
+                continue
+            data = place.text.encode()
+            if place.file is not None:
+                with open(place.file.path, "rb") as file:
+                    data = file.read(place.file.size)
+            is_program = place.file.is_program if place.file else data.startswith(b"#!")
+            member.size, member.mode = len(data), 0o755 if is_program else 0o644
+            tar.addfile(member, io.BytesIO(data))
+    if count:
+        session.unpack(archive.getvalue())
+
+
+def ended_reason(error: SandboxError) -> str:
+    """Return why a session ended early, for a result."""
+    return printable_text(error.message, 300)

@@ -1,0 +1,254 @@
+"""Score what a solver did: by the tests of a task, by its graders, or by what a case expects.
+
+Tests run after the solver and its processes are gone, in a fresh session over a copy of all files,
+and are put in only then. Where a task says `shared` they run beside the processes that the solver
+left, which can then write the reward: the score says so.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import SandboxError, printable_text
+from ..gating.output_check import check_row, find_fault
+from ..sandbox.session import SandboxSession
+from ..tasks.images import Place
+from ..tasks.task import Grader, Task
+from ..util import strict_json
+from .solver import Attempt, ToolUse
+from .task_session import TaskSessions, TaskState, ended_reason, put_places
+
+REWARD_FOLDER = "/logs/verifier"
+_MAX_REWARD_BYTES = 64 << 10
+_MAX_OUTPUT_BYTES = 64 << 10
+_SHOWN_BYTES = 2000
+_CHECK = """
+import json, sys
+given = json.load(sys.stdin)
+scope = {}
+exec(compile(given["code"], "check", "exec"), scope)
+scope["check"](given["input"], given["output"])
+"""
+
+_LOOK = """
+import glob, json, re, sys
+given = json.load(sys.stdin)
+texts, path = given.get("texts", []), given.get("path", "")
+paths = glob.glob(path, recursive=True) if path else []
+if given.get("reads"):
+    texts = [open(paths[0], errors="replace").read(1 << 20) if paths else ""]
+elif path:
+    print(json.dumps([len(paths)]))
+    sys.exit()
+flags = re.MULTILINE if "m" in given.get("flags", "") else 0
+flags |= re.IGNORECASE if "i" in given.get("flags", "") else 0
+flags |= re.DOTALL if "s" in given.get("flags", "") else 0
+print(json.dumps([len(re.findall(given["pattern"], text, flags)) for text in texts]))
+"""
+_LOOK_SECONDS = 20.0
+
+
+class Score(NamedTuple):
+    """How good an attempt is, from 0 to 1; `value` is None if it could not be said, and why.
+
+    `parts` are the numbers it was made of. `is_shared` marks a reward that the solver could have
+    written. `output` is the end of what the verifier printed; no solver or evolver may see it.
+    `unjudged` names the graders that need a model or a person.
+    """
+
+    value: float | None
+    reason: str = ""
+    parts: Mapping[str, float] = {}
+    is_shared: bool = False
+    output: str = ""
+    unjudged: tuple[str, ...] = ()
+
+
+def verify(
+    sessions: TaskSessions, attempt: Attempt, left: TaskState | SandboxSession
+) -> Score:
+    """Score an attempt at a task, from the files that it left or, for `shared`, its session."""
+    task = sessions.task
+    try:
+        if isinstance(left, SandboxSession):
+            return _score(task, left, attempt)._replace(is_shared=True)
+        with sessions.open(left, task.limits.verifier_seconds) as session:
+            return _score(task, session, attempt)
+    except SandboxError as error:
+        return Score(None, f"the verifier ended early: {ended_reason(error)}")
+
+
+def _score(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
+    if task.tests:
+        return _run_tests(task, session)
+    if task.case is not None:
+        return _check_case(task, session, attempt)
+    return grade(task.graders, session, task.image.folder, attempt)
+
+
+def _run_tests(task: Task, session: SandboxSession) -> Score:
+    # A link of the solver must not lead the reward, or the tests, elsewhere.
+    clear = (
+        f"for one in {REWARD_FOLDER} /tests /verifier; do chmod -R u+rwx $one; rm -rf $one; done;"
+        f" [ -d /logs ] && [ ! -L /logs ] || rm -rf /logs; mkdir -p {REWARD_FOLDER} /tests;"
+        " ln -s /tests /verifier"
+    )
+    session.run("sh", "-c", clear)
+    put_places(session, [Place(f"/tests/{name}", file) for name, file in task.tests.items()])
+    done = session.run(
+        *("bash", "/tests/test.sh"),
+        cwd=task.image.folder,
+        env=task.test_environment,
+        seconds=task.limits.verifier_seconds,
+        max_bytes=_MAX_OUTPUT_BYTES,
+    )
+    shown = done.output[-_SHOWN_BYTES:].decode(errors="replace")
+    if done.is_late:
+        limit = task.limits.verifier_seconds
+        return Score(None, f"the verifier took more than {limit:.0f} s", output=shown)
+    return read_reward(session)._replace(output=shown)
+
+
+def read_reward(session: SandboxSession) -> Score:
+    """Return the reward in /logs/verifier: that of reward.json before that of reward.txt."""
+    for name, read in (("reward.json", _read_json), ("reward.txt", _read_text)):
+        try:
+            data = session.get(f"{REWARD_FOLDER}/{name}", _MAX_REWARD_BYTES)
+        except SandboxError as error:
+            if error.code == "absent_inside":
+                continue
+            return Score(None, f"{name} cannot be read: {error.message}")
+        parts = read(data)
+        if not parts or not all(_is_score(value) for value in parts.values()):
+            shown = printable_text(data, 80)
+            return Score(None, f"{name} holds no numbers from 0 to 1: {shown}")
+        value = parts.get("reward", math.fsum(parts.values()) / len(parts))
+        return Score(float(value), parts=parts)
+    return Score(None, "the verifier left no reward")
+
+
+def _read_json(data: bytes) -> dict[str, float]:
+    try:
+        value = strict_json.parse_unbounded_json(data)
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {"reward": value}
+
+
+def _read_text(data: bytes) -> dict[str, float]:
+    try:
+        return {"reward": float(data.decode().strip())}
+    except ValueError:
+        return {}
+
+
+def _is_score(value: object) -> bool:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and 0 <= value <= 1  # type: ignore[arg-type]
+
+
+def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
+    case = task.case
+    assert case is not None
+    if fault := find_fault(case, attempt.output):
+        return Score(0.0, fault)
+    if not case.expect.check:
+        return Score(1.0)
+    case_input, output = check_row(case, attempt.output)
+    given = json.dumps({"code": case.expect.check, "input": case_input, "output": output})
+    done = session.run(
+        *("python3", "-I", "-c", _CHECK),
+        stdin=given.encode(),
+        seconds=task.limits.verifier_seconds,
+    )
+    last = done.output.decode(errors="replace").strip().rpartition("\n")[2]
+    return Score(1.0) if done.status == 0 else Score(0.0, printable_text(last))
+
+
+def grade(
+    graders: Sequence[Grader], session: SandboxSession, folder: str, attempt: Attempt
+) -> Score:
+    """Return the weighted share of graders that pass; those of judges are named, not counted."""
+    parts: dict[str, float] = {}
+    weights: dict[str, float] = {}
+    unjudged = []
+    for grader in graders:
+        passes = _passes(grader, session, folder, attempt)
+        if passes is None:
+            unjudged.append(grader.name)
+        else:
+            parts[grader.name], weights[grader.name] = float(passes), grader.weight
+    total = math.fsum(weights.values())
+    if not total:
+        return Score(None, "only a judge can score it", parts, unjudged=tuple(unjudged))
+    value = math.fsum(parts[name] * weights[name] for name in parts) / total
+    failed = ", ".join(name for name, passed in parts.items() if not passed)
+    reason = f"not passed: {printable_text(failed)}" if failed else ""
+    return Score(value, reason, parts, unjudged=tuple(unjudged))
+
+
+def _passes(
+    grader: Grader, session: SandboxSession, folder: str, attempt: Attempt
+) -> bool | None:
+    """Tell whether a grader passes; None if only a judge, or a solver that lists its tools, can.
+
+    Patterns, which can take for ever, are searched for in the session.
+    """
+    settings, tools = grader.settings, attempt.tools
+    match grader.kind:
+        case "file_exists":
+            count = _look(session, folder, path=str(settings["path"]))[0]
+            return (count > 0) is (settings.get("exists", True) not in (False, "false"))
+        case "regex":
+            target = settings.get("target", "last_message")
+            given: dict[str, Any] = {"texts": [attempt.output.decode(errors="replace")]}
+            if isinstance(target, Mapping) and target.get("source") == "file":
+                given = {"path": str(target.get("path", "")), "reads": True}
+            elif target != "last_message":  # the trace is in a form of its own
+                return None
+            pattern, flags = str(settings["pattern"]), str(settings.get("flags", ""))
+            count = _look(session, folder, pattern=pattern, flags=flags, **given)[0]
+            wanted = str(settings.get("match", "contains"))
+            if wanted.startswith("count:"):
+                return str(count) == wanted.removeprefix("count:")
+            return (count > 0) is (wanted != "not_contains")
+        case "tool_used" if tools is not None:
+            count = len(_uses(session, folder, tools, settings))
+            return int(settings.get("min", 1)) <= count <= int(settings.get("max", 1 << 30))
+        case "tool_order" if tools is not None:
+            wanted = [settings["before"], settings["after"]]
+            uses = [one if isinstance(one, Mapping) else {"tool": one} for one in wanted]
+            before, after = (_uses(session, folder, tools, one) for one in uses)
+            return bool(before and after and before[0] < after[0])
+    return None
+
+
+def _uses(
+    session: SandboxSession, folder: str, tools: Sequence[ToolUse], wanted: Mapping[str, Any]
+) -> list[int]:
+    """Return the places of the calls of a tool, whose input matches if that is asked for."""
+    places = [place for place, use in enumerate(tools) if use.tool == wanted.get("tool")]
+    pattern = str(wanted.get("input_match", ""))
+    counts = _look(session, folder, pattern=pattern, texts=[tools[place].input for place in places])
+    return [place for place, count in zip(places, counts, strict=True) if count]
+
+
+def _look(session: SandboxSession, folder: str, **given: Any) -> list[int]:
+    """Count in the session: matches of a pattern in each text, or in a file; or files of a path."""
+    done = session.run(
+        *("python3", "-I", "-c", _LOOK),
+        cwd=folder,
+        stdin=json.dumps(given).encode(),
+        seconds=_LOOK_SECONDS,
+    )
+    try:
+        counts = json.loads(done.output)
+        return [int(one) for one in counts]
+    except (TypeError, ValueError):
+        fault = done.output[-200:].decode(errors="replace")
+        raise SandboxError(
+            f"a grader failed: {printable_text(fault)}", code="step_failed"
+        ) from None

@@ -1,0 +1,447 @@
+"""Read tasks as they lie in folders, without conversion.
+
+| format | known by | scored by |
+|---|---|---|
+| Harbor, Terminal-Bench 2, own | `instruction.md` | `tests/test.sh` |
+| SkillsBench | `task.md` | `verifier/test.sh` |
+| `claude plugin eval` | `prompt.md` or `case.yaml` | `graders/*.md`, or those of `case.yaml` |
+| Agent Skills | `evals/evals.json` | `assertions`, by a judge |
+| cases of a skill | `cases/NAME.yaml` | `expect` |
+
+An own folder has `instruction.md`, `files/`, `tests/` and `solution/`, and needs neither
+`task.toml` nor a Dockerfile. What a folder holds may be hostile: reads are bounded, and a link
+out of a task, a wrong type or a missing file is an `InvalidInput`.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import InvalidInput, error_from_os, printable_text
+from ..gating.case_files import parse_case
+from ..skills.document_parts import split_document
+from ..skills.frontmatter import load_front_matter
+from ..skills.yaml_data import load_yaml_data
+from ..util import strict_json
+from .images import EMPTY_IMAGE, Image, Place, TaskFile, list_requirements, read_image
+from .task import (
+    MAX_SECONDS,
+    Grader,
+    Task,
+    TaskLimits,
+    list_files,
+    read_bounded,
+    task_error,
+    task_of_case,
+)
+
+MAX_TASKS = 1000
+"""Tasks of one folder, and evals of one file."""
+MAX_TEXT_BYTES = 1 << 20
+MAX_INSTRUCTION_CHARS = 200_000
+_MAX_EVALS_BYTES = 16 << 20
+_MAX_VALUES = 100_000
+_MAX_DEPTH = 16
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_GRADER_KINDS = {
+    "regex": {"pattern": str},
+    "file_exists": {"path": str},
+    "tool_used": {"tool": str},
+    "tool_order": {"before": (str, dict), "after": (str, dict)},
+}
+"""Kind of a grader to the fields that it must have."""
+_VARIABLE = re.compile(r"\$\{([A-Z_a-z0-9]+)(?::-([^}]*))?\}")
+
+
+class BrokenTask(NamedTuple):
+    """A task among others that cannot be read, and why."""
+
+    name: str
+    error: InvalidInput
+
+
+class FoundTasks(NamedTuple):
+    """The tasks of a folder, and those of it that cannot be read."""
+
+    tasks: tuple[Task, ...]
+    broken: tuple[BrokenTask, ...]
+
+
+def read_tasks(folder: Path) -> FoundTasks:
+    """Return the tasks of a folder: it is one, or holds some, itself or in `tasks/` or `evals/`.
+
+    Raises `InvalidInput`: `no_tasks`, or why the one task that the folder is cannot be read.
+    """
+    try:
+        if _format(folder):
+            return FoundTasks((_read_task(folder),), ())
+        tasks: list[Task] = []
+        broken: list[BrokenTask] = []
+        for place in list(_places(folder)):
+            try:
+                tasks += _read_evals(place, folder) if place.is_file() else [_read_task(place)]
+            except InvalidInput as error:
+                broken.append(BrokenTask(place.name, error))
+        for path in sorted(folder.glob("cases/*.yaml"))[:MAX_TASKS]:
+            try:
+                case = parse_case(folder.name, f"cases/{path.name}", b"", path.read_bytes())
+                tasks.append(task_of_case(case))
+            except InvalidInput as error:
+                broken.append(BrokenTask(path.stem, error))
+    except OSError as error:
+        raise task_error(folder, error_from_os(error).message) from error
+    if not tasks and not broken:
+        raise InvalidInput(
+            f"there are no tasks in {printable_text(folder)}",
+            code="no_tasks",
+            hint="name a folder with instruction.md, task.md, prompt.md, case.yaml, evals.json or"
+            " cases/, or one that holds such folders",
+        )
+    if len(tasks) + len(broken) > MAX_TASKS:
+        raise task_error(folder, f"it has more than {MAX_TASKS} tasks", "too_many")
+    return FoundTasks(tuple(tasks), tuple(broken))
+
+
+def _format(folder: Path) -> str:
+    for name in ("instruction.md", "task.md", "prompt.md", "case.yaml"):
+        if (folder / name).is_file():
+            return name
+    return ""
+
+
+def _places(folder: Path) -> Iterator[Path]:
+    """Yield the folders of tasks in a folder, and its files of evals, sorted."""
+    for name in ("evals.json", "evals/evals.json"):
+        if (folder / name).is_file():
+            yield folder / name
+    for parent in (folder, folder / "tasks", folder / "evals"):
+        if parent.is_dir():
+            yield from sorted(one for one in parent.iterdir() if one.is_dir() and _format(one))
+
+
+def _read_task(folder: Path) -> Task:
+    match _format(folder):
+        case "instruction.md":
+            settings = _load_toml(folder, folder / "task.toml")
+            return _read_container_task(folder, settings, "harbor", _text(folder, "instruction.md"))
+        case "task.md":
+            settings, body = _load_document(folder, folder / "task.md")
+            return _read_container_task(folder, settings, "skillsbench", body)
+        case _:
+            return _read_claude_case(folder)
+
+
+# Harbor, SkillsBench, own folders
+
+
+def _read_container_task(
+    folder: Path, settings: Mapping[str, Any], format: str, instruction: str
+) -> Task:
+    is_harbor = format == "harbor"
+    tests = list_files(folder / ("tests" if is_harbor else "verifier"), folder)
+    solution = list_files(folder / ("solution" if is_harbor else "oracle"), folder)
+    context = list_files(folder / "environment", folder)
+    if "test.sh" not in tests:
+        name = "tests/test.sh" if is_harbor else "verifier/test.sh"
+        raise task_error(folder, f"there is no file {name}", "missing_file")
+    environment = _table(folder, settings, "environment")
+    verifier = _table(folder, settings, "verifier")
+    missing: list[str] = []
+    if "docker-compose.yaml" in context or "docker-compose.yml" in context:
+        missing.append("its services need Docker Compose")
+    if _number(folder, environment, "gpus", 0) > 0:
+        missing.append("it needs a GPU")
+    if settings.get("steps"):
+        missing.append("it has several steps, each with a verifier of its own")
+    if environment.get("mcp_servers"):
+        missing.append("it needs MCP servers")
+    image = _read_image(folder, context, environment, tests, solution)
+    test_environment = _variables(folder, verifier, "verifier", missing)
+    oracle = _variables(folder, _table(folder, settings, "solution"), "solution", missing)
+    agent = _table(folder, settings, "agent")
+    return Task(
+        name=folder.resolve().name,
+        format="harbor" if is_harbor else "skillsbench",
+        instruction=_instruction(folder, instruction),
+        source=str(folder),
+        image=image,
+        files=list_files(folder / "files", folder),
+        tests=tests,
+        solution=solution,
+        limits=TaskLimits(
+            solver_seconds=_seconds(folder, agent, "timeout_sec"),
+            verifier_seconds=_seconds(folder, verifier, "timeout_sec"),
+            memory_bytes=_bytes(folder, environment, "memory", 2 << 30),
+            storage_bytes=min(_bytes(folder, environment, "storage", 1 << 30), 2 << 30),
+        ),
+        is_shared=_mode(folder, verifier) == "shared",
+        test_environment=test_environment,
+        solution_environment=oracle,
+        missing=(*missing, *image.missing),
+        notes=image.notes,
+    )
+
+
+def _read_image(
+    folder: Path,
+    context: Mapping[str, TaskFile],
+    environment: Mapping[str, Any],
+    tests: Mapping[str, TaskFile],
+    solution: Mapping[str, TaskFile],
+) -> Image:
+    scripts = [
+        _text(folder, Path(file.path))
+        for file in (tests["test.sh"], solution.get("solve.sh"))
+        if file is not None
+    ]
+    if "Dockerfile" not in context:
+        base = environment.get("docker_image")
+        wanted, packages, _ = list_requirements(scripts, ())
+        steps = [Place(f"/app/{name}", file) for name, file in context.items()]
+        return Image(
+            requirements=wanted,
+            packages=packages,
+            steps=tuple(steps),
+            missing=(f"its image {base} can be had with Docker alone",) if base else (),
+        )
+    dockerfile = _text(folder, Path(context["Dockerfile"].path))
+    named = set(re.findall(r"-r\s+\S*?([A-Za-z0-9._-]+\.txt)", "\n".join([dockerfile, *scripts])))
+    lists = [
+        _text(folder, Path(file.path))
+        for name, file in (*context.items(), *tests.items())
+        if name.rpartition("/")[2] in named
+    ]
+    return read_image(dockerfile, context, scripts, lists)
+
+
+def _variables(
+    folder: Path, table: Mapping[str, Any], name: str, missing: list[str]
+) -> dict[str, str]:
+    """Return the variables of a table; one of the host is never passed on, but named."""
+    found = {}
+    for key, value in _table(folder, table, "env").items():
+        if not isinstance(value, str | int | float):
+            raise task_error(folder, f"{name}.env.{key} is not a text")
+        for host, default in _VARIABLE.findall(str(value)):
+            if not default and f":-{default}" not in str(value):
+                missing.append(f"its {name} needs {host} of the host")
+        found[key] = _VARIABLE.sub(lambda match: match[2] or "", str(value))
+    return found
+
+
+def _mode(folder: Path, verifier: Mapping[str, Any]) -> str:
+    mode = verifier.get("environment_mode", "separate")
+    if mode not in ("shared", "separate"):
+        raise task_error(folder, "verifier.environment_mode is neither shared nor separate")
+    return str(mode)
+
+
+def _seconds(folder: Path, table: Mapping[str, Any], name: str) -> float:
+    seconds = _number(folder, table, name, TaskLimits.solver_seconds)
+    if seconds <= 0:
+        raise task_error(folder, f"{name} is not above 0")
+    return min(seconds, MAX_SECONDS)
+
+
+def _bytes(folder: Path, table: Mapping[str, Any], name: str, default: int) -> int:
+    if f"{name}_mb" in table:
+        return int(_number(folder, table, f"{name}_mb", 0)) << 20 or default
+    value = table.get(name)
+    if value is None:
+        return default
+    found = _MEMORY.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        raise task_error(folder, f"environment.{name} is not a size such as 2G")
+    return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ")) or default
+
+
+def _number(folder: Path, table: Mapping[str, Any], name: str, default: float) -> float:
+    value = table.get(name, default)
+    if isinstance(value, str):  # front matter keeps what is no integer as text
+        try:
+            value = float(value)
+        except ValueError:
+            value = None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
+        raise task_error(folder, f"{name} is not a number")
+    return value
+
+
+def _table(folder: Path, settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    value = settings.get(name) or {}
+    if not isinstance(value, dict):
+        raise task_error(folder, f"{name} is not a table")
+    return value
+
+
+# Agent Skills
+
+
+def _read_evals(path: Path, folder: Path) -> list[Task]:
+    data = read_bounded(path, folder, _MAX_EVALS_BYTES)
+    if (
+        strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH
+        or strict_json.count_values(data, _MAX_VALUES) > _MAX_VALUES
+    ):
+        raise task_error(path, "its JSON is too deep or too large", "too_large")
+    try:
+        document = strict_json.parse_unbounded_json(data)
+    except (ValueError, RecursionError) as error:
+        raise task_error(path, f"it is not JSON: {printable_text(error)}") from error
+    evals = document.get("evals") if isinstance(document, dict) else None
+    if not isinstance(evals, list):
+        raise task_error(path, "it has no list `evals`")
+    if len(evals) > MAX_TASKS:
+        raise task_error(path, f"it has {len(evals)} evals, more than {MAX_TASKS}", "too_many")
+    tasks = [_read_eval(path, folder, number, one) for number, one in enumerate(evals, 1)]
+    names = [task.name for task in tasks]
+    if len(set(names)) < len(names):
+        raise task_error(path, "two of its evals have one id")
+    return tasks
+
+
+def _read_eval(path: Path, folder: Path, number: int, fields: Any) -> Task:
+    where = f"eval {number}"
+    if not isinstance(fields, dict) or not isinstance(fields.get("prompt"), str):
+        raise task_error(path, f"{where} has no text `prompt`")
+    id = fields.get("id", number)
+    if not isinstance(id, str | int) or isinstance(id, bool) or not 0 < len(str(id)) <= 200:
+        raise task_error(path, f"the `id` of {where} is neither a number nor a text")
+    criteria: list[str] = []
+    for name in ("assertions", "expectations"):
+        texts = fields.get(name) or []
+        if not isinstance(texts, list) or not all(isinstance(one, str | dict) for one in texts):
+            raise task_error(path, f"`{name}` of {where} is not a list of texts")
+        criteria += [str(one.get("text", "")) if isinstance(one, dict) else one for one in texts]
+    expected = fields.get("expected_output", "")
+    if not isinstance(expected, str):
+        raise task_error(path, f"`expected_output` of {where} is not a text")
+    if not criteria and expected:
+        criteria = [expected]
+    if not criteria:
+        raise task_error(path, f"{where} says neither `expected_output` nor `assertions`")
+    return Task(
+        name=f"eval-{id}",
+        format="evals",
+        instruction=_instruction(path, fields["prompt"]),
+        source=f"{path}#{id}",
+        files=_eval_files(path, folder, where, fields.get("files") or []),
+        graders=tuple(
+            Grader(f"assertion-{index}", "judge", 1.0, {}, text)
+            for index, text in enumerate(criteria, 1)
+        ),
+    )
+
+
+def _eval_files(path: Path, folder: Path, where: str, names: Any) -> dict[str, TaskFile]:
+    """Return the files of an eval by their names; a path is relative to the skill or to evals/."""
+    if not isinstance(names, list) or not all(isinstance(one, str) and one for one in names):
+        raise task_error(path, f"`files` of {where} is not a list of paths")
+    found = {}
+    for name in names:
+        for base in (folder, folder / "evals", path.parent):
+            place = base / name
+            if place.is_file():
+                read_bounded(place, folder, 64 << 20)
+                found[place.name] = TaskFile(str(place.resolve()), place.stat().st_size, False)
+                break
+        else:
+            raise task_error(
+                path, f"{where} names the file {printable_text(name)}", "missing_file", "add it"
+            )
+    return found
+
+
+# claude plugin eval
+
+
+def _read_claude_case(folder: Path) -> Task:
+    settings: dict[str, Any] = {}
+    if (folder / "case.yaml").is_file():
+        settings = load_yaml_data(_text(folder, "case.yaml"))
+    prompt = _table(folder, settings, "execution").get("prompt", settings.get("prompt", ""))
+    if (folder / "prompt.md").is_file():
+        more, prompt = _load_document(folder, folder / "prompt.md")
+        settings = {**settings, **more}
+    if not isinstance(prompt, str):
+        raise task_error(folder, "its prompt is not a text")
+    listed = settings.get("graders") or []
+    if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
+        raise task_error(folder, "`graders` is not a list of graders")
+    graders = [
+        _read_grader(folder, str(one.get("name", f"grader-{number}")), one, "")
+        for number, one in enumerate(listed, 1)
+    ]
+    for path in sorted((folder / "graders").glob("*.md")):
+        graders.append(_read_grader(folder, path.stem, *_load_document(folder, path)))
+    if not graders:
+        raise task_error(folder, "it has no grader", "missing_file")
+    scaffold = settings.get("scaffold") or settings.get("setup")
+    return Task(
+        name=folder.resolve().name,
+        format="claude-eval",
+        instruction=_instruction(folder, prompt),
+        source=str(folder),
+        files=list_files(folder / "files", folder),
+        graders=tuple(graders),
+        limits=TaskLimits(solver_seconds=_seconds(folder, settings, "timeout_seconds")),
+        missing=("its scaffold is a script for the host",) if scaffold else (),
+    )
+
+
+def _read_grader(folder: Path, name: str, settings: Mapping[str, Any], body: str) -> Grader:
+    kind = settings.get("type", "llm")
+    weight = _number(folder, settings, "weight", 1.0)
+    if kind in ("llm", "baseline"):
+        criteria = body.strip() or settings.get("criteria") or settings.get("rubric") or ""
+        return Grader(name, "judge", weight, dict(settings), str(criteria))
+    if kind not in _GRADER_KINDS:
+        raise task_error(folder, f"the type of its grader {printable_text(name)} is unknown")
+    for field, wanted in _GRADER_KINDS[kind].items():
+        if not isinstance(settings.get(field), wanted):
+            raise task_error(folder, f"its grader {printable_text(name)} has no `{field}`")
+    return Grader(name, kind, weight, dict(settings))
+
+
+# Texts
+
+
+def _instruction(where: Path, text: str) -> str:
+    if not text.strip() or len(text) > MAX_INSTRUCTION_CHARS:
+        limit = MAX_INSTRUCTION_CHARS
+        raise task_error(where, f"its instruction is empty or has more than {limit} characters")
+    return text
+
+
+def _text(folder: Path, path: str | Path) -> str:
+    data = read_bounded(folder / path, folder, MAX_TEXT_BYTES)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise task_error(folder, f"{Path(path).name} is not UTF-8", "not_text") from error
+
+
+def _load_toml(folder: Path, path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(_text(folder, path.name))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise task_error(folder, f"{path.name} is not TOML: {printable_text(error)}") from error
+
+
+def _load_document(folder: Path, path: Path) -> tuple[dict[str, Any], str]:
+    """Return front matter, {} without one, and body of a text file."""
+    data = read_bounded(path, folder, MAX_TEXT_BYTES)
+    try:
+        document = split_document(data)
+        settings = load_front_matter(data) if document.opening else {}
+        return settings, document.body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise task_error(folder, f"{path.name} is not UTF-8", "not_text") from error
+    except InvalidInput as error:
+        raise task_error(folder, f"{path.name}: {error.message}", error.code, error.hint) from error
