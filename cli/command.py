@@ -74,6 +74,8 @@ TRIAL_EXITS = exit_statuses(NO_BRAIN, LOCKED, CONFLICT, NOT_ADMITTED)
 """Of a command that tries programs of skills."""
 RECHECK_EXITS = exit_statuses(VERIFICATION_FAILED, NO_BRAIN, NOT_CHECKED)
 """Of a command that derives a verdict again."""
+TASK_EXITS = exit_statuses(VERIFICATION_FAILED, NOT_CHECKED)
+"""Of a command that proves tasks."""
 RUN_EXITS = exit_statuses(NO_BRAIN, LOCKED, NOT_ADMITTED, SKILL_REFUSED, SKILL_FAILED)
 """Of a command that runs one."""
 

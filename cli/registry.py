@@ -238,6 +238,9 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "accept": ("evolve.gate", "Admit an attempt that the gate did not."),
             "recheck": ("evolve.recheck", "Derive the numbers of a decision again, offline."),
         },
+        "Tasks": {
+            "task": ("", "List, prove and run tasks with files and verifiers."),
+        },
         "Skills that run": {
             "acquire": ("evolve.programs", "Make a skill that runs, if it passes its tests."),
             "admit": ("evolve.programs", "Try the program of a skill, so that it may run here."),
@@ -278,6 +281,16 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             "add": ("evolve.cases", "Add a case: an input, and what the output must be like."),
             "list": ("evolve.cases", "List the cases of a skill, or of all skills."),
             "show": ("evolve.cases", "Show a case: its input, and what is expected."),
+        },
+    },
+    "evolve task": {
+        "Tasks": {
+            "list": ("evolve.tasks", "List the tasks of folders, and what cannot be had here."),
+            "check": (
+                "evolve.tasks",
+                "Prove tasks: their oracle scores 1, and an empty solution 0.",
+            ),
+            "run": ("evolve.tasks", "Have a solver work on tasks, and score what it did."),
         },
     },
 }

@@ -62,6 +62,7 @@ def _clear_other_folders(root: str, name: str, current_path: str) -> None:
 
 
 def cache_root() -> str:
+    """Return the folder that holds the caches of all brains of this user."""
     named = os.environ.get(CACHE_DIR_VARIABLE)
     if named:
         return os.path.abspath(named)

@@ -53,7 +53,9 @@ def run_task(sessions: TaskSessions, solver: Solver, skills: Sequence[Skill] = (
             try:
                 attempt = solver.solve(task, skills, session)
                 if task.is_shared:
-                    return TaskRun(task.name, solver.name, attempt, verify(sessions, attempt, session))
+                    return TaskRun(
+                        task.name, solver.name, attempt, verify(sessions, attempt, session)
+                    )
                 left = TaskState(pack_state(session))
             except SandboxError as error:
                 return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))

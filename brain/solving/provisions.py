@@ -20,7 +20,7 @@ from ..cache.cache_folder import CACHE_DIR_VARIABLE, cache_root
 from ..digest import blob_id
 from ..errors import BrainError, NotFound, printable_text
 from ..sandbox.bubblewrap import SYSTEM_PYTHON
-from ..sandbox.folders import is_public
+from ..sandbox.hidden_paths import is_public
 from ..tasks.images import PATH, Image
 
 PYTHON_PLACE, WHEELS_PLACE, STAND_INS_PLACE = "/opt/python", "/opt/venv", "/opt/stand-ins"
@@ -33,7 +33,8 @@ _NOTHING = "#!/bin/sh\n# What this would install was installed beforehand, or ca
 _SKIP_OPTIONS = """\
 while [ $# -gt 0 ]; do
   case "$1" in
-    -p|--python|-w|--with|--from|--with-requirements|--index|--index-url|--extra-index-url) shift 2;;
+    -p|--python|-w|--with|--from|--with-requirements) shift 2;;
+    --index|--index-url|--extra-index-url) shift 2;;
     --project|--directory|--refresh-package) shift 2;;
     -*) shift;;
     *) break;;
@@ -76,7 +77,10 @@ exec "$@"
 _PIP_MODULE = '"""Stands in for pip: what it would install was installed beforehand."""\n'
 STAND_INS = {
     **dict.fromkeys(("apt", "apt-get", "apt-key", "add-apt-repository", "pip", "pip3"), _NOTHING),
-    **{"uv": _UV, "uvx": _UVX, "curl": _CURL, "sudo": _SUDO},
+    "uv": _UV,
+    "uvx": _UVX,
+    "curl": _CURL,
+    "sudo": _SUDO,
 }
 """Name to the text of a program that stands in front of the one of the machine."""
 
@@ -96,7 +100,10 @@ def provide(image: Image) -> Provisions:
     """
     notes: list[str] = []
     folders: dict[str, str] = {}
-    environment = {"PATH": f"{STAND_INS_PLACE}:{_own_path(image)}", "DEBIAN_FRONTEND": "noninteractive"}
+    environment = {
+        "PATH": f"{STAND_INS_PLACE}:{_own_path(image)}",
+        "DEBIAN_FRONTEND": "noninteractive",
+    }
     if not image.python and not image.requirements:
         return Provisions(folders, environment, ())
     python = _choose_python(image, notes)
@@ -142,6 +149,7 @@ def find_python(version: str) -> str | None:
             done = subprocess.run(
                 [path, "-I", "-S", "-c", code],
                 capture_output=True,
+                check=False,
                 text=True,
                 timeout=_ASK_SECONDS,
                 env={},
@@ -171,7 +179,7 @@ def _python_candidates(version: str) -> Iterator[str]:
 
 
 def _public_python(prefix: Path) -> str:
-    """Return the folder of an installation that the user of a sandbox can read; a copy if need be."""
+    """Return the folder of an installation that a sandbox can read; a copy if need be."""
     if os.geteuid() != 0 or is_public(str(prefix / "bin")):
         return str(prefix)
     folder = _cache_folder() / f"python-{prefix.name}"
@@ -230,7 +238,12 @@ def _run_installer(python: str, site: Path, wanted: Sequence[str]) -> str:
     command += ["--quiet", "--target", str(site), "--only-binary", ":all:", "--", *wanted]
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", timeout=_INSTALL_SECONDS
+            command,
+            capture_output=True,
+            check=False,
+            text=True,
+            errors="replace",
+            timeout=_INSTALL_SECONDS,
         )
     except subprocess.TimeoutExpired:
         return f"the installer took more than {_INSTALL_SECONDS} s"

@@ -1,17 +1,16 @@
-"""What solves a task: one protocol, the oracle, the empty solution, and a command in the session."""
+"""What solves a task: one protocol; the oracle, the empty solution, a command in the session."""
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from ..errors import SandboxError, printable_text
+from ..errors import printable_text
 from ..sandbox.session import SandboxSession
 from ..tasks.images import Place
 from ..tasks.task import Task
-from .task_session import ended_reason, put_places
+from .task_session import put_places
 
 SKILLS_FOLDER = "/root/.agents/skills"
 """Where a solver in a session finds the skills in front of it."""
@@ -92,7 +91,7 @@ class SessionCommand:
     """Runs a command of bash in the session: a script, a program of the skill."""
 
     def __init__(self, command: str) -> None:
-        self.name = f"command {shlex.split(command)[0]}"
+        self.name = f"command {command.split(maxsplit=1)[0]}"
         self._command = command
 
     def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
@@ -125,8 +124,6 @@ _MARK = ("-type", "f", "-exec", "touch", "-a", "-d", f"@{_UNREAD}", "{}", "+")
 
 def _with_reading(attempt: Attempt, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
     """Return an attempt with whether its skills were opened, by their time of access."""
-    from dataclasses import replace
-
     if not skills:
         return attempt
     files = ("find", SKILLS_FOLDER, "-type", "f", "-printf", "%A@\n")
@@ -135,7 +132,7 @@ def _with_reading(attempt: Attempt, skills: Sequence[Skill], session: SandboxSes
 
 
 def _run(
-    session: SandboxSession, command: str, task: Task, environment: dict[str, str], stdin: bytes
+    session: SandboxSession, command: str, task: Task, environment: Mapping[str, str], stdin: bytes
 ) -> Attempt:
     seconds = task.limits.solver_seconds
     done = session.run(

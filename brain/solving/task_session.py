@@ -54,7 +54,10 @@ class TaskSessions:
         return self._built
 
     def open(self, state: TaskState | None, seconds: float) -> SandboxSession:
-        """Open a session with the files of a state, for at most `seconds`. Raises `SandboxError`."""
+        """Open a session with the files of a state, for a step of `seconds`.
+
+        Raises `SandboxError`.
+        """
         task = self.task
         session = SandboxSession(
             self._sandbox,
@@ -114,7 +117,9 @@ class TaskSessions:
             return ""
         last = done.output.decode(errors="replace").strip().rpartition("\n")[2]
         why = f"took over {_STEP_SECONDS:.0f} s" if done.is_late else f"status {done.status}"
-        return printable_text(f"RUN {' '.join(step.command.split())[:60]}: {why}, {last[:120]}", 300)
+        return printable_text(
+            f"RUN {' '.join(step.command.split())[:60]}: {why}, {last[:120]}", 300
+        )
 
 
 def pack_state(session: SandboxSession) -> bytes:

@@ -67,9 +67,7 @@ class Score(NamedTuple):
     unjudged: tuple[str, ...] = ()
 
 
-def verify(
-    sessions: TaskSessions, attempt: Attempt, left: TaskState | SandboxSession
-) -> Score:
+def verify(sessions: TaskSessions, attempt: Attempt, left: TaskState | SandboxSession) -> Score:
     """Score an attempt at a task, from the files that it left or, for `shared`, its session."""
     task = sessions.task
     try:
@@ -146,8 +144,7 @@ def _read_text(data: bytes) -> dict[str, float]:
 
 
 def _is_score(value: object) -> bool:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return is_number and math.isfinite(value) and 0 <= value <= 1  # type: ignore[arg-type]
+    return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # NaN is not
 
 
 def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
@@ -158,10 +155,10 @@ def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
     if not case.expect.check:
         return Score(1.0)
     case_input, output = check_row(case, attempt.output)
-    given = json.dumps({"code": case.expect.check, "input": case_input, "output": output})
+    row = json.dumps({"code": case.expect.check, "input": case_input, "output": output})
     done = session.run(
         *("python3", "-I", "-c", _CHECK),
-        stdin=given.encode(),
+        stdin=row.encode(),
         seconds=task.limits.verifier_seconds,
     )
     last = done.output.decode(errors="replace").strip().rpartition("\n")[2]
@@ -190,9 +187,7 @@ def grade(
     return Score(value, reason, parts, unjudged=tuple(unjudged))
 
 
-def _passes(
-    grader: Grader, session: SandboxSession, folder: str, attempt: Attempt
-) -> bool | None:
+def _passes(grader: Grader, session: SandboxSession, folder: str, attempt: Attempt) -> bool | None:
     """Tell whether a grader passes; None if only a judge, or a solver that lists its tools, can.
 
     Patterns, which can take for ever, are searched for in the session.
@@ -204,13 +199,13 @@ def _passes(
             return (count > 0) is (settings.get("exists", True) not in (False, "false"))
         case "regex":
             target = settings.get("target", "last_message")
-            given: dict[str, Any] = {"texts": [attempt.output.decode(errors="replace")]}
+            where: dict[str, Any] = {"texts": [attempt.output.decode(errors="replace")]}
             if isinstance(target, Mapping) and target.get("source") == "file":
-                given = {"path": str(target.get("path", "")), "reads": True}
+                where = {"path": str(target.get("path", "")), "reads": True}
             elif target != "last_message":  # the trace is in a form of its own
                 return None
             pattern, flags = str(settings["pattern"]), str(settings.get("flags", ""))
-            count = _look(session, folder, pattern=pattern, flags=flags, **given)[0]
+            count = _look(session, folder, pattern=pattern, flags=flags, **where)[0]
             wanted = str(settings.get("match", "contains"))
             if wanted.startswith("count:"):
                 return str(count) == wanted.removeprefix("count:")
@@ -219,8 +214,8 @@ def _passes(
             count = len(_uses(session, folder, tools, settings))
             return int(settings.get("min", 1)) <= count <= int(settings.get("max", 1 << 30))
         case "tool_order" if tools is not None:
-            wanted = [settings["before"], settings["after"]]
-            uses = [one if isinstance(one, Mapping) else {"tool": one} for one in wanted]
+            ends = (settings["before"], settings["after"])
+            uses = [one if isinstance(one, Mapping) else {"tool": one} for one in ends]
             before, after = (_uses(session, folder, tools, one) for one in uses)
             return bool(before and after and before[0] < after[0])
     return None
@@ -236,12 +231,12 @@ def _uses(
     return [place for place, count in zip(places, counts, strict=True) if count]
 
 
-def _look(session: SandboxSession, folder: str, **given: Any) -> list[int]:
+def _look(session: SandboxSession, folder: str, **asked: Any) -> list[int]:
     """Count in the session: matches of a pattern in each text, or in a file; or files of a path."""
     done = session.run(
         *("python3", "-I", "-c", _LOOK),
         cwd=folder,
-        stdin=json.dumps(given).encode(),
+        stdin=json.dumps(asked).encode(),
         seconds=_LOOK_SECONDS,
     )
     try:

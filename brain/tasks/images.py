@@ -19,9 +19,17 @@ from typing import NamedTuple
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MAX_INSTRUCTIONS = 2000
 _DISTRIBUTIONS = {
-    **{"ubuntu:20.04": "3.8", "ubuntu:22.04": "3.10", "ubuntu:24.04": "3.12", "ubuntu": "3.12"},
-    **{"debian:bullseye": "3.9", "debian:11": "3.9", "debian:bookworm": "3.11"},
-    **{"debian:12": "3.11", "debian:trixie": "3.13", "debian:13": "3.13", "debian": "3.13"},
+    "ubuntu:20.04": "3.8",
+    "ubuntu:22.04": "3.10",
+    "ubuntu:24.04": "3.12",
+    "ubuntu": "3.12",
+    "debian:bullseye": "3.9",
+    "debian:11": "3.9",
+    "debian:bookworm": "3.11",
+    "debian:12": "3.11",
+    "debian:trixie": "3.13",
+    "debian:13": "3.13",
+    "debian": "3.13",
 }
 """Distribution to the Python that it has."""
 _HUGE = frozenset(
@@ -155,13 +163,14 @@ class _Reader:
             case "COPY" | "ADD":
                 self._copy(name, value, texts)
             case "RUN":
-                words = [one for one in value.split() if not one.startswith("--mount=")]
-                command = "\n".join([value if len(words) == len(value.split()) else " ".join(words)])
-                for text, tag in zip(texts, _heredocs(value), strict=False):
-                    command += f"\n{text}\n{tag}"
-                self.steps.append(
-                    Run(self._shell, command, self.folder, {**self._arguments, **self.environment})
-                )
+                command = re.sub(r"--(mount|network|security)=\S+\s*", "", value)
+                if command.startswith("<<") and len(command.split()) == 1:
+                    command = texts[0] if texts else ""
+                else:
+                    for text, tag in zip(texts, _heredocs(value), strict=False):
+                        command += f"\n{text}\n{tag}"
+                known = {**self._arguments, **self.environment}
+                self.steps.append(Run(self._shell, command, self.folder, known))
             case "SHELL":
                 self._shell = tuple(_words(value)) or self._shell
             case "USER":

@@ -21,6 +21,7 @@ MAX_TASK_FILES = 20_000
 MAX_FILE_BYTES = 64 << 20
 MAX_FILES_BYTES = 512 << 20
 """Of all files of one task together."""
+DEFAULT_SECONDS = 600.0
 MAX_SECONDS = 3600.0
 """What a solver, and a verifier, may take at most, whatever a task asks for."""
 
@@ -31,8 +32,8 @@ GraderKind = Literal["regex", "file_exists", "tool_used", "tool_order", "judge"]
 class TaskLimits:
     """Limits that a task asks for, cut to what is allowed; `memory` and `storage` are bytes."""
 
-    solver_seconds: float = 600.0
-    verifier_seconds: float = 600.0
+    solver_seconds: float = DEFAULT_SECONDS
+    verifier_seconds: float = DEFAULT_SECONDS
     memory_bytes: int = 2 << 30
     storage_bytes: int = 1 << 30
 
@@ -110,8 +111,8 @@ def list_files(folder: Path, root: Path) -> dict[str, TaskFile]:
     """
     found: dict[str, TaskFile] = {}
     total, left, inside = 0, [folder] if folder.is_dir() else [], os.path.realpath(root)
-    if left and _leaves(folder, inside):
-        raise _link_error(root, folder)
+    if left:
+        check_inside(folder, root)
     while left:
         with os.scandir(left.pop()) as entries:
             listed = sorted(entries, key=lambda entry: entry.name)
@@ -126,7 +127,7 @@ def list_files(folder: Path, root: Path) -> dict[str, TaskFile]:
             if entry.is_symlink() and stat.S_ISDIR(status.st_mode):
                 raise task_error(root, f"{_shown(path, root)} is a link to a folder", "bad_link")
             if not stat.S_ISREG(status.st_mode):
-                raise task_error(root, f"{_shown(path, root)} is no regular file")
+                raise task_error(root, f"{_shown(path, root)} is a device or a pipe")
             total += status.st_size
             if status.st_size > MAX_FILE_BYTES or total > MAX_FILES_BYTES:
                 raise task_error(root, f"{_shown(path, root)} makes it too large", "too_large")
@@ -140,15 +141,20 @@ def list_files(folder: Path, root: Path) -> dict[str, TaskFile]:
 
 def read_bounded(path: Path, root: Path, max_bytes: int) -> bytes:
     """Return the content of a file of the task `root`. Raises `InvalidInput` as `list_files`."""
-    if _leaves(path, os.path.realpath(root)):
-        raise _link_error(root, path)
+    check_inside(path, root)
     if not path.is_file():
-        raise task_error(root, f"there is no file {_shown(path, root)}", "missing_file")
+        raise task_error(root, f"the file {_shown(path, root)} is missing", "missing_file")
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise task_error(root, f"{_shown(path, root)} has more than {max_bytes} bytes", "too_large")
     return data
+
+
+def check_inside(path: Path, root: Path) -> None:
+    """Raise `InvalidInput` (`link_outside`) for a path that leads out of the task `root`."""
+    if _leaves(path, os.path.realpath(root)):
+        raise _link_error(root, path)
 
 
 def _leaves(path: Path, inside: str) -> bool:

@@ -27,12 +27,14 @@ from ..skills.document_parts import split_document
 from ..skills.frontmatter import load_front_matter
 from ..skills.yaml_data import load_yaml_data
 from ..util import strict_json
-from .images import EMPTY_IMAGE, Image, Place, TaskFile, list_requirements, read_image
+from .images import Image, Place, TaskFile, list_requirements, read_image
 from .task import (
+    DEFAULT_SECONDS,
     MAX_SECONDS,
     Grader,
     Task,
     TaskLimits,
+    check_inside,
     list_files,
     read_bounded,
     task_error,
@@ -47,7 +49,7 @@ _MAX_EVALS_BYTES = 16 << 20
 _MAX_VALUES = 100_000
 _MAX_DEPTH = 16
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
-_GRADER_KINDS = {
+_GRADER_KINDS: dict[str, dict[str, type | tuple[type, ...]]] = {
     "regex": {"pattern": str},
     "file_exists": {"path": str},
     "tool_used": {"tool": str},
@@ -83,7 +85,9 @@ def read_tasks(folder: Path) -> FoundTasks:
         broken: list[BrokenTask] = []
         for place in list(_places(folder)):
             try:
-                tasks += _read_evals(place, folder) if place.is_file() else [_read_task(place)]
+                tasks += (
+                    _read_evals(place, folder) if place.suffix == ".json" else [_read_task(place)]
+                )
             except InvalidInput as error:
                 broken.append(BrokenTask(place.name, error))
         for path in sorted(folder.glob("cases/*.yaml"))[:MAX_TASKS]:
@@ -147,7 +151,7 @@ def _read_container_task(
     context = list_files(folder / "environment", folder)
     if "test.sh" not in tests:
         name = "tests/test.sh" if is_harbor else "verifier/test.sh"
-        raise task_error(folder, f"there is no file {name}", "missing_file")
+        raise task_error(folder, f"the file {name} is missing", "missing_file")
     environment = _table(folder, settings, "environment")
     verifier = _table(folder, settings, "verifier")
     missing: list[str] = []
@@ -241,7 +245,7 @@ def _mode(folder: Path, verifier: Mapping[str, Any]) -> str:
 
 
 def _seconds(folder: Path, table: Mapping[str, Any], name: str) -> float:
-    seconds = _number(folder, table, name, TaskLimits.solver_seconds)
+    seconds = _number(folder, table, name, DEFAULT_SECONDS)
     if seconds <= 0:
         raise task_error(folder, f"{name} is not above 0")
     return min(seconds, MAX_SECONDS)
@@ -346,7 +350,7 @@ def _eval_files(path: Path, folder: Path, where: str, names: Any) -> dict[str, T
         for base in (folder, folder / "evals", path.parent):
             place = base / name
             if place.is_file():
-                read_bounded(place, folder, 64 << 20)
+                check_inside(place, folder)
                 found[place.name] = TaskFile(str(place.resolve()), place.stat().st_size, False)
                 break
         else:

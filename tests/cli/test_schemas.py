@@ -19,6 +19,7 @@ from tests.support import agent_transcripts, gate_decisions
 from tests.support.acquired import creation
 from tests.support.agent_homes import make_hermes_home
 from tests.support.decisions import admit_new
+from tests.support.task_folders import HARBOR, make_task
 
 ON_A_CHAIN = {"chain-deploy", "chain-signer", "chain-transfer", "chain-accept"}
 ON_A_CHAIN |= {"chain-relay", "chain-supersede", "chain-send"}
@@ -228,6 +229,11 @@ def program(cli: Call) -> None:
     Path("words/schema.json").write_text(json.dumps(schema))
 
 
+def tasks(cli: Call) -> None:
+    """Write a task to a folder beside the brain."""
+    make_task(Path("../tasks/hello"), HARBOR)
+
+
 def acquired(cli: Call) -> None:
     """Acquire the skill words."""
     program(cli)
@@ -382,6 +388,9 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
+    ("evolve-task-list", ["evolve", "task", "list", "../tasks"], tasks),
+    ("evolve-task-check", ["evolve", "task", "check", "../tasks"], tasks),
+    ("evolve-task-run", ["evolve", "task", "run", "../tasks", "--solver", "oracle"], tasks),
     ("evolve-recheck", ["evolve", "recheck", "greet"], decide_change),
     ("evolve-attempts", ["evolve", "attempts"], None),
     ("evolve-allow", ["evolve", "allow", "words"], acquired),

@@ -1,0 +1,291 @@
+"""The commands of `brain evolve task`: tasks with files, read where they lie, proven and run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from brain.errors import BrainError, InvalidInput, printable_text
+
+from ...command import (
+    TASK_EXITS,
+    argument,
+    brain_command,
+    exit_statuses,
+    flag,
+    option,
+    repeated_option,
+)
+from ...context import App
+from ...error_report import NOT_CHECKED, VERIFICATION_FAILED, Failure
+from ...output import emit, emit_line
+from ...params import PathType, SecondsType
+from ...render.human_format import align_columns, pluralize
+from ...terminal import escape
+
+if TYPE_CHECKING:
+    from brain.solving.check import TaskCheck, TaskRun
+    from brain.solving.solver import Skill, Solver
+    from brain.tasks.task import Task
+    from brain.tasks.task_folders import BrokenTask
+
+_SHOWN_CHARS = 70
+
+
+@brain_command(
+    "list",
+    examples=("brain evolve task list skills/pdf", "brain evolve task list tasks --json"),
+    exits=exit_statuses(VERIFICATION_FAILED),
+)
+@argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
+def evolve_task_list_command(app: App, folders: tuple[str, ...]) -> None:
+    """List the tasks of folders, and what cannot be had here.
+
+    A folder is a task, or holds some, also in tasks/ and evals/. Read as they are: folders of
+    Harbor and Terminal-Bench (instruction.md), of SkillsBench (task.md), cases of 'claude plugin
+    eval', evals/evals.json, and cases/*.yaml. Nothing runs. Status 3 if a task cannot be read.
+    """
+    tasks, broken = _read(folders)
+    rows = [_describe(task) for task in tasks]
+    faults = [{"name": one.name, "reason": one.error.message} for one in broken]
+    emit(app, {"tasks": rows, "broken": faults}, _list_lines(tasks, broken))
+    if broken:
+        raise Failure("bad_task", "", status=VERIFICATION_FAILED, quiet=True)
+
+
+def _describe(task: Task) -> dict[str, Any]:
+    image = task.image
+    return {
+        "name": task.name,
+        "format": task.format,
+        "source": task.source,
+        "scored_by": "tests" if task.tests else "case" if task.case else "graders",
+        "needs_judge": task.needs_judge,
+        "is_shared": task.is_shared,
+        "has_oracle": bool(task.solution),
+        "base": image.base,
+        "python": image.python,
+        "packages": list(image.packages),
+        "wheels": list(image.requirements),
+        "missing": list(task.missing),
+        "notes": list(task.notes),
+    }
+
+
+def _list_lines(tasks: Sequence[Task], broken: Sequence[BrokenTask]) -> Iterator[str]:
+    yield from align_columns(
+        (
+            escape(task.name),
+            task.format,
+            "needs a judge" if task.needs_judge else "tests" if task.tests else "checked",
+            escape(f"not here: {'; '.join(task.missing)}" if task.missing else ""),
+        )
+        for task in tasks
+    )
+    for one in broken:
+        yield escape(f"{one.name}: {one.error.message}")
+
+
+@brain_command(
+    "check",
+    examples=("brain evolve task check tasks/*", "brain evolve task check evals --seconds 120"),
+    exits=TASK_EXITS,
+    json_help="Print one JSON document per line for each task.",
+)
+@argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
+@option("--seconds", type=SecondsType(), help="The most that each solver and verifier may take.")
+def evolve_task_check_command(app: App, folders: tuple[str, ...], seconds: float | None) -> None:
+    """Prove tasks: their oracle scores 1, and an empty solution 0.
+
+    Each runs in the sandbox without a network, from its Dockerfile as far as that can be read
+    without Docker; wheels are installed beforehand, by uv or pip, into your cache folder. Status
+    3 if a task is wrong or cannot be read, 16 if one cannot run or be proven here; both say why.
+    """
+    from brain.sandbox.find_sandbox import find_sandbox
+    from brain.solving.check import TaskCheck, check_task
+
+    tasks, broken = _read(folders)
+    results = []
+    for one in broken:
+        row = TaskCheck(one.name, "", "wrong", reason=one.error.message)
+        results.append(row.result)
+        emit_line(app, row, _check_lines(row))
+    sandbox = find_sandbox()
+    for task in tasks:
+        row = check_task(sandbox, _limit(task, seconds))
+        results.append(row.result)
+        emit_line(app, row, _check_lines(row))
+    proven, wrong = results.count("proven"), results.count("wrong")
+    app.print_note(f"{proven} of {pluralize(len(results), 'task')} proven, {wrong} wrong")
+    if wrong or proven < len(results):
+        status = VERIFICATION_FAILED if wrong else NOT_CHECKED
+        raise Failure("not_proven", "", status=status, quiet=True)
+
+
+def _check_lines(row: TaskCheck) -> Iterator[str]:
+    why = f": {row.reason}" if row.reason else ""
+    yield escape(f"{row.name} {row.result}{why}")
+    if row.result != "proven":
+        for note in row.notes:
+            yield escape(f"  {note}")
+
+
+@brain_command(
+    "run",
+    examples=(
+        "brain evolve task run tasks/hello --solver oracle",
+        "brain evolve task run tasks --solver 'python3 $SKILLS/words/skill.py' --skill words",
+        "brain evolve task run evals --solver 'claude -p --output-format json'"
+        " --unsandboxed-solver --pass-env ANTHROPIC_API_KEY",
+    ),
+    exits=exit_statuses(NOT_CHECKED),
+    json_help="Print one JSON document per line for each task.",
+)
+@argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
+@option("--solver", metavar="oracle|empty|COMMAND", required=True, help="What solves the tasks.")
+@repeated_option(
+    "--skill", metavar="FOLDER", type=PathType(), help="A skill in front of the solver."
+)
+@flag("--unsandboxed-solver", "is_outside", help="Run the command outside the sandbox.")
+@repeated_option("--pass-env", "names", metavar="NAME", help="A variable that it gets, as a key.")
+@option("--seconds", type=SecondsType(), help="The most that each solver and verifier may take.")
+def evolve_task_run_command(
+    app: App,
+    folders: tuple[str, ...],
+    solver: str,
+    skill: tuple[str, ...],
+    is_outside: bool,
+    names: tuple[str, ...],
+    seconds: float | None,
+) -> None:
+    """Have a solver work on tasks, and score what it did.
+
+    A command runs in the sandbox, with the instruction as its standard input. A command that
+    needs a network, such as 'claude -p', runs outside with --unsandboxed-solver, in a folder and
+    a home of its own; it can then do what you can do. Tests are put in only when it has ended.
+    Status 16 if a score could not be given.
+    """
+    from brain.sandbox.find_sandbox import find_sandbox
+    from brain.solving.check import run_task
+    from brain.solving.task_session import TaskSessions
+
+    tasks, broken = _read(folders)
+    chosen, skills = _solver(solver, is_outside, names), [_skill(Path(one)) for one in skill]
+    sandbox, unscored = find_sandbox(), len(broken)
+    for one in broken:
+        app.print_note(escape(f"{one.name}: {one.error.message}"))
+    for task in tasks:
+        if task.missing:
+            run, why = None, "; ".join(task.missing)
+        else:
+            try:
+                run, why = (
+                    run_task(TaskSessions(sandbox, _limit(task, seconds)), chosen, skills),
+                    "",
+                )
+            except BrainError as error:
+                run, why = None, error.message
+        row = _run_row(task.name, chosen.name, run, why)
+        unscored += row["score"] is None
+        emit_line(app, row, _run_lines(row))
+    if unscored:
+        raise Failure("not_scored", "", status=NOT_CHECKED, quiet=True)
+
+
+def _run_row(name: str, solver: str, run: TaskRun | None, why: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"name": name, "solver": solver, "score": None, "reason": why}
+    if run is None:
+        return row
+    attempt, score = run.attempt, run.score
+    return {
+        **row,
+        "score": score.value,
+        "reason": score.reason or attempt.error,
+        "parts": dict(score.parts),
+        "unjudged": list(score.unjudged),
+        "is_shared": score.is_shared,
+        "was_read": attempt.was_read,
+        "requests": attempt.requests,
+        "tokens_in": attempt.tokens_in,
+        "tokens_out": attempt.tokens_out,
+    }
+
+
+def _run_lines(row: dict[str, Any]) -> Iterator[str]:
+    score = "no score" if row["score"] is None else f"{row['score']:g}"
+    was_read = row.get("was_read")
+    read = "" if was_read is None else ", skill read" if was_read else ", skill not read"
+    shared = ", scored beside the solver's processes" if row.get("is_shared") else ""
+    why = f": {row['reason']}" if row["reason"] else ""
+    yield escape(f"{row['name']} {score}{read}{shared}{why}")
+    if row.get("unjudged"):
+        yield escape(f"  left to a judge: {', '.join(row['unjudged'])}")
+
+
+def _solver(text: str, is_outside: bool, names: Sequence[str]) -> Solver:
+    from brain.solving.command import HostCommand
+    from brain.solving.solver import EmptySolver, OracleSolver, SessionCommand
+
+    if not text.strip():
+        raise click.UsageError("The solver is empty.")
+    if names and not is_outside:
+        raise click.UsageError("--pass-env is for a command with --unsandboxed-solver.")
+    if not is_outside:
+        if text in ("oracle", "empty"):
+            return OracleSolver() if text == "oracle" else EmptySolver()
+        return SessionCommand(text)
+    if absent := [name for name in names if name not in os.environ]:
+        raise InvalidInput(
+            f"the variable {printable_text(absent[0])} is not set",
+            code="no_variable",
+            hint="set it, or leave out its --pass-env",
+        )
+    return HostCommand(text, {name: os.environ[name] for name in names})
+
+
+def _skill(folder: Path) -> Skill:
+    from brain import Brain
+    from brain.skills.skill_metadata import read_skill_metadata
+    from brain.solving.solver import Skill
+
+    body, files = Brain.skills.read_folder(folder)
+    name = folder.resolve().name
+    return Skill(name, read_skill_metadata(body, name).description, {"SKILL.md": body, **files})
+
+
+def _read(folders: Sequence[str]) -> tuple[list[Task], list[BrokenTask]]:
+    """Return the tasks of all folders, and those that cannot be read, of one folder also."""
+    from brain.tasks.task_folders import BrokenTask, read_tasks
+
+    tasks: list[Task] = []
+    broken: list[BrokenTask] = []
+    for folder in folders:
+        try:
+            found = read_tasks(Path(folder))
+        except InvalidInput as error:
+            if len(folders) == 1:
+                raise
+            broken.append(BrokenTask(folder, error))
+            continue
+        tasks += found.tasks
+        broken += found.broken
+    return tasks, broken
+
+
+def _limit(task: Task, seconds: float | None) -> Task:
+    if seconds is None:
+        return task
+    limits = task.limits
+    return replace(
+        task,
+        limits=replace(
+            limits,
+            solver_seconds=min(seconds, limits.solver_seconds),
+            verifier_seconds=min(seconds, limits.verifier_seconds),
+        ),
+    )
