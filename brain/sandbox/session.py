@@ -14,11 +14,11 @@ import posixpath
 import time
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib import resources
 from queue import Empty, SimpleQueue
 from secrets import token_hex
 from threading import Event, Lock, Thread
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from ..errors import SandboxError, printable_text
@@ -47,8 +47,6 @@ _GRACE_SECONDS = 20.0
 """What the supervisor may take beyond the time of a step; a command can stop it."""
 _WAIT_SECONDS = 0.5
 _PACK_SECONDS = 300.0
-_TAR_CHANGED = 1
-"""The status of tar if a file changed while it was read."""
 _FORGED = "a command forged the answer of its supervisor"
 _REASONS = {
     "wall_time": "it lasted longer than it may",
@@ -123,12 +121,7 @@ class SandboxSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def run(
@@ -164,7 +157,7 @@ class SandboxSession:
                 seconds=seconds,
                 most=max_bytes,
             )
-            output = self._collect(answer, max_bytes)
+            output = self._collect(answer, argv[0], max_bytes)
         if not isinstance(status := answer.get("status"), int):
             raise self._end(_FORGED)
         return StepResult(status, output, bool(answer.get("late")), bool(answer.get("cut")))
@@ -181,10 +174,7 @@ class SandboxSession:
         """Return the content of a file. Raises `SandboxError`: `absent_inside`,
         `not_a_file` for a link, a folder or a device, `too_large_inside`."""
         with self._lock:
-            data = self._collect(self._do("get", path, path=self._place(path)), max_bytes)
-        if len(data) > max_bytes:
-            raise _too_large(path, max_bytes)
-        return data
+            return self._collect(self._do("get", path, path=self._place(path)), path, max_bytes)
 
     def pack(self, *paths: str, max_bytes: int = 256 * MIB) -> bytes:
         """Return a tar archive of files and folders, whose names in it are relative to /.
@@ -196,13 +186,7 @@ class SandboxSession:
         what = " ".join(paths)
         with self._lock:
             answer = self._do("pack", what, names=names, env=self._environment)
-            data = self._collect(answer, max_bytes)
-            status = self._do("finish", what)["status"]
-        if len(data) > max_bytes:
-            raise _too_large(what, max_bytes)
-        if status not in (0, _TAR_CHANGED):
-            raise _failed(what, f"tar ended with status {status}")
-        return data
+            return self._collect(answer, what, max_bytes)
 
     def unpack(self, tar: bytes, into: str = "/") -> None:
         """Unpack a tar archive below the folder `into`, which is made.
@@ -230,19 +214,22 @@ class SandboxSession:
             part = b2a_base64(data[start : start + _PART_BYTES], newline=False).decode()
             self._do("put", path, path=path, data=part, mode=mode, append=start > 0)
 
-    def _collect(self, answer: dict[str, Any], max_bytes: int) -> bytes:
-        """Return what an answer is about, up to a part more than `max_bytes`."""
+    def _collect(self, answer: dict[str, Any], what: str, max_bytes: int) -> bytes:
+        """Return the data of an answer, of which the supervisor sends part after part."""
+        data = bytearray()
         try:
-            data = a2b_base64(answer["data"])
-            parts = [data]
-            size = len(data)
-            while answer["more"] and size <= max_bytes:
-                answer = self._do("more", "")
-                parts.append(a2b_base64(answer["data"]))
-                size += len(parts[-1])
+            data += a2b_base64(answer["data"])
+            while answer["more"] and len(data) <= max_bytes:
+                answer = self._do("more", what)
+                data += a2b_base64(answer["data"])
         except (KeyError, TypeError, ValueError) as error:
             raise self._end(_FORGED) from error
-        return b"".join(parts)
+        if len(data) > max_bytes:
+            raise SandboxError(
+                f"{printable_text(what)} in the session has more than {max_bytes} bytes",
+                code="too_large_inside",
+            )
+        return bytes(data)
 
     def _do(self, do: str, what: str, wait: float = 0.0, **values: Any) -> dict[str, Any]:
         """Have the supervisor do something; `what` names it in an error."""
@@ -275,11 +262,14 @@ class SandboxSession:
         try:
             if command:
                 self._commands.put(command)
-            answer = self._await_answer(time.monotonic() + seconds)
-        except Empty:
-            raise self._end("a command stopped its supervisor") from None
+            deadline, answer = time.monotonic() + seconds, None
+            while answer is None:  # a signal that comes as a wait begins does not end that wait
+                if time.monotonic() > deadline:
+                    raise self._end("a command stopped its supervisor")
+                with suppress(Empty):
+                    answer = self._answers.get(timeout=_WAIT_SECONDS)
         except BaseException:
-            self._end("a step was interrupted")
+            self._end(self._ended or "a step was interrupted")
             raise
         if isinstance(answer, BaseException):
             self._ended = self._ended or str(answer)
@@ -291,16 +281,6 @@ class SandboxSession:
         if not isinstance(values, dict) or values.get("of") != of:
             raise self._end(_FORGED)
         return values
-
-    def _await_answer(self, deadline: float) -> bytes | BaseException:
-        """Wait in parts: a signal that comes as a wait begins does not end that wait."""
-        while True:
-            left = deadline - time.monotonic()
-            try:
-                return self._answers.get(timeout=max(0.0, min(left, _WAIT_SECONDS)))
-            except Empty:
-                if left <= _WAIT_SECONDS:
-                    raise
 
     def _end(self, why: str) -> SandboxError:
         self._ended = why
@@ -335,11 +315,4 @@ def _failed(what: str, why: object) -> SandboxError:
     return SandboxError(
         f"a step of the session failed, {printable_text(what)}: {printable_text(str(why))}",
         code="step_failed",
-    )
-
-
-def _too_large(what: str, max_bytes: int) -> SandboxError:
-    return SandboxError(
-        f"{printable_text(what)} in the session has more than {max_bytes} bytes",
-        code="too_large_inside",
     )

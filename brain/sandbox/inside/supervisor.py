@@ -18,6 +18,8 @@ from binascii import a2b_base64, b2a_base64
 PART_BYTES = 1 << 18
 PIPE_PARTS = 17
 """Reads that empty a pipe, however large a command made it."""
+TAR_CHANGED = 1
+"""The status of tar if a file changed while it was read."""
 DEFAULTS = (signal.SIGPIPE, signal.SIGXFSZ)
 """What Python ignores, and its children would too."""
 KINDS = {
@@ -161,21 +163,21 @@ def begin(file):
 
 def more():
     part = Current.source.read(PART_BYTES)
-    return {"data": b2a_base64(part, newline=False).decode(), "more": len(part) == PART_BYTES}
+    is_all = len(part) < PART_BYTES
+    if is_all and (status := finish()) not in (0, TAR_CHANGED):
+        raise ValueError(f"tar ended with status {status}")
+    return {"data": b2a_base64(part, newline=False).decode(), "more": not is_all}
 
 
 def finish():
-    """Let go of what the last answer was read from; return the status of the packer."""
-    if Current.source is not None:
-        Current.source.close()
-    status = None
-    if Current.packer is not None:
-        status = os.waitstatus_to_exitcode(os.waitpid(Current.packer, 0)[1])
-    Current.source = Current.packer = None
-    return {"status": status}
+    """Let go of what the last answer was read from; return the status of its packer."""
+    source, packer, Current.source, Current.packer = Current.source, Current.packer, None, None
+    if source is not None:
+        source.close()
+    return 0 if packer is None else os.waitstatus_to_exitcode(os.waitpid(packer, 0)[1])
 
 
-DOES = {"run": run, "put": put, "get": get, "pack": pack, "more": more, "finish": finish}
+DOES = {"run": run, "put": put, "get": get, "pack": pack, "more": more}
 for descriptor in (3, 4):
     os.set_inheritable(descriptor, False)
 home, place = sys.argv[1:]
