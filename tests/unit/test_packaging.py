@@ -167,7 +167,7 @@ def imported(project: Path) -> set[str]:
     return names
 
 
-OWN_OR_STUBS = {"brain", "brain_cli", "skillapi", "_typeshed"}
+OWN_OR_STUBS = {"brain", "brain_cli", "needed", "skillapi", "_typeshed"}
 """Packages of this project, also inside the sandbox, and types that every type checker brings."""
 
 
