@@ -16,7 +16,7 @@ from .terminal import escape
 
 if TYPE_CHECKING:
     from brain import Brain
-    from brain.evolve import Model
+    from brain.models import Model
 
     from .context import App
 

@@ -5,8 +5,8 @@
 The model here answers from a script. A real one is named with `brain config model`, or
 opened in a program:
 
-    from brain.evolve.endpoint import open_endpoint
-    from brain.evolve.model_config import parse_model_config
+    from brain.models import open_endpoint
+    from brain.models.config import parse_model_config
     settings = parse_model_config({"model": "anthropic:claude-haiku-4-5"})
     model = open_endpoint(settings, key)
 """

@@ -14,8 +14,8 @@ from .parts import BrainParts
 if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
-    from ..evolve.model import Model
     from ..experience.experience_settings import LoadExperienceSettings
+    from ..models import Model
     from ..receipts import Receipt
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.manifest import SynthesisPolicy

@@ -14,9 +14,9 @@ from .locked_session import LockedSession, Part
 if TYPE_CHECKING:
     from .. import results
     from ..evolve.gaps.brain_protocol import GapBrain
-    from ..evolve.model import Model
     from ..evolve.schedule.job_types import Clocks, JobContext
     from ..evolve.schedule.transcript_folders import TranscriptFolders
+    from ..models import Model
     from ..receipts import Receipt
 
 

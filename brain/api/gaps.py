@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
 from .gap_reports import are_skills_disabled, open_reporter, submit_report, submit_success
@@ -14,8 +13,8 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..evolve.gaps.brain_protocol import GapBrain
-    from ..evolve.model import Model
     from ..experience.open_stores import BrainExperience
+    from ..models import Model
 
 
 class GapsPart(Part):
@@ -71,15 +70,13 @@ class GapsPart(Part):
         Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, or
         `ModelError` if the model fails: its gap waits, and what was done before is in the audit.
         """
-        from ..evolve.evolution_mode import require_evolution
+        from ..evolve.evolution_mode import meter
         from ..evolve.gaps.open_gaps import GAPS
         from ..evolve.gaps.run_gaps import run_gaps
-        from ..evolve.metered_model import meter
 
         brain, at = self._brain, self._locked.session.timestamp_ms() if now is None else now
         if model is not None:
-            count = partial(brain.evolution.count_cost, GAPS)
-            model = meter(model, lambda _: require_evolution(brain), count)
+            model = meter(brain, model, GAPS)
         return list(run_gaps(brain, model, now=at))
 
     def attempt_at_once(self, model: Model | None) -> None:

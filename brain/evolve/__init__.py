@@ -1,9 +1,8 @@
 """Learn skills from an agent's own runs, by asking a model.
 
-`Model` is the interface of a model, `ToolModel` of one that also calls tools; `FakeModel` and
-`FakeToolModel` answer from a list, `endpoint` asks a real model over the network. `synthesis`
-drafts a skill from the transcript of a run, and `gate` decides what becomes of it. `schedule`
-does all of it in the background.
+A model is one of pydantic-ai, such as `brain.models.open_endpoint` gives; `FakeModel` answers
+from a list. `synthesis` drafts a skill from the transcript of a run, and `gate` decides what
+becomes of it. `schedule` does all of it in the background.
 
 The names below are loaded when they are first used: the end of each run looks in here.
 """
@@ -14,34 +13,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .fake_model import FakeModel, FakeToolModel
-    from .model import AnswerRequest, ChatMessage, Model, ModelAnswer
+    from ..models.scripted import FakeModel
     from .synthesis import Learner, synthesize
-    from .tool_model import ToolModel
     from .triggers import find_trigger
 
-__all__ = [
-    "AnswerRequest",
-    "ChatMessage",
-    "FakeModel",
-    "FakeToolModel",
-    "Learner",
-    "Model",
-    "ModelAnswer",
-    "ToolModel",
-    "find_trigger",
-    "synthesize",
-]
+__all__ = ["FakeModel", "Learner", "find_trigger", "synthesize"]
 
 _HOMES = {
-    "AnswerRequest": ".model",
-    "ChatMessage": ".model",
-    "FakeModel": ".fake_model",
-    "FakeToolModel": ".fake_model",
+    "FakeModel": "..models.scripted",
     "Learner": ".synthesis",
-    "Model": ".model",
-    "ModelAnswer": ".model",
-    "ToolModel": ".tool_model",
     "find_trigger": ".triggers",
     "synthesize": ".synthesis",
 }

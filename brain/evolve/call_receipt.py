@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from .. import limits
+from ..models.calls import ModelCall
 from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.budget import shorten_without_secrets
-from .conversation import ModelCall
 
 
 def build_call_receipt(task: str, agent: str, model: str, calls: Sequence[ModelCall]) -> Receipt:
@@ -22,9 +22,9 @@ def build_call_receipt(task: str, agent: str, model: str, calls: Sequence[ModelC
             now,
             name,
             input=keep_text(call.prompt),
-            output=keep_text(call.answer.text),
-            tokens_in=call.answer.tokens_in,
-            tokens_out=call.answer.tokens_out,
+            output=keep_text(call.text),
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
         )
         for call in calls
     )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import Conflict
 from ..repo.open.manifest import OFF
 
 if TYPE_CHECKING:
+    from ..models import Model
+    from ..models.paid_once import Pay
+    from .brain_protocol import LearningBrain
     from .gate.brain_protocol import GatedBrain
 
 
@@ -21,3 +25,11 @@ def require_evolution(brain: GatedBrain) -> str:
             hint="set `mode: propose` below `evolution:` in manifest.yaml",
         )
     return mode
+
+
+def meter(brain: LearningBrain, model: Model, evolver: str, *pays: Pay) -> Model:
+    """Return a model that is not asked once evolution is off, and whose cost is counted."""
+    from ..models.paid_once import MeteredModel
+
+    count = partial(brain.evolution.count_cost, evolver)
+    return MeteredModel(model, lambda _: require_evolution(brain), count, *pays)

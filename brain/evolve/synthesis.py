@@ -1,7 +1,7 @@
 """Synthesize a skill from a run: ask a model, check the answer, propose the change to the gate.
 
 The answer is untrusted text. Its only effect can be one proposed change of one skill that passed
-every check in `answer_check`; the gate decides what becomes of it. After a refused answer the
+every check in `drafts`; the gate decides what becomes of it. After a refused answer the
 model may try again; if the last attempt fails, an error is raised and the brain is unchanged.
 """
 
@@ -9,36 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, ModelError
+from ..models.calls import AskLimits, Bill, ModelCall
 from ..receipts import Receipt
 from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
 from ..results import GateOutcome, Synthesized
-from . import synthesis_prompt
-from .answer_check import NoSkill, SkillDraft
 from .call_receipt import build_call_receipt
-from .conversation import CallRecorder, Conversation, ModelCall
-from .evolution_mode import require_evolution
+from .evolution_mode import meter, require_evolution
 from .gate.gate import Gate
 from .gate.model_runner import ModelRunner
 from .gate.proposed_change import ProposedChange
-from .metered_model import Bill, meter
-from .related_material import RelatedMaterial
-from .tool_conversation import ToolConversation
-from .tool_model import has_tools
+from .material import RelatedMaterial, ShownSkills
+from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message
+from .tools import SKILL_FILE, DraftTools
 from .transcript import mask_text, render_transcript
 from .triggers import find_trigger
 
 if TYPE_CHECKING:
+    from ..models import Model
+    from ..models.calls import CallRecorder
     from ..repo.open.manifest import SynthesisPolicy
     from .brain_protocol import LearningBrain, LearningTask
-    from .model import Model
+    from .drafts import NoSkill, SkillAnswer, SkillDraft
 
 EVOLVER = "synthesis"
 ASKED_TRIGGER = "asked"
 HELD_OUT_REASON = "the run is the source of a held-out case, or repeats the input of one"
+MAX_TOKENS = 200_000
+"""Tokens in and out of one conversation with tools."""
+MAX_SECONDS = 600.0
 CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_hard"
 
 
@@ -62,7 +63,8 @@ def synthesize(
     trigger = find_trigger(receipt.steps, policy or brain.receipts.read_synthesis_policy())
     if anyway and not trigger:
         trigger = ASKED_TRIGGER
-    paid, bill = _meter(brain, model)
+    bill = Bill()
+    paid = meter(brain, model, EVOLVER, bill.add)
     try:
         drafted = draft_skill(brain, receipt, paid, trigger)
         change = None if dry_run else build_change(receipt, paid, drafted)
@@ -70,14 +72,7 @@ def synthesize(
     except ModelError as error:
         error.requests, error.tokens_in, error.tokens_out = bill.total
         raise
-    return _describe(model.name, drafted, outcome, bill)
-
-
-def _meter(brain: LearningBrain, model: Model) -> tuple[Model, Bill]:
-    """Return a model that is not asked once evolution is off, and what it costs."""
-    bill = Bill()
-    count = partial(brain.evolution.count_cost, EVOLVER)
-    return meter(model, lambda _: require_evolution(brain), bill.add, count), bill
+    return _describe(model.model_name, drafted, outcome, bill)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +95,9 @@ def draft_skill(
     record_call: CallRecorder | None = None,
 ) -> Drafted:
     """Ask the model for a draft if there is a trigger. Raises `ModelError`."""
+    from ..models.ask import ask
+    from .drafts import NoSkill, SkillAnswer, check_skill_answer
+
     if not trigger:
         return Drafted(trigger="", draft=NoSkill("the task was not hard"))
     material = RelatedMaterial(brain)
@@ -114,17 +112,37 @@ def draft_skill(
 
     related = material.list_skills(receipt)
     background = material.read_background(skill.slug for skill in related)
-    first = synthesis_prompt.decision_message(render_transcript(receipt), related, background)
-    conversation = (
-        ToolConversation(model, related, keep_call)
-        if has_tools(model)
-        else Conversation(model, related, keep_call)
+    shown = ShownSkills(material, related)
+    tools = DraftTools(material, shown.skills)
+
+    def check(answer: SkillAnswer) -> SkillDraft | NoSkill:
+        answer.body = answer.body or tools.files.get(SKILL_FILE, "")
+        draft = check_skill_answer(answer, shown.skills)
+        if not isinstance(draft, NoSkill):
+            draft = tools.add_to(draft)
+            shown.require_seen(draft)
+        return draft
+
+    rounds = getattr(model, "tool_rounds", 0)
+    limits = AskLimits(requests=rounds, tokens=MAX_TOKENS, seconds=MAX_SECONDS)
+    draft = ask(
+        model,
+        SkillAnswer,
+        check,
+        system=SYSTEM_PROMPT + TOOLS_PROMPT if rounds else SYSTEM_PROMPT,
+        prompt=decision_message(render_transcript(receipt), related, background),
+        hide=material.held_out.hide_in,
+        tools=tools.list_all() if rounds else (),
+        record=keep_call,
+        limits=limits if rounds else AskLimits(),
     )
-    return Drafted(trigger=trigger, draft=conversation.draft(material, first), calls=calls)
+    return Drafted(trigger=trigger, draft=draft, calls=calls)
 
 
 def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedChange | None:
     """Return the change to propose, with a receipt of the calls; None without a draft."""
+    from .drafts import NoSkill
+
     draft = drafted.draft
     if isinstance(draft, NoSkill):
         return None
@@ -139,7 +157,7 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
         receipt=build_call_receipt(
             learning_task(receipt),
             SYNTHESIS_AGENT,
-            model.name,
+            model.model_name,
             drafted.calls,
         ),
     )
@@ -161,6 +179,8 @@ def propose_change(
 
 
 def _describe(model: str, drafted: Drafted, outcome: GateOutcome | None, bill: Bill) -> Synthesized:
+    from .drafts import SkillDraft
+
     draft, trigger = drafted.draft, drafted.trigger
     if isinstance(draft, SkillDraft):
         decision = IMPROVED if draft.base else CREATED
@@ -216,16 +236,17 @@ class Learner:
 
         def record_call(call: ModelCall) -> None:
             task.record_model_call(
-                self._model.name,
+                self._model.model_name,
                 call.prompt,
-                call.answer.text,
-                tokens_in=call.answer.tokens_in,
-                tokens_out=call.answer.tokens_out,
+                call.text,
+                tokens_in=call.tokens_in,
+                tokens_out=call.tokens_out,
                 error=call.error,
             )
 
-        model, bill = _meter(self._brain, self._model)
+        bill = Bill()
+        model = meter(self._brain, self._model, EVOLVER, bill.add)
         drafted = draft_skill(self._brain, receipt, model, trigger, record_call)
         change = build_change(receipt, model, drafted)
         outcome = propose_change(self._brain, change, model)
-        return _describe(model.name, drafted, outcome, bill)
+        return _describe(model.model_name, drafted, outcome, bill)

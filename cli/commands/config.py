@@ -226,7 +226,7 @@ def config_model_command(app: App, off: bool, **changes: Any) -> None:
     --key-file, else from BRAIN_MODEL_KEY, else, without --base-url, from
     ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
     """
-    from brain.evolve.model_config import MODEL_SETTINGS
+    from brain.models.config import MODEL_SETTINGS
 
     store = _SettingsStore(model_settings_path(), MODEL_SETTINGS, merge_model_settings)
     settings = _update_settings(app, store, off, changes)

@@ -13,8 +13,8 @@ from ..terminal import escape
 from .settings_folder import ledger_settings_path
 
 if TYPE_CHECKING:
-    from brain.evolve import Model
-    from brain.evolve.model_config import ModelConfig
+    from brain.models import Model
+    from brain.models.config import ModelConfig
     from brain.search.embedding import Embedder, EmbedderSettings
 
 
@@ -39,7 +39,7 @@ def open_user_model() -> Model:
     Raises `NotFound` (`no_model`), `InvalidInput` (`bad_model`, `no_key`, `key_readable`),
     `ModelError` (`not_installed`).
     """
-    from brain.evolve.endpoint import open_endpoint
+    from brain.models import open_endpoint
 
     settings = load_model_settings()
     if settings is None:
@@ -53,7 +53,7 @@ def open_user_model() -> Model:
 
 def load_model_settings() -> ModelConfig | None:
     """Return the settings of the model, None if none is configured. Raises `InvalidInput`."""
-    from brain.evolve.model_config import MODEL_SETTINGS
+    from brain.models.config import MODEL_SETTINGS
 
     return MODEL_SETTINGS.load(model_settings_path())
 
@@ -68,7 +68,7 @@ def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any])
 
     Raises `InvalidInput` (`bad_model`).
     """
-    from brain.evolve.model_config import MODEL_SETTINGS
+    from brain.models.config import MODEL_SETTINGS
 
     fields = MODEL_SETTINGS.changed_fields(before)
     if before and changes.get("model", before.model).partition(":")[0] != before.provider:
@@ -129,7 +129,7 @@ def _model_key_source(settings: ModelConfig) -> str:
 
 
 def _read_model_key(settings: ModelConfig) -> str:
-    from brain.evolve.model_config import MODEL_SETTINGS
+    from brain.models.config import MODEL_SETTINGS
 
     if settings.key_file:
         return MODEL_SETTINGS.read_key(settings.key_file)

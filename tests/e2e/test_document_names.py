@@ -9,7 +9,7 @@ import pytest
 
 import brain as brain_package
 from brain import Brain
-from brain.evolve.fake_model import FakeModel
+from brain.models.scripted import FakeModel
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = [

@@ -144,8 +144,8 @@ def test_tools_are_counted_round_by_round(cli, served):
 
 def test_a_learner_and_a_gap_tell_what_they_cost(agent, served):
     from brain.evolve import Learner
-    from brain.evolve.endpoint import open_endpoint
-    from brain.evolve.model_config import parse_model_config
+    from brain.models import open_endpoint
+    from brain.models.config import parse_model_config
 
     model = open_endpoint(
         parse_model_config({"model": "openai:small", "base_url": served.url}), "key"

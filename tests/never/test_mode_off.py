@@ -10,8 +10,8 @@ import pytest
 from brain import Brain
 from brain.errors import BrainError
 from brain.evolve import Learner
-from brain.evolve.endpoint import open_endpoint
-from brain.evolve.model_config import parse_model_config
+from brain.models import open_endpoint
+from brain.models.config import parse_model_config
 from tests.cli.conftest import Call, agent, cli, folder, keys
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,

@@ -119,7 +119,7 @@ def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain):
     (step,) = brain.evolution.run_due(model)
     assert (step.evolver, step.result) == ("gaps", "failed")
     assert "the model failed once" in step.reason
-    status = brain.evolution.status(model.name)
+    status = brain.evolution.status(model.model_name)
     assert [problem for problem in status.problems if "the model failed once" in problem]
     assert phases(brain) == []
     assert brain.gaps.list().gaps[0].next == "attempt: it is queued"

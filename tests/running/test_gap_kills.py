@@ -1,6 +1,5 @@
 """Attempts at gaps whose process is killed at each step: the next one does nothing twice."""
 
-import json
 import shutil
 from contextlib import closing
 from itertools import count
@@ -11,29 +10,29 @@ import pytest
 from brain import Brain
 from brain.api.memory import MemoryPart
 from brain.errors import NotFound
+from brain.evolve import FakeModel
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.open_gaps import GAPS
 from brain.evolve.gaps.run_gaps import LEASE_MS
 from brain.evolve.gate.gate import Gate
-from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.experience.sqlite_experience import SqliteExperience
+from brain.models.scripted import Asked, ScriptedAnswer
 from tests.support.gap_answers import gap_answer
 from tests.support.gap_brains import NOW, add_cases, fail, phases, run_gaps, set_evolution
 from tests.support.killed_steps import run_killed
 
 
-class PaidModel:
+class PaidModel(FakeModel):
     """Answers with a skill, and writes a line for each answer."""
 
-    name = "paid"
-
     def __init__(self, log: Path) -> None:
+        super().__init__(name="paid")
         self._log = log
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
+    def answer(self, request: Asked) -> ScriptedAnswer:
         with self._log.open("a") as file:
             file.write("paid\n")
-        return ModelAnswer(json.dumps(gap_answer()))
+        return gap_answer()
 
 
 STEPS = [

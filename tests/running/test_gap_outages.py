@@ -8,10 +8,9 @@ from brain import Brain
 from brain.errors import ModelError, StoreError
 from brain.evolve import FakeModel
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
-from brain.evolve.gaps.gap_progress import MAX_STORED_ANSWER_CHARS
 from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.schedule.job_types import Clocks
+from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
 from tests.support.gap_answers import NO_SKILL
 from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps
@@ -44,7 +43,7 @@ class Acting(FakeModel):
         super().__init__(*[NO_SKILL] * 9)
         self._act = act
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
+    def answer(self, request: Asked) -> ScriptedAnswer:
         self._act()
         return super().answer(request)
 
@@ -128,10 +127,10 @@ def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(brain, monkeypatch):
     others: list[object] = []
 
     class Slow(FakeModel):
-        def answer(self, request: AnswerRequest) -> ModelAnswer:
+        def answer(self, request: Asked) -> ScriptedAnswer:
             seconds[0] += LEASE_MS / 1000 - 60
             now = NOW + int(seconds[0]) * 1000
-            others.append(store.claim_work("gaps", now, LEASE_MS, 9) if self.requests else None)
+            others.append(store.claim_work("gaps", now, LEASE_MS, 9) if self.requests[1:] else None)
             return super().answer(request)
 
     assert len(run_gaps(brain, Slow(NO_SKILL, NO_SKILL), now=NOW)) == 2
@@ -155,7 +154,7 @@ def test_a_stop_before_a_request_goes_on_with_it_at_once(brain):
 
 def test_the_longest_answers_fit_into_what_is_kept(brain):
     fail(brain)
-    model = FakeModel(*["\U0001f600" * MAX_STORED_ANSWER_CHARS] * 3)
+    model = FakeModel(*["\U0001f600" * 100_000] * 3)
     (result,) = run_gaps(brain, model, now=NOW)
     assert (result.phase, result.result, len(model.requests)) == ("validation", "rejected", 3)
 

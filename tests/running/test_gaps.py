@@ -18,10 +18,11 @@ from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
+from brain.models.paid_once import MAX_STORED_BYTES
+from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import GapResult
 from brain.sandbox.job import DEFAULT_LIMITS
 from tests.support.gap_answers import NO_SKILL, SEED_SKILL, gap_answer, seed_answer, words_code
@@ -221,7 +222,8 @@ class TestChecks:
     def test_what_is_no_answer_is_refused(self, brain, answer):
         fail(brain)
         (result,) = run_gaps(brain, FakeModel(*[answer] * 3), now=NOW, gate=RecordingGate())
-        assert (result.phase, result.result, result.requests) == ("validation", "rejected", 3)
+        asked = 1 if len(answer) > MAX_STORED_BYTES else 3
+        assert (result.phase, result.result, result.requests) == ("validation", "rejected", asked)
 
     def test_a_model_may_say_that_no_skill_would_help(self, brain):
         fail(brain)
@@ -339,21 +341,20 @@ class TestLimits:
         return child
 
 
-class LoggingModel:
+class LoggingModel(FakeModel):
     """Writes a line for each request; `dies` kills its process instead of answering."""
 
-    name = "logging"
-
     def __init__(self, log: Path, dies: bool) -> None:
+        super().__init__(name="logging")
         self._log = log
         self._dies = dies
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
+    def answer(self, request: Asked) -> ScriptedAnswer:
         with self._log.open("a") as file:
             file.write("asked\n")
         if self._dies:
             os.kill(os.getpid(), signal.SIGKILL)
-        return ModelAnswer(json.dumps(NO_SKILL))
+        return NO_SKILL
 
 
 class TestAKilledProcess:
@@ -367,7 +368,7 @@ class TestAKilledProcess:
         with dies_before_call(FakeModel, "answer"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
-        assert (result.phase, result.result, model.requests) == ("interrupted", "failed", [])
+        assert (result.phase, result.result, len(model.requests)) == ("interrupted", "failed", 1)
         assert run_gaps(brain, model, now=NOW + DAY, gate=gate) == []
 
     def test_before_the_gate_goes_on_with_the_answer_that_was_paid(self, brain):
@@ -487,12 +488,12 @@ class TestTheQueue:
     def test_a_gap_can_be_attempted_as_soon_as_it_is_due(self, brain):
         asked = threading.Event()
 
-        class Asked(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
+        class Telling(FakeModel):
+            def answer(self, request: Asked) -> ScriptedAnswer:
                 asked.set()
                 return super().answer(request)
 
-        brain.gaps.attempt_at_once(Asked(NO_SKILL))
+        brain.gaps.attempt_at_once(Telling(NO_SKILL))
         fail(brain, times=2)
         assert not asked.is_set()
         fail(brain, times=1)

@@ -16,14 +16,13 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError
-from brain.evolve import Learner, synthesize
+from brain.evolve import FakeModel, Learner, synthesize
 from brain.evolve.gaps.run_gaps import run_gaps
-from brain.evolve.gate.model_runner import ANSWER_SCHEMA
-from brain.evolve.model import AnswerRequest, ModelAnswer
+from brain.evolve.gate.model_runner import MAX_ANSWER_TOKENS
 from brain.evolve.patterns.run_patterns import run_patterns
-from brain.evolve.tool_model import ToolCall, ToolReply, ToolRequest
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
+from brain.models.scripted import Asked, ScriptedAnswer
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
@@ -38,45 +37,35 @@ NOW = 1_800_000_000_000
 Input = dict[str, Any] | str
 
 
-class RecordingModel:
+class RecordingModel(FakeModel):
     """Keeps what evolvers send it, and answers the cases of a gate with their own input."""
 
     def __init__(self, *answers: dict[str, Any]) -> None:
-        self._answers = answers
-        self.name = "recording"
+        super().__init__(name="recording")
+        self._said = answers
         self.sent: list[str] = []
         self.cases = 0
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
-        if request.schema == ANSWER_SCHEMA:
+    def answer(self, request: Asked) -> ScriptedAnswer:
+        if request.max_tokens == MAX_ANSWER_TOKENS:
             self.cases += 1
-            return ModelAnswer(f"You asked: {request.messages[-1].text}")
+            return f"You asked: {request.messages[-1].text}"
         self.sent += (request.system, *(message.text for message in request.messages))
-        chosen = self._answers[len(self.sent) % len(self._answers)]
-        return ModelAnswer(json.dumps({**chosen, "reason": f"Answer {len(self.sent)}"}))
+        chosen = self._said[len(self.sent) % len(self._said)]
+        return {**chosen, "reason": f"Answer {len(self.sent)}"}
 
 
-class RecordingToolModel(RecordingModel):
-    """Reads every file of every skill before it answers."""
-
-    tool_rounds = 12
+class LookingModel(RecordingModel):
+    """Reads every file of every skill, one after another, before it answers."""
 
     def __init__(self, *answers: dict[str, Any], looks: list[tuple[str, dict[str, str]]]) -> None:
         super().__init__(*answers)
-        self._looks = looks
+        self.tool_rounds = len(looks) + 1
+        self._looks = list(looks)
 
-    def respond(self, request: ToolRequest) -> ToolReply:
-        self.sent.append(request.system)
-        for message in request.messages:
-            self.sent += (message.text, *(result.text for result in message.results))
-        if len(request.messages) == 1:
-            calls = [
-                ToolCall(f"call-{at}", name, json.dumps(arguments))
-                for at, (name, arguments) in enumerate(self._looks)
-            ]
-            return ToolReply("", tuple(calls))
-        arguments = json.dumps({**self._answers[0], "reason": f"Answer {len(self.sent)}"})
-        return ToolReply("", (ToolCall("last", "answer", arguments),))
+    def answer(self, request: Asked) -> ScriptedAnswer:
+        said = super().answer(request)
+        return self._looks.pop(0) if self._looks else ("answer", said)
 
 
 def draft(slug: str, body: str) -> dict[str, Any]:
@@ -203,7 +192,7 @@ def test_a_model_with_tools_finds_nothing_of_a_held_out_case(brain):
         *(("skill_view", {"name": skill}) for skill in skills),
     ]
     nothing = {"decision": "nothing"}
-    model = RecordingToolModel(nothing, looks=looks)
+    model = LookingModel(nothing, looks=looks)
     hidden = list(repeating_runs())
     assert len(synthesize_all(brain, model, hidden)) == len(hidden) and model.sent == []
     run = hidden[0]._replace(task="Greet a guest", steps=hidden[0].steps[1:])

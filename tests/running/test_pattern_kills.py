@@ -1,34 +1,33 @@
 """Runs of patterns whose process is killed at each step: the next one does nothing twice."""
 
-import json
 import shutil
 from itertools import count
 from pathlib import Path
 
 from brain import Brain
+from brain.evolve import FakeModel
 from brain.evolve.gate.gate import Gate
-from brain.evolve.model import AnswerRequest, ModelAnswer
 from brain.evolve.patterns.pattern_status import PATTERNS
 from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
 from brain.experience.sqlite_experience import SqliteExperience
+from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from tests.running.pattern_runs import TEXTS, answer, make_brain, run_messages
 from tests.support.killed_steps import run_killed
 
 
-class PaidModel:
+class PaidModel(FakeModel):
     """Answers with a skill after an answer that is refused, and writes a line for each answer."""
 
-    name = "paid"
-
     def __init__(self, log: Path) -> None:
+        super().__init__(name="paid")
         self._log = log
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
+    def answer(self, request: Asked) -> ScriptedAnswer:
         with self._log.open("a") as file:
             file.write(f"{len(request.messages)}\n")
         refused = len(request.messages) == 1
-        return ModelAnswer("nonsense" if refused else json.dumps(answer()))
+        return "nonsense" if refused else answer()
 
 
 STEPS = [

@@ -9,7 +9,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import Conflict, ModelError, SandboxError, ToolFailure
-from brain.evolve.fake_model import FakeModel
+from brain.evolve import FakeModel
 from brain.evolve.patterns.recorded_examples import find_examples
 from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
 from brain.gating.case_files import Expectation

@@ -3,7 +3,7 @@
 import pytest
 
 from brain import Brain
-from brain.evolve.fake_model import FakeModel
+from brain.evolve import FakeModel
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.repo.learning.acquire import AcquireRequest

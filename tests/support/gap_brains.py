@@ -1,9 +1,10 @@
 """A brain whose goals fail, and a gate that says what a test wants."""
 
+from pydantic_ai.models import Model
+
 from brain import Brain
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.evolve.model import Model
 from brain.gating.case_files import Expectation
 from brain.results import GapResult, GateOutcome
 from tests.support.processes import TIMEOUT_SECONDS

@@ -15,11 +15,12 @@ import urllib.request
 from typing import Any
 
 from brain import Brain
-from brain.evolve import AnswerRequest, ModelAnswer
+from brain.evolve import FakeModel
 from brain.evolve.gate import outcome_recorder
 from brain.evolve.schedule import synthesis_job
 from brain.evolve.schedule.job_types import Clocks
 from brain.experience.sqlite_experience import SqliteExperience
+from brain.models.scripted import Asked, ScriptedAnswer
 
 STEPS = {
     "claimed": (SqliteExperience, "claim_work", 1),
@@ -35,15 +36,14 @@ STEPS = {
 """Step to the function after whose call of a number the process dies."""
 
 
-class LoopbackModel:
-    """A model at a URL that takes no package to ask, so that the process starts soon."""
-
-    name = "openai:small"
+class LoopbackModel(FakeModel):
+    """A model at a URL that takes no library of a provider, so that the process starts soon."""
 
     def __init__(self, url: str) -> None:
+        super().__init__(name="openai:small")
         self._url = url
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
+    def answer(self, request: Asked) -> ScriptedAnswer:
         """Return the answer."""
         messages = [{"role": "system", "content": request.system}]
         messages += [{"role": one.role, "content": one.text} for one in request.messages]
@@ -52,7 +52,7 @@ class LoopbackModel:
         asked = urllib.request.Request(f"{self._url}/chat/completions", body, headers)
         with urllib.request.urlopen(asked) as reply:
             text = json.load(reply)["choices"][0]["message"]["content"]
-        return ModelAnswer(text, 120, 30)
+        return str(text)
 
 
 def die_after(step: str) -> None:

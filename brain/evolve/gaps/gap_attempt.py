@@ -10,18 +10,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError, Conflict, Locked, ModelError, SandboxError, StoreError
+from ...models.calls import Bill
 from ...results import GapResult, GateOutcome
 from ..acquire import build_request
-from ..answer_check import NoSkill
 from ..audited_end import append_again
 from ..call_receipt import build_call_receipt
 from ..gate.gate import Gate
 from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
 from ..held_work import HeldWork
-from ..metered_model import Bill, meter
-from ..related_material import RelatedMaterial
-from ..saved_answers import Interrupted, SavedAnswers, save_answers
+from ..material import RelatedMaterial
+from ..prompts import GENERATED_CATEGORY
+from ..saved_answers import Interrupted, SavedAnswers
 from ..transcript import mask_text
 from . import gap_audit
 from .gap_audit import build_gap_event
@@ -36,7 +36,6 @@ from .gap_conversation import (
 from .gap_limits import GAP_LIMITS, rate_key, time_until_free
 from .gap_memory import remember_capability
 from .gap_progress import GapProgress, parse_progress
-from .gap_prompt import GENERATED_CATEGORY
 from .gap_queue import (
     SUPERSEDED,
     EndedAttempt,
@@ -50,7 +49,7 @@ from .refused_drafts import keep_refused_draft
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
-    from ..model import Model
+    from ...models import Model
     from .brain_protocol import GapBrain, ProposingGate
 
 MAX_FAILURES_OF_MODEL = 3
@@ -86,8 +85,10 @@ class GapAttempt:
     """One attempt at one gap."""
 
     def __init__(self, context: AttemptContext, held: HeldWork, gap: OpenGap) -> None:
+        from ...models.paid_once import MeteredModel
+
         self._bill = Bill()
-        model = meter(context.model, lambda _: None, self._bill.add)
+        model = MeteredModel(context.model, lambda _: None, self._bill.add)
         self._context = replace(context, model=model)
         self._held = held
         self._work = held.work
@@ -121,7 +122,7 @@ class GapAttempt:
             if ended.phase == gap_audit.RATE_PHASE:
                 return self._leave(ended)
         except Interrupted:  # the request that was begun has not been made
-            self._keep(replace(self._progress, requests=len(self._progress.answers)))
+            self._keep(replace(self._progress, requests=self._progress.answers))
             raise
         except ModelError as error:
             self.model_error = error
@@ -215,7 +216,8 @@ class GapAttempt:
             brain=context.brain,
             model=context.model,
             progress=self._progress,
-            keep=self._keep,
+            keep_progress=self._keep,
+            answers=SavedAnswers(context.store, self._work),
             held_out=self._material.held_out,
         )
         self._conversation = conversation
@@ -228,12 +230,12 @@ class GapAttempt:
             raise _end(gap_audit.INTERRUPTED_PHASE, gap_audit.FAILED, error.message) from error
         except SandboxError as error:
             raise _end(gap_audit.VALIDATION_PHASE, gap_audit.FAILED, error.message) from error
-        if isinstance(draft, NoSkill):
-            reason = draft.reason or "no skill would help"
-            raise _end(gap_audit.MODEL_PHASE, gap_audit.SKIPPED, reason)
+        if isinstance(draft, CheckedDraft):
+            return draft
         if isinstance(draft, RefusedDraft):
             raise self._refuse(draft)
-        return draft
+        reason = draft.reason or "no skill would help"
+        raise _end(gap_audit.MODEL_PHASE, gap_audit.SKIPPED, reason)
 
     def _refuse(self, refused: RefusedDraft) -> _AttemptEnd:
         """Keep a refused program, and return the end of the attempt."""
@@ -262,7 +264,7 @@ class GapAttempt:
             category=GENERATED_CATEGORY,
             message=self._message(),
             receipt=build_call_receipt(
-                f"Fill a gap: {self._gap.goal}", GAPS_AGENT, context.model.name, calls
+                f"Fill a gap: {self._gap.goal}", GAPS_AGENT, context.model.model_name, calls
             ),
         )
         name = draft.name
@@ -302,8 +304,10 @@ class GapAttempt:
 
     def _make_gate(self) -> Gate:
         """Return a gate that pays no answer twice, and records nothing if the item is lost."""
+        from ...models.paid_once import PaidOnce
+
         answers = SavedAnswers(self._context.store, self._work)
-        runner = ModelRunner(save_answers(self._context.model, answers))
+        runner = ModelRunner(PaidOnce(self._context.model, answers))
         return Gate(self._context.brain, text_runner=runner, confirm=self._held.confirm)
 
     def _remember(self) -> EndedAttempt:

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
-from ..related_material import RelatedMaterial
-from ..synthesis_prompt import KnownAttempt
+from ..material import RelatedMaterial
+from ..prompts import KnownAttempt, gap_message
 from .brain_protocol import GapBrain
 from .gap_audit import VALIDATION_PHASE
-from .gap_prompt import gap_message
 from .gap_queue import EndedAttempt
 from .open_gaps import OpenGap
 

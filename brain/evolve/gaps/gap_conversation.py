@@ -8,25 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from ...errors import BrainError, InvalidInput, NotFound
+from ...errors import BrainError, InvalidInput, ModelError, NotFound
+from ...models.calls import ANSWER_FAULTS, AskLimits, ModelCall, NoAnswer, UnfitAnswer
 from ...programs.program import Program
 from ...repo.learning.held_out_filter import HeldOutFilter
 from ...results import SkillView, VersionReason
 from ..acquire import build_program
-from ..answer_check import NoSkill, UnfitAnswer
-from ..conversation import MAX_ROUNDS, ModelCall
-from ..model import AnswerRequest, ChatMessage, Model, ModelAnswer
-from ..synthesis_prompt import retry_message
+from ..prompts import GAP_SYSTEM_PROMPT
+from ..saved_answers import SavedAnswers
 from .brain_protocol import GapBrain
-from .gap_draft import GapDraft, check_definition, parse_gap_answer
-from .gap_progress import GapProgress, shorten_answer
-from .gap_prompt import GAP_ANSWER_SCHEMA, GAP_SYSTEM_PROMPT
+from .gap_progress import GapProgress
+
+if TYPE_CHECKING:
+    from ...models import Model
+    from ..drafts import GapAnswer, NoSkill, ToolDraft
 
 GAPS_AGENT = "brain evolve gaps"
 """The agent in the receipts of what is made for gaps."""
 MAX_GAP_ANSWER_TOKENS = 12_000
-_MAX_ECHO_CHARS = 24_000
 
 
 class LostAnswer(BrainError):
@@ -39,7 +40,7 @@ class LostAnswer(BrainError):
 class CheckedDraft:
     """A draft that passed, with its program; `base` is the version that it improves, 0 if new."""
 
-    draft: GapDraft
+    draft: ToolDraft
     program: Program
     base: str | int
 
@@ -49,7 +50,7 @@ class RefusedDraft:
     """No draft passed in the rounds that there are; `draft` is the last one with a fault."""
 
     fault: str
-    draft: GapDraft | None
+    draft: ToolDraft | None
 
 
 @dataclass(kw_only=True)
@@ -62,53 +63,69 @@ class GapConversation:
     brain: GapBrain
     model: Model
     progress: GapProgress
-    keep: Callable[[GapProgress], None]
+    keep_progress: Callable[[GapProgress], None]
+    answers: SavedAnswers
     held_out: HeldOutFilter
 
     def __post_init__(self) -> None:
         self.calls: list[ModelCall] = []
-        self._messages: list[ChatMessage] = []
-        self._last_draft: GapDraft | None = None
+        self._used = 0
+        self._last_draft: ToolDraft | None = None
 
     def ask_for_draft(self, first: str) -> CheckedDraft | RefusedDraft | NoSkill:
         """Ask until an answer passes. Raises `ModelError`, `LostAnswer`, `SandboxError`."""
-        question, fault = first, ""
-        for number in range(MAX_ROUNDS):
-            answer = self._answer(number, self.held_out.hide_in(question))
-            try:
-                return self._check(answer.text)
-            except InvalidInput as error:
-                fault = error.message
-                question = retry_message(fault)
-        return RefusedDraft(fault=fault, draft=self._last_draft)
+        from ...models.ask import ask
+        from ...models.paid_once import PaidOnce
+        from ..drafts import GapAnswer
 
-    def _answer(self, number: int, question: str) -> ModelAnswer:
-        """Return the answer to a question, the kept one if there is one."""
-        self._messages.append(ChatMessage("user", question))
-        if number >= len(self.progress.answers):
-            if self.progress.is_interrupted:
-                raise LostAnswer("a process ended while the model worked on its answer")
-            self._keep(self.progress.with_request())
-            request = AnswerRequest(
-                GAP_SYSTEM_PROMPT, tuple(self._messages), GAP_ANSWER_SCHEMA, MAX_GAP_ANSWER_TOKENS
+        try:
+            return ask(
+                PaidOnce(self.model, self),
+                GapAnswer,
+                self._check,
+                system=GAP_SYSTEM_PROMPT,
+                prompt=first,
+                hide=self.held_out.hide_in,
+                record=self._record,
+                limits=AskLimits(max_tokens=MAX_GAP_ANSWER_TOKENS),
             )
-            answer = self.model.answer(request)
-            text = shorten_answer(answer.text)
-            self._keep(self.progress.with_answer(answer._replace(text=text)))
-        answer = self.progress.answers[number]
-        self.calls.append(ModelCall(question, answer, ""))
-        self._messages.append(
-            ChatMessage("assistant", answer.text[:_MAX_ECHO_CHARS] or "(nothing)")
-        )
-        return answer
+        except NoAnswer as error:
+            return RefusedDraft(fault=error.fault, draft=self._last_draft)
+        except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
+            return RefusedDraft(fault=error.message, draft=self._last_draft)
+
+    def find(self, name: str) -> bytes | None:
+        """Return the kept answer; without one, keep the intent to ask. Raises `LostAnswer`."""
+        found = self.answers.find(name)
+        if found is not None:
+            self._used += 1
+            return found
+        if self.progress.requests > self._used:
+            raise LostAnswer("a process ended while the model worked on its answer")
+        self._keep(replace(self.progress, requests=self._used + 1))
+        return None
+
+    def keep(self, name: str, value: bytes) -> None:
+        """Keep an answer."""
+        self.answers.keep(name, value)
+        self._used += 1
+        self._keep(replace(self.progress, answers=self._used))
+
+    def _record(self, call: ModelCall) -> None:
+        if not call.error:
+            self.calls.append(call)
 
     def _keep(self, progress: GapProgress) -> None:
-        self.keep(progress)
+        self.keep_progress(progress)
         self.progress = progress
 
-    def _check(self, text: str) -> CheckedDraft | NoSkill:
+    def _check(self, answer: GapAnswer) -> CheckedDraft | NoSkill:
         """Return what an answer says. Raises `InvalidInput` with what the model should change."""
-        draft = parse_gap_answer(text)
+        from ..drafts import NoSkill, check_definition, check_gap_answer
+
+        draft = check_gap_answer(answer)
         if isinstance(draft, NoSkill):
             return draft
         if draft.fault:
@@ -121,22 +138,18 @@ class GapConversation:
         base = find_base(self.brain, draft.slug)
         if base is None:
             raise UnfitAnswer(f"there is a skill {draft.slug} already; choose another name")
-        try:
-            program = self._build(draft)
-        except InvalidInput as error:
-            self._last_draft = replace(draft, fault=error.message)
-            raise
-        return CheckedDraft(draft=draft, program=program, base=base)
-
-    def _build(self, draft: GapDraft) -> Program:
-        """Return the program of a draft, whose definition is read in the sandbox."""
 
         def read_definition(code: bytes) -> dict[str, object]:
             definition = dict(self.brain.programs.read_definition(code))
             check_definition(definition, draft.name)
             return definition
 
-        return build_program(draft.program, read_definition)
+        try:
+            program = build_program(draft.program, read_definition)
+        except InvalidInput as error:
+            self._last_draft = replace(draft, fault=error.message)
+            raise
+        return CheckedDraft(draft=draft, program=program, base=base)
 
 
 def find_base(brain: GapBrain, slug: str) -> str | int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...errors import Conflict, InvalidInput
 from ...programs import PROGRAM_FILE
 from ...programs.program import fit_summary
@@ -9,13 +11,15 @@ from ...repo.learning.attempts import EVOLVER_TRAILER
 from ...repo.learning.change import ChangeRequest, PlannedChange
 from ...repo.learning.record import DecidedChange
 from ...verdicts.verdict_types import ProgramFile, Verdict
+from ..prompts import GENERATED_CATEGORY, GENERATED_PROFILE
 from .brain_protocol import GapBrain
-from .gap_draft import GENERATED_PROFILE, GapDraft
-from .gap_prompt import GENERATED_CATEGORY
 from .open_gaps import GAPS
 
+if TYPE_CHECKING:
+    from ..drafts import ToolDraft
 
-def keep_refused_draft(brain: GapBrain, draft: GapDraft, message: str) -> str:
+
+def keep_refused_draft(brain: GapBrain, draft: ToolDraft, message: str) -> str:
     """Keep a refused program with its fault; return the name of the attempt.
 
     "" if it cannot be a snapshot, such as one that is too large. An equal attempt is kept once.

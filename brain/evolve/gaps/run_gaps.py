@@ -33,7 +33,7 @@ from .open_gaps import GAPS, OpenGap, parse_gap_work
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
-    from ..model import Model
+    from ...models import Model
     from .brain_protocol import GapBrain, ProposingGate
 
 LEASE_MS = 30 * 60_000

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ...errors import ModelError
 from ...gating.case_files import Case, case_text
+from ...models.calls import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES
 from ...repo.learning.guards import CaseKind
-from ...util import strict_json
-from ..model import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES, AnswerRequest, ChatMessage, Model
 from .case_runner import CaseOutput, SkillsUnderTest
 
 MAX_ANSWER_TOKENS = 1024
-ANSWER_SCHEMA = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}},
-    "required": ["answer"],
-    "additionalProperties": False,
-}
-_MAX_DEPTH = 8
+
+if TYPE_CHECKING:
+    from ...models import Model
 
 
 class ModelRunner:
@@ -32,41 +29,23 @@ class ModelRunner:
     @property
     def name(self) -> str:
         """The name of the model."""
-        return self._model.name
+        return self._model.model_name
 
     def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
         """Ask the model; an answer that cannot be used is an error of the case.
 
         Raises `ModelError` if the model fails as a whole, such as one that cannot be reached.
         """
+        from ...models.ask import ask_text
+
         task = case_text(case)
-        request = AnswerRequest(
-            system=skills.prompt(case),
-            messages=(ChatMessage("user", task),),
-            schema=ANSWER_SCHEMA,
-            max_tokens=self._max_tokens,
-        )
         try:
-            answer = self._model.answer(request).text
+            answer = ask_text(self._model, skills.prompt(case), task, self._max_tokens)
         except ModelError as error:
             if error.code not in ANSWER_FAULTS:
                 raise
             return CaseOutput(error=f"{error.code}: {error.message}")
-        output = _read_answer(answer).encode("utf-8", "backslashreplace")
+        output = answer.encode("utf-8", "backslashreplace")
         if len(output) > MAX_MODEL_ANSWER_BYTES:
             return CaseOutput(error=f"the answer has {len(output)} bytes")
         return CaseOutput(output=output)
-
-
-def _read_answer(text: str) -> str:
-    """Return the answer in the schema of the request, or the text of a model without schemas."""
-    data = text.encode("utf-8", "surrogatepass")
-    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
-        return text
-    try:
-        value = strict_json.parse_unbounded_json(data)
-    except ValueError:
-        return text
-    if isinstance(value, dict) and isinstance(value.get("answer"), str):
-        return str(value["answer"])
-    return text

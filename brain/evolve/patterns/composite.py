@@ -2,48 +2,41 @@
 
 from __future__ import annotations
 
-import secrets
-import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from ... import limits
 from ...errors import InvalidInput, ModelError, NotFound
+from ...models.calls import ANSWER_FAULTS, AskLimits, ModelCall, NoAnswer, UnfitAnswer
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
 from ...programs.program import Program, tool_name
-from ...receipts import Receipt, RunStep, keep_text
-from ...receipts.budget import shorten_without_secrets
 from ...util.utc_time import epoch_ms
-from ..acquire import ProgramDraft, build_program, build_skill_text
-from ..answer_check import NoSkill, UnfitAnswer
-from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
+from ..acquire import build_program, build_skill_text
+from ..call_receipt import build_call_receipt
 from ..gate.gate import Gate
 from ..gate.model_runner import ModelRunner
 from ..gate.proposed_change import ProposedChange
-from ..model import ANSWER_FAULTS, AnswerRequest, ChatMessage, Model
-from ..synthesis_prompt import KnownAttempt, attempts_message, retry_message
-from .composite_draft import CompositeDraft, parse_composite_answer
-from .composite_prompt import ANSWER_SCHEMA, SYSTEM_PROMPT, pattern_message
+from ..prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
 from .pattern_status import FAILED, PATTERNS, MadeSkill
 from .recorded_examples import RecordedExample, find_examples, show_example
 
 if TYPE_CHECKING:
+    from ...models import Model
     from ...results import GateOutcome
+    from ..drafts import CompositeAnswer, NoSkill, ToolDraft
     from ..held_work import HeldWork
     from .brain_protocol import PatternBrain
 
 AGENT = "brain evolve patterns"
 """The agent in the receipt of a composite."""
-_MAX_ECHO_CHARS = 24_000
 _MAX_ATTEMPTS = 6
 """Earlier attempts that are shown at once."""
-_NOTHING = "(nothing)"
 
 
 class _Candidate(NamedTuple):
     """A draft with its program, which is never run if the draft has a fault."""
 
-    draft: CompositeDraft
+    draft: ToolDraft
     program: Program
 
 
@@ -70,7 +63,8 @@ class CompositeMaker:
         self._held = held
         self._shown: set[str] = set()
         self._held_out = brain.gate.read_held_out_filter()
-        self._steps: list[RunStep] = []
+        self._calls: list[ModelCall] = []
+        self._requests = 0
         self.refused: list[tuple[str, str]] = []
 
     def make(self, occurrences: int) -> tuple[MadeSkill, GateOutcome | None]:
@@ -80,11 +74,11 @@ class CompositeMaker:
         """
         examples = find_examples(self._brain, self._skills, self._held_out)
         candidate = self._ask(self._first_message(occurrences, examples), examples)
-        if isinstance(candidate, NoSkill):
-            return MadeSkill("nothing", candidate.reason), None
         if candidate is None:
             name, reason = self.refused[-1] if self.refused else ("", "the model gave no answer")
             return MadeSkill(FAILED, reason, name), None
+        if not isinstance(candidate, _Candidate):
+            return MadeSkill("nothing", candidate.reason), None
         made, outcome = self._propose(candidate)
         if examples and outcome.done == "proposed" and outcome.numbers is None:
             passed = f"it passed {len(examples)} tests made of recorded runs"
@@ -122,65 +116,59 @@ class CompositeMaker:
         self, question: str, examples: Sequence[RecordedExample]
     ) -> _Candidate | NoSkill | None:
         """Return an accepted draft, or the last one with its fault; None for no draft at all."""
-        messages: list[ChatMessage] = []
-        last: _Candidate | None = None
-        for _ in range(MAX_ROUNDS):
-            messages.append(ChatMessage("user", self._held_out.hide_in(question)))
+        from ...models.ask import ask
+        from ..drafts import CompositeAnswer, NoSkill, check_composite_answer
+
+        last: list[_Candidate] = []
+        name = ""
+
+        def check(answer: CompositeAnswer) -> _Candidate | NoSkill:
+            nonlocal name
+            name = ""
+            draft = check_composite_answer(answer, self._skills)
+            if isinstance(draft, NoSkill):
+                return draft
+            self._refuse_foreign(draft.slug)
+            fault = draft.fault
+            program = self._bare_program(draft) if fault else self._build_program(draft, examples)
+            last.append(_Candidate(draft, program))
+            if fault:
+                name = draft.slug
+                raise UnfitAnswer(fault)
+            if attempts := self._list_unseen_attempts([draft.slug]):
+                raise UnfitAnswer("", attempts_message(attempts))
+            return last[-1]
+
+        def note_fault(fault: str) -> None:
+            if fault:  # else it is only shown earlier attempts
+                self.refused.append((name, fault))
+
+        while (left := AskLimits().answers - self._requests) > 0:
             try:
-                candidate = self._check(self._answer(messages), examples)
-            except InvalidInput as error:
-                self.refused.append(("", error.message))
-                question = retry_message(error.message)
-                continue
-            if isinstance(candidate, NoSkill):
-                return candidate
-            draft = candidate.draft
-            last = candidate
-            if draft.fault:
-                self.refused.append((draft.slug, draft.fault))
-                question = retry_message(draft.fault)
-                continue
-            attempts = self._list_unseen_attempts([draft.slug])
-            if not attempts:
-                return candidate
-            question = attempts_message(attempts)
-        return last
+                return ask(
+                    self._model,
+                    CompositeAnswer,
+                    check,
+                    system=PATTERN_SYSTEM_PROMPT,
+                    prompt=question,
+                    hide=self._held_out.hide_in,
+                    record=self._record,
+                    on_fault=note_fault,
+                    limits=AskLimits(answers=left, requests=left),
+                )
+            except NoAnswer:
+                break
+            except ModelError as error:
+                if error.code not in ANSWER_FAULTS:  # else it is one answer that is refused
+                    raise
+                name = ""
+                note_fault(error.message)
+        return last[-1] if last else None
 
-    def _answer(self, messages: list[ChatMessage]) -> str:
-        """Return the answer to messages, which get it.
-
-        Raises `ModelError`, or `UnfitAnswer` if this answer is at fault, and not the model.
-        """
-        request = AnswerRequest(SYSTEM_PROMPT, tuple(messages), ANSWER_SCHEMA, MAX_ANSWER_TOKENS)
-        try:
-            answer = self._model.answer(request)
-        except ModelError as error:
-            if error.code not in ANSWER_FAULTS:
-                raise
-            messages.append(ChatMessage("assistant", _NOTHING))
-            raise UnfitAnswer(error.message) from error
-        self._steps.append(
-            RunStep(
-                kind="llm",
-                at=_now_ms(),
-                name=shorten_without_secrets(self._model.name, limits.MAX_STEP_NAME_BYTES),
-                input=keep_text(messages[-1].text),
-                output=keep_text(answer.text),
-                tokens_in=answer.tokens_in,
-                tokens_out=answer.tokens_out,
-            )
-        )
-        messages.append(ChatMessage("assistant", answer.text[:_MAX_ECHO_CHARS] or _NOTHING))
-        return answer.text
-
-    def _check(self, text: str, examples: Sequence[RecordedExample]) -> _Candidate | NoSkill:
-        """Return what an answer says. Raises `InvalidInput` with what the model should change."""
-        draft = parse_composite_answer(text, self._skills)
-        if isinstance(draft, NoSkill):
-            return draft
-        self._refuse_foreign(draft.slug)
-        program = self._bare_program(draft) if draft.fault else self._build_program(draft, examples)
-        return _Candidate(draft, program)
+    def _record(self, call: ModelCall) -> None:
+        self._requests += 1
+        if not call.error:
+            self._calls.append(call)
 
     def _refuse_foreign(self, slug: str) -> None:
         """Raise `UnfitAnswer` if a skill of the name was not made here, or was changed since."""
@@ -198,24 +186,18 @@ class CompositeMaker:
         except NotFound:
             return ""
 
-    def _build_program(self, draft: CompositeDraft, examples: Sequence[RecordedExample]) -> Program:
+    def _build_program(self, draft: ToolDraft, examples: Sequence[RecordedExample]) -> Program:
         """Return the program with its tests: recorded examples, else the payloads of the model."""
-        return build_program(
-            ProgramDraft(
-                name=tool_name(draft.slug),
-                description=draft.description,
-                code=draft.code,
-                payloads=[one.input for one in examples] or draft.payloads,
-                expected=[one.output for one in examples],
-                check=draft.check,
-            ),
-            self._brain.programs.read_definition,
-        )
+        program = draft.program
+        if examples:
+            payloads, expected = [one.input for one in examples], [one.output for one in examples]
+            program = replace(program, payloads=payloads, expected=expected)
+        return build_program(program, self._brain.programs.read_definition)
 
-    def _bare_program(self, draft: CompositeDraft) -> Program:
+    def _bare_program(self, draft: ToolDraft) -> Program:
         """Return the program of a refused draft, which is never run: its attempt is kept."""
         files = {
-            PROGRAM_FILE: draft.code.encode("utf-8", "replace"),
+            PROGRAM_FILE: draft.program.code.encode("utf-8", "replace"),
             SCHEMA_FILE: b'{"type": "object"}\n',
             "tests/cases.json": b'[{"payload": {}}]\n',
         }
@@ -227,12 +209,14 @@ class CompositeMaker:
         change = ProposedChange(
             name=draft.slug,
             evolver=PATTERNS,
-            description=draft.description,
+            description=draft.program.description,
             body=None if version else build_skill_text(program),
             files=program.files,
             base=version or 0,
             message=f"Make {draft.slug} of a pattern: {draft.reason}",
-            receipt=self._build_receipt(draft.slug),
+            receipt=build_call_receipt(
+                f"Make {draft.slug} of a pattern", AGENT, self._model.model_name, self._calls
+            ),
             fault=draft.fault,
         )
         runner = ModelRunner(self._model)
@@ -241,20 +225,3 @@ class CompositeMaker:
         reached = "" if outcome.version is None else str(outcome.version)
         reason = draft.fault or outcome.reason
         return MadeSkill(outcome.done, reason, outcome.slug, reached), outcome
-
-    def _build_receipt(self, slug: str) -> Receipt:
-        now = _now_ms()
-        return Receipt(
-            run=secrets.token_hex(16),
-            task=f"Make {slug} of a pattern",
-            agent=AGENT,
-            model=shorten_without_secrets(self._model.name, limits.MAX_STEP_NAME_BYTES),
-            started=now,
-            ended=now,
-            steps=tuple(self._steps),
-            outcome="success",
-        )
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -26,7 +26,7 @@ from ...sandbox.find_sandbox import find_sandbox
 from ..audited_end import end_again, end_work
 from ..evolution_mode import require_evolution
 from ..held_work import HeldWork, clock_since
-from ..saved_answers import SavedAnswers, save_answers
+from ..saved_answers import SavedAnswers
 from .composite import CompositeMaker
 from .pattern_status import (
     FAILED,
@@ -44,8 +44,8 @@ from .settings import is_enabled
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork, ExperienceStore
+    from ...models import Model
     from ...results import GateOutcome, SkillPattern
-    from ..model import Model
     from .brain_protocol import PatternBrain
 
 LEASE_MS = 15 * 60_000
@@ -102,6 +102,8 @@ def _work_off(
     brain: PatternBrain, store: ExperienceStore, model: Model, now: int
 ) -> Iterator[PatternResult]:
     """Yield what becomes of each queued pattern."""
+    from ...models.paid_once import PaidOnce
+
     clock = clock_since(now)  # the attempts before take time, too
     while (work := store.claim_work(PATTERNS, clock(), LEASE_MS, MAX_CLAIMS)) is not None:
         fields = json.loads(work.item.data)
@@ -113,7 +115,7 @@ def _work_off(
         held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock)
         maker = CompositeMaker(
             brain,
-            save_answers(model, SavedAnswers(store, work)),
+            PaidOnce(model, SavedAnswers(store, work)),
             skills,
             [one for one in made.values() if one is not None],
             held,

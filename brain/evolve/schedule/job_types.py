@@ -15,14 +15,13 @@ from ...experience.experience_protocol import RateLimit
 from ...repo.open.manifest import OFF
 from ...results import GateOutcome, ScheduledStep
 from ..held_work import Wait, wait_for_event
-from ..metered_model import meter
 from ..saved_answers import Interrupted
 from .costs import MAX_PROMPT_CHARS, add_cost
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
+    from ...models import Model
     from ..gaps.brain_protocol import GapBrain
-    from ..model import Model
 
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
@@ -76,6 +75,7 @@ class JobContext:
         """Return the model, whose requests count as cost of an evolver."""
         if self.model is None:
             return None
+        from ...models.paid_once import MeteredModel
 
         def check(chars: int) -> None:
             if self.should_stop():
@@ -91,7 +91,7 @@ class JobContext:
                 error.requests = 0
                 raise error
 
-        return meter(self.model, check, partial(add_cost, self.store, evolver))
+        return MeteredModel(self.model, check, partial(add_cost, self.store, evolver))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

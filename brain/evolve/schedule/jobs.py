@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
+from ...models.calls import AskLimits
 from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
 from ..gaps.gap_limits import GAP_LIMITS
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ..patterns.brain_protocol import PatternBrain
 
 HOUR_MS = 3_600_000
+_LIMITS = AskLimits()
 PATTERNS, GAPS = "patterns", "gaps"
 _CHARS_PER_TOKEN = 2
 """Fewer than models have of common text, so that bounds of tokens hold."""
@@ -36,20 +38,19 @@ _PROMPT_TOKENS = 20_000
 
 def _max_synthesis_tokens(has_tools: bool) -> int:
     """Return the most tokens of one conversation; the cases of the gate come on top."""
-    from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
-    from ..tool_conversation import DEFAULT_LIMITS
+    from ..synthesis import MAX_TOKENS
     from ..transcript import MAX_CHARS
 
     if has_tools:
-        return DEFAULT_LIMITS.tokens + MAX_ANSWER_TOKENS + MAX_CHARS
-    return MAX_ROUNDS * (_PROMPT_TOKENS + MAX_CHARS // _CHARS_PER_TOKEN + MAX_ANSWER_TOKENS)
+        return MAX_TOKENS + _LIMITS.max_tokens + MAX_CHARS
+    prompt = _PROMPT_TOKENS + MAX_CHARS // _CHARS_PER_TOKEN
+    return _LIMITS.answers * (prompt + _LIMITS.max_tokens)
 
 
 def _max_metered_tokens(_has_tools: bool) -> int:
     """Return the most tokens of one pattern or gap."""
-    from ..conversation import MAX_ANSWER_TOKENS, MAX_ROUNDS
-
-    return MAX_ROUNDS * (MAX_PROMPT_CHARS // _CHARS_PER_TOKEN + MAX_ANSWER_TOKENS)
+    prompt = MAX_PROMPT_CHARS // _CHARS_PER_TOKEN
+    return _LIMITS.answers * (prompt + _LIMITS.max_tokens)
 
 
 def _find_pattern_switch(_context: JobContext) -> str:

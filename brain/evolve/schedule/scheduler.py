@@ -24,7 +24,7 @@ from .jobs import JOBS
 from .pauses import add_failure, describe_pause, read_pause
 
 if TYPE_CHECKING:
-    from ..model import Model
+    from ...models import Model
 
 POLL_SECONDS = 30.0
 """How often the queues are looked at."""
@@ -128,7 +128,7 @@ class Scheduler:
     def _pause(self, error: ModelError) -> str:
         """Pause the model for all jobs; return why, and until when."""
         context, model = self._context, self._context.model
-        name = "" if model is None else model.name
+        name = "" if model is None else model.model_name
         return describe_pause(add_failure(context.store, name, context.clocks.now(), error))
 
     def _find_model_reason(self, now: int) -> str:
@@ -136,5 +136,5 @@ class Scheduler:
         model: Model | None = self._context.model
         if model is None:
             return NO_MODEL_REASON
-        pause = read_pause(self._context.store, model.name, now)
+        pause = read_pause(self._context.store, model.model_name, now)
         return "" if pause is None else describe_pause(pause)

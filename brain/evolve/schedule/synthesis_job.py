@@ -25,9 +25,8 @@ from ...errors import (
 )
 from ...experience.experience_protocol import AuditEvent
 from ...results import GateOutcome, ScheduledStep
-from ..answer_check import SkillDraft
 from ..held_work import HeldWork
-from ..saved_answers import Interrupted, SavedAnswers, save_answers
+from ..saved_answers import Interrupted, SavedAnswers
 from ..synthesis import build_change, draft_skill, propose_change
 from .hard_runs import HardRun, parse_hard_run
 from .job_types import (
@@ -46,8 +45,8 @@ from .work_progress import PreparedChange, WorkProgress, decode_progress, encode
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork
+    from ...models import Model
     from ..gate.proposed_change import ProposedChange
-    from ..model import Model
 
 LEASE_MS = 15 * 60_000
 """How long an item is this process's unless it renews the lease, as it does while it works.
@@ -89,7 +88,7 @@ def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
 
 def find_reason_to_wait(context: JobContext, model: Model, now: int) -> str:
     """Return why the model is not asked now, "" if it may be."""
-    pause = read_pause(context.store, model.name, now)
+    pause = read_pause(context.store, model.model_name, now)
     if pause is not None:
         return describe_pause(pause)
     counts = context.store.read(context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
@@ -135,13 +134,15 @@ class _Attempt:
         """Make the attempt. Raises `Interrupted`, `StoreError`, or `Conflict` (`work_lost`)."""
         try:
             run = parse_hard_run(self.work)
-            answers = self._open_answers()
+            answers = SavedAnswers(self.context.store, self.work, start=self._progress.starts)
             if answers.is_empty and self._progress.prepared is None:
                 store, now = self.context.store, self.context.clocks.now()
                 limit = store.take(self.context.rate_key(SYNTHESIS), SYNTHESIS_LIMITS, now)
                 if limit:
                     return self._step(WAITING, _limit_reason(limit))
-            model = save_answers(self.model, answers)
+            from ...models.paid_once import PaidOnce
+
+            model = PaidOnce(self.model, answers, self._check_may_ask)
             prepared = self._progress.prepared or self._prepare(run, model)
             outcome = self._propose(prepared.change, model, held)
             return self._finish(run, prepared, outcome)
@@ -159,9 +160,10 @@ class _Attempt:
         brain = self.context.brain
         receipt = run.receipt or brain.receipts.read_run(run.snapshot)
         drafted = draft_skill(brain, receipt, model, run.trigger)
-        slug = drafted.draft.slug if isinstance(drafted.draft, SkillDraft) else ""
-        change = build_change(receipt, self.model, drafted)
-        prepared = PreparedChange(change=change, slug=slug, reason=drafted.draft.reason)
+        change = build_change(receipt, model, drafted)
+        prepared = PreparedChange(
+            change=change, slug=drafted.draft.slug, reason=drafted.draft.reason
+        )
         self._keep(replace(self._progress, prepared=prepared))
         return prepared
 
@@ -173,15 +175,6 @@ class _Attempt:
             return propose_change(self.context.brain, change, model, held.confirm)
         except ModelError as error:
             raise Interrupted(error.message, error) from error
-
-    def _open_answers(self) -> SavedAnswers:
-        """Return the answers of earlier attempts since the work was begun anew."""
-        return SavedAnswers(
-            self.context.store,
-            self.work,
-            start=self._progress.starts,
-            check=self._check_may_ask,
-        )
 
     def _check_may_ask(self) -> None:
         """Raise `Interrupted` if the time is over, or if the scheduler ends."""
@@ -209,7 +202,7 @@ class _Attempt:
 
     def _pause(self, error: ModelError) -> None:
         context = self.context
-        add_failure(context.store, self.model.name, context.clocks.now(), error)
+        add_failure(context.store, self.model.model_name, context.clocks.now(), error)
 
     def _fail_model(self, error: ModelError) -> ScheduledStep:
         """Pause; the next attempt goes on, unless all of the answers were refused."""

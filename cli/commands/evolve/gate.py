@@ -26,7 +26,7 @@ from ...user_files import read_input
 if TYPE_CHECKING:
     from brain.evolve.gate.case_runner import CaseRunner
     from brain.evolve.gate.proposed_change import ProposedChange
-    from brain.evolve.metered_model import Bill
+    from brain.models.calls import Bill
     from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
 
 _SHOWN_UNRUN = 8
@@ -74,7 +74,7 @@ def evolve_try_command(
     the change is proposed.
     """
     from brain.evolve.gate.gate import Gate
-    from brain.evolve.metered_model import Bill
+    from brain.models.calls import Bill
 
     change = _read_change(slug, Path(path), description, message or "")
     bill, is_needed = Bill(), runner == "model"
@@ -129,13 +129,13 @@ def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner |
     from brain.errors import NotFound
     from brain.evolve.evolution_mode import require_evolution
     from brain.evolve.gate.model_runner import ModelRunner
-    from brain.evolve.metered_model import meter
+    from brain.models.paid_once import MeteredModel
 
     from ...settings.user_models import open_user_model
 
     try:
         model = open_user_model()
-        return ModelRunner(meter(model, lambda _: require_evolution(app.brain), bill.add))
+        return ModelRunner(MeteredModel(model, lambda _: require_evolution(app.brain), bill.add))
     except NotFound:  # no model is configured
         if is_needed:
             raise

@@ -79,7 +79,7 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
         for step in steps:
             emit_line(app, step, step_lines(step))
     if once and not at_once:
-        _note_what_waits(app, "" if model is None else model.name)
+        _note_what_waits(app, "" if model is None else model.model_name)
 
 
 def _note_what_waits(app: App, model: str) -> None:

@@ -55,7 +55,7 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
         result = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
     except ModelError as error:
         paid = error.requests, error.tokens_in, error.tokens_out
-        app.print_note(cost_line(model.name, *paid))
+        app.print_note(cost_line(model.model_name, *paid))
         raise
     emit(app, result, _synthesis_lines(result))
     raise_if_not_committed(result.commitment)

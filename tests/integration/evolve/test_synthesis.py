@@ -8,17 +8,18 @@ import pytest
 from brain import Brain
 from brain.errors import Conflict, InvalidInput, ModelError
 from brain.evolve import FakeModel, Learner, find_trigger, synthesize
-from brain.evolve.conversation import MAX_ROUNDS
+from brain.evolve.prompts import KnownSkill, is_shown_whole
 from brain.evolve.synthesis import HELD_OUT_REASON
-from brain.evolve.synthesis_prompt import KnownSkill, is_shown_whole
 from brain.evolve.transcript import MAX_CHARS, render_transcript
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
+from brain.models.calls import AskLimits
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.repo.learning.cases import source_of_run
 from brain.repo.open.manifest import SynthesisPolicy
 from tests.support.refusals import raises_code
 
+ANSWERS = AskLimits().answers
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
 SKILL = {
     "decision": "create",
@@ -338,7 +339,7 @@ class TestWhatAModelSays:
     @pytest.mark.parametrize(
         ("said", "why"),
         [
-            ("", "not JSON"),
+            ("", "it gave no answer"),
             ("I would rather not.", "not JSON"),
             ("[1, 2]", "not a JSON object"),
             ("null", "not a JSON object"),
@@ -346,8 +347,9 @@ class TestWhatAModelSays:
             ("[" * 100_000, "nested"),
             ('{"a": "' + "x" * (2 << 20) + '"}', "too long"),
             ({"decision": "delete", "reason": "x"}, "must be create, improve or nothing"),
-            ({"decision": ["create"], "reason": "x"}, "not text"),
-            ({"decision": 7}, "not text"),
+            ({"decision": ["create"], "reason": "x"}, "must be create"),
+            ({"decision": 7}, "must be create"),
+            ({"decision": "create", "name": 7}, "not text"),
             ({"decision": 0.5}, "not an integer"),
             (skill(name=""), "name"),
             (skill(name="../../etc/passwd"), "path"),
@@ -373,12 +375,12 @@ class TestWhatAModelSays:
         self, brain, said, why
     ):
         head = brain.head
-        model = FakeModel(*[said] * MAX_ROUNDS)
+        model = FakeModel(*[said] * ANSWERS)
         with raises_code("bad_answer", ModelError, match="gave no answer") as caught:
             synthesize(brain, HARD, model)
         assert why in caught.value.message
-        assert len(model.requests) == MAX_ROUNDS
-        assert why in model.requests[1].messages[-1].text
+        assert len(model.requests) == ANSWERS
+        assert not said or why in model.requests[1].messages[-1].text
         assert (brain.head, brain.skills.list()) == (head, [])
         assert brain.status().clean
 
@@ -396,7 +398,7 @@ class TestWhatAModelSays:
         body = "# Oracles\n\n" + "".join(f"{n}. Do thing {n}.\n" for n in range(20))
         brain.skills.upsert("oracle-manipulation", body, description="Use when a price is read.")
         receipt = HARD._replace(task="oracle price")
-        model = FakeModel(*[skill(decision="improve", body="# Oracles\n\nAll new.\n")] * MAX_ROUNDS)
+        model = FakeModel(*[skill(decision="improve", body="# Oracles\n\nAll new.\n")] * ANSWERS)
         with pytest.raises(ModelError, match="it removes"):
             synthesize(brain, receipt, model)
         assert brain.skills.view("oracle-manipulation").version == 1

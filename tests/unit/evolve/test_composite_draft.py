@@ -4,12 +4,17 @@ import json
 
 import pytest
 
-from brain.evolve.answer_check import NoSkill, UnfitAnswer
-from brain.evolve.patterns.composite_draft import (
-    CompositeDraft,
-    find_code_faults,
-    parse_composite_answer,
+from brain.errors import ModelError
+from brain.evolve import FakeModel
+from brain.evolve.drafts import (
+    CompositeAnswer,
+    NoSkill,
+    ToolDraft,
+    check_composite_answer,
+    find_composite_faults,
 )
+from brain.models.ask import ask
+from brain.models.calls import AskLimits
 from brain.programs.advice import check_code
 from tests.support.cases import read_cases
 
@@ -56,16 +61,27 @@ def answer(**changes: object) -> str:
     return json.dumps({**fields, **changes})
 
 
-def parsed(**changes: object) -> CompositeDraft:
-    draft = parse_composite_answer(answer(**changes), SKILLS)
-    assert isinstance(draft, CompositeDraft)
+def check(text: str) -> ToolDraft | NoSkill:
+    return ask(
+        FakeModel(text),
+        CompositeAnswer,
+        lambda form: check_composite_answer(form, SKILLS),
+        system="",
+        prompt="?",
+        limits=AskLimits(answers=1, requests=1),
+    )
+
+
+def parsed(**changes: object) -> ToolDraft:
+    draft = check(answer(**changes))
+    assert isinstance(draft, ToolDraft)
     return draft
 
 
 def test_the_example_of_the_seed_is_accepted():
     draft = parsed()
     assert (draft.slug, draft.fault) == ("web-research-and-extract", "")
-    assert draft.payloads == ({"query": "a"},)
+    assert draft.program.payloads == [{"query": "a"}]
 
 
 @pytest.mark.parametrize("name", DANGEROUS)
@@ -80,7 +96,7 @@ def test_what_the_seed_blocks_is_refused_by_the_profile_of_the_seed(name):
 def test_a_name_that_the_seed_refuses_is_refused(name):
     try:
         draft = parsed(name=name, code=CODE.replace(NAME, name))
-    except UnfitAnswer:
+    except ModelError:
         return
     assert draft.fault
 
@@ -113,14 +129,14 @@ def test_the_name_in_the_definition_counts_and_no_name_of_a_parameter():
 )
 def test_code_that_is_no_composite_is_refused(old, new, fault):
     assert old in CODE
-    findings = list(find_code_faults(CODE.replace(old, new, 1), NAME, SKILLS))
+    findings = list(find_composite_faults(CODE.replace(old, new, 1), NAME, SKILLS))
     assert any(fault in finding for finding in findings) or fault == "it is not Python", findings
     assert findings
 
 
 def test_a_model_may_decide_that_no_skill_helps():
     text = json.dumps({"decision": "nothing", "reason": "they differ each time"})
-    assert parse_composite_answer(text, SKILLS) == NoSkill("they differ each time")
+    assert check(text) == NoSkill("they differ each time")
 
 
 @pytest.mark.parametrize(
@@ -140,11 +156,11 @@ def test_a_model_may_decide_that_no_skill_helps():
     ],
 )
 def test_what_is_no_draft_at_all_is_said_to_the_model(changes):
-    with pytest.raises(UnfitAnswer):
+    with pytest.raises(ModelError):
         parsed(**changes)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "no", "{}", '{"decision": 5}', "\ud800"])
 def test_nonsense_is_no_answer(text):
-    with pytest.raises(UnfitAnswer):
-        parse_composite_answer(text, SKILLS)
+    with pytest.raises(ModelError):
+        check(text)

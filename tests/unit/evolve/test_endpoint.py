@@ -4,22 +4,21 @@ import asyncio
 import gzip
 import json
 import threading
+from functools import partial
+from typing import Any
 
 import pytest
+from pydantic import BaseModel
+from pydantic_ai.models import Model
 
 from brain.errors import ModelError
-from brain.evolve import AnswerRequest, ChatMessage
-from brain.evolve.endpoint import endpoint_model, open_endpoint
-from brain.evolve.endpoint.bounded_http import MAX_RESPONSE_BYTES
-from brain.evolve.model_config import ModelConfig, parse_model_config
-from brain.evolve.tool_model import (
-    CallResult,
-    ToolCall,
-    ToolMessage,
-    ToolRequest,
-    ToolSpec,
-    has_tools,
-)
+from brain.models import open_endpoint
+from brain.models.ask import ask, ask_text
+from brain.models.bounded_http import MAX_RESPONSE_BYTES
+from brain.models.calls import AskLimits, Bill, UnfitAnswer
+from brain.models.config import ModelConfig, parse_model_config
+from brain.models.endpoint import EndpointModel
+from brain.models.paid_once import MeteredModel
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,
     FakeReply,
@@ -31,16 +30,30 @@ from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.refusals import raises_code
 
 KEY = "local-key-4711"
-REQUEST = AnswerRequest(
-    "You decide.",
-    (
-        ChatMessage("user", "One?"),
-        ChatMessage("assistant", '{"decision": "x"}'),
-        ChatMessage("user", "Two?"),
-    ),
-    {"type": "object", "properties": {"decision": {"type": "string"}}},
-    500,
-)
+LIMITS = AskLimits(requests=4, max_tokens=500)
+
+
+class Answer(BaseModel):
+    """Give the answer."""
+
+    decision: str = ""
+
+
+def decide(model: Model, **more: Any) -> tuple[str, int, int, int]:
+    """Return the decision of a model, and what it cost."""
+    bill = Bill()
+    metered = MeteredModel(model, lambda _: None, bill.add)
+    told = ask(metered, Answer, check, system="You decide.", prompt="One?", limits=LIMITS, **more)
+    return told, *bill.total
+
+
+def check(answer: Answer) -> str:
+    if answer.decision == "x":
+        raise UnfitAnswer("x is none", "Two?")
+    return answer.decision
+
+
+say = partial(ask_text, system="You decide.", prompt="One?", max_tokens=500)
 
 
 @pytest.fixture
@@ -55,54 +68,51 @@ def settings(served: FakeEndpoint, **more: object) -> ModelConfig:
     )
 
 
-def endpoint(
-    served: FakeEndpoint, **more: object
-) -> tuple[endpoint_model.EndpointModel, list[float]]:
+def endpoint(served: FakeEndpoint, **more: object) -> tuple[EndpointModel, list[float]]:
     """Return a model, and the list of the waits between its attempts."""
     waits: list[float] = []
-    return endpoint_model.EndpointModel(settings(served, **more), KEY, waits.append), waits
+
+    async def wait(seconds: float) -> None:
+        waits.append(seconds)
+
+    return EndpointModel(settings(served, **more), KEY, wait), waits
 
 
 def refused(served: FakeEndpoint, **more: object) -> ModelError:
     with pytest.raises(ModelError) as caught:
-        endpoint(served, **more)[0].answer(REQUEST)
+        say(endpoint(served, **more)[0])
     assert KEY not in caught.value.message + caught.value.hint
     return caught.value
 
 
 def test_a_conversation_is_asked_and_answered(served):
-    served.replies.append(completion_reply(tool='{"decision": "nothing"}'))
-    answer = open_endpoint(settings(served), KEY).answer(REQUEST)
-    assert (json.loads(answer.text), *answer[1:]) == ({"decision": "nothing"}, 120, 30, 1)
-    (request,) = served.asked
-    assert request.path == "/v1/chat/completions"
-    assert request.headers["authorization"] == f"Bearer {KEY}"
-    assert request.body["model"] == "small"
-    sent = [(message["role"], message["content"]) for message in request.body["messages"]]
-    assert sent == [
-        ("system", "You decide."),
-        ("user", "One?"),
-        ("assistant", '{"decision": "x"}'),
-        ("user", "Two?"),
-    ]
-    (tool,) = request.body["tools"]
+    served.replies += [completion_reply(tool=f'{{"decision": "{said}"}}') for said in ("x", "y")]
+    assert decide(open_endpoint(settings(served), KEY)) == ("y", 2, 240, 60)
+    first, second = served.asked
+    assert first.path == "/v1/chat/completions"
+    assert first.headers["authorization"] == f"Bearer {KEY}"
+    assert first.body["model"] == "small"
+    sent = [(one["role"], one.get("content") or "call") for one in second.body["messages"]]
+    asked = [("system", "You decide."), ("user", "One?"), ("assistant", "call"), ("tool", "Two?")]
+    assert sent == asked
+    (tool,) = first.body["tools"]
     assert tool["function"]["name"] == "answer"
-    assert tool["function"]["parameters"]["properties"] == {"decision": {"type": "string"}}
-    assert request.body.get("max_completion_tokens", request.body.get("max_tokens")) == 500
+    assert tool["function"]["parameters"]["properties"]["decision"]["type"] == "string"
+    assert first.body.get("max_completion_tokens", first.body.get("max_tokens")) == 500
 
 
 def test_an_answer_in_plain_text_counts_too(served):
     served.replies.append(completion_reply('```json\n{"decision": "nothing"}\n```'))
-    assert "nothing" in endpoint(served)[0].answer(REQUEST).text
+    assert decide(endpoint(served)[0])[0] == "nothing"
 
 
 def test_it_can_be_asked_where_a_loop_of_asyncio_runs(served):
     served.replies += [completion_reply("one"), error_reply(401, "no")]
 
     async def within() -> None:
-        assert endpoint(served)[0].answer(REQUEST).text == "one"
+        assert say(endpoint(served)[0]) == "one"
         with pytest.raises(ModelError):
-            endpoint(served)[0].answer(REQUEST)
+            say(endpoint(served)[0])
 
     asyncio.run(within())
 
@@ -131,14 +141,14 @@ def test_what_may_pass_is_tried_again_a_few_times(served, status, code):
     served.replies += [error_reply(status, "busy")] * 3
     model, waits = endpoint(served)
     with raises_code(code, ModelError):
-        model.answer(REQUEST)
+        say(model)
     assert len(served.asked) == 3 and waits == [1, 2]
 
 
 def test_it_waits_as_long_as_the_endpoint_says(served):
     served.replies += [error_reply(429, "busy", ("retry-after", "7")), completion_reply("one")]
     model, waits = endpoint(served)
-    assert model.answer(REQUEST).text == "one"
+    assert say(model) == "one"
     assert waits == [7]
 
 
@@ -158,11 +168,12 @@ def test_nobody_there_is_an_error():
     with run_fake_endpoint() as other:
         closed_url = other.url
     with raises_code("unreachable", ModelError):
-        endpoint_model.EndpointModel(
-            parse_model_config({"model": "openai:small", "base_url": closed_url, "retries": 1}),
-            KEY,
-            lambda _: None,
-        ).answer(REQUEST)
+        fields = {"model": "openai:small", "base_url": closed_url, "retries": 1}
+
+        async def wait(seconds: float) -> None:
+            pass
+
+        say(EndpointModel(parse_model_config(fields), KEY, wait))
 
 
 def test_an_endpoint_that_never_answers_is_left(served):
@@ -236,7 +247,7 @@ def test_a_proxy_of_the_environment_sees_nothing_of_what_is_on_this_machine(serv
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         monkeypatch.setenv("ALL_PROXY", proxy.url)
         served.replies.append(completion_reply("one"))
-        assert endpoint(served)[0].answer(REQUEST).text == "one"
+        assert say(endpoint(served)[0]) == "one"
         assert proxy.asked == []
 
 
@@ -254,10 +265,8 @@ def test_the_protocol_of_anthropic_is_spoken_too(served):
     }
     served.replies.append(FakeReply(body=json.dumps(document).encode()))
     url = served.url.removesuffix("/v1")
-    found = open_endpoint(
-        parse_model_config({"model": "anthropic:claude", "base_url": url}), KEY
-    ).answer(REQUEST)
-    assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6, 1)
+    config = parse_model_config({"model": "anthropic:claude", "base_url": url})
+    assert decide(open_endpoint(config, KEY)) == ("nothing", 1, 5, 6)
     (request,) = served.asked
     assert request.path == "/v1/messages"
     assert KEY in request.headers.get("x-api-key", "") + request.headers.get("authorization", "")
@@ -280,8 +289,7 @@ def test_the_protocol_of_bedrock_is_spoken_too(served, monkeypatch):
     model = open_endpoint(
         parse_model_config({"model": "bedrock:amazon.nova-lite-v1:0", "base_url": url}), ""
     )
-    found = model.answer(REQUEST)
-    assert (json.loads(found.text), *found[1:]) == ({"decision": "nothing"}, 5, 6, 1)
+    assert decide(model) == ("nothing", 1, 5, 6)
     (request,) = served.asked
     assert request.path.startswith("/model/")
     assert request.headers["authorization"].startswith("AWS4-HMAC-SHA256 Credential=id/")
@@ -291,46 +299,24 @@ def test_bedrock_without_a_region_says_so(monkeypatch):
     for name in ("AWS_DEFAULT_REGION", "AWS_REGION", "AWS_PROFILE", "AWS_CONFIG_FILE"):
         monkeypatch.delenv(name, raising=False)
     with raises_code("bad_model", ModelError, match="region"):
-        open_endpoint(parse_model_config({"model": "bedrock:x", "retries": 0}), "").answer(REQUEST)
+        say(open_endpoint(parse_model_config({"model": "bedrock:x", "retries": 0}), ""))
 
 
-class TestTools:
-    def test_calls_and_their_results_go_over_the_wire(self, served):
-        model = open_endpoint(settings(served, tool_rounds=4), KEY)
-        assert has_tools(model) and model.tool_rounds == 4
-        served.replies += [_call_reply("skills_list", "{}"), completion_reply("done")]
-        spec = ToolSpec("skills_list", "List all.", {"type": "object", "properties": {}})
-        begin = ToolMessage("user", "Begin")
-        first = model.respond(ToolRequest("You decide.", (begin,), (spec,), 500))
-        assert (first.text, first.tokens_in, first.tokens_out) == ("", 120, 30)
-        (call,) = first.calls
-        assert call == ToolCall("call-7", "skills_list", "{}")
-        messages = (
-            begin,
-            ToolMessage("assistant", calls=first.calls),
-            ToolMessage("user", results=(CallResult(call.id, call.name, "> a: b"),)),
-        )
-        second = model.respond(ToolRequest("You decide.", messages, (spec,), 500))
-        assert (second.text, second.calls) == ("done", ())
-        sent = served.asked[1].body
-        assert [tool["function"]["name"] for tool in sent["tools"]] == ["skills_list"]
-        assert [message["role"] for message in sent["messages"]] == [
-            "system",
-            "user",
-            "assistant",
-            "tool",
-        ]
-        assert sent["messages"][3]["content"] == "> a: b"
+def test_calls_of_tools_and_their_results_go_over_the_wire(served):
+    async def skills_list() -> str:
+        """List all."""
+        return "> a: b"
 
-    def test_a_model_without_rounds_has_no_tools(self, served):
-        assert not has_tools(open_endpoint(settings(served), KEY))
-
-    def test_a_failure_is_a_model_error(self, served):
-        model = open_endpoint(settings(served, tool_rounds=1, retries=0), KEY)
-        assert has_tools(model)
-        served.replies.append(error_reply(503, "busy"))
-        with raises_code("unavailable", ModelError):
-            model.respond(ToolRequest("s", (ToolMessage("user", "x"),), (), 10))
+    model = open_endpoint(settings(served, tool_rounds=4), KEY)
+    assert (model.tool_rounds, open_endpoint(settings(served), KEY).tool_rounds) == (4, 0)
+    done = completion_reply('{"decision": "done"}')
+    served.replies += [_call_reply("skills_list", "{}"), done]
+    assert decide(model, tools=[skills_list])[0] == "done"
+    sent = served.asked[1].body
+    assert {tool["function"]["name"] for tool in sent["tools"]} == {"skills_list", "answer"}
+    roles = [message["role"] for message in sent["messages"]]
+    assert roles == ["system", "user", "assistant", "tool"]
+    assert sent["messages"][3]["content"] == "> a: b"
 
 
 def _call_reply(name: str, arguments: str) -> FakeReply:

@@ -1,9 +1,25 @@
 """Answers of models as text."""
 
 import pytest
+from pydantic import BaseModel
 
-from brain.evolve.answer_check import UnfitAnswer, parse_answer
-from brain.evolve.model import MAX_MODEL_ANSWER_BYTES
+from brain.errors import ModelError
+from brain.evolve import FakeModel
+from brain.models.ask import ask
+from brain.models.calls import MAX_MODEL_ANSWER_BYTES, AskLimits
+
+
+class Form(BaseModel):
+    """The answer."""
+
+    decision: str
+    body: str = ""
+
+
+def parse(text: str) -> dict[str, str]:
+    limits = AskLimits(answers=1, requests=1)
+    return ask(FakeModel(text), Form, Form.model_dump, system="", prompt="?", limits=limits)
+
 
 ANSWER = '{"decision": "nothing", "body": "```"}'
 
@@ -19,10 +35,7 @@ ANSWER = '{"decision": "nothing", "body": "```"}'
     ],
 )
 def test_a_fence_around_an_answer_is_no_part_of_it(text):
-    assert {key: value for key, value in parse_answer(text).items() if value} == {
-        "decision": "nothing",
-        "body": "```",
-    }
+    assert parse(text) == {"decision": "nothing", "body": "```"}
 
 
 @pytest.mark.parametrize(
@@ -38,12 +51,12 @@ def test_a_fence_around_an_answer_is_no_part_of_it(text):
     ],
 )
 def test_what_is_not_wholly_in_a_fence_is_no_answer(text):
-    with pytest.raises(UnfitAnswer):
-        parse_answer(text)
+    with pytest.raises(ModelError):
+        parse(text)
 
 
 @pytest.mark.parametrize("blank", ["\n", " ", "\n \n```"])
 def test_blank_lines_take_no_longer_than_others(blank):
     """An expression that tries every way to share them out would not end."""
-    with pytest.raises(UnfitAnswer):
-        parse_answer("```json\n" + blank * ((MAX_MODEL_ANSWER_BYTES - 9) // len(blank)) + "x")
+    with pytest.raises(ModelError):
+        parse("```json\n" + blank * ((MAX_MODEL_ANSWER_BYTES - 9) // len(blank)) + "x")

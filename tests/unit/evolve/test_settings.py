@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from brain.errors import InvalidInput, ModelError
-from brain.evolve.endpoint import open_endpoint
-from brain.evolve.model_config import MODEL_SETTINGS, ModelConfig, parse_model_config
+from brain.models import open_endpoint
+from brain.models.config import MODEL_SETTINGS, ModelConfig, parse_model_config
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 
@@ -86,7 +86,7 @@ def test_a_key_file_that_is_not_there_is_an_error(tmp_path):
 
 
 def test_without_its_package_a_model_is_an_error_that_says_what_to_install(monkeypatch):
-    for name in [name for name in sys.modules if name.startswith("brain.evolve.endpoint.")]:
+    for name in [name for name in sys.modules if name.startswith("brain.models.endpoint")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "pydantic_ai.messages", None)
     with pytest.raises(ModelError, match="not installed") as caught:

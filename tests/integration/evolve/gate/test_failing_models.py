@@ -8,8 +8,9 @@ from brain.evolve import FakeModel
 from brain.evolve.gate.gate import Gate
 from brain.evolve.gate.model_runner import ModelRunner
 from brain.evolve.gate.proposed_change import ProposedChange
-from brain.evolve.model import ANSWER_FAULTS, AnswerRequest, ModelAnswer
 from brain.gating.decision import DEFAULT_RULES
+from brain.models.calls import ANSWER_FAULTS
+from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import GateOutcome
 from tests.support.gated_brains import GREETING, SKILL, make_gated_brain
 from tests.support.refusals import raises_code
@@ -27,12 +28,11 @@ class FailingModel(FakeModel):
         super().__init__()
         self._code, self._first, self._before = code, first, before
 
-    def answer(self, request: AnswerRequest) -> ModelAnswer:
-        self.requests.append(request)
+    def answer(self, request: Asked) -> ScriptedAnswer:
         has_change = "Say hello" in request.system
         if len(self.requests) > self._first and (self._before or has_change):
             raise ModelError("it does not answer", code=self._code, hint="try again")
-        return ModelAnswer(GREETING if has_change else "go away")
+        return GREETING if has_change else "go away"
 
 
 def propose(brain: Brain, model: FailingModel) -> GateOutcome:

@@ -12,8 +12,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError, StoreError
-from brain.evolve import AnswerRequest, ChatMessage, FakeModel, Learner, ModelAnswer
-from brain.evolve.fake_model import FakeToolModel
+from brain.evolve import FakeModel, Learner
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gate.change_trial import ChangeTrial
 from brain.evolve.held_work import MAX_HELD_SECONDS, HeldWork
@@ -40,6 +39,8 @@ from brain.evolve.schedule.work_progress import (
 from brain.gating.case_files import Expectation
 from brain.gating.decision import DEFAULT_RULES
 from brain.gating.held_out import is_held_out
+from brain.models.ask import ask_text
+from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
@@ -306,7 +307,7 @@ class TestInterruptedAttempts:
         stopped: list[bool] = []
 
         class Stopping(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
+            def answer(self, request: Asked) -> ScriptedAnswer:
                 stopped.append(True)
                 return super().answer(request)
 
@@ -322,7 +323,7 @@ class TestInterruptedAttempts:
         work(brain, "exit 1", "")
 
         class Interrupting(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
+            def answer(self, request: Asked) -> ScriptedAnswer:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
@@ -333,7 +334,7 @@ class TestInterruptedAttempts:
         work(brain, "exit 1", "")
 
         class Slow(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
+            def answer(self, request: Asked) -> ScriptedAnswer:
                 clock.ms += LEASE_MS - 60_000
                 return super().answer(request)
 
@@ -345,7 +346,7 @@ class TestInterruptedAttempts:
         store = context_of(brain, None, clock).store
 
         class Sleeping(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
+            def answer(self, request: Asked) -> ScriptedAnswer:
                 later = clock.ms + LEASE_MS
                 assert store.claim_work("synthesis", later, LEASE_MS, 50) is not None
                 return super().answer(request)
@@ -370,14 +371,17 @@ class TestInterruptedAttempts:
 class TestWhatWasPaidForIsNotAskedAgain:
     def test_an_error_in_a_conversation_with_tools_keeps_the_replies_before_it(self, brain, clock):
         work(brain, "exit 1", "")
-        model = FakeToolModel(
-            ("skills_list", {}), ModelError("busy", code="unavailable"), json.dumps(SKILL)
+        model = FakeModel(
+            ("skills_list", {}),
+            ModelError("busy", code="unavailable"),
+            json.dumps(SKILL),
+            tool_rounds=9,
         )
         assert run_due(brain, model, clock)[0].result == "failed"
         clock.ms += LEASE_MS
         (step,) = run_due(brain, model, clock)
         assert (step.result, step.slug) == ("done", "oracle-manipulation")
-        first, failed, second = model.asked
+        first, failed, second = model.requests
         assert first != failed == second
         counted = context_of(brain, None, clock).store.read(
             f"synthesis:{brain.id}", SYNTHESIS_LIMITS, clock.ms
@@ -385,7 +389,7 @@ class TestWhatWasPaidForIsNotAskedAgain:
         assert counted["hour"] == 1
 
     def test_an_answer_that_is_too_long_to_store_ends_the_item(self, brain, clock, monkeypatch):
-        monkeypatch.setattr("brain.evolve.saved_answers.MAX_ANSWER_BYTES", 300)
+        monkeypatch.setattr("brain.models.paid_once.MAX_STORED_BYTES", 300)
         work(brain, "exit 1", "")
         model = FakeModel("x" * 300, SKILL)
         (step, *_) = run_due(brain, model, clock)
@@ -433,7 +437,7 @@ class TestTwoSchedulers:
         beats, others = Beats(), []
 
         class Slow(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
+            def answer(self, request: Asked) -> ScriptedAnswer:
                 for _ in range(3):
                     clock.ms += LEASE_MS * 2 // 3
                     beats.beat()
@@ -562,7 +566,7 @@ class TestPeriodicJobs:
         def ask(context: JobContext) -> Iterator[ScheduledStep]:
             model = context.metered_model("asking")
             assert model is not None
-            model.answer(AnswerRequest("", (), {}, 1))
+            ask_text(model, "", "", 1)
             yield make_step("asking", "done", "answered")
 
         asking = Job(evolver="asking", run=ask, period=HOUR)
@@ -680,12 +684,11 @@ class TestStatus:
     def test_each_kind_of_learning_has_a_bound_of_its_cost(self, brain, clock):
         status = brain.evolution.status("scripted", clocks=clock.clocks)
         assert all(one.max_tokens > 0 for one in status.evolvers)
-        long = AnswerRequest("", (ChatMessage("user", "x" * (MAX_PROMPT_CHARS + 1)),), {}, 1)
         model = FakeModel("never")
         metered = context_of(brain, model, clock).metered_model("gaps")
         assert metered is not None
         with pytest.raises(ModelError, match="the prompt has"):
-            metered.answer(long)
+            ask_text(metered, "", "x" * (MAX_PROMPT_CHARS + 1), 1)
         assert model.requests == []
 
     @pytest.mark.parametrize(
@@ -741,15 +744,14 @@ class TestAModelThatFailsInTheGate:
         work(brain, "exit 1", "")
 
         class Answering(FakeModel):
-            def answer(self, request: AnswerRequest) -> ModelAnswer:
-                if self.requests and len(self.requests) == 40:
-                    self.requests.append(request)
+            def answer(self, request: Asked) -> ScriptedAnswer:
+                if len(self.requests) == 41:
                     raise ModelError("busy", code="unavailable")
                 answer = super().answer(request)
                 if request.system.startswith("You keep the skills"):
                     return answer
                 has_skill = "Ask two feeds" in request.system
-                return ModelAnswer(f"{'two' if has_skill else 'one'} feeds {padding}", 1, 1)
+                return f"{'two' if has_skill else 'one'} feeds {padding}"
 
         model = Answering(SKILL, *["" for _ in range(200)])
         (step,) = run_due(brain, model, clock)

@@ -7,20 +7,29 @@ Nothing here holds the input of a held-out case: lines that repeat one are left 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, InvalidInput, NotFound
-from .case_text import describe_case
-from .synthesis_prompt import Background, KnownAttempt, KnownProposal, KnownSkill
+from ..models.calls import UnfitAnswer
+from .prompts import (
+    Background,
+    KnownAttempt,
+    KnownProposal,
+    KnownSkill,
+    background_message,
+    duplicates_message,
+)
 
 if TYPE_CHECKING:
     from ..gating.case_files import Case
     from ..receipts import Receipt
     from ..results import Proposal, SkillChange
     from .brain_protocol import LearningBrain
+    from .drafts import SkillDraft
 
 _MAX_RELATED = 5
 """Existing skills shown in the first message."""
@@ -30,6 +39,8 @@ _MAX_PRACTICE = 3
 """Practice cases of one skill that are shown."""
 _MAX_PROPOSALS = 5
 """Waiting proposals whose texts are shown."""
+MAX_CASE_CHARS = 600
+"""Characters of a practice case that are shown."""
 _MAX_NAMED_PROPOSALS = 50
 _MAX_READ_PROPOSALS, _MAX_SKILLS_OF_PROPOSAL = 100, 5
 
@@ -126,3 +137,69 @@ class RelatedMaterial:
         except BrainError as error:  # such as a redacted text
             return error.message
         return f"{view.description}\n\n{view.body.strip()}"
+
+
+class ShownSkills:
+    """The skills that a model saw, by slug, and whether somebody looked for near duplicates."""
+
+    def __init__(self, material: RelatedMaterial, known: Sequence[KnownSkill]) -> None:
+        self._material = material
+        self.skills = {skill.slug: skill for skill in known}
+        self._known: set[str] = set(self.skills)
+        self._compared = False
+
+    def require_seen(self, draft: SkillDraft) -> None:
+        """Raise `UnfitAnswer` with what the model has to see before its draft is accepted.
+
+        These are the skills that a new one would replace or nearly duplicate, and what is known
+        of a skill of its name: attempts, practice cases and proposals. Similar skills are shown
+        once: if the model insists, it may create the new skill, unless a skill has its name.
+        """
+        skills = [] if draft.base else self._find_similar(draft)
+        background = ""
+        if draft.slug not in self._known:
+            self._known.add(draft.slug)
+            background = background_message(self._material.read_background_of(draft.slug))
+        self.skills.update({skill.slug: skill for skill in skills})
+        duplicates = duplicates_message(skills) if skills else ""
+        question = "\n\n".join(filter(None, (background, duplicates)))
+        if not question:
+            return
+        fault = f"there are attempts, cases or proposals of {draft.slug} already"
+        if skills:
+            fault = f"it nearly duplicates {', '.join(skill.slug for skill in skills)}"
+        raise UnfitAnswer(fault, question)
+
+    def _find_similar(self, draft: SkillDraft) -> list[KnownSkill]:
+        existing = self._material.find_skill(draft.slug)
+        skills = [existing] if existing else []
+        if not skills and not self._compared:
+            similar = self._material.brain.skills.find_duplicates(
+                draft.name, draft.description, draft.body
+            )
+            unseen = [skill.slug for skill in similar if skill.slug not in self.skills]
+            skills = [skill for slug in unseen if (skill := self._material.find_skill(slug))]
+        self._compared = True
+        return skills
+
+
+def describe_case(case: Case) -> str:
+    """Return what a case gives a skill and what it expects, as one line of limited length."""
+    text = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
+    return f"for {text} it must {_describe_expectation(case)}"[:MAX_CASE_CHARS]
+
+
+def _describe_expectation(case: Case) -> str:
+    expect = case.expect
+    parts = [f"give {_show(expect.equals)}"] if expect.has_equals else []
+    if expect.contains:
+        parts.append(f"hold {_show(expect.contains)}")
+    if expect.excludes:
+        parts.append(f"not hold {_show(expect.excludes)}")
+    if expect.check:
+        parts.append(f"pass {_show(expect.check)}")
+    return ", and ".join(parts)
+
+
+def _show(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -7,21 +7,21 @@ of a held-out case are left out of all that they show.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BrainError, InvalidInput, printable_text
+from ..errors import BrainError, InvalidInput, NotFound, printable_text
+from ..models.calls import UnfitAnswer
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
+from ..secrets import find_secrets
 from ..skills.slug import slugify
-from ..util import strict_json
-from .answer_check import UnfitAnswer
-from .synthesis_prompt import ANSWER_SCHEMA, KnownSkill
-from .tool_model import CallResult, ToolCall, ToolSpec
 from .transcript import mask_text, quote_lines
 
 if TYPE_CHECKING:
-    from .related_material import RelatedMaterial
+    from .drafts import SkillDraft
+    from .material import RelatedMaterial
+    from .prompts import KnownSkill
 
 SKILL_FILE = "SKILL.md"
 DRAFT_FILES = (SKILL_FILE, PROGRAM_FILE, SCHEMA_FILE, CASES_FILE, CHECK_FILE)
@@ -30,42 +30,8 @@ MAX_DRAFT_BYTES = 256 << 10
 """Size of all files of a draft."""
 MAX_SHOWN_BYTES = 256 << 10
 """Size of everything that the tools show in one conversation."""
+_MAX_CALLS = 200
 _MAX_LISTED = 200
-_MAX_ARGUMENT_BYTES = 512 << 10
-_MAX_DEPTH, _MAX_VALUES = 8, 64
-
-ANSWER_TOOL = "answer"
-_TEXT = {"type": "string"}
-
-
-def _spec(tool: str, description: str, **parameters: Mapping[str, Any]) -> ToolSpec:
-    schema = {
-        "type": "object",
-        "properties": parameters,
-        "required": list(parameters),
-        "additionalProperties": False,
-    }
-    return ToolSpec(tool, description, schema)
-
-
-_FILE = {"enum": list(DRAFT_FILES), "description": "The file of the skill."}
-TOOL_SPECS = (
-    _spec("skills_list", "List all skills: name and description."),
-    _spec("skill_view", "Show the text of a skill.", name=_TEXT),
-    _spec("read_file", "Read a file of a skill, or of your draft of it.", skill=_TEXT, path=_FILE),
-    _spec(
-        "write_file",
-        "Write a file of the one skill that you draft. SKILL.md has no front matter.",
-        skill=_TEXT,
-        path=_FILE,
-        text=_TEXT,
-    ),
-    ToolSpec(
-        ANSWER_TOOL,
-        "Decide, and end the conversation. The body may be left out if you wrote SKILL.md.",
-        ANSWER_SCHEMA,
-    ),
-)
 
 
 @dataclass(slots=True)
@@ -80,29 +46,65 @@ class DraftTools:
     slug: str = ""
     files: dict[str, str] = field(default_factory=dict)
     _shown_bytes: int = 0
+    _calls: int = 0
 
-    def call(self, call: ToolCall) -> CallResult:
-        """Return the result of a call, or what was wrong with it, as a text for the model."""
+    def list_all(self) -> list[Callable[..., Coroutine[Any, Any, str]]]:
+        """Return the tools; their docstrings are for the model."""
+
+        async def skills_list() -> str:
+            """List all skills: name and description."""
+            return self._tell(self._list_skills)
+
+        async def skill_view(name: str) -> str:
+            """Show the text of a skill."""
+            return self._tell(lambda: self._view_skill(name))
+
+        async def read_file(skill: str, path: str) -> str:
+            return self._tell(lambda: self._read_file(skill, path))
+
+        async def write(skill: str, path: str, text: str) -> str:
+            return self._tell(lambda: self._write_file(skill, path, text))
+
+        files = f"PATH is one of {', '.join(DRAFT_FILES)}."
+        read_file.__doc__ = f"Read a file of a skill, or of your draft of it. {files}"
+        write.__name__ = "write_file"
+        write.__doc__ = (
+            f"Write a file of the one skill that you draft. {files} SKILL.md has no front matter."
+            " A body that you wrote there may be left out of the answer."
+        )
+        return [skills_list, skill_view, read_file, write]
+
+    def add_to(self, draft: SkillDraft) -> SkillDraft:
+        """Return a draft with the program that was written. Raises `UnfitAnswer`."""
+        if not self.slug:
+            return draft
+        if draft.slug != self.slug:
+            raise UnfitAnswer(f"your draft is of {self.slug}, and your answer of {draft.slug}")
+        program = {path: text.encode() for path, text in self.files.items() if path != SKILL_FILE}
+        for path, content in program.items():
+            secrets = find_secrets(content)
+            if secrets:
+                raise UnfitAnswer(f"{path} holds what looks like a secret ({secrets[0].rule})")
+        return replace(draft, files={**self._find_program(), **program}) if program else draft
+
+    def _find_program(self) -> Mapping[str, bytes]:
+        """Return the files of the program that the skill has by now, none without one."""
         try:
-            text = self.material.held_out.hide_in(self._run(call))
+            return self.material.brain.programs.find(self.slug).files
+        except NotFound:
+            return {}
+
+    def _tell(self, run: Callable[[], str]) -> str:
+        """Return the result of a call, or what was wrong with it, as a text for the model."""
+        self._calls += 1
+        if self._calls > _MAX_CALLS or self._shown_bytes > MAX_SHOWN_BYTES:
+            return "Error: you have read enough; answer now"
+        try:
+            text = self.material.held_out.hide_in(run())
         except BrainError as error:
             text = f"Error: {error.message}"
         self._shown_bytes += len(text.encode("utf-8", "replace"))
-        if self._shown_bytes > MAX_SHOWN_BYTES:
-            text = "Error: you have read enough; answer now"
-        return CallResult(call.id, call.name, text)
-
-    def _run(self, call: ToolCall) -> str:
-        tools: dict[str, Callable[..., str]] = {
-            "skills_list": self._list_skills,
-            "skill_view": self._view_skill,
-            "read_file": self._read_file,
-            "write_file": self._write_file,
-        }
-        if call.name not in tools:
-            raise InvalidInput(f"there is no tool {printable_text(call.name, 40)}")
-        spec = next(spec for spec in TOOL_SPECS if spec.name == call.name)
-        return tools[call.name](**_parse_arguments(call, spec))
+        return text if self._shown_bytes <= MAX_SHOWN_BYTES else "Error: it is too much to show"
 
     def _list_skills(self) -> str:
         skills = self.material.brain.skills.list()
@@ -157,18 +159,3 @@ def _require_draft_file(path: str) -> None:
         raise InvalidInput(
             f"{printable_text(path, 80)} is none of the files {', '.join(DRAFT_FILES)}"
         )
-
-
-def _parse_arguments(call: ToolCall, spec: ToolSpec) -> dict[str, str]:
-    if len(call.arguments) > _MAX_ARGUMENT_BYTES:
-        raise InvalidInput("the arguments are too long")
-    data = call.arguments.encode("utf-8", "surrogatepass") or b"{}"
-    value = strict_json.parse_json(
-        data, _MAX_DEPTH, _MAX_VALUES, lambda message, _code: UnfitAnswer(message)
-    )
-    names = list(spec.parameters["properties"])
-    if not isinstance(value, dict) or sorted(value) != sorted(names):
-        raise InvalidInput(f"{spec.name} takes {', '.join(names) or 'no arguments'}")
-    if not all(isinstance(text, str) for text in value.values()):
-        raise InvalidInput(f"the arguments of {spec.name} are texts")
-    return value

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import httpx2
 
-from ..model_config import ModelConfig
+from .config import ModelConfig
 
 MAX_RESPONSE_BYTES = 8 << 20
 """Size of one HTTP response of an endpoint."""

@@ -5,51 +5,52 @@ from __future__ import annotations
 import httpx2
 from pydantic_ai import exceptions
 
-from ...errors import ModelError, printable_text
-from ...secrets import mask_remote_message
+from ..errors import ModelError, printable_text
+from ..secrets import mask_remote_message
 from .bounded_http import ResponseTooLarge
 
-_REJECTED_HINT = "check the address and the name of the model in `brain config model`"
-
-_ERROR_KINDS: tuple[tuple[type[BaseException], str, str, str], ...] = (
-    (
-        exceptions.ModelAuthenticationError,
+_NO_TIME = (
+    "model_timeout",
+    "it gave no answer in time",
+    "allow more seconds with --timeout of `brain config model`",
+)
+_REJECTED = (
+    "rejected",
+    "it refuses the request",
+    "check the address and the name of the model in `brain config model`",
+)
+_ERROR_KINDS: dict[type[BaseException], tuple[str, str, str]] = {
+    exceptions.ModelAuthenticationError: (
         "key_refused",
         "the key is refused",
         "check the key and its access to this model",
     ),
-    (exceptions.ModelQuotaExceededError, "quota", "the quota is used up", "check the account"),
-    (exceptions.ModelRateLimitError, "rate_limited", "too many requests", "try again later"),
-    (
-        exceptions.ModelNotFoundError,
+    exceptions.ModelQuotaExceededError: ("quota", "the quota is used up", "check the account"),
+    exceptions.ModelRateLimitError: ("rate_limited", "too many requests", "try again later"),
+    exceptions.ModelNotFoundError: (
         "no_such_model",
         "there is no such model",
         "see `brain config model`",
     ),
-    (
-        exceptions.ModelContextWindowExceededError,
+    exceptions.ModelContextWindowExceededError: (
         "too_long",
         "the transcript is too long for it",
         "use a model with a larger context",
     ),
-    (
-        exceptions.ModelTimeoutError,
-        "model_timeout",
-        "it gave no answer in time",
-        "allow more seconds with --timeout of `brain config model`",
-    ),
-    (exceptions.ModelConnectionError, "unreachable", "it cannot be reached", "check the address"),
-    (exceptions.ModelUnavailableError, "unavailable", "it is overloaded", "try again later"),
-    (exceptions.ModelServerError, "unavailable", "it has failed", "try again later"),
-    (exceptions.ModelRequestRejectedError, "rejected", "it refuses the request", _REJECTED_HINT),
-    (exceptions.ModelHTTPError, "rejected", "it refuses the request", _REJECTED_HINT),
-    (
-        exceptions.UserError,
+    exceptions.ModelTimeoutError: _NO_TIME,
+    TimeoutError: _NO_TIME,
+    exceptions.ModelConnectionError: ("unreachable", "it cannot be reached", "check the address"),
+    exceptions.ModelUnavailableError: ("unavailable", "it is overloaded", "try again later"),
+    exceptions.ModelServerError: ("unavailable", "it has failed", "try again later"),
+    exceptions.ModelRequestRejectedError: _REJECTED,
+    exceptions.ModelHTTPError: _REJECTED,
+    exceptions.UserError: (
         "bad_model",
         "it cannot be used with these settings",
         "see `brain config model`",
     ),
-)
+}
+"""What pydantic-ai raises, the first that fits, and what it is called here: code, words, hint."""
 TRANSIENT_CODES = ("rate_limited", "unavailable", "unreachable")
 """Codes of failures after which a further attempt may succeed."""
 _MAX_DETAIL_CHARS = 160
@@ -57,13 +58,6 @@ _MAX_DETAIL_CHARS = 160
 
 def map_error(name: str, key: str, error: BaseException, url: str = "") -> ModelError:
     """Return the `ModelError` for an error raised while asking the model `name` at `url`."""
-    if isinstance(error, TimeoutError):
-        return _model_error(
-            name,
-            "model_timeout",
-            "it gave no answer in time",
-            "allow more seconds with --timeout of `brain config model`",
-        )
     for cause in _cause_chain(error):
         if isinstance(cause, ResponseTooLarge):
             return _model_error(
@@ -72,7 +66,7 @@ def map_error(name: str, key: str, error: BaseException, url: str = "") -> Model
                 f"its answer is refused: {cause}",
                 "ask for less, or use another model",
             )
-    for kind, code, words, hint in _ERROR_KINDS:
+    for kind, (code, words, hint) in _ERROR_KINDS.items():
         if isinstance(error, kind):
             return _model_error(name, code, words + _error_details(error, key, url), hint)
     for cause in _cause_chain(error):

@@ -1,0 +1,334 @@
+"""A conversation with a model that ends in a checked answer."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_ai import (
+    Agent,
+    ModelRetry,
+    StructuredDict,
+    TextOutput,
+    Tool,
+    ToolOutput,
+    UsageLimits,
+)
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    RunTimedOut,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+    UserError,
+)
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelRequestPart,
+    ModelResponse,
+    RetryFeedbackPart,
+    SystemPromptPart,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.tools import ToolDefinition
+
+from ..errors import InvalidInput, ModelError, printable_text
+from ..util import strict_json
+from .calls import (
+    MAX_MODEL_ANSWER_BYTES,
+    AskLimits,
+    CallRecorder,
+    ModelCall,
+    NoAnswer,
+    UnfitAnswer,
+)
+from .errors import map_error
+
+ANSWER_TOOL = "answer"
+_RECORDED_CHARS = 24_000
+_MAX_DEPTH, _MAX_VALUES = 8, 64
+Form = TypeVar("Form", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+def ask(
+    model: Model,
+    form: type[Form],
+    check: Callable[[Form], Result],
+    *,
+    system: str,
+    prompt: str,
+    hide: Callable[[str], str] = str,
+    tools: Sequence[Callable[..., Coroutine[Any, Any, str]]] = (),
+    record: CallRecorder = lambda call: None,
+    on_fault: Callable[[str], object] = lambda fault: None,
+    limits: AskLimits,
+) -> Result:
+    """Ask until an answer, a call of the tool `answer` or JSON as text, passes `check`.
+
+    The model gets the message of an `InvalidInput` of `check`, and may answer again. `hide` filters
+    the prompt and these messages; `record` gets each request, `on_fault` why an answer is refused.
+    Raises `NoAnswer`, `ModelError`, and what `check` raises else.
+    """
+    checked: list[Result] = []
+    faults = ["it gave no answer"]
+
+    def refuse(fault: str, question: str = "") -> ModelRetry:
+        faults.append(fault)
+        on_fault(fault)
+        return ModelRetry(hide(question or f"That answer is refused: {fault}. Answer again."))
+
+    async def parse(text: str) -> dict[str, Any]:
+        try:
+            return _parse_object(text)
+        except InvalidInput as error:
+            raise refuse(error.message) from error
+
+    agent: Agent[None, dict[str, Any]] = Agent(
+        output_type=[
+            ToolOutput(
+                StructuredDict(form.model_json_schema()), name=ANSWER_TOOL, description=form.__doc__
+            ),
+            TextOutput(parse),  # type: ignore[arg-type]
+        ],
+        system_prompt=system,
+        tools=[Tool(tool, takes_ctx=False) for tool in tools],
+        retries={"output": limits.answers - 1, "tools": limits.requests},
+        end_strategy="early",
+    )
+
+    @agent.output_validator
+    async def _check(fields: dict[str, Any]) -> dict[str, Any]:
+        try:
+            checked.append(check(form.model_validate(fields)))
+        except ValidationError as error:
+            raise refuse(_describe_fault(error)) from error
+        except InvalidInput as error:
+            question = error.question if isinstance(error, UnfitAnswer) else ""
+            raise refuse(error.message, question) from error
+        return fields
+
+    with _model_errors(model, limits, faults):
+        run_coroutine(
+            agent.run(
+                hide(prompt),
+                model=_RecordedModel(model, record),
+                model_settings=ModelSettings(max_tokens=limits.max_tokens),
+                usage_limits=UsageLimits(
+                    request_limit=limits.requests, total_tokens_limit=limits.tokens
+                ),
+                timeout=limits.seconds,
+            )
+        )
+    return checked[-1]
+
+
+@contextmanager
+def _model_errors(model: Model, limits: AskLimits, faults: Sequence[str]) -> Iterator[None]:
+    """Turn what pydantic-ai raises into `ModelError`."""
+    try:
+        yield
+    except RunTimedOut as error:
+        problem = f"it took more than {limits.seconds:g} seconds"
+        raise _limit_error(model, problem) from error
+    except UsageLimitExceeded as error:
+        if "request_limit" in str(error):
+            raise NoAnswer(model.model_name, faults[-1]) from error
+        raise _limit_error(model, f"it used more than {limits.tokens} tokens") from error
+    except UnexpectedModelBehavior as error:
+        raise NoAnswer(model.model_name, faults[-1]) from error
+    except (AgentRunError, UserError) as error:
+        raise map_error(model.model_name, "", error) from error
+
+
+_TEXT_TOOL = ToolDefinition(
+    name=ANSWER_TOOL,
+    description="Give the answer.",
+    parameters_json_schema={
+        "type": "object",
+        "properties": {"answer": {"type": "string"}},
+        "required": ["answer"],
+        "additionalProperties": False,
+    },
+    kind="output",
+)
+
+
+def ask_text(model: Model, system: str, prompt: str, max_tokens: int) -> str:
+    """Return what a model answers, whatever it is. Raises `ModelError`."""
+    messages: list[ModelMessage] = [
+        ModelRequest(parts=[SystemPromptPart(system), UserPromptPart(prompt)])
+    ]
+    parameters = ModelRequestParameters(
+        output_mode="tool", output_tools=[_TEXT_TOOL], allow_text_output=True
+    )
+    with _model_errors(model, AskLimits(), [""]):
+        response = run_coroutine(
+            model.request(messages, ModelSettings(max_tokens=max_tokens), parameters)
+        )
+    text = next(
+        (part_text(part) for part in response.parts if isinstance(part, ToolCallPart)),
+        response.text or "",
+    )
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):  # plain text, which is the answer
+        return text
+    answer = value.get("answer") if isinstance(value, dict) else None
+    return answer if isinstance(answer, str) else text
+
+
+def _parse_object(text: str) -> dict[str, Any]:
+    """Return the JSON object of an answer, in a code fence or not. Raises `InvalidInput`."""
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_MODEL_ANSWER_BYTES:
+        raise UnfitAnswer("it is too long")
+    try:
+        data = _strip_fence(text.strip()).strip().encode()
+    except UnicodeEncodeError as error:
+        raise UnfitAnswer("it holds half a character") from error
+    value = strict_json.parse_json(
+        data, _MAX_DEPTH, _MAX_VALUES, lambda message, _code: UnfitAnswer(message)
+    )
+    if not isinstance(value, dict):
+        raise UnfitAnswer("it is not a JSON object")
+    return value
+
+
+def _strip_fence(text: str) -> str:
+    """Return the text inside a Markdown code fence, if there is one around `text`."""
+    first, _, rest = text.partition("\n")
+    inner, _, last = rest.rpartition("\n")
+    has_fence = first.rstrip() in ("```", "```json") and last.lstrip() == "```"
+    return inner if has_fence else text
+
+
+def _describe_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False)[0]
+    kind, limits = fault["type"], fault.get("ctx", {})
+    words = f"is refused: {fault['msg']}"
+    if kind == "string_too_long":
+        words = f"has {len(fault['input'])} characters; at most {limits['max_length']} are allowed"
+    elif kind == "literal_error":
+        words = f"must be {limits['expected']}".replace("'", "")
+    elif kind in ("string_type", "string_unicode"):
+        words = "is not text" if kind == "string_type" else "holds half a character"
+    return f'"{".".join(map(str, fault["loc"]))}" {printable_text(words, 160)}'
+
+
+def _limit_error(model: Model, problem: str) -> ModelError:
+    return ModelError(
+        f"{printable_text(model.model_name, 80)}: {problem}",
+        code="model_limit",
+        hint="the brain is unchanged; use a model that decides sooner",
+    )
+
+
+class _RecordedModel(WrapperModel):
+    """A model each of whose requests is recorded."""
+
+    def __init__(self, wrapped: Model, record: CallRecorder) -> None:
+        super().__init__(wrapped)
+        self._record = record
+
+    def prepare_messages(
+        self,
+        messages: list[ModelMessage],
+        model_request_parameters: ModelRequestParameters | None = None,
+    ) -> list[ModelMessage]:
+        plain = [_with_plain_texts(message) for message in messages]
+        return self.wrapped.prepare_messages(plain, model_request_parameters)
+
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        prompt = "\n".join(
+            part_text(part) for part in messages[-1].parts if part.part_kind != "system-prompt"
+        )
+        try:
+            response = await self.wrapped.request(
+                messages, model_settings, model_request_parameters
+            )
+        except ModelError as error:
+            self._record(ModelCall(prompt, error=error.message))
+            raise
+        usage = response.usage
+        text = "\n".join(filter(None, map(_said_text, response.parts)))[:_RECORDED_CHARS]
+        self._record(ModelCall(prompt, text, usage.input_tokens, usage.output_tokens))
+        return response
+
+
+def _with_plain_texts(message: ModelMessage) -> ModelMessage:
+    """Return a message whose refusals are text as it is.
+
+    The library makes strings in JSON of them, in which quoted lines are lines no more, or frames
+    that it announces as having authority.
+    """
+    if isinstance(message, ModelResponse):
+        return message
+    parts: list[ModelRequestPart] = []
+    for part in message.parts:
+        if isinstance(part, ToolReturnPart):
+            parts.append(replace(part, outcome="success"))
+        elif isinstance(part, RetryFeedbackPart):
+            parts.append(UserPromptPart(str(part.content)))
+        else:
+            parts.append(part)
+    return replace(message, parts=parts)
+
+
+def part_text(part: Any) -> str:
+    """Return the text of a part of a message, as the model gets or gave it."""
+    if isinstance(part, ToolCallPart):
+        return part.args_as_json_str()
+    if isinstance(part, ToolReturnPart):
+        return part.model_response_str()
+    return str(getattr(part, "content", ""))
+
+
+def _said_text(part: Any) -> str:
+    if isinstance(part, ToolCallPart) and part.tool_name != ANSWER_TOOL:
+        return f"{part.tool_name}({part_text(part)})"
+    return part_text(part) if isinstance(part, TextPart | ToolCallPart) else ""
+
+
+def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
+    """Run a coroutine to its end, even if an asyncio loop is running in this thread.
+
+    An interrupt ends it at once: `asyncio.run` would wait for what blocks the loop, such as a
+    program that is tried.
+    """
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        with asyncio.Runner() as runner:
+            return runner.get_loop().run_until_complete(work)
+    results: list[Result] = []
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(run_coroutine(work))
+        except BaseException as error:  # noqa: BLE001  raised again in the calling thread
+            failures.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    thread.join()
+    if failures:
+        raise failures[0]
+    return results[0]
