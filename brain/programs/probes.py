@@ -24,6 +24,7 @@ _MAX_VALUES = 400
 _MAX_ITEMS = 6
 _MAX_LEAST_ITEMS = 1000
 _FAR = 1 << 31
+_NEAR_SHARE = 0.75
 
 
 def make_payloads(
@@ -31,8 +32,9 @@ def make_payloads(
 ) -> list[dict[str, Any]]:
     """Return at most `count` payloads that the schema allows and that are not among `seen`.
 
-    They recombine and vary seen values, take examples, choices and bounds of the schema, or follow
-    it alone. The same seed gives the same ones.
+    Most are a seen payload with some of its arguments varied, so that what belongs together stays
+    together; the others recombine seen values, take examples, choices and bounds of the schema, or
+    follow it alone. The same seed gives the same ones.
     """
     chance = random.Random(seed)
     known = {payload_key(payload) for payload in seen}
@@ -40,7 +42,11 @@ def make_payloads(
     for _ in range(_MAX_TRIES * count):
         if len(made) == count:
             break
-        payload = _Maker(chance).make_object(schema, seen)
+        maker = _Maker(chance)
+        if seen and chance.random() < _NEAR_SHARE:
+            payload = maker.vary_payload(schema, chance.choice(seen), seen)
+        else:
+            payload = maker.make_object(schema, seen)
         key = payload_key(payload)
         fits = len(key) <= MAX_PAYLOAD_BYTES and not any(find_schema_faults(schema, payload, ""))
         if fits and key not in known:
@@ -73,6 +79,29 @@ class _Maker:
             out = dict(self._chance.choice(objects))
         return out
 
+    def vary_payload(
+        self, schema: Mapping[str, Any], base: Mapping[str, Any], seen: Sequence[Mapping[str, Any]]
+    ) -> dict[str, Any]:
+        """Return a seen payload with at least one argument changed."""
+        names = [name for name in base if self._chance.random() < 0.5]
+        out = dict(base)
+        for name in names or [self._chance.choice([*base])] if base else []:
+            part = schema.get("properties", {}).get(name, {})
+            others = [one[name] for one in seen if name in one]
+            out[name] = self._vary(part, base[name], others)
+        return out
+
+    def _vary(self, schema: Mapping[str, Any], value: Any, others: Sequence[Any]) -> Any:
+        """Return a value of the form of a seen one; its parts keep their names and their order."""
+        self._values += 1
+        if isinstance(value, Mapping):
+            parts = schema.get("properties", {})
+            return {name: self._vary(parts.get(name, {}), one, []) for name, one in value.items()}
+        if isinstance(value, list) and value:
+            items = [self._vary(schema.get("items", {}), one, []) for one in value]
+            return self._chance.choices(items, k=self._chance.randint(1, len(items) + 1))
+        return self._make_value(schema, [value, *others])
+
     def _make_value(self, schema: Mapping[str, Any], seen: Sequence[Any]) -> Any:
         self._values += 1
         if "const" in schema:
@@ -87,7 +116,11 @@ class _Maker:
         kind = self._choose_type(schema, known)
         fitting = [value for value in known if has_json_type(kind, value)]
         if kind == "object":
-            return self.make_object(schema, fitting)
+            keys = self._chance.choice(fitting).keys() if fitting else ()
+            alike = [value for value in fitting if value.keys() == keys]
+            parts = schema.get("properties", {})
+            named = {**schema, "properties": {name: parts.get(name, {}) for name in keys}}
+            return self.make_object({**named, "required": [*keys]} if alike else schema, alike)
         if kind == "array":
             return self._make_list(schema, fitting)
         if kind in ("integer", "number"):
@@ -108,6 +141,9 @@ class _Maker:
 
     def _make_list(self, schema: Mapping[str, Any], seen: Sequence[list[Any]]) -> list[Any]:
         items = [item for value in seen for item in value]
+        if objects := [item for item in items if isinstance(item, Mapping)]:
+            keys = self._chance.choice(objects).keys()  # the rows of a table have one form
+            items = [item for item in objects if item.keys() == keys]
         least = schema.get("minItems", 0)
         most = max(least, min(schema.get("maxItems", _MAX_ITEMS), _MAX_ITEMS))
         if self._values > _MAX_VALUES:
@@ -140,6 +176,9 @@ _NAMES = ("ada", "bob", "example", "north", "river", "zoe7")
 _HEX = "0123456789abcdef"
 
 
+_TAG = re.compile(r"<[^<>]*>")
+
+
 def make_text(schema: Mapping[str, Any], seen: Sequence[str], chance: random.Random) -> str:
     """Return a text that the schema allows, if it can be; of the kind of the seen ones."""
     kind = schema.get("format") or _find_kind(seen)
@@ -162,6 +201,8 @@ def vary_text(text: str, seen: Sequence[str], chance: random.Random) -> str:
     value = _parse_json(text)
     if value is not None:
         return json.dumps(_change_json(value, chance), ensure_ascii=False)
+    if _TAG.search(text) and text.lstrip().startswith("<"):
+        return _change_markup(text, seen, chance)
     changes: list[Callable[[], str]] = []
     if any(map(str.isdigit, text)):
         changes.append(lambda: _change_digits(text, chance))
@@ -220,6 +261,16 @@ def _change_lines(text: str, chance: random.Random) -> str:
     first, *rest = text.splitlines(keepends=True)
     chosen = chance.sample(rest, chance.randint(1, len(rest))) if rest else []
     return first + "".join(line if line.endswith("\n") else line + "\n" for line in chosen)
+
+
+def _change_markup(text: str, seen: Sequence[str], chance: random.Random) -> str:
+    """Change some of the words between tags; the tags stay."""
+    words = [word for one in seen for word in _TAG.sub(" ", one).split()]
+    parts = re.split(rf"({_TAG.pattern})", text)
+    for at in range(0, len(parts), 2):
+        if parts[at].strip() and words and chance.random() < 0.7:
+            parts[at] = re.sub(r"\S+", lambda _: chance.choice(words), parts[at])
+    return "".join(parts)
 
 
 def _change_words(text: str, words: Sequence[str], chance: random.Random) -> str:

@@ -52,6 +52,7 @@ _ENDS = {
     "cancelled": "it was cancelled",
 }
 _NOT_JSON = "its output is not JSON"
+_TRACEBACK = b"Traceback (most recent call last)"
 _PROCESSES = 32
 """Of a program that starts commands."""
 _WRITTEN_BYTES = 16 << 20
@@ -62,10 +63,10 @@ _WRITTEN_BYTES = 16 << 20
 class RunOutcome:
     """How a run ended: with `output`, a JSON value, or with `error`, at most 200 characters.
 
-    `files` are what it left in its write folders, by NAME/path.
-    `refused` tells whether it failed as a program should that is given what it cannot use: with a
-    message, and without a crash. `input` tells its payload from others (`usage_types.input_key`),
-    if the run is to be counted.
+    `files` are what it left in its write folders, by NAME/path. `refused` tells whether it failed
+    as a program should that is given what it cannot use: with a message, and without a crash;
+    `raised`, whether an exception of Python ended it. `input` tells its payload from others
+    (`usage_types.input_key`), if the run is to be counted.
     """
 
     ok: bool
@@ -73,6 +74,7 @@ class RunOutcome:
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     error: str = ""
     refused: bool = False
+    raised: bool = False
     wall_ms: int = 0
     input: bytes = b""
 
@@ -231,7 +233,8 @@ def _describe_end(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
 
 def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
     if outcome.status != 0:
-        return _failed(outcome, summarize_failure(outcome.stderr, outcome.stdout))
+        failed = _failed(outcome, summarize_failure(outcome.stderr, outcome.stdout))
+        return replace(failed, raised=_TRACEBACK in outcome.stderr)
     if outcome.result is None:
         return _failed(outcome, "it exited before execute() returned")
     value, fault = _parse_json(outcome.result)
@@ -250,12 +253,14 @@ def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
 
 def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
     if outcome.status != 0:
-        crashed = outcome.status < 0 or b"Traceback (most recent call last)" in outcome.stderr
+        raised = _TRACEBACK in outcome.stderr
+        crashed = outcome.status < 0 or raised
         refused = not crashed and (outcome.stderr + outcome.stdout).strip() != b""
         return RunOutcome(
             ok=False,
             error=summarize_failure(outcome.stderr, outcome.stdout),
             refused=refused,
+            raised=raised and outcome.status > 0,
             wall_ms=outcome.wall_ms,
         )
     try:

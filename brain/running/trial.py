@@ -26,7 +26,7 @@ from ..programs import CASES_FILE, CHECK_FILE, SCHEMA_FILE
 from ..programs.advice import ADVICE, check_code
 from ..programs.needs import NO_NEEDS, Fixtures, WebAnswer, WebRequest, read_fixtures, read_needs
 from ..programs.parameters import check_payload, parse_schema
-from ..programs.probes import build_stubs, find_survivors, make_payloads
+from ..programs.probes import Stub, build_stubs, find_survivors, make_payloads
 from ..programs.program import Program, fit_summary, tool_name
 from ..programs.python_code import CodeFault, parse_code
 from ..programs.test_cases import TestCase, is_meaningful, parse_cases
@@ -282,7 +282,6 @@ def _written(files: Mapping[str, bytes]) -> Iterator[str]:
 
 def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> TriedCase:
     payload_text = _encode(case.payload)
-    output_text = _encode(outcome.output) if outcome.ok else b""
     detail = outcome.error
     if outcome.ok:
         detail = (
@@ -290,20 +289,24 @@ def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> Tr
             if is_meaningful(outcome.output)
             else "its output says nothing: it is empty or null"
         )
-    passed = not detail or (kind == "unseen" and outcome.refused)
+    # A made payload may be none that the program is for: what refuses it, says so.
+    tells = outcome.refused or outcome.raised or outcome.ok
+    passed = not detail or (kind == "unseen" and tells and not detail.startswith("MemoryError"))
+    has_output = outcome.ok and not (kind == "unseen" and detail)
+    output_text = _encode(outcome.output) if has_output else b""
     return TriedCase(
         case=VerdictCase(
             kind=kind,
             name=f"{kind} {number}",
             outcome="pass" if passed else "fail",
             payload=blob_id(payload_text),
-            output=blob_id(output_text) if outcome.ok else NO_DIGEST,
+            output=blob_id(output_text) if has_output else NO_DIGEST,
             detail=fit_summary(detail),
             took=outcome.wall_ms,
         ),
         payload=case.payload,
         output=outcome.output,
-        contents=(payload_text, *([output_text] if outcome.ok else [])),
+        contents=(payload_text, *([output_text] if has_output else [])),
     )
 
 
@@ -313,6 +316,8 @@ def _encode(value: Any) -> bytes:
 
 UNSEEN_PAYLOADS = 8
 """Payloads that the author never saw."""
+_BATCHES = 3
+"""More are tried while too few of them are answered, or a stub is left."""
 MAX_TRIAL_SECONDS = 300.0
 _TRIAL_FACTOR = 10
 _BARE_ASSERTION = "AssertionError:"
@@ -436,51 +441,58 @@ def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed
     course.findings += _note_difference(authored[0], again)
     # 2. Payloads that the author never saw; where there are no others, the seen ones again.
     seen = [case.payload for case in cases]
-    made = make_payloads(schema, seen, seed, 2 * UNSEEN_PAYLOADS)
+    made = make_payloads(schema, seen, seed, _BATCHES * UNSEEN_PAYLOADS)
     payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
-    unseen = _require_half(_try_unseen(runs, course.program, payloads, authored))
-    if _stops(course, [*authored, *unseen]):
-        return
-    # 3. One run of the check for all outputs, the true ones among those of the stubs.
-    answered = [row for row in [*authored, *unseen] if row.is_answered]
-    stubs = build_stubs(
-        [(row.payload, row.output) for row in authored], all_seen=not made or not unseen
-    )
+    unseen: list[TriedCase] = []
+    checked, survivors = authored, set[str]()
+    stubs: list[Stub] = []
+    for first in range(0, max(len(payloads), 1), UNSEEN_PAYLOADS):
+        batch = payloads[first : first + UNSEEN_PAYLOADS]
+        unseen += runs.try_unseen(course.program, batch, first + 1)
+        if _stops(course, [*authored, *unseen]):
+            return
+        # 3. One run of the check for all outputs, the true ones among those of the stubs.
+        stubs = build_stubs(
+            [(row.payload, row.output) for row in authored], all_seen=not made or not unseen
+        )
+        checked, survivors = _check_all(runs, course, cases, [*authored, *unseen], stubs, seed)
+        if _stops(course, checked):
+            return
+        answered = sum(row.is_answered for row in unseen)
+        if not survivors and 2 * answered >= min(len(unseen), UNSEEN_PAYLOADS):
+            break
+    # 4. The stubs, and whether the program is of use beyond the payloads of its author.
+    checked = [*authored, *_require_answers(checked[len(authored) :])]
+    _stops(course, [*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
+
+
+def _check_all(
+    runs: TrialRuns,
+    course: _Course,
+    cases: Sequence[TestCase],
+    rows: Sequence[TriedCase],
+    stubs: Sequence[Stub],
+    seed: int,
+) -> tuple[list[TriedCase], set[str]]:
+    """Return the rows, those failed that the check refuses, and the stubs that it takes."""
+    answered = [row for row in rows if row.is_answered]
     refused: dict[str, str] = {}
 
-    def check_all(rows: list[tuple[Any, Any]]) -> list[str]:
+    def check_all(stub_rows: list[tuple[Any, Any]]) -> list[str]:
         true_rows = [(row.payload, row.output) for row in answered]
-        reasons = _check_mixed(runs, course.program, [*true_rows, *rows], seed)
+        reasons = _check_mixed(runs, course.program, [*true_rows, *stub_rows], seed)
         names = [row.case.name for row in answered]
         refused.update((name, why) for name, why in zip(names, reasons, strict=False) if why)
         return reasons[len(true_rows) :]
 
-    answered_unseen = [row.payload for row in unseen if row.is_answered]
-    survivors = find_survivors(stubs, cases, answered_unseen, check_all)
-    checked = [
+    unseen = [row.payload for row in answered if row.case.kind == "unseen"]
+    survivors = find_survivors(stubs, cases, unseen, check_all)
+    return [
         row.failed(_describe_refusal(row, refused[row.case.name]))
         if row.case.name in refused
         else row
-        for row in [*authored, *unseen]
-    ]
-    if _stops(course, checked):
-        return
-    # 4. The stubs.
-    _stops(course, [*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
-
-
-def _try_unseen(
-    runs: TrialRuns, program: Program, payloads: list[dict[str, Any]], authored: list[TriedCase]
-) -> list[TriedCase]:
-    """Run the first half of the payloads; and the rest if no output differed from another.
-
-    By chance, or because the program answers always the same, they would tell no stub from it.
-    """
-    rows = runs.try_unseen(program, payloads[:UNSEEN_PAYLOADS])
-    answered = [row.output for row in (*authored, *rows) if row.is_answered]
-    if all(equal_json(output, answered[0]) for output in answered):
-        rows += runs.try_unseen(program, payloads[UNSEEN_PAYLOADS:], len(rows) + 1)
-    return rows
+        for row in rows
+    ], survivors
 
 
 def _stops(course: _Course, rows: Sequence[TriedCase]) -> bool:
@@ -528,13 +540,13 @@ def _note_difference(first: TriedCase, again: TriedCase) -> tuple[str, ...]:
     return ("author 1: it gave another output when it ran again with the same payload",)
 
 
-def _require_half(rows: list[TriedCase]) -> list[TriedCase]:
-    """Fail the unseen payloads that were refused if more than half were: it is of no use then."""
-    refused = [row for row in rows if not row.is_answered]
-    if 2 * len(refused) <= len(rows):
+def _require_answers(rows: list[TriedCase]) -> list[TriedCase]:
+    """Fail the unseen payloads without an answer if too few have one: it is of no use then."""
+    answered = sum(row.is_answered for row in rows)
+    if 2 * answered >= min(len(rows), UNSEEN_PAYLOADS):
         return rows
     hint = "; it refuses most payloads that the schema allows: narrow it, or give examples in it"
-    return [row.failed(f"{row.case.detail}{hint}") if row in refused else row for row in rows]
+    return [row if row.is_answered else row.failed(f"{row.case.detail}{hint}") for row in rows]
 
 
 def _check_mixed(

@@ -143,10 +143,18 @@ def test_a_program_that_refuses_most_payloads_is_rejected(sandbox):
     assert verdict.reason.startswith("unseen ") and "give examples" in verdict.reason
 
 
-def test_a_crash_on_an_unseen_payload_rejects(sandbox):
-    code = COUNT.replace("print(", "assert sys.argv[1][-3] in 'co', 'crash'\nprint(")
+@pytest.mark.parametrize(
+    ("accepts", "decision"),
+    [
+        ("len(sys.argv[1].split()) > 2", "admit"),
+        ("sys.argv[1][10:-2] in ('a b c', 'one two')", "reject"),
+    ],
+)
+def test_a_crash_on_most_unseen_payloads_rejects_and_on_a_few_is_named(sandbox, accepts, decision):
+    code = COUNT.replace("print(", f"assert {accepts}, 'crash'\nprint(")
     verdict = attempt(sandbox, word_count(code)).verdict
-    assert verdict.reason.startswith("unseen ") and "AssertionError: crash" in verdict.reason
+    crashed = [case for case in verdict.cases if case.detail.startswith("AssertionError: crash")]
+    assert verdict.decision == decision and {case.kind for case in crashed} == {"unseen"}
 
 
 def test_an_output_that_differs_from_run_to_run_is_a_finding(sandbox):
@@ -345,7 +353,7 @@ def test_a_program_that_is_tried_alone_calls_nothing(sandbox):
 def test_payloads_that_chance_makes_alike_are_followed_by_more(sandbox):
     case = {"payload": {"text": "a b c"}, "output": 3}
     program = word_count(cases=[case])
-    verdict = attempt(sandbox, program, seed=1061).verdict  # its first payloads have three words
+    verdict = attempt(sandbox, program, seed=1792).verdict  # its first payloads have three words
     unseen = [one.name for one in verdict.cases if one.kind == "unseen"]
     assert verdict.decision == "admit"
     assert unseen == [f"unseen {number}" for number in range(1, 2 * UNSEEN_PAYLOADS + 1)]
