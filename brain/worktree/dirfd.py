@@ -127,14 +127,20 @@ def _make_subfolder(name: str, above: int) -> int:
 def unreadable_error(path: str, error: OSError) -> InvalidInput:
     """Return the error for a file or folder that cannot be read.
 
-    Its code is `UNREADABLE` unless the machine lacks something: then the file is not to blame,
-    and must not be left out.
+    Its code is `UNREADABLE` if its rights are the reason: such a file is left out and named. If
+    the machine lacks something, or its disk fails, the file must not be left out.
     """
     if error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM):
         return InvalidInput(
             f"{printable_text(path)} could not be read: {error.strerror}",
             code="no_resources",
             hint="end other programs, then run it again",
+        )
+    if error.errno not in (errno.EACCES, errno.EPERM):
+        return InvalidInput(
+            f"{printable_text(path)} could not be read: {error.strerror}",
+            code="read_failed",
+            hint="check the disk or the network, or leave the file out by a line in .brainignore",
         )
     return InvalidInput(
         f"{printable_text(path)} cannot be read: {error.strerror}",
