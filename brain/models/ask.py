@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import threading
 from collections.abc import Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -19,13 +19,7 @@ from pydantic_ai import (
     Tool,
     ToolOutput,
     UsageLimits,
-)
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    RunTimedOut,
-    UnexpectedModelBehavior,
-    UsageLimitExceeded,
-    UserError,
+    exceptions,
 )
 from pydantic_ai.messages import (
     ModelMessage,
@@ -140,16 +134,19 @@ def _model_errors(model: Model, limits: AskLimits, faults: Sequence[str]) -> Ite
     """Turn what pydantic-ai raises into `ModelError`."""
     try:
         yield
-    except RunTimedOut as error:
-        problem = f"it took more than {limits.seconds:g} seconds"
-        raise _limit_error(model, problem) from error
-    except UsageLimitExceeded as error:
+    except (exceptions.RunTimedOut, exceptions.UsageLimitExceeded) as error:
         if "request_limit" in str(error):
             raise NoAnswer(model.model_name, faults[-1]) from error
-        raise _limit_error(model, f"it used more than {limits.tokens} tokens") from error
-    except UnexpectedModelBehavior as error:
+        is_late = isinstance(error, exceptions.RunTimedOut)
+        reached = f"{limits.seconds:g} seconds" if is_late else f"{limits.tokens} tokens"
+        raise ModelError(
+            f"{printable_text(model.model_name, 80)}: it used more than {reached}",
+            code="model_limit",
+            hint="the brain is unchanged; use a model that decides sooner",
+        ) from error
+    except exceptions.UnexpectedModelBehavior as error:
         raise NoAnswer(model.model_name, faults[-1]) from error
-    except (AgentRunError, UserError) as error:
+    except (exceptions.AgentRunError, exceptions.UserError) as error:
         raise map_error(model.model_name, "", error) from error
 
 
@@ -178,10 +175,7 @@ def ask_text(model: Model, system: str, prompt: str, max_tokens: int) -> str:
         response = run_coroutine(
             model.request(messages, ModelSettings(max_tokens=max_tokens), parameters)
         )
-    text = next(
-        (part_text(part) for part in response.parts if isinstance(part, ToolCallPart)),
-        response.text or "",
-    )
+    text = next(map(part_text, response.tool_calls), response.text or "")
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):  # plain text, which is the answer
@@ -225,14 +219,6 @@ def _describe_fault(error: ValidationError) -> str:
     elif kind in ("string_type", "string_unicode"):
         words = "is not text" if kind == "string_type" else "holds half a character"
     return f'"{".".join(map(str, fault["loc"]))}" {printable_text(words, 160)}'
-
-
-def _limit_error(model: Model, problem: str) -> ModelError:
-    return ModelError(
-        f"{printable_text(model.model_name, 80)}: {problem}",
-        code="model_limit",
-        hint="the brain is unchanged; use a model that decides sooner",
-    )
 
 
 class _RecordedModel(WrapperModel):
@@ -317,18 +303,4 @@ def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
     except RuntimeError:
         with asyncio.Runner() as runner:
             return runner.get_loop().run_until_complete(work)
-    results: list[Result] = []
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            results.append(run_coroutine(work))
-        except BaseException as error:  # noqa: BLE001  raised again in the calling thread
-            failures.append(error)
-
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join()
-    if failures:
-        raise failures[0]
-    return results[0]
+    return ThreadPoolExecutor(1).submit(lambda: run_coroutine(work)).result()

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
+import httpx2
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from ..errors import ModelError
-from .bounded_http import bounded_client
 from .config import ModelConfig
-from .errors import TRANSIENT_CODES, map_error, retry_after, was_sent
+from .errors import TRANSIENT_CODES, ResponseTooLarge, map_error, retry_after, was_sent
 
 MAX_RETRY_SECONDS = 60.0
 """Longest wait before a further attempt, in seconds; if the endpoint asks for more, it fails."""
 _FIRST_RETRY_SECONDS = 1.0
+MAX_RESPONSE_BYTES = 8 << 20
+"""Size of one HTTP response of an endpoint."""
 
 
 class EndpointModel(Model):
@@ -123,7 +125,7 @@ async def _open_model(settings: ModelConfig, key: str, stack: AsyncExitStack) ->
     name = settings.model.partition(":")[2]
     if settings.provider == "bedrock":
         return _bedrock_model(name, settings, key)
-    http = await stack.enter_async_context(bounded_client(settings))
+    http = await stack.enter_async_context(_bounded_client(settings))
     url = settings.base_url or None
     if settings.provider == "anthropic":
         from anthropic import AsyncAnthropic
@@ -168,3 +170,42 @@ def _bedrock_model(name: str, settings: ModelConfig, key: str) -> Model:
         bedrock_client = boto3.Session().client("bedrock-runtime", config=bounds, endpoint_url=url)
         provider = BedrockProvider(bedrock_client=bedrock_client)
     return BedrockConverseModel(name, provider=provider)
+
+
+class _BoundedStream(httpx2.AsyncByteStream):
+    """A stream that raises `ResponseTooLarge` above `MAX_RESPONSE_BYTES`."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_RESPONSE_BYTES:
+                raise ResponseTooLarge(f"more than {MAX_RESPONSE_BYTES} bytes")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+async def _bound_response(response: httpx2.Response) -> None:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ResponseTooLarge("it is compressed, which was not asked for")
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _BoundedStream(response.stream)
+
+
+def _bounded_client(settings: ModelConfig) -> httpx2.AsyncClient:
+    """Return a client that follows no redirects, which could leak the key.
+
+    A local endpoint is asked directly, without the proxies of the environment.
+    """
+    return httpx2.AsyncClient(
+        timeout=settings.timeout,
+        trust_env=not settings.is_local,
+        follow_redirects=False,
+        headers={"accept-encoding": "identity"},
+        event_hooks={"response": [_bound_response]},
+    )

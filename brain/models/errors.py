@@ -7,7 +7,11 @@ from pydantic_ai import exceptions
 
 from ..errors import ModelError, printable_text
 from ..secrets import mask_remote_message
-from .bounded_http import ResponseTooLarge
+
+
+class ResponseTooLarge(Exception):
+    """A response is too large, or compressed, so that its size is unknown."""
+
 
 _NO_TIME = (
     "model_timeout",

@@ -14,10 +14,9 @@ from pydantic_ai.models import Model
 from brain.errors import ModelError
 from brain.models import open_endpoint
 from brain.models.ask import ask, ask_text
-from brain.models.bounded_http import MAX_RESPONSE_BYTES
 from brain.models.calls import AskLimits, Bill, UnfitAnswer
 from brain.models.config import ModelConfig, parse_model_config
-from brain.models.endpoint import EndpointModel
+from brain.models.endpoint import MAX_RESPONSE_BYTES, EndpointModel
 from brain.models.paid_once import MeteredModel
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,
