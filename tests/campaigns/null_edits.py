@@ -10,12 +10,14 @@ provisional.
 """
 
 import argparse
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import comb, sqrt
+from pathlib import Path
 from random import Random
 from time import perf_counter
 
@@ -115,6 +117,31 @@ def draw_before(rng: Random, cases: int, noise: float, shape: str, gain: float) 
     if shape == "everywhere":
         return [p * (1 - gain) for p in drawn]
     return [0.0 if i < round(gain * cases) else p for i, p in enumerate(drawn)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealEdit:
+    """An edit of the skill of a small model, with how often each of the 24 cases is right."""
+
+    kind: str
+    is_useful: bool
+    before: Probabilities
+    after: Probabilities
+
+    @property
+    def is_null(self) -> bool:
+        """Whether it is meant to be useless, and gives these very cases nothing."""
+        return not self.is_useful and sum(self.after) <= sum(self.before) + 1e-9
+
+
+@cache
+def read_small_model() -> list[RealEdit]:
+    """Return the 78 edits that docs/evolution/numbers.md describes."""
+    found = json.loads(Path(__file__).with_name("small_model_shares.json").read_text())
+    return [
+        RealEdit(kind=kind, is_useful=is_useful, before=found[base], after=after)
+        for kind, is_useful, base, after in found["edits"]
+    ]
 
 
 @dataclass(slots=True)

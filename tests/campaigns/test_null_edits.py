@@ -45,3 +45,11 @@ def test_a_gain_has_room(name="everywhere"):
     for gain in null_edits.GAINS:
         before = draw_before(Random(1), 24, 1.0, name, gain)
         assert max(before) <= 1 - gain
+
+
+def test_the_small_model_gives_little_to_useless_edits_and_much_to_first_examples():
+    edits = null_edits.read_small_model()
+    gains = [(sum(one.after) - sum(one.before)) / len(one.before) for one in edits]
+    assert len(edits) == 78 and sum(one.is_useful for one in edits) == 24
+    useless = [gain for one, gain in zip(edits, gains, strict=True) if not one.is_useful]
+    assert max(useless) < 0.14 and max(gains) > 0.5
