@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, printable_text
-from ..skills.yaml_data import load_yaml_data, write_yaml_data
 from .held_out import is_held_out
 
 MAX_CASES = 256
@@ -128,6 +127,8 @@ class CaseOrigin(NamedTuple):
 
 def read_case_origin(data: bytes) -> CaseOrigin | None:
     """Return input and source of a document, even of one that is no case; None without an input."""
+    from ..skills.yaml_data import load_yaml_data
+
     try:
         fields = load_yaml_data(data.decode())
         case_input = _check_input("", fields.get("input"))
@@ -141,6 +142,8 @@ def encode_case(
     case_input: Mapping[str, Any] | str, expect: Expectation, source: str = ""
 ) -> bytes:
     """Return the document of a case, with its half. Raises `InvalidInput` (`bad_case`)."""
+    from ..skills.yaml_data import write_yaml_data
+
     path = f"cases/new{_SUFFIX}"
     expected: dict[str, Any] = {"equals": expect.equals} if expect.has_equals else {}
     if expect.contains:
@@ -166,6 +169,8 @@ def encode_case(
 
 
 def _load_fields(path: str, data: bytes) -> dict[str, Any]:
+    from ..skills.yaml_data import load_yaml_data
+
     if len(data) > MAX_CASE_BYTES:
         raise _case_error(path, f"it has {len(data)} bytes, more than {MAX_CASE_BYTES}")
     try:
