@@ -9,6 +9,7 @@ no network, no other files, no environment, and no /proc, which shows much of th
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import platform
 import re
@@ -42,8 +43,8 @@ from .watch import watch_job
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
 _MACHINE_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/include", "/usr/share", "/sbin")
-_MACHINE_SETTINGS = ("alternatives", "ld.so.cache", "fonts", "ssl/openssl.cnf", "java")
-"""Of /etc: nothing in them is of this host rather than of its programs."""
+_MACHINE_SETTINGS = ("alternatives", "fonts", "java", "ld.so.cache", "perl", "ssl/openssl.cnf")
+"""Of /etc, with python3*: nothing in them is of this host rather than of its programs."""
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _OWN_PROCESSES = 1
 """What bubblewrap itself runs inside, counted with those of the job."""
@@ -138,8 +139,11 @@ class BubblewrapSandbox:
         if job.is_machine:  # one file system for all of it, so that its bytes and files are bounded
             out += ["--perms", "0755", "--size", str(size), "--tmpfs", "/"]
             out += ["--perms", "0700", "--dir", "/tmp"]
-            for name in _MACHINE_SETTINGS:
-                out += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+            settings = [f"/etc/{name}" for name in _MACHINE_SETTINGS]
+            for path in (*settings, *glob.glob("/etc/python3*")):
+                out += ["--ro-bind-try", path, path]
+            # What it names is loaded into every program, also of those who look at its files.
+            out += ["--ro-bind", "/dev/null", "/etc/ld.so.preload"]
         more = _MACHINE_FOLDERS if job.is_machine else ()
         for path in (*_SYSTEM_FOLDERS, *self.interpreter.folders, *more):
             if os.path.isdir(path) and not os.path.islink(path):

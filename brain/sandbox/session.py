@@ -36,6 +36,8 @@ SESSION_LIMITS = SandboxLimits(
     requests=1_000_000,
 )
 HOME, START = "/root", "/work"
+SYSTEM_PATH = "/usr/bin:/bin"
+"""Programs of the machine, which no step can replace."""
 _ENVIRONMENT = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "HOME": HOME,
@@ -185,7 +187,7 @@ class SandboxSession:
         names = [self._place(path).lstrip("/") or "." for path in paths]
         what = " ".join(paths)
         with self._lock:
-            answer = self._do("pack", what, names=names, env=self._environment)
+            answer = self._do("pack", what, names=names, env={"PATH": SYSTEM_PATH})
             return self._collect(answer, what, max_bytes)
 
     def unpack(self, tar: bytes, into: str = "/") -> None:
@@ -195,7 +197,13 @@ class SandboxSession:
         after it. Raises `SandboxError` (`step_failed`) if it is no archive or there is no room.
         """
         script = 'mkdir -p -- "$1" && exec tar -xpf - --no-same-owner -C "$1"'
-        done = self.run(self._place(into), script=script, stdin=tar, seconds=_PACK_SECONDS)
+        done = self.run(
+            self._place(into),
+            script=script,
+            env={"PATH": SYSTEM_PATH},
+            stdin=tar,
+            seconds=_PACK_SECONDS,
+        )
         if done.status != 0:
             raise _failed(into, done.output[-500:].decode(errors="replace"))
 

@@ -27,6 +27,10 @@ _NOT_PACKED = {
 }
 _LIST = ("find", *_WITH_MOUNTS, "-mindepth", "1", "-maxdepth", "1", "-printf", "%D %p\\0")
 _MAX_NOTES = 8
+STAND_IN_PLACES = (
+    *(Place(f"{STAND_INS_PLACE}/{name}", None, text) for name, text in STAND_INS.items()),
+    Place("/root/.local/bin/env", None),
+)
 
 
 class TaskState(NamedTuple):
@@ -87,13 +91,8 @@ class TaskSessions:
 
     def _build(self, session: SandboxSession) -> list[str]:
         """Do the steps of the image; return what failed, which may make no difference."""
-        stand_ins = [
-            *(Place(f"{STAND_INS_PLACE}/{name}", None, text) for name, text in STAND_INS.items()),
-            Place("/root/.local/bin/env", None),
-            *(Place(f"{folder}/", None) for folder in ("/logs/verifier", "/logs/agent")),
-        ]
         notes: list[str] = []
-        places: list[Place] = list(stand_ins)
+        places = [*STAND_IN_PLACES, Place("/logs/verifier/", None), Place("/logs/agent/", None)]
         for step in self.task.image.steps:
             if isinstance(step, Place):
                 places.append(step)

@@ -14,12 +14,13 @@ from typing import Any, NamedTuple
 
 from ..errors import SandboxError, printable_text
 from ..gating.output_check import check_row, find_fault
-from ..sandbox.session import SandboxSession
+from ..sandbox.session import SYSTEM_PATH, SandboxSession
 from ..tasks.images import Place
 from ..tasks.task import Grader, Task
 from ..util import strict_json
+from .provisions import STAND_INS_PLACE
 from .solver import Attempt, ToolUse
-from .task_session import TaskSessions, TaskState, ended_reason, put_places
+from .task_session import STAND_IN_PLACES, TaskSessions, TaskState, ended_reason, put_places
 
 REWARD_FOLDER = "/logs/verifier"
 _MAX_REWARD_BYTES = 64 << 10
@@ -88,14 +89,17 @@ def _score(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
 
 
 def _run_tests(task: Task, session: SandboxSession) -> Score:
-    # A link of the solver must not lead the reward, or the tests, elsewhere.
+    # A link of the solver must not lead the reward, or the tests, elsewhere, and no program or
+    # module of theirs run in place of one that the tests start.
     clear = (
-        f"for one in {REWARD_FOLDER} /tests /verifier; do chmod -R u+rwx $one; rm -rf $one; done;"
+        f"for one in {REWARD_FOLDER} /tests /verifier {STAND_INS_PLACE} /root/.local/bin/env"
+        " /root/.local/lib/python*; do chmod -R u+rwx $one; rm -rf $one; done;"
         f" [ -d /logs ] && [ ! -L /logs ] || rm -rf /logs; mkdir -p {REWARD_FOLDER} /tests;"
         " ln -s /tests /verifier"
     )
-    session.run("sh", "-c", clear)
-    put_places(session, [Place(f"/tests/{name}", file) for name, file in task.tests.items()])
+    session.run("sh", "-c", clear, env={"PATH": SYSTEM_PATH})
+    tests = [Place(f"/tests/{name}", file) for name, file in task.tests.items()]
+    put_places(session, [*STAND_IN_PLACES, *tests])
     done = session.run(
         *("bash", "/tests/test.sh"),
         cwd=task.image.folder,

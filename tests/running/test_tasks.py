@@ -132,9 +132,10 @@ def test_parts_of_a_reward_are_kept_and_a_score_may_lie_between(solve):
         "ls -d /tests /solution /oracle && echo hello > out.txt",
         "grep -rqs reward /app /tests /solution /oracle && echo hello > out.txt",
         "mkdir /logs; chmod 0 /logs",
-        "head -c 99M /dev/zero > /app/full",
-        ":(){ :|:& };:",
-        "kill -9 -1",
+        *(
+            f"mkdir -p {path}; cd {path}; printf '#!/bin/sh\\n{WRITES_REWARD}' >bash; chmod 755 *"
+            for path in ("/opt/stand-ins", "/usr/local/bin", "/root/.local/bin")
+        ),
     ],
 )
 def test_a_solver_cannot_score_itself(solve, command):

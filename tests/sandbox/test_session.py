@@ -50,6 +50,13 @@ def test_steps_share_a_folder_and_what_runs(own):
     assert own.run("python3", "-c", fetch).output == b"b'one\\n'\n"
 
 
+@pytest.mark.parametrize("path", ["/usr/bin/tar", "/etc/ld.so.preload", "/etc/alternatives/x"])
+def test_what_every_program_loads_cannot_be_replaced(shared, path):
+    script = "rm -rf $1; echo planted >$1; cat $1"
+    assert b"planted" not in shared.run(path, script=script).output
+    assert shared.run(script="mv $(dirname $1) /y || rm -r $(dirname $1)", cwd="/").status != 0
+
+
 def test_a_step_has_its_own_folder_environment_and_input(shared):
     step = shared.run(
         *("sh", "-c", "pwd; echo $A; cat; exit 7"), cwd="/tmp", env={"A": "ä"}, stdin=b"in\0put"
