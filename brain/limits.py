@@ -82,6 +82,8 @@ MAX_VERDICT_HELD_OUT = 256
 """Held-out cases of the skill itself in one verdict."""
 MAX_VERDICT_ROUNDS = 12
 """Rounds in which the cases of one verdict were tried before and after a change."""
+MAX_VERDICT_CHANGES = 64
+"""Files beside those of the skill that a verdict lists."""
 MAX_VERDICT_ROWS = 256
 """Findings, limits, versions, and numbers of one verdict, each."""
 MAX_VERDICT_NAME_BYTES = 1024

@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, Any
 from .locked_session import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .. import results
     from ..gating.case_files import Case, Expectation
-    from ..programs.program import Program
-    from ..receipts import Receipt
-    from ..repo.learning.change import ChangeRequest, PlannedChange
+    from ..repo.learning.gate import Gate
     from ..repo.learning.held_out_filter import HeldOutFilter
-    from ..repo.learning.record import DecidedChange
+    from ..repo.learning.rounds import GateLimits
+    from ..repo.learning.runners import CaseRunner
     from ..sandbox.job import Sandbox
-    from ..verdicts.verdict_types import Verdict
 
 
 class GatePart(Part):
     """Cases of skills, and changes that were tried on them.
 
-    `brain.evolve.gate.Gate` tries a change. Held-out cases are for it and for people alone: what
+    `open` gives what tries a change. Held-out cases are for it and for people alone: what
     evolvers and agents are given is `practice_cases` and `earlier_attempts`.
     """
 
@@ -115,16 +113,18 @@ class GatePart(Part):
         about it. With `run`, programs run again too. Raises `NotFound` (`no_verdict`), or as
         `history.show`.
         """
-        from ..evolve.gate.rerun import with_rerun
         from ..repo.learning import recheck
         from ..sandbox.find_sandbox import find_sandbox
 
+        session, lock = self._locked.session, self._locked.lock
         found = self._locked.run(recheck.find_gate_verdict, target)
         tools = recheck.RecheckTools(
             read_case=lambda row: self._locked.run(recheck.read_stored_case, row),
             find_sandbox=lambda: sandbox or find_sandbox(),
         )
-        return recheck.recheck_verdict(found, with_rerun(tools, self, found) if run else tools)
+        if run:
+            tools = recheck.with_rerun(tools, session, lock, found)
+        return recheck.recheck_verdict(found, tools)
 
     def read_mode(self) -> str:
         """Return what becomes of learned changes: propose, gated or off.
@@ -136,66 +136,31 @@ class GatePart(Part):
 
         return self._locked.run(manifest.load_learning_policy)[1]
 
-    # For the gate
+    def open(
+        self,
+        *,
+        runner: CaseRunner | None = None,
+        text_runner: CaseRunner | None = None,
+        sandbox: Sandbox | None = None,
+        limits: GateLimits | None = None,
+        confirm: Callable[[], None] = lambda: None,
+    ) -> Gate:
+        """Return what tries changes of this brain; see `Gate` for the arguments."""
+        from ..repo.learning import gate, rounds
 
-    def plan(self, request: ChangeRequest) -> PlannedChange:
-        """Return what a change would make of a skill, which stays as it is.
-
-        Raises `InvalidInput` (`bad_change`), or as `skills.upsert`.
-        """
-        from ..repo.learning import change
-
-        return self._locked.run(change.plan_change, request)
-
-    def read_held_out(self, snapshot: bytes, path: str) -> Sequence[Case]:
-        """Return the held-out cases of the skill at a path, without documents that are none."""
-        from ..repo.learning import cases
-
-        return self._locked.run(cases.read_held_out, snapshot, path)
-
-    def find_guards(self, planned: PlannedChange) -> Sequence[Case]:
-        """Return the held-out cases of other skills that guard a planned change."""
-        from ..repo.learning import guards
-
-        return self._locked.run(guards.find_guards, planned)
-
-    def read_text(self, snapshot: bytes, slug: str) -> bytes | None:
-        """Return the SKILL.md of a skill at a snapshot, None if there is no such skill."""
-        from ..repo.learning import change
-
-        return self._locked.run(change.read_text_at, snapshot, slug)
-
-    def read_program(self, snapshot: bytes, slug: str) -> Program | None:
-        """Return the program of a skill at a snapshot, None without one."""
-        from ..repo.learning import change
-
-        return self._locked.run(change.read_program_at, snapshot, slug)
-
-    def find_same_attempt(self, path: str, verdict: Verdict) -> results.EarlierAttempt | None:
-        """Return an attempt at the same change on the same cases, kept or proposed, or None."""
-        from ..repo.learning import attempts
-
-        return self._locked.run(attempts.find_same_attempt, path, verdict)
+        return gate.Gate(
+            self._locked.session,
+            self._locked.lock,
+            commit=self._locked.commit_if_due,
+            runner=runner,
+            text_runner=text_runner,
+            sandbox=sandbox,
+            limits=limits or rounds.DEFAULT_LIMITS,
+            confirm=confirm,
+        )
 
     def is_proposed(self, name: str) -> bool:
         """Tell whether a proposal of this name waits for a person."""
         from ..repo.learning import record
 
         return self._locked.run(record.is_proposed, name)
-
-    def record(self, decided: DecidedChange) -> results.Decided:
-        """Record a change by the decision of its verdict.
-
-        Raises `Conflict` (`stale_base`) if the skill was changed since the change was planned.
-        """
-        from ..repo.learning import record
-
-        return self._locked.run_write(record.record_change, decided)
-
-    def record_untried(
-        self, planned: PlannedChange, message: str = "", receipt: Receipt | None = None
-    ) -> results.Upserted:
-        """Record a change that nothing could try; a proposal alone gets such ones."""
-        from ..repo.learning import record
-
-        return self._locked.run_write(record.record_untried, planned, message, receipt)

@@ -35,12 +35,12 @@ class LockedSession:
         self.open_ledger = open_ledger
         self.gap_reporter: GapReporter | None = None
         """Notes failed goals, from the first report on."""
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
         self._background: BackgroundWorker | None = None
 
     def start_background(self, action: Callable[[], object]) -> None:
         """Call `action`, which raises nothing, in another thread; it must not use the session."""
-        with self._lock:
+        with self.lock:
             if self._background is None:
                 from ..util.background_worker import BackgroundWorker
 
@@ -60,16 +60,16 @@ class LockedSession:
 
     def run(self, action: Callable[..., T], *args: Any) -> T:
         """Call `action(session, *args)`, one thread at a time."""
-        with self._lock:
+        with self.lock:
             return call_system(action, self.session, *args)
 
     def iterate(self, action: Callable[..., Iterator[T]], *args: Any) -> Iterator[T]:
         """Yield from `action(session, *args)`; other threads may work between two items."""
-        with self._lock:
+        with self.lock:
             items = action(self.session, *args)
         end = object()
         while True:
-            with self._lock:
+            with self.lock:
                 item = call_system(next, items, end)
             if item is end:
                 return
@@ -88,6 +88,10 @@ class LockedSession:
 
             commitment = self.run(commit_policy.try_commit, commit_to, result.snapshot)
             return result._replace(commitment=commitment)
+        return self.commit_if_due(result)
+
+    def commit_if_due(self, result: Written) -> Written:
+        """Return a result with its commitment, if the manifest asks for one."""
         if self.open_ledger is None or not result.changed:
             return result
         from ..repo.open import manifest

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from .. import results
     from ..programs.program import Program
     from ..receipts import Receipt
-    from ..repo.learning.acquire import AcquireRequest, TrialOptions, TrialPlan
     from ..repo.learning.admission import Runnable
+    from ..repo.learning.change import SkillEdit
+    from ..repo.learning.gate import Gate, TrialOptions
     from ..repo.learning.retire import Decider
     from ..running.run import RunOutcome
     from ..sandbox.job import Sandbox, SandboxLimits
@@ -34,25 +35,37 @@ class ProgramsPart(Part):
 
     def acquire(
         self,
-        request: AcquireRequest,
+        edit: SkillEdit,
         *,
+        options: TrialOptions | None = None,
+        message: str = "",
+        are_needs_approved: bool = False,
         cancel: Event | None = None,
         sandbox: Sandbox | None = None,
     ) -> results.Decided:
         """Try a program; write its skill and admit it, or keep the rejected attempt.
 
-        What it needs of the world is approved with its admission if the request says so; else the
-        attempt is kept untried, and its reason names what a person has to approve. Setting
-        `cancel` ends the trial, and nothing is kept. Raises `InvalidInput`, `SandboxError`, or
-        `Conflict` (`stale_base`) if the skill was written meanwhile.
+        What it needs of the world is approved with its admission if the caller says so; else the
+        attempt is kept untried, and its reason names what a person has to approve. What it calls
+        runs as it is here. Setting `cancel` ends the trial, and nothing is kept. Raises
+        `InvalidInput`, `SandboxError`, or `Conflict` (`stale_base`) if the skill was written
+        meanwhile.
         """
-        from ..repo.learning import acquire, approvals
+        from ..programs.program import Program
+        from ..repo.learning import approvals
         from ..repo.learning.admission import NOTHING_APPROVED
+        from ..repo.learning.gate import DEFAULT_OPTIONS
 
-        plan = self._locked.run(acquire.plan_acquisition, request)
-        needs = approvals.approve_needs(NOTHING_APPROVED, read_needs(plan.program))
+        program = Program(slug=edit.name, files=dict(edit.files))
+        needs = approvals.approve_needs(NOTHING_APPROVED, read_needs(program))
         self._locked.run(approvals.check_approvals, NOTHING_APPROVED, needs, False)
-        decided = self._try_and_record(plan, sandbox, cancel)
+        decided = self._open_gate(sandbox).acquire(
+            edit,
+            options or DEFAULT_OPTIONS,
+            message,
+            are_needs_approved=are_needs_approved,
+            cancel=cancel,
+        )
         if decided.decision == "admit" and needs != NOTHING_APPROVED:
             tried = self.find_runnable(decided.slug).tried
             self._locked.run(approvals.approve, tried, needs, False)
@@ -71,19 +84,15 @@ class ProgramsPart(Part):
         Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, `SandboxError`, or
         `Conflict` (`retired`, `program_changed`).
         """
-        from ..repo.learning import acquire
+        from ..repo.learning.gate import DEFAULT_OPTIONS
 
-        chosen = options or acquire.TrialOptions()
-        plan = self._locked.run(acquire.plan_admission, slug, chosen, message)
-        return self._try_and_record(plan, sandbox)
+        return self._open_gate(sandbox).admit(slug, options or DEFAULT_OPTIONS, message)
 
-    def _try_and_record(
-        self, plan: TrialPlan, sandbox: Sandbox | None, cancel: Event | None = None
-    ) -> results.Decided:
-        from ..repo.learning import acquire
+    def _open_gate(self, sandbox: Sandbox | None) -> Gate:
+        from ..repo.learning.gate import Gate
 
-        trial = acquire.try_planned(sandbox or _find_sandbox(), plan, cancel)
-        return self._locked.run_write(acquire.record_planned, plan, trial)
+        commit = self._locked.commit_if_due
+        return Gate(self._locked.session, self._locked.lock, commit=commit, sandbox=sandbox)
 
     def find(self, slug: str) -> Program:
         """Return the program of a skill that may run.

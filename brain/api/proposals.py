@@ -41,18 +41,13 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         for several clients that nothing tells apart. Raises `InvalidInput`
         (`bad_branch`) or `StoreError`.
         """
-        from ..repo.merge.proposals import ProposalSession
-        from ..store.sqlite_store import open_store_or_readonly
+        from ..repo.merge.proposals import open_proposal
 
-        here = self._locked.session
-        store = call_system(open_store_or_readonly, here.control_folder)
+        session = call_system(open_proposal, self._locked.session, name, author, own_programs)
         try:
-            session = ProposalSession(here.root, store, name, author)
-            session.pinned_roots_provider = here.pinned_roots_provider
-            session.own_programs = set() if own_programs is None else own_programs
             return self._make_brain(session)
         except BaseException:
-            store.close()
+            session.close()
             raise
 
     def list(self) -> builtins.list[results.Proposal]:

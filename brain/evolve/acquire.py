@@ -18,7 +18,7 @@ from ..programs.parameters import check_schema, encode_schema, schema_from_defin
 from ..programs.program import Program, check_tool_name, tool_name
 from ..programs.python_code import find_shape, normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
-from ..repo.learning.acquire import AcquireRequest
+from ..repo.learning.change import SkillEdit
 from .inferred_schema import Schema, infer_schema
 
 if TYPE_CHECKING:
@@ -106,17 +106,15 @@ def find_same(
     return None
 
 
-def build_request(
-    brain: AcquiringBrain, program: Program, description: str | None
-) -> AcquireRequest:
-    """Return the request to try a program and to write its skill; a known skill keeps its text."""
+def build_edit(brain: AcquiringBrain, program: Program, description: str | None) -> SkillEdit:
+    """Return the edit that gives a skill a program; a known skill keeps its text."""
     try:
         brain.skills.view(program.slug)
     except NotFound:
         body: bytes | None = build_skill_text(program).encode()
     else:
         body = None
-    return AcquireRequest(
+    return SkillEdit(
         name=program.slug,
         files=program.files,
         description=description,

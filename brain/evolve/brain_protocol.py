@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from .gate.brain_protocol import GatedBrain, _GatePart, _Proposals
-
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from .. import results
     from ..gating.case_files import Case
     from ..programs.program import Program
     from ..receipts import Receipt
+    from ..repo.learning.gate import Gate
     from ..repo.learning.held_out_filter import HeldOutFilter
+    from ..repo.learning.runners import CaseRunner
     from ..repo.open.manifest import SynthesisPolicy
 
 
@@ -52,18 +52,23 @@ class _Evolution(Protocol):
     def count_cost(self, evolver: str, requests: int, tokens_in: int, tokens_out: int) -> None: ...
 
 
-class _LearningGate(_GatePart, Protocol):
+class _LearningGate(Protocol):
+    def read_mode(self) -> str: ...
+    def is_proposed(self, name: str) -> bool: ...
+    def open(
+        self, *, text_runner: CaseRunner | None = None, confirm: Callable[[], None] = ...
+    ) -> Gate: ...
     def list_cases(self, slug: str = "") -> Sequence[results.SkillCase]: ...
     def practice_cases(self, slug: str) -> Sequence[Case]: ...
     def read_held_out_filter(self) -> HeldOutFilter: ...
     def earlier_attempts(self, slug: str) -> Sequence[results.EarlierAttempt]: ...
 
 
-class _WaitingProposals(_Proposals, Protocol):
+class _WaitingProposals(Protocol):
     def list(self) -> Sequence[results.Proposal]: ...
 
 
-class LearningBrain(GatedBrain, Protocol):
+class LearningBrain(Protocol):
     """An open brain, as synthesis uses it."""
 
     @property

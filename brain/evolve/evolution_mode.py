@@ -12,10 +12,9 @@ if TYPE_CHECKING:
     from ..models import Model
     from ..models.paid_once import Pay
     from .brain_protocol import LearningBrain
-    from .gate.brain_protocol import GatedBrain
 
 
-def require_evolution(brain: GatedBrain) -> str:
+def require_evolution(brain: LearningBrain) -> str:
     """Return the mode. Raises `Conflict` (`evolution_off`) if it is that nothing is learned."""
     mode = brain.gate.read_mode()
     if mode == OFF:

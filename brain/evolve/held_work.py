@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, Conflict
+from ..repo.learning.rounds import DEFAULT_LIMITS
 from ..running.trial import MAX_TRIAL_SECONDS
-from .gate.case_rounds import DEFAULT_LIMITS
 from .saved_answers import Interrupted
 
 if TYPE_CHECKING:

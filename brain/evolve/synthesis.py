@@ -15,13 +15,12 @@ from ..errors import BrainError, ModelError
 from ..models.calls import AskLimits, Bill, ModelCall
 from ..receipts import Receipt
 from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
+from ..repo.learning.change import ProposedChange
 from ..results import GateOutcome, Synthesized
 from .call_receipt import build_call_receipt
 from .evolution_mode import meter, require_evolution
-from .gate.gate import Gate
-from .gate.model_runner import ModelRunner
-from .gate.proposed_change import ProposedChange
 from .material import RelatedMaterial, ShownSkills
+from .model_runner import ModelRunner
 from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message
 from .tools import SKILL_FILE, DraftTools
 from .transcript import mask_text, render_transcript
@@ -175,7 +174,7 @@ def propose_change(
     """
     if change is None:
         return None
-    return Gate(brain, text_runner=ModelRunner(model), confirm=confirm).propose(change)
+    return brain.gate.open(text_runner=ModelRunner(model), confirm=confirm).propose(change)
 
 
 def _describe(model: str, drafted: Drafted, outcome: GateOutcome | None, bill: Bill) -> Synthesized:

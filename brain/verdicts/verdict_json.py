@@ -26,6 +26,7 @@ from .verdict_types import (
     GATE_KINDS,
     GATE_WORDS,
     PROVISIONAL_WORDS,
+    ChangedFile,
     NamedNumber,
     NamedText,
     ProgramFile,
@@ -62,6 +63,16 @@ def _check_verdict(verdict: Verdict) -> None:
         raise FormatError(f"its files lack {PROGRAM_FILE}", code="bad_field")
     if len(verdict.gate_cases) < len(verdict.cases) and not paths:
         raise FormatError("it has cases, but no files that were tried", code="bad_field")
+    changed = [change.path for change in verdict.changes]
+    if any(a >= b for a, b in pairwise(changed)):
+        raise FormatError("its changes are not sorted by path", code="bad_field")
+    for change in verdict.changes:
+        if change.before == change.after:
+            message = f"it changes nothing of {printable_text(change.path)}"
+            raise FormatError(message, code="bad_field")
+    if changed and verdict.decision not in ("admit", "reject"):
+        message = f"it says {verdict.decision}, and yet changes other files"
+        raise FormatError(message, code="bad_field")
     _check_gate(verdict)
     if name := find_repeated([case.name for case in verdict.cases]):
         message = f"two cases have the name {printable_text(name)}"
@@ -148,6 +159,12 @@ _CASE = ObjectCodec(
     ),
     FieldSpec("scores", fields.items_codec(fields.NUMBER_CODEC, 2 * limits.MAX_VERDICT_ROUNDS), ()),
 )
+_CHANGE = ObjectCodec(
+    ChangedFile,
+    FieldSpec("path", fields.PATH_CODEC),
+    FieldSpec("before", fields.DIGEST_CODEC, NO_DIGEST),
+    FieldSpec("after", fields.DIGEST_CODEC, NO_DIGEST),
+)
 _VERDICT = ObjectCodec(
     Verdict,
     FieldSpec("decision", fields.choice_codec(DECISION_KINDS)),
@@ -171,6 +188,7 @@ _VERDICT = ObjectCodec(
     FieldSpec("text", fields.DIGEST_CODEC, NO_DIGEST),
     FieldSpec("runner", _FULL_NAME_CODEC, ""),
     FieldSpec("provisional", fields.choice_codec(PROVISIONAL_WORDS), ""),
+    FieldSpec("changes", _CHANGE.list_codec(limits.MAX_VERDICT_CHANGES), ()),
 )
 VERDICT_FORMAT = DocumentFormat(
     name="brain v1 verdict",

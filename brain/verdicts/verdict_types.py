@@ -33,6 +33,17 @@ class ProgramFile(NamedTuple):
     blob: bytes
 
 
+class ChangedFile(NamedTuple):
+    """A file of another skill, of memory or of prompts that a change edits too.
+
+    `before` and `after` are its blob ids, empty if it is not there.
+    """
+
+    path: str
+    before: bytes
+    after: bytes
+
+
 class VerdictCase(NamedTuple):
     """One case; build it by keyword.
 
@@ -89,7 +100,8 @@ class Verdict(NamedTuple):
     `gate` is what held-out cases say of the change, one of GATE_WORDS; "" if no gate tried it.
     `provisional` is one of PROVISIONAL_WORDS, "" of a gate that did not ask.
     `base` and `text` are the blob ids of SKILL.md before and after it; `base` is empty if the skill
-    is new. `runner` names what ran the cases of the gate.
+    is new. `runner` names what ran the cases of the gate. `changes` are the files beside those of
+    the skill that the same snapshot changes, sorted by path.
     """
 
     decision: str
@@ -111,6 +123,7 @@ class Verdict(NamedTuple):
     text: bytes = NO_DIGEST
     runner: str = ""
     provisional: str = ""
+    changes: tuple[ChangedFile, ...] = ()
 
     @property
     def program(self) -> bytes:

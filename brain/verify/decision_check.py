@@ -15,6 +15,8 @@
    (`missing_case`, a warning, since their ids stay).
 8. What a gate tried is this change, on cases that were held out and stood in the brain before: see
    `gate_check` (`verdict_mismatch`).
+9. The files that the verdict says were changed too were and are as it says (`verdict_mismatch`).
+   That no other file of another skill was is `operation_check`.
 
 A verdict that cannot be read because it was redacted is a note: it admits nothing any more.
 """
@@ -27,9 +29,9 @@ from contextlib import suppress
 
 from .. import limits
 from ..digest import NO_DIGEST
-from ..errors import BrainError, FormatError
+from ..errors import BrainError, FormatError, printable_text
 from ..objects import lineage
-from ..objects.bundle import Bundle
+from ..objects.bundle import Bundle, get_entry
 from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
 from ..programs import SCHEMA_FILE
@@ -185,6 +187,13 @@ class DecisionCheck:
         # 8. What a gate tried is this change, on cases that stood there before.
         for message in self._gate_check.find_mismatches(verdict, before, after, snapshot.receipt):
             yield "verdict_mismatch", message
+        # 9. The other files were and are as the verdict says.
+        for change in verdict.changes:
+            entries = (get_entry(self._session.nodes, one, change.path) for one in bundles)
+            blobs = [NO_DIGEST if entry is None else entry.blob for entry in entries]
+            if blobs != [change.before, change.after]:
+                path = printable_text(change.path)
+                yield "verdict_mismatch", f"{path} is not changed as its verdict says"
 
     def _keeps_program(self, before: Bundle, after: Bundle, slug: str) -> bool:
         """Tell whether a skill has the same program in both bundles, or none."""

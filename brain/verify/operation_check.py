@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from ..digest import NO_DIGEST
+from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects import operation as operations
 from ..objects import paths
@@ -18,6 +20,8 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import LEAF
 from ..repo.open.session import Session
+from ..repo.read.case_paths import may_change
+from ..repo.read.read_verdicts import read_verdict
 from ..results import Finding
 from ..skills import skill_layout
 from ..trust import POLICY_PATH as TRUST
@@ -152,7 +156,8 @@ def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[b
 def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Finding]:
     kind, slug = diff.operation[:2]
     owners = _SkillOwners(session, diff)
-    changed = diff.changed_paths
+    listed = _find_listed(session, diff) if kind in ("admit", "reject") else set()
+    changed = [path for path in diff.changed_paths if path not in listed]
     first = next(iter(diff.new_entries), "") if kind == "absorb" else changed[0] if changed else ""
     unexplained = []
     for own in owners.find_owned_paths(slug, changed, first):
@@ -171,6 +176,27 @@ def _check_single_skill(session: Session, diff: OperationDiff) -> Iterator[Findi
         )
     if kind == "delete":
         yield from _check_deletion(session, diff)
+
+
+def _find_listed(session: Session, diff: OperationDiff) -> set[str]:
+    """Return the paths that a verdict lists, with what they were and are, as changed too."""
+    blob = operations.evidence_blob(diff.operation)
+    if session.reader.find_missing([blob]):
+        return set()
+    try:
+        changes = read_verdict(session.reader, blob).changes
+    except BrainError:  # `decision_check` reports it
+        return set()
+    return {
+        change.path
+        for change in changes
+        if may_change(change.path)
+        and (change.before, change.after)
+        == tuple(
+            entries[change.path].blob if change.path in entries else NO_DIGEST
+            for entries in (diff.old_entries, diff.new_entries)
+        )
+    }
 
 
 def _find_removed_texts(diff: OperationDiff, slug: str) -> list[str]:

@@ -11,10 +11,8 @@ import time
 from functools import partial
 
 from brain import Brain
-from brain.evolve.gate.case_runner import SkillsUnderTest
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Case
+from brain.repo.learning.change import ProposedChange, SkillsAt
 from tests.bench.generate import Corpus, body, words
 from tests.support.gated_brains import GREETING, ScriptedRunner, add_cases, set_mode
 
@@ -92,7 +90,7 @@ def attempts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> lis
             brain.skills.upsert(slug, body(rng))
             text = body(rng) + ("Say hello.\n" if number % 2 else "Wave.\n")
             change = ProposedChange(name=slug, evolver="grind", body=text)
-            gate = Gate(brain, runner=ScriptedRunner(partial(_follow, slug)))
+            gate = brain.gate.open(runner=ScriptedRunner(partial(_follow, slug)))
             start = time.perf_counter()
             outcome = gate.propose(change)
             times.append((time.perf_counter() - start) * 1000)
@@ -100,7 +98,7 @@ def attempts(folder: str, corpus: Corpus, count: int, rng: random.Random) -> lis
     return times
 
 
-def _follow(slug: str, skills: SkillsUnderTest, case: Case, number: int) -> str:
+def _follow(slug: str, skills: SkillsAt, case: Case, number: int) -> str:
     return GREETING if "Say hello" in (skills.text(slug) or "") else "go away"
 
 

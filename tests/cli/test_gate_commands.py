@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
+from brain.repo.learning.change import ProposedChange
 from tests.cli.conftest import Call, validate
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import ScriptedRunner, greet_if_asked
@@ -24,7 +23,7 @@ def reject(answer: str = "go away") -> str:
         change = ProposedChange(
             name="greet", evolver="gaps", body="# Greet\n\nWave.\n", description="Greet"
         )
-        return Gate(brain, runner=runner).propose(change).attempt
+        return brain.gate.open(runner=runner).propose(change).attempt
 
 
 def add_cases(cli: Call, number: int = 12) -> None:
@@ -132,7 +131,7 @@ def test_what_got_worse_is_accepted_only_if_said(cli, agent):
     with Brain.open(".", author="ada") as brain:
         brain.skills.upsert("greet", "# Greet\n\nSay hello.\n", description="Greet")
         change = ProposedChange(name="greet", evolver="gaps", body="# Greet\n\nWave.\n")
-        outcome = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+        outcome = brain.gate.open(runner=ScriptedRunner(greet_if_asked)).propose(change)
     refused = cli("evolve", "accept", outcome.attempt)
     assert refused.status == 12 and "--although-worse" in refused.err
     assert cli("evolve", "accept", outcome.attempt, "--although-worse").status == 0

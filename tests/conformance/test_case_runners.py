@@ -4,10 +4,10 @@ import pytest
 
 from brain.errors import ModelError
 from brain.evolve import FakeModel
-from brain.evolve.gate.model_runner import ModelRunner
-from brain.evolve.gate.sandbox_runner import SandboxRunner
+from brain.evolve.model_runner import ModelRunner
 from brain.gating.case_files import Case, Expectation
 from brain.programs.program import Program
+from brain.repo.learning.runners import SandboxRunner
 from brain.sandbox.find_sandbox import find_sandbox
 from tests.support.conformance.case_runners import CaseRunnerConformance, RunnerSetting
 from tests.support.gated_brains import ScriptedRunner

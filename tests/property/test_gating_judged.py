@@ -8,12 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.digest import blob_id
-from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, TriedCases
-from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
 from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import DEFAULT_RULES
-from brain.repo.learning.judge_outputs import OutputJudge
+from brain.repo.learning.change import SkillsAt
 from brain.repo.learning.recheck import FoundVerdict, RecheckTools, StoredCase, recheck_verdict
+from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, OutputJudge, TriedCases
+from brain.repo.learning.runners import CaseOutput
 from brain.verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import Verdict, VerdictCase
@@ -22,7 +22,7 @@ from tests.support.scripted_sandbox import CRASHES, HANGS, REFUSED, RIGHT, Scrip
 
 ERROR = "error"
 LETTERS = {RIGHT: "p", REFUSED: "f", HANGS: "f", CRASHES: "f", ERROR: "e"}
-OLD, NEW = (cast("SkillsUnderTest", object()) for _ in range(2))
+OLD, NEW = (cast("SkillsAt", object()) for _ in range(2))
 
 Row = tuple[tuple[str, ...], tuple[str, ...]]
 """What comes of a case in each round, without the change and with it."""
@@ -63,10 +63,10 @@ class _TableRunner:
         self._table = table
         self._places = {case.blob: at for at, case in enumerate(cases)}
 
-    def find_obstacle(self, skills: SkillsUnderTest, case: Case) -> str:
+    def find_obstacle(self, skills: SkillsAt, case: Case) -> str:
         return ""
 
-    def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
         at = self._places[case.blob]
         what = self._table.rows[at][skills is NEW][number]
         if what == ERROR:

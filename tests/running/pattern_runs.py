@@ -6,7 +6,7 @@ from pathlib import Path
 from brain import Brain
 from brain.gating.case_files import Expectation
 from brain.programs.test_cases import TestCase, encode_cases
-from brain.repo.learning.acquire import AcquireRequest
+from brain.repo.learning.change import SkillEdit
 from brain.sandbox.job import Sandbox
 from brain.serve.tools import Toolbox
 from tests.support.skill_programs import program_files
@@ -76,7 +76,7 @@ def make_brain(folder: Path, sandbox: Sandbox) -> Brain:
     }
     for name, content in (("count-words", program_files()), ("double-it", files)):
         decided = brain.programs.acquire(
-            AcquireRequest(name=name, files=content, description=f"Does {name}", body=b"# It\n"),
+            SkillEdit(name=name, files=content, description=f"Does {name}", body=b"# It\n"),
             sandbox=sandbox,
         )
         assert decided.decision == "admit", decided.reason

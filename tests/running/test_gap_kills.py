@@ -14,9 +14,9 @@ from brain.evolve import FakeModel
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
 from brain.evolve.gaps.open_gaps import GAPS
 from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.evolve.gate.gate import Gate
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.models.scripted import Asked, ScriptedAnswer
+from brain.repo.learning.gate import Gate
 from tests.support.gap_answers import gap_answer
 from tests.support.gap_brains import NOW, add_cases, fail, phases, run_gaps, set_evolution
 from tests.support.killed_steps import run_killed

@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.evolve.gate.case_runner import SkillsUnderTest
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
-from brain.evolve.gate.sandbox_runner import SandboxRunner
 from brain.gating.case_files import Case, Expectation
 from brain.gating.held_out import is_held_out
 from brain.programs.program import Program
+from brain.repo.learning.admission import STATE_DIR_VARIABLE
+from brain.repo.learning.change import ProposedChange, SkillEdit, SkillsAt
+from brain.repo.learning.runners import SandboxRunner
 from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.job import Sandbox
 from tests.running.programs import (
@@ -47,11 +46,9 @@ def inputs(form: str, number: int) -> list[dict[str, Any]]:
 
 def make_counter(folder: Path, sandbox: Sandbox) -> Brain:
     """Create a brain with a program that counts words, which was admitted."""
-    from brain.repo.learning.acquire import AcquireRequest
-
     brain = Brain.init(folder, author="ada")
     set_mode(brain, "gated")
-    request = AcquireRequest(name="count", files=files(COUNT), description="Count words")
+    request = SkillEdit(name="count", files=files(COUNT), description="Count words")
     assert brain.programs.acquire(request, sandbox=sandbox).decision == "admit"
     return brain
 
@@ -67,7 +64,7 @@ def propose(brain: Brain, sandbox: Sandbox, code: str, check: str, **given: Any)
     change = ProposedChange(
         name=given.pop("name", "count"), evolver="grind", files=files(code, check), **given
     )
-    return Gate(brain, sandbox=sandbox).propose(change)
+    return brain.gate.open(sandbox=sandbox).propose(change)
 
 
 def test_a_program_that_does_better_on_its_cases_is_admitted_and_runs(tmp_path, sandbox):
@@ -109,7 +106,7 @@ def test_a_caller_of_the_program_guards_its_cases(tmp_path, sandbox):
             name="twice", evolver="patterns", files=program.files, description="Count twice"
         )
         add_cases(brain, Expectation(has_equals=True, equals=4), slug="twice")
-        first = Gate(brain, sandbox=sandbox).propose(change)
+        first = brain.gate.open(sandbox=sandbox).propose(change)
         assert first.done == "admitted", first.reason  # its trial calls count
         add_cases(brain, Expectation(has_equals=True, equals=3))
         outcome = propose(brain, sandbox, HYPHENS, HYPHENS_CHECK)
@@ -173,7 +170,7 @@ def test_cases_of_texts_that_no_model_runs_are_told_and_are_no_ties(tmp_path, sa
 
 
 def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(tmp_path, sandbox):
-    def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def follow(skills: SkillsAt, case: Case, number: int) -> str:
         assert isinstance(case.input, str)
         return "3" if "of a greeting" in skills.prompt(case) else "hello"
 
@@ -185,7 +182,7 @@ def test_a_program_that_makes_the_case_of_a_text_worse_is_rejected(tmp_path, san
             )
             for line in ("Count the words of a greeting", "Count words of guests")
         ]
-        gate = Gate(brain, sandbox=sandbox, text_runner=model)
+        gate = brain.gate.open(sandbox=sandbox, text_runner=model)
         worse = gate.propose(changes[0])
         assert worse.gate == "reject" and worse.numbers.losses == 0
         assert {path.split("/")[1] for path in worse.numbers.worse} == {"greet"}
@@ -209,7 +206,7 @@ def test_no_model_is_asked_for_a_program_that_fails_its_own_cases(tmp_path, sand
         change = ProposedChange(
             name="count", evolver="grind", files=files(COUNT), description="Count all the words"
         )
-        outcome = Gate(brain, sandbox=sandbox, text_runner=model).propose(change)
+        outcome = brain.gate.open(sandbox=sandbox, text_runner=model).propose(change)
         assert (outcome.gate, outcome.numbers.runner, model.runs) == ("reject", "sandbox", 0)
         assert outcome.guards is not None and outcome.guards.run == 0
         assert [row.reason for row in outcome.guards.unrun] == ["the change failed without them"]
@@ -270,9 +267,9 @@ def test_a_new_class_is_known_again_without_the_schema_that_was_made_for_it(tmp_
     change = ProposedChange(name="count", evolver="gaps", files=program.files, description="Count")
     with Brain.init(tmp_path, author="ada") as brain:
         add_cases(brain, Expectation(has_equals=True, equals=2), number=6)
-        first = Gate(brain, sandbox=sandbox).propose(change)
+        first = brain.gate.open(sandbox=sandbox).propose(change)
         assert (first.done, first.gate) == ("proposed", "admit"), first.reason
-        again = Gate(brain, sandbox=_IdleSandbox(sandbox)).propose(change)
+        again = brain.gate.open(sandbox=_IdleSandbox(sandbox)).propose(change)
         assert (again.done, again.gate, again.proposal) == ("proposed", "admit", first.proposal)
 
 
@@ -350,3 +347,22 @@ def test_a_program_reads_no_case_and_writes_nothing(tmp_path, sandbox):
         add_cases(brain, Expectation(has_equals=True, equals=2))
         outcome = propose(brain, sandbox, spy, COUNT_CHECK)
         assert outcome.numbers is None or outcome.numbers.losses == 0  # it saw nothing
+
+
+def test_a_composite_is_admitted_where_what_it_calls_is_not(tmp_path, sandbox, monkeypatch):
+    check = "def check(payload, output):\n    assert output == len(payload['text'].split())\n"
+    program = build_program(
+        CALLER.format("count"), schema=TEXT_SCHEMA, cases=COUNT_CASES, check=check, slug="top"
+    )
+    edit = SkillEdit(name="top", files=program.files, description="Count by another")
+    with make_counter(tmp_path / "one", sandbox) as brain:
+        assert brain.programs.acquire(edit, sandbox=sandbox).decision == "admit"
+    monkeypatch.setenv(STATE_DIR_VARIABLE, str(tmp_path / "state of another machine"))
+    with Brain.open(tmp_path / "one") as brain:
+        assert {one.status for one in brain.programs.list()} == {"not_tried"}
+        assert brain.programs.admit("top", sandbox=sandbox).decision == "admit"
+        ran = brain.programs.run("top", {"text": "a b"}, sandbox=sandbox)
+        assert not ran.ok and "not tried on this machine" in ran.error  # a trial gives it no right
+        brain.programs.admit("count", sandbox=sandbox)
+        assert brain.programs.run("top", {"text": "a b"}, sandbox=sandbox).output == 2
+        assert brain.verify(deep=True).findings == []

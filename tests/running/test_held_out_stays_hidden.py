@@ -18,7 +18,7 @@ from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import FakeModel, Learner, synthesize
 from brain.evolve.gaps.run_gaps import run_gaps
-from brain.evolve.gate.model_runner import MAX_ANSWER_TOKENS
+from brain.evolve.model_runner import MAX_ANSWER_TOKENS
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out

@@ -9,11 +9,10 @@ import pytest
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
+from brain.repo.learning.change import ProposedChange
 from brain.serve.tools.toolbox import Toolbox
 from tests.support.gap_answers import gap_answer, words_code
 from tests.support.processes import TIMEOUT_SECONDS
@@ -111,7 +110,7 @@ def test_a_failing_task_grows_a_skill_and_a_change_that_harms_another_task_is_re
         )
         lists = (["well-known", f"item-{number}"] for number in count())
         add_held_out(brain, "sum-words", (({"texts": some}, {"sum": 2}) for some in lists))
-        assert Gate(brain, sandbox=sandbox).propose(person).done == "admitted"
+        assert brain.gate.open(sandbox=sandbox).propose(person).done == "admitted"
 
         # 3. A change helps the task of its own skill and harms the other: it is refused.
         words = ("-".join("x" * number) for number in count(2))
@@ -119,7 +118,7 @@ def test_a_failing_task_grows_a_skill_and_a_change_that_harms_another_task_is_re
             brain, "count-words", (({"text": word}, {"words": word.count("x")}) for word in words)
         )
         change = ProposedChange(name="count-words", evolver="synthesis", files=parts_files(brain))
-        refused = Gate(brain, sandbox=sandbox).propose(change)
+        refused = brain.gate.open(sandbox=sandbox).propose(change)
         assert (refused.gate, refused.done) == ("reject", "rejected")
         assert refused.numbers is not None and refused.numbers.wins >= 5
         assert refused.numbers.losses == 0

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.gate.gate import Gate
 from brain.evolve.patterns.pattern_status import PATTERNS
 from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
+from brain.repo.learning.gate import Gate
 from tests.running.pattern_runs import TEXTS, answer, make_brain, run_messages
 from tests.support.killed_steps import run_killed
 

@@ -243,7 +243,7 @@ def test_an_attempt_that_was_killed_goes_on_with_the_answers_that_were_paid(brai
     add_cases(brain)
     now = now_of(brain)
     with monkeypatch.context() as patched:
-        patched.setattr("brain.evolve.patterns.composite.Gate.propose", _die)
+        patched.setattr("brain.repo.learning.gate.Gate.propose", _die)
         with pytest.raises(_Killed):
             list(run_patterns(brain, FakeModel(answer()), now=now))
     unused = FakeModel()
@@ -418,7 +418,7 @@ def test_a_pattern_that_changed_while_it_waited_is_asked_for_once(brain):
 def test_the_mode_off_in_between_leaves_the_pattern_waiting(brain, monkeypatch):
     now = now_of(brain)
     with monkeypatch.context() as patched:
-        patched.setattr("brain.evolve.patterns.composite.Gate.propose", _refuse_as_off)
+        patched.setattr("brain.repo.learning.gate.Gate.propose", _refuse_as_off)
         with pytest.raises(Conflict):
             list(run_patterns(brain, FakeModel(answer()), now=now))
     (result,) = run_patterns(brain, FakeModel(), now=now + 1)

@@ -8,12 +8,11 @@ import pytest
 
 from brain import Brain
 from brain.digest import blob_id
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Expectation
 from brain.gating.decision import decide
 from brain.gating.held_out import is_held_out
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
+from brain.repo.learning.change import ProposedChange
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.verdicts.gate_numbers import state_numbers
 from brain.verdicts.gate_rules import row_of_case
@@ -50,7 +49,7 @@ def brain(tmp_path, sandbox, monkeypatch):
                 expect = Expectation(has_equals=True, equals={"words": len(text.split())})
             made.gate.add_case(SLUG, {"text": text}, expect, name=f"c{number}")
         files = program_files()
-        outcome = Gate(made, sandbox=sandbox).propose(
+        outcome = made.gate.open(sandbox=sandbox).propose(
             ProposedChange(name=SLUG, evolver="person", files=files, message="Count all")
         )
         assert (outcome.gate, outcome.done) == ("admit", "admitted"), outcome.reason

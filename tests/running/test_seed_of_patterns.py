@@ -6,7 +6,7 @@ from brain import Brain
 from brain.evolve import FakeModel
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.gating.case_files import Expectation
-from brain.repo.learning.acquire import AcquireRequest
+from brain.repo.learning.change import SkillEdit
 from brain.serve.tools import Toolbox
 from tests.support.skill_programs import acquire_untested, use_state_folder
 
@@ -58,7 +58,7 @@ def brain(tmp_path, sandbox, monkeypatch):
                 "schema.json": b'{"type": "object", "additionalProperties": true}',
                 "tests/cases.json": b'[{"payload": {}}]\n',
             }
-            acquire_untested(made, AcquireRequest(name=slug, files=files, description=slug))
+            acquire_untested(made, SkillEdit(name=slug, files=files, description=slug))
         yield made
 
 

@@ -4,8 +4,8 @@ from pydantic_ai.models import Model
 
 from brain import Brain
 from brain.evolve.gaps import run_gaps as run_gaps_module
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Expectation
+from brain.repo.learning.change import ProposedChange
 from brain.results import GapResult, GateOutcome
 from tests.support.processes import TIMEOUT_SECONDS
 

@@ -5,12 +5,10 @@ from itertools import islice
 from pathlib import Path
 
 from brain import Brain
-from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, GateLimits
-from brain.evolve.gate.case_runner import CaseOutput, SkillsUnderTest
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Case, Expectation
-from brain.repo.learning.guards import CaseKind
+from brain.repo.learning.change import ProposedChange, SkillsAt
+from brain.repo.learning.rounds import DEFAULT_LIMITS, GateLimits
+from brain.repo.learning.runners import CaseKind, CaseOutput
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 
@@ -18,7 +16,7 @@ SKILL = "greet"
 GREETING = "hello"
 """What the output of a case must hold."""
 
-Answer = Callable[[SkillsUnderTest, Case, int], str]
+Answer = Callable[[SkillsAt, Case, int], str]
 
 
 class ScriptedRunner:
@@ -31,7 +29,7 @@ class ScriptedRunner:
         self.kinds: tuple[CaseKind, ...] = ("program", "text")
         self.runs = 0
 
-    def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
         self.runs += 1
         try:
             return CaseOutput(output=self._answer(skills, case, number).encode())
@@ -39,7 +37,7 @@ class ScriptedRunner:
             return CaseOutput(error=str(error))
 
 
-def greet_if_asked(skills: SkillsUnderTest, case: Case, number: int) -> str:
+def greet_if_asked(skills: SkillsAt, case: Case, number: int) -> str:
     """Answer as a learner does that follows the text of the skill to the letter."""
     return GREETING if "Say hello" in (skills.text(SKILL) or "") else "go away"
 
@@ -73,4 +71,4 @@ def propose(
 ) -> GateOutcome:
     """Propose a text of SKILL to the gate, whose cases `answer` runs."""
     change = ProposedChange(name=SKILL, evolver="synthesis", body=body, message="Try it")
-    return Gate(brain, runner=ScriptedRunner(answer), limits=limits).propose(change)
+    return brain.gate.open(runner=ScriptedRunner(answer), limits=limits).propose(change)

@@ -16,11 +16,11 @@ from typing import Any
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.gate import outcome_recorder
 from brain.evolve.schedule import synthesis_job
 from brain.evolve.schedule.job_types import Clocks
 from brain.experience.sqlite_experience import SqliteExperience
 from brain.models.scripted import Asked, ScriptedAnswer
+from brain.repo.learning.gate import Gate
 
 STEPS = {
     "claimed": (SqliteExperience, "claim_work", 1),
@@ -30,7 +30,7 @@ STEPS = {
     "change stored": (SqliteExperience, "keep_progress", 1),
     "cases half asked": (SqliteExperience, "add_answer", 40),
     "last case asked": (SqliteExperience, "add_answer", 62),
-    "gate recorded": (outcome_recorder.OutcomeRecorder, "record", 1),
+    "gate recorded": (Gate, "_record", 1),
     "finished": (SqliteExperience, "finish_work", 1),
 }
 """Step to the function after whose call of a number the process dies."""

@@ -1,7 +1,6 @@
 """Programs of skills for tests: their files, and trials that were never run."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,17 +8,9 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.programs.program import Program
-from brain.repo.learning.acquire import (
-    AcquireRequest,
-    TrialOptions,
-    TrialPlan,
-    plan_acquisition,
-    plan_admission,
-    record_planned,
-)
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
-from brain.repo.learning.record import record_acquired
-from brain.repo.skills.upsert import UpsertRequest
+from brain.repo.learning.change import PlannedChange, SkillEdit, plan_acquired, plan_admitted
+from brain.repo.learning.record import DecidedChange, record_change
 from brain.results import Decided
 from brain.running.trial import Trial
 from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
@@ -52,10 +43,10 @@ def program_files(answer: str = 'len(payload["text"].split())') -> dict[str, byt
     }
 
 
-def acquire_request(name: str = "word-count", answer: str = "", base: str = "") -> AcquireRequest:
-    """Return the request to acquire a skill that counts words, or answers otherwise."""
+def acquire_request(name: str = "word-count", answer: str = "", base: str = "") -> SkillEdit:
+    """Return the edit that makes a skill that counts words, or answers otherwise."""
     files = program_files(answer) if answer else program_files()
-    return AcquireRequest(name=name, files=files, description="Count words", base=base)
+    return SkillEdit(name=name, files=files, description="Count words", base=base)
 
 
 def untested_trial(program: Program, decision: str = "admit") -> Trial:
@@ -77,19 +68,29 @@ def untested_trial(program: Program, decision: str = "admit") -> Trial:
     return Trial(program=program, verdict=verdict, contents=(PAYLOAD,))
 
 
-def acquire_untested(brain: Brain, request: AcquireRequest, decision: str = "admit") -> Decided:
+def acquire_untested(brain: Brain, edit: SkillEdit, decision: str = "admit") -> Decided:
     """Acquire a skill, or reject it, without a trial."""
-    return _record(brain, plan_acquisition(brain._session, request), decision)
+    return record_untested(brain, plan_acquired(brain._session, edit), decision)
 
 
 def admit_untested(brain: Brain, slug: str, decision: str = "admit") -> Decided:
     """Admit the program that a skill has, or reject it, without a trial."""
-    return _record(brain, plan_admission(brain._session, slug, TrialOptions()), decision)
+    return record_untested(brain, plan_admitted(brain._session, slug), decision)
 
 
-def _record(brain: Brain, plan: TrialPlan, decision: str) -> Decided:
-    trial = untested_trial(plan.program, decision)
-    return brain._locked.run_write(record_planned, plan, trial)
+def record_untested(
+    brain: Brain, planned: PlannedChange, decision: str = "admit", *, decider: str = "rule"
+) -> Decided:
+    """Record a planned program as one whose trial passed, or failed."""
+    assert planned.program is not None
+    trial = untested_trial(planned.program, decision)
+    decided = DecidedChange(
+        planned=planned,
+        verdict=trial.verdict._replace(decider=decider),
+        contents=trial.contents,
+        program=trial.program,
+    )
+    return brain._locked.run_write(record_change, decided)
 
 
 def admit_program(
@@ -100,11 +101,9 @@ def admit_program(
         with brain.task(f"Write {slug}") as task:
             task.record_model_call("fake-model", "write", code)
             return admit_program(brain, slug, code, decider=decider, by_agent=False)
-    program = Program(slug=slug, files={"skill.py": code.encode(), "schema.json": b"{}"})
-    trial = untested_trial(program)
-    decided = replace(trial, verdict=trial.verdict._replace(decider=decider))
-    request = UpsertRequest(name=slug, description=f"Use {slug}.", body=b"# A skill\n")
-    return brain._locked.run_write(record_acquired, request, decided)
+    files = {"skill.py": code.encode(), "schema.json": b"{}"}
+    edit = SkillEdit(name=slug, files=files, description=f"Use {slug}.", body=b"# A skill\n")
+    return record_untested(brain, plan_acquired(brain._session, edit), decider=decider)
 
 
 def use_state_folder(patch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ..brain_protocol import LearningBrain, _Programs
-from ..gate.brain_protocol import _Proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ... import results
     from ...experience.experience_protocol import ExperienceStore
-    from ..gate.proposed_change import ProposedChange
+    from ...repo.learning.change import ProposedChange
 
 
 class _GapPrograms(_Programs, Protocol):
@@ -29,7 +28,7 @@ class _History(Protocol):
     def why(self, slug: str) -> results.SkillReasons: ...
 
 
-class _GapProposals(_Proposals, Protocol):
+class _GapProposals(Protocol):
     def list(self) -> Sequence[results.Proposal]: ...
 
 

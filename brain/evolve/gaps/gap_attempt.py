@@ -9,17 +9,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ...errors import BrainError, Conflict, Locked, ModelError, SandboxError, StoreError
+from ...errors import (
+    BrainError,
+    Conflict,
+    InvalidInput,
+    Locked,
+    ModelError,
+    SandboxError,
+    StoreError,
+)
 from ...models.calls import Bill
+from ...programs import PROGRAM_FILE
+from ...programs.program import fit_summary
+from ...repo.learning.change import ProposedChange
+from ...repo.learning.gate import Gate
 from ...results import GapResult, GateOutcome
-from ..acquire import build_request
+from ..acquire import build_edit
 from ..audited_end import append_again
 from ..call_receipt import build_call_receipt
-from ..gate.gate import Gate
-from ..gate.model_runner import ModelRunner
-from ..gate.proposed_change import ProposedChange
 from ..held_work import HeldWork
 from ..material import RelatedMaterial
+from ..model_runner import ModelRunner
 from ..prompts import GENERATED_CATEGORY
 from ..saved_answers import Interrupted, SavedAnswers
 from ..transcript import mask_text
@@ -45,11 +55,11 @@ from .gap_queue import (
 )
 from .gap_score import format_score
 from .open_gaps import GAPS, OpenGap, find_open_gap
-from .refused_drafts import keep_refused_draft
 
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ExperienceStore
     from ...models import Model
+    from ..drafts import ToolDraft
     from .brain_protocol import GapBrain, ProposingGate
 
 MAX_FAILURES_OF_MODEL = 3
@@ -240,7 +250,7 @@ class GapAttempt:
     def _refuse(self, refused: RefusedDraft) -> _AttemptEnd:
         """Keep a refused program, and return the end of the attempt."""
         draft = refused.draft
-        attempt = keep_refused_draft(self._context.brain, draft, self._message()) if draft else ""
+        attempt = _keep_refused_draft(self._context.brain, draft, self._message()) if draft else ""
         return _end(
             gap_audit.VALIDATION_PHASE,
             gap_audit.REJECTED,
@@ -252,7 +262,7 @@ class GapAttempt:
     def _propose(self, checked: CheckedDraft) -> None:
         """Propose the program to the gate. Raises `_AttemptEnd` unless it is admitted."""
         draft, context = checked.draft, self._context
-        request = build_request(context.brain, checked.program, draft.program.description)
+        request = build_edit(context.brain, checked.program, draft.program.description)
         calls = self._conversation.calls if self._conversation else []
         change = ProposedChange(
             name=draft.slug,
@@ -308,7 +318,7 @@ class GapAttempt:
 
         answers = SavedAnswers(self._context.store, self._work)
         runner = ModelRunner(PaidOnce(self._context.model, answers))
-        return Gate(self._context.brain, text_runner=runner, confirm=self._held.confirm)
+        return self._context.brain.gate.open(text_runner=runner, confirm=self._held.confirm)
 
     def _remember(self) -> EndedAttempt:
         """Remember the admitted capability, and end with success."""
@@ -385,3 +395,29 @@ def describe_attempt(gap: OpenGap, ended: EndedAttempt) -> GapResult:
         result=ended.result,
         reason=ended.reason,
     )
+
+
+def _keep_refused_draft(brain: GapBrain, draft: ToolDraft, message: str) -> str:
+    """Keep a refused program with its fault; return the name of the attempt.
+
+    "" if it cannot be a snapshot, such as one that is too large. An equal attempt is kept once.
+    """
+    code = draft.program.code.encode("utf-8", "replace")
+    fault = fit_summary(draft.fault)
+    for known in brain.programs.attempts(draft.slug):
+        kept = brain.programs.read_attempt(known.attempt).files
+        if known.reason == fault and kept.get(PROGRAM_FILE) == code:
+            return known.attempt
+    change = ProposedChange(
+        name=draft.slug,
+        evolver=GAPS,
+        description=draft.program.description,
+        files={PROGRAM_FILE: code},
+        category=GENERATED_CATEGORY,
+        message=message,
+        fault=fault,
+    )
+    try:
+        return brain.gate.open().propose(change).attempt
+    except (InvalidInput, Conflict):  # the fault is in the audit, and shown all the same
+        return ""

@@ -10,12 +10,11 @@ from ...errors import InvalidInput, ModelError, NotFound
 from ...models.calls import ANSWER_FAULTS, AskLimits, ModelCall, NoAnswer, UnfitAnswer
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
 from ...programs.program import Program, tool_name
+from ...repo.learning.change import ProposedChange
 from ...util.utc_time import epoch_ms
 from ..acquire import build_program, build_skill_text
 from ..call_receipt import build_call_receipt
-from ..gate.gate import Gate
-from ..gate.model_runner import ModelRunner
-from ..gate.proposed_change import ProposedChange
+from ..model_runner import ModelRunner
 from ..prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
 from .pattern_status import FAILED, PATTERNS, MadeSkill
 from .recorded_examples import RecordedExample, find_examples, show_example
@@ -220,7 +219,7 @@ class CompositeMaker:
             fault=draft.fault,
         )
         runner = ModelRunner(self._model)
-        gate = Gate(self._brain, text_runner=runner, confirm=self._held.confirm)
+        gate = self._brain.gate.open(text_runner=runner, confirm=self._held.confirm)
         outcome = gate.propose(change)
         reached = "" if outcome.version is None else str(outcome.version)
         reason = draft.fault or outcome.reason

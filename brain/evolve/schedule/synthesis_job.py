@@ -46,7 +46,7 @@ from .work_progress import PreparedChange, WorkProgress, decode_progress, encode
 if TYPE_CHECKING:
     from ...experience.experience_protocol import ClaimedWork
     from ...models import Model
-    from ..gate.proposed_change import ProposedChange
+    from ...repo.learning.change import ProposedChange
 
 LEASE_MS = 15 * 60_000
 """How long an item is this process's unless it renews the lease, as it does while it works.

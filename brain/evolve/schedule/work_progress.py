@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import FormatError
 from ...receipts import decode_receipt, encode_receipt
-from ..gate.proposed_change import ProposedChange
+from ...repo.learning.change import ProposedChange
 from ..synthesis import EVOLVER
 
 

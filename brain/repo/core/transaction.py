@@ -132,7 +132,7 @@ class WriteTransaction:
     ) -> bytes:
         session = self.session
         refuse_invalid_edits(session, before, after, edits)
-        bundle_id = self._store_bundle(after)
+        bundle_id = self.store_bundle(after)
         author, time = author_and_time[0] or session.author, author_and_time[1]
         message = self.mask_secrets(message)
         parent = session.load_snapshot(self.head)
@@ -192,7 +192,8 @@ class WriteTransaction:
         self.store_tx.write_meta("branch", branch.encode())
         self.entered_branch = branch
 
-    def _store_bundle(self, bundle: Bundle) -> bytes:
+    def store_bundle(self, bundle: Bundle) -> bytes:
+        """Store a bundle with its new nodes; return its id. No snapshot has it by that."""
         nodes = self.session.nodes
         for node_id, data in nodes.unstored.items():
             self.store_tx.put_object(ObjectKind.NODE, node_id, data)

@@ -197,7 +197,8 @@ def _is_same(verdict: Verdict, wanted: Verdict) -> bool:
 
 def _what_was_tried(verdict: Verdict) -> tuple[object, ...]:
     documents = sorted((case.kind, case.document) for case in verdict.gate_cases)
-    return verdict.base, verdict.text, verdict.files, verdict.runner, documents
+    what = verdict.base, verdict.text, verdict.files, verdict.changes
+    return *what, verdict.runner, documents
 
 
 def _has_only_errors(verdict: Verdict) -> bool:

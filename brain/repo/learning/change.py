@@ -1,63 +1,141 @@
-"""Plan a change of a skill: what an upsert would write, worked out without writing it."""
+"""Changes that are learned: what is proposed, and the brain before and after it as two bundles.
+
+A change is a set of edits: a skill whose cases decide about it, and with it any number of other
+skills, memory and prompts. Planning writes the objects of the bundle afterwards to the store, where
+content has its address, and moves no ref: nothing of the change is in the brain before it is
+recorded, and what is never recorded is collected.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import RLock
 
 from ... import limits
 from ...digest import NO_DIGEST, blob_id
-from ...errors import InvalidInput, NotFound, printable_text
+from ...errors import Conflict, InvalidInput, NotFound, printable_text
+from ...gating.case_files import Case
+from ...objects import bundle as bundles
 from ...objects import paths
+from ...objects.bundle import Bundle, Edits
+from ...objects.tree_entry import FILE, LINK, TreeEntry
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program, is_program_file
-from ...skills import frontmatter, skill_layout
+from ...receipts import Receipt
+from ...skills import SKILLS_SECTION, frontmatter, index_lines, skill_layout
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
-from ...skills.slug import is_slug, slugify
+from ...skills.slug import fold_to_slug, is_slug, slugify
+from ...skills.visible_text import clean_text
+from ...verdicts.verdict_types import ChangedFile
 from ..changes.snapshot_paths import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
 from ..read import skill_lookup
-from ..read.case_paths import is_in_cases
-from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, locate_prior_text, write_skill
-from .admission import find_program, list_program_entries, refuse_unusable_program
+from ..read.case_paths import is_in_cases, may_change
+from ..read.skill_lookup import FoundSkill
+from ..skills.file_edits import apply_change, refuse_skill_name, refuse_unwritable_path
+from ..skills.upsert import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
+from .admission import (
+    find_program,
+    find_skill_or_retired,
+    list_program_entries,
+    refuse_unusable_program,
+    require_program,
+)
+
+MAX_TEXT_CHARS = 16_000
+"""Characters of one text in a prompt."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRequest:
-    """A new text or a new program of a skill; `base`, `description` and `body` as for an upsert.
+class SkillEdit:
+    """A new skill, or a new text or program of one.
 
-    `files` are the whole new program, by path in the folder of the skill; empty keeps it.
-    `category` is the folder below skills/ for a new skill.
+    `body` and `description` are as for an upsert; None keeps them. `files` are the whole new
+    program, by path in the folder of the skill; empty keeps the program. `base` is the version that
+    the author has read, "" for the present one. `category` is the folder below skills/ for a new
+    skill.
     """
 
     name: str
     description: str | None = None
-    body: bytes | None = None
+    body: str | bytes | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
-    base: str = ""
+    base: str | int = ""
     category: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedChange:
-    """A skill before and after a change, at the snapshot `head`; nothing of it is written.
+class FileEdit:
+    """A new content of a file of memory or prompts, by its full path; None removes it."""
 
-    `base_text` is None for a new skill, and `base` is then NO_BASE_VERSION. `program` is the one
-    that it would have, `base_program` the present one, None without one. `is_equal` tells that
-    the change changes nothing.
+    path: str
+    content: str | bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedChange(SkillEdit):
+    """A change that an evolver proposes; the cases of the skill decide about all of it.
+
+    `evolver` is who proposes it: synthesis, patterns, gaps, grind or person. `also` are edits of
+    other skills, and of memory and prompts. `receipt` is the run in which it was made. `fault` is
+    what the evolver has against its own program: it is kept as a rejected attempt, and never run.
+    """
+
+    evolver: str
+    also: tuple[SkillEdit | FileEdit, ...] = ()
+    message: str = ""
+    receipt: Receipt | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedChange:
+    """A change as two bundles, after the snapshot `head`.
+
+    `text` is the skill whose cases decide; its edits are those of the whole change, but for its
+    own text. `base` is its version before, NO_BASE_VERSION for a new one, and `base_path` where it
+    is, "" for a new one. `program` is the one that it would have, `base_program` the present one,
+    None without one. `contents` are those of the edits; `changes` are the files of others.
     """
 
     head: bytes
-    slug: str
-    path: str
+    before: Bundle
+    after: Bundle
+    text: PlannedText
     base: str
-    base_text: bytes | None = field(repr=False)
-    text: bytes = field(repr=False)
+    base_path: str
     base_program: Program | None
     program: Program | None
-    is_equal: bool = False
+    contents: tuple[bytes, ...] = field(default=(), repr=False)
+    changes: tuple[ChangedFile, ...] = ()
+
+    @property
+    def slug(self) -> str:
+        """The skill whose cases decide."""
+        return self.text.slug
+
+    @property
+    def path(self) -> str:
+        """The full path of its text with the change."""
+        return self.text.path
+
+    @property
+    def is_equal(self) -> bool:
+        """Whether the change changes nothing."""
+        return self.text.new is None
+
+    @property
+    def base_text(self) -> bytes | None:
+        """The SKILL.md before, None for a new skill."""
+        return self.text.prior_text
+
+    @property
+    def new_text(self) -> bytes:
+        """The SKILL.md with the change."""
+        return (self.text.prior_text or b"") if self.text.new is None else self.text.new.content
 
     @property
     def base_blob(self) -> bytes:
@@ -67,115 +145,211 @@ class PlannedChange:
     @property
     def text_blob(self) -> bytes:
         """The blob id of SKILL.md with the change."""
-        return blob_id(self.text)
+        return blob_id(self.new_text)
 
     @property
     def card(self) -> SkillMetadata:
         """Name, description and version with the change."""
-        return read_skill_metadata(self.text, self.slug)
+        return read_skill_metadata(self.new_text, self.slug)
 
 
-class _Planned(Exception):
-    """Leaves the transaction of a plan, so that it records nothing."""
-
-
-def plan_change(session: Session, request: ChangeRequest) -> PlannedChange:
-    """Return what a change would make of a skill.
+def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
+    """Return what a change would make of the brain; manual edits are recorded first.
 
     A text for an earlier version is merged as an upsert does. Raises `InvalidInput` (`bad_change`)
-    for files that are no program, and as `upsert_skill`.
+    for what no change may touch, and as `upsert_skill`.
     """
-    _check_files(request)
-    if request.body is not None and len(request.body) > limits.MAX_SKILL_BYTES:
-        raise _bad_change(f"its text has {len(request.body)} bytes", "propose a shorter text")
-    _record_folder(session, request.name)
-    head = session.head()
-    planned: list[PlannedChange] = []
-    try:
-        with locked_write_transaction(session, "plan", "plan") as txn:
-            planned.append(_plan(txn, head, request))
-            raise _Planned
-    except _Planned:
-        return planned[0]
+    also = change.also if isinstance(change, ProposedChange) else ()
+    edits = [change, *(one for one in also if isinstance(one, SkillEdit))]
+    for edit in edits:
+        _check_edit(edit)
+    if session.has_folder:
+        for edit in edits:
+            _record_folder(session, edit.name)
+    with locked_write_transaction(session, "snapshot", "Record manual edits") as txn:
+        main, *others = [_plan_skill(txn, edit) for edit in edits]
+        files = _plan_files(txn, [one for one in also if isinstance(one, FileEdit)])
+        for other in others:
+            if other.new is not None:
+                files |= {**other.edits, other.path: _put_text(txn, other)}
+        if len(files) > limits.MAX_VERDICT_CHANGES:
+            raise _bad_change(f"it has {len(files)} other files", "propose less at once")
+        if unfit := next((path for path in files if not may_change(path)), ""):
+            raise _bad_change(
+                f"{printable_text(unfit)} is in no folder of skills, memory or prompts",
+                "edit it by itself",
+            )
+        if main.new is not None:
+            if {main.path, *main.edits} & files.keys():
+                raise _bad_change(f"it edits {main.slug} twice", "name each skill once")
+            main = main._replace(edits=main.edits | files)
+        elif files:
+            raise _bad_change(
+                f"{main.slug} itself would stay as it is", "name a skill that it changes first"
+            )
+        whole = {} if main.new is None else {**main.edits, main.path: _put_text(txn, main)}
+        after = bundles.update_bundle(session.nodes, txn.bundle, whole)
+        txn.store_bundle(after)
+        before, head = txn.bundle, txn.head
+        contents = tuple(txn.contents.values())
+        present = None
+        if main.prior_text is not None:
+            present = skill_lookup.find_skill(session, before, change.name)
+        program = find_program(session, before, present) if present else None
+        return PlannedChange(
+            head=head,
+            before=before,
+            after=after,
+            text=main,
+            base=present.card.version if present else NO_BASE_VERSION,
+            base_path=present.path if present else "",
+            base_program=program,
+            program=Program(slug=main.slug, files=dict(change.files)) if change.files else program,
+            contents=contents,
+            changes=tuple(_describe(txn, path, entry) for path, entry in sorted(files.items())),
+        )
+
+
+def _describe(txn: WriteTransaction, path: str, entry: TreeEntry | None) -> ChangedFile:
+    before = bundles.get_entry(txn.session.nodes, txn.bundle, path)
+    blobs = [NO_DIGEST if one is None else one.blob for one in (before, entry)]
+    return ChangedFile(path, *blobs)
+
+
+def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
+    """Return the plan to acquire a skill with a program.
+
+    Raises `InvalidInput` (`bad_name`, `no_program`, `bad_program`, `bad_path`, `no_content`), or
+    `Conflict` (`stale_base`) if its author had read another version.
+    """
+    bundle = session.bundle_of(session.head())
+    skill = skill_lookup.find_skill_or_none(session, bundle, edit.name)
+    slug = skill.slug if skill else slugify(edit.name)
+    others = [path for path in edit.files if not is_program_file(paths.check_path(path))]
+    if others or PROGRAM_FILE not in edit.files:
+        reason = (
+            f"{printable_text(others[0])} is no part of one" if others else "it has no skill.py"
+        )
+        raise InvalidInput(
+            f"the files are not all those of a program: {reason}",
+            code="no_program",
+            hint="give skill.py, schema.json and tests/cases.json, and what else is below tests/",
+        )
+    refuse_unusable_program(slug, list(map(len, edit.files.values())))
+    if skill is None and not edit.description:
+        raise InvalidInput(
+            f"a new skill, {slug}, needs a description",
+            code="no_content",
+            hint="say in one line when to use it",
+        )
+    refuse_stale_base(slug, skill, str(edit.base))
+    return plan_change(session, replace(edit, base=""))
+
+
+def plan_admitted(session: Session, slug: str) -> PlannedChange:
+    """Record the folder of a skill, and return the plan to admit its program as it is.
+
+    Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, or `Conflict` (`retired`).
+    """
+    skill = find_skill_or_retired(session, session.bundle_of(session.head()), slug)
+    planned = plan_change(session, SkillEdit(name=skill.path))
+    if planned.program is None:
+        require_program(session, planned.before, skill)
+    return planned
+
+
+def refuse_stale_base(slug: str, skill: FoundSkill | None, base: str) -> None:
+    """Refuse to change a skill whose author has seen another version of it, "" if unknown."""
+    version = NO_BASE_VERSION if skill is None else skill.card.version
+    if base in ("", version):
+        return
+    if base == NO_BASE_VERSION:
+        message = f"{slug} exists by now, at version {version}"
+    elif skill is None:
+        message = f"{slug} was removed after version {printable_text(base)}"
+    else:
+        message = f"{slug} is at version {version}, no longer at {printable_text(base)}"
+    raise Conflict(
+        message,
+        code="stale_base",
+        hint=f"read it with `brain skill view {slug}`, then improve it or choose another name",
+    )
 
 
 def _record_folder(session: Session, name: str) -> None:
     """Record what the user changed in the folder of a skill, so that it is tried as it is."""
     path = skill_lookup.find_skill_path(session, session.bundle_of(session.head()), name)
-    if path is not None and session.has_folder:
+    if path is not None:
         is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
         snapshot_paths(session, "", [path.rpartition("/")[0] if is_folder else path])
 
 
-def _plan(txn: WriteTransaction, head: bytes, request: ChangeRequest) -> PlannedChange:
-    name = request.name
-    target = name if is_slug(name) or "/" in name else ""
-    wanted = "" if "/" in name else slugify(name)
-    slug, path, prior = locate_prior_text(txn, name, wanted, request.category, target)
-    old = (
-        None
-        if prior is None
-        else find_program(
-            txn.session, txn.bundle, skill_lookup.load_skill(txn.session, txn.bundle, path)
-        )
-    )
-    new = Program(slug=slug, files=dict(request.files)) if request.files else old
-    upsert = UpsertRequest(
-        name=name,
-        description=request.description,
-        body=request.body,
-        base=request.base,
-        category=request.category,
+def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
+    target = edit.name if is_slug(edit.name) or "/" in edit.name else ""
+    files: dict[str, bytes | None] = dict(edit.files)
+    if files:  # the whole program: what else of it is there goes
+        skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, edit.name)
+        start = len(skill.folder or "") if skill else 0
+        entries = list_program_entries(txn.session, txn.bundle, skill) if skill else []
+        files = {**dict.fromkeys(entry.path[start:] for entry in entries), **files}
+    request = UpsertRequest(
+        name=edit.name,
+        description=edit.description,
+        body=edit.body.encode() if isinstance(edit.body, str) else edit.body,
+        base=str(edit.base),
+        category=edit.category,
         of=target,
         if_changed=True,
+        files=files,
     )
-    if request.files and new is not None:
-        upsert = upsert._replace(files=replace_program(txn, upsert, new))
-    texts: list[bytes] = []
-    base = NO_BASE_VERSION
-    if prior is not None:
-        base = skill_lookup.load_skill(txn.session, txn.bundle, path).card.version
-    write_skill(txn, upsert._replace(check=lambda _before, after: texts.append(after)))
-    return PlannedChange(
-        head=head,
-        slug=slug,
-        path=path,
-        base=base,
-        base_text=prior,
-        text=texts[0] if texts else prior or b"",
-        base_program=old,
-        program=new,
-        is_equal=not texts,
+    return plan_skill(txn, request)
+
+
+def _plan_files(txn: WriteTransaction, edits: Iterable[FileEdit]) -> Edits:
+    planned: Edits = {}
+    for edit in edits:
+        path = paths.check_path(edit.path)
+        if path.startswith(f"{SKILLS_SECTION}/") or not may_change(path):
+            raise _bad_change(
+                f"{printable_text(path)} belongs to no memory and no prompts",
+                "the manifest, the trust file and cases are for people alone",
+            )
+        refuse_skill_name(path)
+        refuse_unwritable_path(txn.session, path)
+        content = edit.content.encode() if isinstance(edit.content, str) else edit.content
+        planned |= apply_change(txn, path, partial(_take, content))
+    return planned
+
+
+def _take(content: bytes | None, _: bytes | None) -> bytes | None:
+    return content
+
+
+def _put_text(txn: WriteTransaction, planned: PlannedText) -> TreeEntry:
+    assert planned.new is not None
+    content = planned.new.content
+    blob = txn.store_tx.put_blob(content)
+    txn.contents[blob] = content
+    was = bundles.get_entry(txn.session.nodes, txn.bundle, planned.path)
+    return TreeEntry(
+        planned.path, was.kind if was and was.kind != LINK else FILE, blob, len(content)
     )
 
 
-def replace_program(
-    txn: WriteTransaction, request: UpsertRequest, program: Program
-) -> dict[str, bytes | None]:
-    """Return the files of a request with which the program of its skill becomes another."""
-    session = txn.session
-    files: dict[str, bytes | None] = {}
-    skill = skill_lookup.find_skill_or_none(session, txn.bundle, request.of or program.slug)
-    if skill is not None:
-        start = len(skill.folder or "")
-        entries = list_program_entries(session, txn.bundle, skill)
-        files.update(dict.fromkeys(entry.path[start:] for entry in entries))
-    files.update({**request.files, **program.files})
-    return files
-
-
-def _check_files(request: ChangeRequest) -> None:
-    if not request.files:
+def _check_edit(edit: SkillEdit) -> None:
+    if edit.body is not None and len(edit.body) > limits.MAX_SKILL_BYTES:
+        raise _bad_change(f"its text has {len(edit.body)} bytes", "propose a shorter text")
+    if not edit.files:
         return
-    for path in request.files:
+    for path in edit.files:
         if not _is_program_path(path):
             raise _bad_change(
                 f"{printable_text(path)} is no part of the program of a skill",
                 "change the text of the skill, skill.py, schema.json and what is below tests/",
             )
-    if PROGRAM_FILE not in request.files:
+    if PROGRAM_FILE not in edit.files:
         raise _bad_change(f"its files lack {PROGRAM_FILE}", "give the whole program")
-    refuse_unusable_program(request.name, list(map(len, request.files.values())))
+    refuse_unusable_program(edit.name, list(map(len, edit.files.values())))
 
 
 def _is_program_path(path: str) -> bool:
@@ -189,24 +363,120 @@ def _bad_change(reason: str, hint: str) -> InvalidInput:
     return InvalidInput(f"the change cannot be tried: {reason}", code="bad_change", hint=hint)
 
 
-def read_text_at(session: Session, snapshot: bytes, slug: str) -> bytes | None:
-    """Return the SKILL.md of a skill by its slug, None if there is no such skill."""
-    with suppress(InvalidInput):  # ambiguous
-        skill = skill_lookup.find_skill_or_none(session, session.bundle_of(snapshot), slug)
-        return None if skill is None else session.reader.read_blob(skill.blob)
-    return None
-
-
 def body_of(text: bytes) -> str:
     """Return the text of a SKILL.md without its front matter."""
     return frontmatter.load_leniently(text)[1].lstrip("\n")
 
 
-def read_program_at(session: Session, snapshot: bytes, slug: str) -> Program | None:
-    """Return the program of a skill by its slug, None without one that can be read."""
-    bundle = session.bundle_of(snapshot)
-    try:
-        skill = skill_lookup.find_skill_or_none(session, bundle, slug)
-        return None if skill is None else find_program(session, bundle, skill)
-    except (InvalidInput, NotFound):  # ambiguous, too large or redacted
-        return None
+def list_names(text: bytes, slug: str) -> set[str]:
+    """Return the slugs by which programs may call a skill: its own, and that of its name."""
+    return {slug, fold_to_slug(read_skill_metadata(text, slug).name)} - {""}
+
+
+class SkillsAt:
+    """The skills of a bundle, as they are or with a change; `slug` is the one under test.
+
+    `path` is that of its text: a bundle that no snapshot has is in no lineage where it could be
+    found. `files` are shown in a prompt too, as far as they are there. `lock` keeps the session to
+    one thread at a time.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        lock: RLock,
+        bundle: Bundle,
+        slug: str,
+        path: str = "",
+        files: Sequence[str] = (),
+    ) -> None:
+        self.slug = slug
+        self._session = session
+        self._lock = lock
+        self._bundle = bundle
+        self._path = path
+        self._files = files
+        self._found: dict[str, FoundSkill | None] = {}
+        self._texts: dict[str, bytes | None] = {}
+        self._programs: dict[str, Program | None] = {}
+
+    def text(self, slug: str) -> str | None:
+        """Return the body of a skill; None if there is no such skill."""
+        text = self._read_text(slug)
+        return None if text is None else body_of(text)
+
+    def program(self, slug: str) -> Program | None:
+        """Return the program of a skill by its slug or the slug of its name.
+
+        None without one that can be read.
+        """
+        slug = fold_to_slug(slug)
+        with self._lock:
+            if slug not in self._programs:
+                skill = self._find(slug)
+                try:
+                    found = skill and find_program(self._session, self._bundle, skill)
+                except (InvalidInput, NotFound):  # too large or redacted
+                    found = None
+                self._programs[slug] = found
+            return self._programs[slug]
+
+    def prompt(self, case: Case) -> str:
+        """Return the system prompt for a case: its skill, and the changed one if that is another.
+
+        An agent has read both then; which ones it would choose is another question.
+        """
+        slugs = dict.fromkeys([case.skill, self.slug])
+        texts = {slug: text for slug in slugs if (text := self._read_text(slug)) is not None}
+        cards = {slug: read_skill_metadata(text, slug) for slug, text in texts.items()}
+        lines = index_lines.format_lines(
+            [
+                (slug, index_lines.differing_name(slug, card.name or slug), card.description)
+                for slug, card in cards.items()
+            ]
+        )
+        parts = ["\n".join(["# Skills", "", *(lines or [index_lines.NO_MATCH])])]
+        parts += [f"# Skill {slug}\n\n{_cut(body_of(text))}" for slug, text in texts.items()]
+        parts += [f"# {path}\n\n{_cut(text)}" for path, text in self._read_files()]
+        return "\n\n".join(parts) + "\n"
+
+    def _read_files(self) -> Iterator[tuple[str, str]]:
+        """Yield the texts of the files that are shown."""
+        for path in self._files:
+            with self._lock:
+                entry = bundles.get_entry(self._session.nodes, self._bundle, path)
+                content = entry and self._session.reader.read_blob(entry.blob, entry.size)
+            if content:
+                yield path, content.decode("utf-8", "replace")
+
+    def _read_text(self, slug: str) -> bytes | None:
+        with self._lock:
+            if slug not in self._texts:
+                found = self._find(slug)
+                self._texts[slug] = found and self._session.reader.read_blob(found.blob)
+            return self._texts[slug]
+
+    def _find(self, slug: str) -> FoundSkill | None:
+        if slug not in self._found:
+            self._found[slug] = self._look_up(slug)
+        return self._found[slug]
+
+    def _look_up(self, slug: str) -> FoundSkill | None:
+        session, bundle = self._session, self._bundle
+        own = None
+        if self._path and bundles.has_entry(session.nodes, bundle, self._path):
+            own = skill_lookup.load_skill(session, bundle, self._path)
+        if own and slug == self.slug:
+            return own
+        try:
+            found = skill_lookup.find_skill_or_none(session, bundle, slug)
+        except InvalidInput:  # ambiguous, or no name
+            return None
+        if own and (found is None or found.path == own.path or found.slug != slug):
+            names = {self.slug, fold_to_slug(own.card.name)} - {""}
+            return own if slug in names else None if found and found.path == own.path else found
+        return found
+
+
+def _cut(body: str) -> str:
+    return clean_text(body).strip("\n")[:MAX_TEXT_CHARS]

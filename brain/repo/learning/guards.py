@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
-from typing import Literal
 
 from ...errors import InvalidInput
 from ...gating.case_files import Case
@@ -27,11 +26,9 @@ from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
 from ..search.select import BM25, SelectionRequest, select_from_bundle
 from .cases import read_held_out
-from .change import PlannedChange, body_of
+from .change import PlannedChange, body_of, list_names
 from .list_programs import find_code_paths, find_skill_of_code
 
-CaseKind = Literal["program", "text"]
-"""What answers a case: the program of its skill, or a model that reads the skills."""
 MAX_NEIGHBOURS = 8
 """Skills beside the changed one whose cases guard it, for each of its two texts."""
 _MAX_CACHED = 20_000
@@ -62,19 +59,14 @@ def find_guards(session: Session, planned: PlannedChange) -> list[Case]:
 def _list_called_names(planned: PlannedChange) -> set[str]:
     """Return the slugs by which programs call the changed one; empty if that changes nothing."""
     before = set() if planned.base_text is None else list_names(planned.base_text, planned.slug)
-    after = list_names(planned.text, planned.slug)
+    after = list_names(planned.new_text, planned.slug)
     old, new = (program and program.id for program in (planned.base_program, planned.program))
     return set() if old == new and (new is None or before == after) else before | after
 
 
-def list_names(text: bytes, slug: str) -> set[str]:
-    """Return the slugs by which programs may call a skill: its own, and that of its name."""
-    return {slug, fold_to_slug(read_skill_metadata(text, slug).name)} - {""}
-
-
 def _find_neighbours(session: Session, bundle: Bundle, planned: PlannedChange) -> dict[str, None]:
     """Return the paths of the skills that search ranks next to a text, before and afterwards."""
-    texts = [text for text in (planned.base_text, planned.text) if text is not None]
+    texts = [text for text in (planned.base_text, planned.new_text) if text is not None]
     cards = [read_skill_metadata(text, planned.slug) for text in texts]
     shown = {
         (one.name, one.description, body_of(text)) for one, text in zip(cards, texts, strict=True)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
+from threading import RLock
 
 from ...digest import DIGEST_SIZE, NO_DIGEST, is_hex
 from ...errors import BrainError, InvalidInput, NotFound, SandboxError, printable_text
@@ -38,7 +39,9 @@ from ..read.case_paths import slug_of_case
 from ..read.read_verdicts import read_verdict_state
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..read.revisions import resolve_revision
-from .judge_outputs import FAILED, UNJUDGED, OutputJudge
+from .change import SkillsAt
+from .rounds import FAILED, UNJUDGED, OutputJudge
+from .runners import AND, SANDBOX_RUNNER, SandboxRunner, kind_of_case
 
 _MAX_OUTPUT_BYTES = DEFAULT_LIMITS.output_bytes
 """Size of an output that is judged; no sandbox gives more."""
@@ -399,3 +402,33 @@ def _find_unknown(cases: Sequence[RecheckedCase], tools: RecheckTools) -> Iterat
             yield f"{printable_text(case.path)}: {case.problem}"
     if tools.not_run:
         yield tools.not_run
+
+
+def with_rerun(
+    tools: RecheckTools, session: Session, lock: RLock, found: FoundVerdict
+) -> RecheckTools:
+    """Return tools that run each case of a verdict again; they say so where that is not possible.
+
+    What a model answered cannot be had again, so only programs run.
+    """
+    runners = found.verdict.runner.split(AND)
+    if SANDBOX_RUNNER not in runners:
+        runner = found.verdict.runner
+        return replace(tools, not_run=f"nothing ran again: the cases were run by {runner}")
+    if not found.snapshot:
+        return replace(tools, not_run="nothing ran again: no snapshot here has this verdict")
+    with lock:
+        bundles = [session.bundle_of(snapshot) for snapshot in (found.parent, found.snapshot)]
+    sides = [SkillsAt(session, lock, bundle, found.verdict.skill) for bundle in bundles]
+
+    others = [runner for runner in runners if runner != SANDBOX_RUNNER]
+    not_run = f"what was run by {others[0]} did not run again" if others else ""
+
+    def rerun(case: Case) -> Sequence[bytes | None]:
+        runner = SandboxRunner(tools.find_sandbox())
+        if others and kind_of_case(sides[-1], case) not in runner.kinds:
+            return []
+        outputs = [runner.run(skills, case, 0) for skills in sides]
+        return [None if one.error else one.output for one in outputs]
+
+    return replace(tools, rerun=rerun, not_run=not_run)

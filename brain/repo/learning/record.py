@@ -8,7 +8,6 @@ written only as it was tried: over the text and the program that it was planned 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ...errors import Conflict, NotFound, StoreError, error_from_os, printable_text
 from ...objects import bundle as bundles
@@ -18,11 +17,10 @@ from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
 from ...results import Decided, Upserted
-from ...skills.skill_layout import category_from_path
+from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_version import recorded_version
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
-from ..changes import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session
@@ -30,172 +28,130 @@ from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet
 from ..read.decision_rows import read_decision_verdict, verdict_id
 from ..read.rejected_refs import REJECTED_REF_PREFIX
-from ..read.skill_lookup import FoundSkill
 from ..read.standing_cases import StandingCases
+from ..skills.next_version import has_had_version
 from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
-from ..skills.upsert import NO_BASE_VERSION, UpsertRequest, upsert_skill, write_skill
+from ..skills.upsert import NO_BASE_VERSION, PlannedText, write_planned
 from .admission import (
     TriedProgram,
     find_admission,
     find_program,
-    find_skill_or_retired,
     note_tried_program,
-    require_program,
     require_state_folder,
 )
 from .attempts import read_numbers
-from .change import PlannedChange, replace_program
-
-if TYPE_CHECKING:
-    from ...running.trial import Trial
-
+from .change import PlannedChange, refuse_stale_base
 
 _REF_DIGITS = 8
 """Digits of the id of a rejected attempt in its ref."""
 
 
-class TriedChange(Protocol):
-    """A change of a skill with its verdict, such as a `Trial` of its program."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecidedChange:
+    """A planned change with its verdict, and the contents that this names.
 
-    @property
-    def verdict(self) -> Verdict:
-        """What was tried and decided."""
-
-    @property
-    def contents(self) -> tuple[bytes, ...]:
-        """The contents of the blobs that the verdict names."""
-
-    @property
-    def program(self) -> Program | None:
-        """The program that the skill gets, None for one without."""
-
-
-class ProgramAtVersion(NamedTuple):
-    """A recorded program with the path and version of its skill."""
-
-    program: Program
-    path: str
-    version: str
-
-
-def read_program_to_try(session: Session, slug: str) -> ProgramAtVersion:
-    """Record the folder of a skill as it is, and return its program.
-
-    Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, or `Conflict` (`retired`).
+    `program` is None for a change of a skill without one. `receipt` is the run that made it.
     """
-    skill = find_skill_or_retired(session, session.bundle_of(session.head()), slug)
-    if skill.folder is not None and session.has_folder:
-        snapshot_paths.snapshot_paths(session, "", [skill.folder.rstrip("/")])
-    bundle = session.bundle_of(session.head())
-    skill = find_skill_or_retired(session, bundle, slug)
-    program = require_program(session, bundle, skill)
-    return ProgramAtVersion(program, skill.path, skill.card.version)
+
+    planned: PlannedChange
+    verdict: Verdict
+    contents: tuple[bytes, ...] = field(default=(), repr=False)
+    program: Program | None
+    message: str = ""
+    receipt: Receipt | None = None
 
 
-def record_admission(
-    session: Session, tried: ProgramAtVersion, trial: Trial, message: str = ""
-) -> Decided:
-    """Admit the program that a skill has, as it was tried.
+def record_change(session: Session, decided: DecidedChange) -> Decided:
+    """Record a change by the decision of its verdict, in one snapshot: admit it, or keep it.
 
-    If the lineage admits exactly this program already, only this machine notes it. Raises
-    `Conflict` (`program_changed`) if the skill has another program by now.
+    A change that changes nothing is the program that the skill has: if the lineage admits exactly
+    that already, only this machine notes it. Raises `Conflict` (`stale_base`, `program_changed`)
+    if what it edits is not as it was when it was planned.
     """
-    slug, program = tried.program.slug, trial.program
-    require_state_folder(session)
-    with locked_write_transaction(session, "admit", f"admit {slug}") as txn:
-        skill = _require_unchanged(txn, tried)
-        known = find_admission(session, txn.head, program.id)
-        if program.id != tried.program.id:  # a schema was made from its definition
-            request = UpsertRequest(name=slug, of=skill.path, message=message)
-            result = _write_decided(txn, "admit", request, trial)
+    planned, verdict, program = decided.planned, decided.verdict, decided.program
+    kind, slug = verdict.decision, planned.slug
+    is_admitted = kind == "admit"
+    if is_admitted and program is not None:
+        require_state_folder(session)
+    with locked_write_transaction(session, kind, f"{kind} {slug}") as txn:
+        if not is_admitted:
+            txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
+        _refuse_stale(txn, planned)
+        known = None
+        if planned.is_equal and is_admitted and program is not None:
+            known = find_admission(session, txn.head, program.id)
+        if known is None:
+            result = _write_decided(txn, decided)
             admitted_by = txn.head
         else:
-            if known is None:
-                _record_in_place(txn, "admit", skill, trial, message)
-            admitted_by = known.snapshot if known else txn.head
-            result = _describe_in_place(txn, skill, changed=known is None)
-    return _note_admitted(session, program, admitted_by, trial.verdict, result)
-
-
-def _record_in_place(
-    txn: WriteTransaction, kind: str, skill: FoundSkill, trial: Trial, message: str
-) -> None:
-    """Record a decision about a skill as it is."""
-    blob = store_verdict(txn, trial.verdict, trial.contents)
-    version = recorded_version(skill.card.version)
-    decided = operation.decision_operation(kind, skill.slug, version, version, blob)
-    txn.record_snapshot({}, decided, message)
-
-
-def _describe_in_place(txn: WriteTransaction, skill: FoundSkill, *, changed: bool) -> Upserted:
-    name, version = skill.card.name or skill.slug, skill.card.version
-    return upsert_result(txn, skill.slug, name, version, version, skill.path, changed=changed)
-
-
-def record_acquired(session: Session, request: UpsertRequest, tried: TriedChange) -> Decided:
-    """Write a skill as it was tried, and admit it, in one snapshot.
-
-    The program replaces any earlier one of the skill. Raises as `upsert_skill`, or `Conflict`
-    (`stale_base`) if the skill is not at the version `request.base` any more.
-    """
-    program, slug = tried.program, tried.verdict.skill
+            result, admitted_by = _describe_in_place(txn, planned, changed=False), known.snapshot
+        ref = "" if is_admitted else _set_aside(txn, slug)
+    described = describe_decision(kind, result, verdict)
+    if not is_admitted:
+        attempt = ref.removeprefix(REJECTED_REF_PREFIX)
+        return described._replace(attempt=attempt, changed=False)
     if program is not None:
-        require_state_folder(session)
-    with locked_write_transaction(session, "admit", f"acquire {slug}") as txn:
-        _refuse_stale_base(txn, slug, request.base)
-        upserted = _write_decided(txn, "admit", request, tried)
-        admitted_by = txn.head
-    if program is None:
-        return describe_decision("admit", upserted, tried.verdict)
-    return _note_admitted(session, program, admitted_by, tried.verdict, upserted)
+        _note_admitted(session, program, admitted_by)
+    return described
 
 
-def record_rejected(session: Session, request: UpsertRequest, tried: TriedChange) -> Decided:
-    """Keep a rejected attempt at a skill, with its files and verdict, on a ref of its own."""
-    slug = tried.verdict.skill
-    with locked_write_transaction(session, "reject", f"reject {slug}") as txn:
-        txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
-        upserted = _write_decided(txn, "reject", request._replace(receipt=None), tried)
-        ref = _set_aside(txn, slug)
-    return _describe_rejected(upserted, tried.verdict, ref)
-
-
-def _write_decided(
-    txn: WriteTransaction, kind: str, request: UpsertRequest, tried: TriedChange
+def record_untried(
+    session: Session, planned: PlannedChange, message: str, receipt: Receipt | None
 ) -> Upserted:
-    """Write a skill as it was tried, under the operation of a decision."""
-    blob = store_verdict(txn, tried.verdict, tried.contents)
+    """Record a change that nothing could try, in the proposal that the session is on.
 
-    def decide(slug: str, _: str, to_version: str) -> SnapshotOperation:
-        _refuse_changed_cases(txn, tried.verdict, request.receipt)
-        return _decide(txn, kind, blob, slug, to_version)
-
-    request = request._replace(base="", if_changed=False, operation=decide)
-    if tried.program is None:
-        return write_skill(txn, request)
-    request = request._replace(files=replace_program(txn, request, tried.program))
-    upserted = write_skill(txn, request)
-    if kind == "admit":
-        _require_program_of(txn, upserted, tried.program)
-    return upserted
+    Raises as `record_change`.
+    """
+    slug, new = planned.slug, planned.text.new
+    assert new is not None
+    kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
+    if planned.changes:
+        kind = operation.snapshot_operation()
+    with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
+        _refuse_stale(txn, planned)
+        return _write(txn, planned, kind, message, receipt)
 
 
-def record_rejection(
-    session: Session, tried: ProgramAtVersion, trial: Trial, message: str = ""
-) -> Decided:
-    """Keep the rejection of the program that a skill has; the skill stays as it is."""
-    slug = tried.program.slug
-    with locked_write_transaction(session, "reject", f"reject {slug}") as txn:
-        txn.receipt_draft = None
-        skill = _require_unchanged(txn, tried)
-        if trial.program.id == tried.program.id:
-            _record_in_place(txn, "reject", skill, trial, message)
-            result = _describe_in_place(txn, skill, changed=False)
-        else:
-            request = UpsertRequest(name=slug, of=skill.path, message=message)
-            result = _write_decided(txn, "reject", request, trial)
-        ref = _set_aside(txn, slug)
-    return _describe_rejected(result, trial.verdict, ref)
+def is_proposed(session: Session, name: str) -> bool:
+    """Tell whether there is a proposal of this name that the head lacks."""
+    tip = session.reader.read_ref(PROPOSAL_REF_PREFIX + name)
+    return tip is not None and tip not in AncestorSet(session, session.head())
+
+
+def _write_decided(txn: WriteTransaction, decided: DecidedChange) -> Upserted:
+    """Write a change as it was tried, under the operation of its decision."""
+    planned, verdict = decided.planned, decided.verdict
+    receipt = decided.receipt if verdict.decision == "admit" else None
+    _refuse_changed_cases(txn, verdict, receipt)
+    blob = store_verdict(txn, verdict, decided.contents)
+    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, planned.slug)
+    before = "" if skill is None else recorded_version(skill.card.version)
+    new = planned.text.new
+    after = before if new is None else recorded_version(new.version)
+    kind = operation.decision_operation(verdict.decision, planned.slug, before, after, blob)
+    if new is None:
+        txn.record_snapshot({}, kind, decided.message)
+        return _describe_in_place(txn, planned, changed=True)
+    return _write(txn, planned, kind, decided.message, receipt)
+
+
+def _write(
+    txn: WriteTransaction,
+    planned: PlannedChange,
+    kind: SnapshotOperation,
+    message: str,
+    receipt: Receipt | None,
+) -> Upserted:
+    for content in planned.contents:  # of which some may have been collected since
+        txn.contents[txn.store_tx.put_blob(content)] = content
+    return write_planned(txn, planned.text, kind, message, receipt)
+
+
+def _describe_in_place(txn: WriteTransaction, planned: PlannedChange, *, changed: bool) -> Upserted:
+    card = planned.card
+    name = card.name or planned.slug
+    path, version = planned.path, card.version
+    return upsert_result(txn, planned.slug, name, version, version, path, changed=changed)
 
 
 def store_verdict(
@@ -233,67 +189,37 @@ def _changed_cases_error(slug: str) -> Conflict:
     )
 
 
-def _decide(
-    txn: WriteTransaction, kind: str, verdict: bytes, slug: str, to_version: str
-) -> SnapshotOperation:
-    """Return the operation of a decision; before it, a removed skill has no version."""
-    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
-    from_version = "" if skill is None else recorded_version(skill.card.version)
-    to_version = recorded_version(to_version)
-    return operation.decision_operation(kind, slug, from_version, to_version, verdict)
-
-
-def _refuse_stale_base(txn: WriteTransaction, slug: str, base: str) -> None:
-    """Refuse to replace a program that the author of the new one has not seen."""
-    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
-    version = NO_BASE_VERSION if skill is None else skill.card.version
-    if base in ("", version):
-        return
-    if base == NO_BASE_VERSION:
-        message = f"{slug} exists by now, at version {version}"
-    elif skill is None:
-        message = f"{slug} was removed after version {printable_text(base)}"
-    else:
-        message = f"{slug} is at version {version}, no longer at {printable_text(base)}"
-    raise Conflict(
-        message,
-        code="stale_base",
-        hint=f"read it with `brain skill view {slug}`, then improve it or choose another name",
+def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
+    """Refuse a change whose skill, or another file of it, is not as it was when it was planned."""
+    session, slug = txn.session, planned.slug
+    skill = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
+    own = [*planned.text.edits, planned.path]
+    record_edits_at(txn, dict.fromkeys([*own, *(list_skill_files(txn, skill) if skill else ())]))
+    skill = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
+    if not planned.is_equal:
+        refuse_stale_base(slug, skill, planned.base)
+    program = find_program(session, txn.bundle, skill) if skill else None
+    if (program and program.id) != (planned.base_program and planned.base_program.id):
+        raise Conflict(
+            f"{PROGRAM_FILE} or the tests of {slug} were changed while they were tried",
+            code="program_changed",
+            hint=f"try it again with `brain evolve admit {slug}`",
+        )
+    before, new = planned.before, planned.text.new
+    is_other = any(
+        bundles.get_entry(session.nodes, txn.bundle, path)
+        != bundles.get_entry(session.nodes, before, path)
+        for path in own
     )
+    if is_other or (new is not None and has_had_version(txn, planned.path, new.version)):
+        raise Conflict(
+            f"{slug} was changed while its change was tried",
+            code="stale_base",
+            hint="propose the change again",
+        )
 
 
-def _require_unchanged(txn: WriteTransaction, tried: ProgramAtVersion) -> FoundSkill:
-    """Return the skill that was tried. Raises `Conflict` (`program_changed`), `NotFound`."""
-    session = txn.session
-    skill = skill_lookup.load_skill(session, txn.bundle, tried.path)
-    files = list_skill_files(txn, skill)
-    record_edits_at(txn, files)
-    skill = skill_lookup.load_skill(session, txn.bundle, tried.path)
-    program = find_program(session, txn.bundle, skill)
-    if program is None or program.id != tried.program.id:
-        raise _changed_error(skill.slug)
-    return skill
-
-
-def _require_program_of(txn: WriteTransaction, upserted: Upserted, program: Program) -> None:
-    """Require that what was written is what was tried: the verdict names exactly that."""
-    skill = skill_lookup.load_skill(txn.session, txn.bundle, upserted.path)
-    written = find_program(txn.session, txn.bundle, skill)
-    if written is None or (written.id, skill.slug) != (program.id, program.slug):
-        raise _changed_error(program.slug)
-
-
-def _changed_error(slug: str) -> Conflict:
-    return Conflict(
-        f"{PROGRAM_FILE} or the tests of {slug} were changed while they were tried",
-        code="program_changed",
-        hint=f"try it again with `brain evolve admit {slug}`",
-    )
-
-
-def _note_admitted(
-    session: Session, program: Program, snapshot: bytes, verdict: Verdict, result: Upserted
-) -> Decided:
+def _note_admitted(session: Session, program: Program, snapshot: bytes) -> None:
     """Note on this machine that a program may run, once its admission is recorded."""
     if isinstance(session.own_programs, set):
         session.own_programs.add(program.id)
@@ -309,7 +235,6 @@ def _note_admitted(
             code="not_noted",
             hint=f"{error.hint}; then run `brain evolve admit {program.slug}`",
         ) from problem
-    return describe_decision("admit", result, verdict)
 
 
 def _set_aside(txn: WriteTransaction, slug: str) -> str:
@@ -321,12 +246,6 @@ def _set_aside(txn: WriteTransaction, slug: str) -> str:
             break
     txn.set_aside(ref)
     return ref
-
-
-def _describe_rejected(result: Upserted, verdict: Verdict, ref: str) -> Decided:
-    described = describe_decision("reject", result, verdict)
-    attempt = ref.removeprefix(REJECTED_REF_PREFIX)
-    return described._replace(attempt=attempt, changed=False)
 
 
 def describe_decision(kind: str, result: Upserted, verdict: Verdict) -> Decided:
@@ -346,75 +265,6 @@ def describe_decision(kind: str, result: Upserted, verdict: Verdict) -> Decided:
         commitment=None,
         notices=result.notices,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DecidedChange:
-    """A planned change with its verdict, and the contents that this names.
-
-    `program` is None for a change of a skill without one. `receipt` is the run that made it.
-    """
-
-    planned: PlannedChange
-    verdict: Verdict
-    contents: tuple[bytes, ...] = field(default=(), repr=False)
-    program: Program | None
-    message: str = ""
-    receipt: Receipt | None = None
-
-
-def record_change(session: Session, decided: DecidedChange) -> Decided:
-    """Record a change by the decision of its verdict: admit it, or keep it as an attempt.
-
-    Raises `Conflict` (`stale_base`) if the skill is another one than the change was tried on.
-    """
-    is_admitted = decided.verdict.decision == "admit"
-    record = record_acquired if is_admitted else record_rejected
-    request = request_to_write(decided.planned, decided.message, decided.receipt)
-    return record(session, request, decided)
-
-
-def record_untried(
-    session: Session, planned: PlannedChange, message: str, receipt: Receipt | None
-) -> Upserted:
-    """Record a change that nothing could try, in the proposal that the session is on.
-
-    Raises as `record_change`.
-    """
-    request = request_to_write(planned, message, receipt)
-    return upsert_skill(session, request._replace(base=""))
-
-
-def request_to_write(
-    planned: PlannedChange, message: str, receipt: Receipt | None
-) -> UpsertRequest:
-    """Return the request that writes exactly the planned text."""
-
-    def check(before: bytes | None, after: bytes) -> None:
-        if (before, after) != (planned.base_text, planned.text):
-            raise Conflict(
-                f"{planned.slug} was changed while its change was tried",
-                code="stale_base",
-                hint="propose the change again",
-            )
-
-    is_new = planned.base_text is None
-    return UpsertRequest(
-        name=(planned.card.name or planned.slug) if is_new else planned.path,
-        of="" if is_new else planned.path,
-        body=planned.text,
-        base=planned.base,
-        message=message,
-        receipt=receipt,
-        category=category_from_path(planned.path) if is_new else "",
-        check=check,
-    )
-
-
-def is_proposed(session: Session, name: str) -> bool:
-    """Tell whether there is a proposal of this name that the head lacks."""
-    tip = session.reader.read_ref(PROPOSAL_REF_PREFIX + name)
-    return tip is not None and tip not in AncestorSet(session, session.head())
 
 
 def accept_attempt(
@@ -449,7 +299,7 @@ def accept_attempt(
         program=planned.program,
         message=f"Accept attempt {attempt}",
     )
-    return record_acquired(session, request_to_write(planned, decided.message, None), decided)
+    return record_change(session, decided)
 
 
 def _refuse_worse(verdict: Verdict, *, although_worse: bool) -> None:
@@ -472,18 +322,32 @@ def _refuse_worse(verdict: Verdict, *, although_worse: bool) -> None:
 def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> PlannedChange:
     """Return the change of an attempt as it was planned."""
     snapshot = session.load_snapshot(snapshot_id)
-    bundle = session.bundle_of(snapshot_id)
-    _, slug, from_version, _, _ = snapshot.operation
-    skill = skill_lookup.find_skill(session, bundle, slug)
-    parent = session.parent_bundle(snapshot)
-    before = bundles.get_entry(session.nodes, parent, skill.path)
+    before, after = session.parent_bundle(snapshot), session.bundle_of(snapshot_id)
+    _, slug, from_version, to_version, _ = snapshot.operation
+    skill = skill_lookup.find_skill(session, after, slug)
+    present = skill_lookup.find_skill_or_none(session, before, slug) if from_version else None
+    edits = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
+    edits.pop(skill.path, None)
+    new = UpdatedSkill(
+        session.reader.read_blob(skill.blob),
+        skill.card.version,
+        present.card.version if present else None,
+        skill.card.name or slug,
+    )
     return PlannedChange(
         head=snapshot.parents[0],
-        slug=slug,
-        path=skill.path,
-        base=from_version or NO_BASE_VERSION,
-        base_text=None if before is None else session.reader.read_blob(before.blob, before.size),
-        text=session.reader.read_blob(skill.blob),
-        base_program=None,
-        program=find_program(session, bundle, skill),
+        before=before,
+        after=after,
+        text=PlannedText(
+            slug=slug,
+            path=skill.path,
+            prior_text=session.reader.read_blob(present.blob) if present else None,
+            new=None if from_version == to_version else new,
+            edits=edits,
+        ),
+        base=present.card.version if present else NO_BASE_VERSION,
+        base_path=present.path if present else "",
+        base_program=find_program(session, before, present) if present else None,
+        program=find_program(session, after, skill),
+        changes=verdict.changes,
     )

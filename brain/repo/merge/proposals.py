@@ -17,6 +17,7 @@ from ...objects import ancestry
 from ...objects.lineage import walk_first_parents
 from ...results import Merged, Proposal, SnapshotInfo
 from ...store.protocol import Store
+from ...store.sqlite_store import open_store_or_readonly
 from ...util.progress import Progress, no_progress
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..history import diff, unified_diff
@@ -76,6 +77,28 @@ class ProposalSession(Session):
             self._was_open = tip not in AncestorSet(self, base)
             self._checked_refs = tip, base
         return self._was_open
+
+
+def open_proposal(
+    here: Session,
+    name: str,
+    author: str = "",
+    own_programs: set[bytes] | frozenset[bytes] | None = None,
+) -> ProposalSession:
+    """Open the brain of a session again, as it reads and changes within a proposal.
+
+    `own_programs` gets the ids of the programs that are admitted there. Raises `InvalidInput`
+    (`bad_branch`) or `StoreError`.
+    """
+    store = open_store_or_readonly(here.control_folder)
+    try:
+        session = ProposalSession(here.root, store, name, author)
+        session.pinned_roots_provider = here.pinned_roots_provider
+        session.own_programs = set() if own_programs is None else own_programs
+        return session
+    except BaseException:
+        store.close()
+        raise
 
 
 def list_proposals(session: Session) -> list[Proposal]:

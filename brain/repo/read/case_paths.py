@@ -9,6 +9,8 @@ from ...skills import SKILLS_SECTION, skill_layout
 CASES_FOLDER = "cases"
 CASE_SUFFIX = ".yaml"
 _FIELDS = (b"input", b"expect")
+_EVOLVABLE_FOLDERS = ("memory/", "memories/", "prompts/")
+_EVOLVABLE_FILES = ("MEMORY.md", "USER.md", "SOUL.md")
 
 
 def is_case_path(path: str) -> bool:
@@ -31,6 +33,21 @@ def is_in_cases(inner: str) -> bool:
     too: some file systems do not tell it apart.
     """
     return CASES_FOLDER in inner.casefold().split("/")
+
+
+def may_change(path: str) -> bool:
+    """Tell whether a change that is learned may edit a file beside those of its own skill.
+
+    Files of skills, of memory and of prompts may be; cases, the manifest and the trust file never.
+    """
+    if is_in_cases(path):
+        return False
+    return path.startswith(_EVOLVABLE_FOLDERS) or path in _EVOLVABLE_FILES or _is_of_skill(path)
+
+
+def _is_of_skill(path: str) -> bool:
+    """Tell whether a file lies in a folder skills, at whatever depth, as those of clients do."""
+    return SKILLS_SECTION in path.split("/")[:-1]
 
 
 def is_hidden_case(path: str, content: bytes) -> bool:

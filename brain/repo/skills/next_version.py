@@ -20,7 +20,7 @@ def build_new_version(
     user may have restored an older text, whose version is not the last.
     """
     updated = build(None)
-    if _has_had_version(txn, path, updated.version):
+    if has_had_version(txn, path, updated.version):
         return build(find_last_version(txn, slug))
     return updated
 
@@ -40,7 +40,8 @@ def find_last_version(txn: WriteTransaction, slug: str) -> str | None:
     return skill_version.greatest_version(versions) if versions else None
 
 
-def _has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
+def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
+    """Tell whether the skill at a path ever had a version in the lineage."""
     ancestors = AncestorSet(txn.session, txn.head)
     rows = lineage_cache.read_skill_rows(txn.session, path, number)
     return any(row.version == number and row.snapshot in ancestors for row in rows)

@@ -78,9 +78,40 @@ def upsert_skill(session: Session, request: UpsertRequest) -> Upserted:
         return write_skill(txn, request)
 
 
+class PlannedText(NamedTuple):
+    """A skill as an upsert would write it: its new text, and the edits of its other files.
+
+    `path` is where the text will be, `prior_text` the one before, None for a new skill; `new` is
+    None if nothing would change.
+    """
+
+    slug: str
+    path: str
+    prior_text: bytes | None
+    new: UpdatedSkill | None
+    edits: Edits
+
+
 def write_skill(txn: WriteTransaction, request: UpsertRequest) -> Upserted:
     """Write a skill within a transaction. Raises as `upsert_skill`."""
-    session = txn.session
+    planned = plan_skill(txn, request)
+    if planned.new is None:
+        skill = skill_lookup.load_skill(txn.session, txn.bundle, planned.path)
+        name, version = skill.card.name or planned.slug, skill.card.version
+        return upsert_result(txn, skill.slug, name, version, version, planned.path, changed=False)
+    if request.check is not None:
+        request.check(planned.prior_text, planned.new.content)
+    new = planned.new
+    kind = request.operation(planned.slug, new.previous_version or "", new.version)
+    name = "" if "/" in request.name else request.name
+    return write_planned(txn, planned, kind, request.message, request.receipt, name)
+
+
+def plan_skill(txn: WriteTransaction, request: UpsertRequest) -> PlannedText:
+    """Return what an upsert would write; manual edits of these files are recorded first.
+
+    `request.if_changed` alone makes a plan that changes nothing. Raises as `upsert_skill`.
+    """
     target = request.of or (request.name if "/" in request.name else "")
     slug = "" if "/" in request.name else slugify(request.name)
     slug, path, prior_text = locate_prior_text(txn, request.name, slug, request.category, target)
@@ -99,17 +130,30 @@ def write_skill(txn: WriteTransaction, request: UpsertRequest) -> Upserted:
         and not edits
         and skill_document.is_noop(prior_text, request.description, request.body)
     ):
-        skill = skill_lookup.load_skill(session, txn.bundle, path)
-        name, version = skill.card.name or slug, skill.card.version
-        return upsert_result(txn, skill.slug, name, version, version, path, changed=False)
+        return PlannedText(slug, path, prior_text, None, {})
     new = _build_text(txn, slug, path, prior_text, request)
-    if request.check is not None:
-        request.check(prior_text, new.content)
+    return PlannedText(slug, main, prior_text, new, edits)
+
+
+def write_planned(
+    txn: WriteTransaction,
+    planned: PlannedText,
+    kind: SnapshotOperation,
+    message: str,
+    receipt: bytes | Receipt | None,
+    name: str = "",
+) -> Upserted:
+    """Record a planned text with its files, as one snapshot of the operation `kind`.
+
+    `name` is the one that the writer gave.
+    """
+    _, path, prior_text, new, edits = planned
+    if new is None:
+        raise AssertionError("a plan that changes nothing is not written")
     before = txn.bundle
-    kind = request.operation(slug, new.previous_version or "", new.version)
-    upserted = record_upsert(txn, slug, main, new, request.receipt, request.message, edits, kind)
-    _refuse_collisions(txn, before, main, edits)
-    return _add_name_notices(txn, main, prior_text, new, request, upserted)
+    upserted = record_upsert(txn, planned.slug, path, new, receipt, message, edits, kind)
+    _refuse_collisions(txn, before, path, edits)
+    return _add_name_notices(txn, path, prior_text, new, name or planned.slug, upserted)
 
 
 def _plan_files(txn: WriteTransaction, path: str, request: UpsertRequest) -> tuple[str, Edits]:
@@ -207,7 +251,7 @@ def _add_name_notices(
     path: str,
     prior_text: bytes | None,
     new: UpdatedSkill,
-    request: UpsertRequest,
+    name: str,
     upserted: Upserted,
 ) -> Upserted:
     if (
@@ -217,7 +261,7 @@ def _add_name_notices(
         return upserted
     from ..read import lookalikes
 
-    notices = lookalikes.check_new_name(txn.session, txn.bundle, path, request.name)
+    notices = lookalikes.check_new_name(txn.session, txn.bundle, path, name)
     if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
         folder = skill_layout.new_skill_folder([path])
         message = f"is in {printable_text(folder)}, as all other skills of this brain are"

@@ -8,10 +8,10 @@ from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ToolFailure, printable_text
-from ...evolve.acquire import ProgramDraft, build_program, build_request, find_same
+from ...evolve.acquire import ProgramDraft, build_edit, build_program, find_same
 from ...programs.needs import read_fixture_files
 from ...programs.program import tool_name
-from ...repo.learning.acquire import WAITING
+from ...repo.learning.gate import WAITING
 from ...util import strict_json
 from .program_call import refuse_wrapped_call
 from .program_tools import list_acquired, list_program_tools
@@ -53,8 +53,8 @@ def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = N
     if known is not None:
         return _unchanged(known)
     similar = brain.skills.find_duplicates(draft.name, draft.description)
-    request = build_request(brain, program, draft.description)
-    decided = brain.programs.acquire(request, cancel=cancel)
+    edit = build_edit(brain, program, draft.description)
+    decided = brain.programs.acquire(edit, cancel=cancel)
     if decided.decision == "reject":
         raise _rejection(brain, decided)
     return _add_similar(_admitted(brain, decided), brain, program, similar)

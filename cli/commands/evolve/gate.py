@@ -24,9 +24,9 @@ from ...terminal import escape
 from ...user_files import read_input
 
 if TYPE_CHECKING:
-    from brain.evolve.gate.case_runner import CaseRunner
-    from brain.evolve.gate.proposed_change import ProposedChange
     from brain.models.calls import Bill
+    from brain.repo.learning.change import ProposedChange
+    from brain.repo.learning.runners import CaseRunner
     from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
 
 _SHOWN_UNRUN = 8
@@ -73,14 +73,13 @@ def evolve_try_command(
     not is kept: see 'brain evolve attempts'. Without held-out cases nothing can be tried, and
     the change is proposed.
     """
-    from brain.evolve.gate.gate import Gate
     from brain.models.calls import Bill
 
     change = _read_change(slug, Path(path), description, message or "")
     bill, is_needed = Bill(), runner == "model"
     model = None if runner == "sandbox" else _open_model_runner(app, bill, is_needed=is_needed)
     is_for_program = runner is None and change.files
-    gate = Gate(app.brain, runner=None if is_for_program else model, text_runner=model)
+    gate = app.brain.gate.open(runner=None if is_for_program else model, text_runner=model)
     try:
         outcome = gate.propose(change)
     finally:
@@ -101,7 +100,7 @@ def evolve_try_command(
 
 def _read_change(slug: str, path: Path, description: str | None, message: str) -> ProposedChange:
     from brain import Brain
-    from brain.evolve.gate.proposed_change import ProposedChange
+    from brain.repo.learning.change import ProposedChange
 
     if path.is_dir():
         body, others = Brain.skills.read_folder(path)
@@ -128,7 +127,7 @@ def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner |
     """Return what runs cases by the user's model; None without one, unless it is needed."""
     from brain.errors import NotFound
     from brain.evolve.evolution_mode import require_evolution
-    from brain.evolve.gate.model_runner import ModelRunner
+    from brain.evolve.model_runner import ModelRunner
     from brain.models.paid_once import MeteredModel
 
     from ...settings.user_models import open_user_model

@@ -38,8 +38,8 @@ from ...terminal import escape, escape_lines, is_terminal
 from ...user_files import read_input
 
 if TYPE_CHECKING:
-    from brain.repo.learning.acquire import AcquireRequest
     from brain.repo.learning.admission import Approvals
+    from brain.repo.learning.change import SkillEdit
     from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
 
 profile_option = option(
@@ -101,46 +101,43 @@ def evolve_acquire_command(
     if sum(source is not None for source in (folder, code, attempt)) != 1:
         raise click.UsageError("Give one of --folder, --code and --attempt.")
     if folder is not None:
-        request = _request_from_folder(name, Path(folder), description)
+        edit = _edit_from_folder(name, Path(folder), description)
     elif attempt is not None:
-        request = _request_from_attempt(app, name, attempt, description)
+        edit = _edit_from_attempt(app, name, attempt, description)
     else:
         more = (schema, needs, fixtures)
-        request = _request_from_files(app, name, code or "-", payload, check, description, *more)
-    from dataclasses import replace
+        edit = _edit_from_files(app, name, code or "-", payload, check, description, *more)
+    from brain.repo.learning.gate import TrialOptions
 
-    request = replace(
-        request,
-        options=replace(request.options, code_profile=profile or ADVICE),
+    decided = app.brain.programs.acquire(
+        edit,
+        options=TrialOptions(code_profile=profile or ADVICE),
         message=message or "",
-        are_needs_approved=approve_needs or _ask_for_needs(app, request),
+        are_needs_approved=approve_needs or _ask_for_needs(app, edit),
     )
-    decided = app.brain.programs.acquire(request)
     emit(app, decided, _decided_lines(decided))
     _raise_if_rejected(decided)
 
 
-def _ask_for_needs(app: App, request: AcquireRequest) -> bool:
+def _ask_for_needs(app: App, edit: SkillEdit) -> bool:
     """Ask a person at a terminal to approve what a program needs; elsewhere nobody does."""
     from brain.programs.program import Program
 
-    needs = read_needs(Program(slug=request.name, files=dict(request.files))).describe()
+    needs = read_needs(Program(slug=edit.name, files=dict(edit.files))).describe()
     if not needs or app.as_json or not (is_terminal(sys.stdin) and is_terminal(sys.stderr)):
         return False
-    question = f"{escape(request.name)} needs {escape(', '.join(needs))}. Approve that?"
+    question = f"{escape(edit.name)} needs {escape(', '.join(needs))}. Approve that?"
     return click.confirm(question, err=True)
 
 
-def _request_from_attempt(
-    app: App, name: str, attempt: str, description: str | None
-) -> AcquireRequest:
-    from brain.repo.learning.acquire import AcquireRequest
+def _edit_from_attempt(app: App, name: str, attempt: str, description: str | None) -> SkillEdit:
+    from brain.repo.learning.change import SkillEdit
     from brain.skills.frontmatter import load_leniently
 
     files = app.brain.programs.read_attempt(attempt).files
     body = files.get(SKILL_FILES[0])
     described = load_leniently(body)[0].get("description") if body else None
-    return AcquireRequest(
+    return SkillEdit(
         name=name,
         files={path: data for path, data in files.items() if is_program_file(path)},
         description=description or (described if isinstance(described, str) else None),
@@ -148,9 +145,9 @@ def _request_from_attempt(
     )
 
 
-def _request_from_folder(name: str, folder: Path, description: str | None) -> AcquireRequest:
+def _edit_from_folder(name: str, folder: Path, description: str | None) -> SkillEdit:
     from brain.programs.program import check_tool_name
-    from brain.repo.learning.acquire import AcquireRequest
+    from brain.repo.learning.change import SkillEdit
 
     check_tool_name(name.rpartition("/")[2].replace("-", "_"))
     files = {
@@ -160,7 +157,7 @@ def _request_from_folder(name: str, folder: Path, description: str | None) -> Ac
     }
     text = folder / "SKILL.md"
     body = read_input(str(text), limits.MAX_SKILL_BYTES, "SKILL.md") if text.is_file() else None
-    return AcquireRequest(name=name, files=files, description=description, body=body)
+    return SkillEdit(name=name, files=files, description=description, body=body)
 
 
 def _read_folder(folder: Path) -> dict[str, bytes]:
@@ -191,7 +188,7 @@ def _read_fixtures(folder: Path) -> dict[str, bytes]:
     return {f"{FIXTURES_FOLDER}{path}": data for path, data in _read_folder(folder).items()}
 
 
-def _request_from_files(
+def _edit_from_files(
     app: App,
     name: str,
     code: str,
@@ -201,8 +198,8 @@ def _request_from_files(
     schema: str | None,
     needs: str | None,
     fixtures: str | None,
-) -> AcquireRequest:
-    from brain.evolve.acquire import ProgramDraft, build_program, build_request
+) -> SkillEdit:
+    from brain.evolve.acquire import ProgramDraft, build_edit, build_program
     from brain.serve.tools.argument_check import parse_arguments
 
     draft = ProgramDraft(
@@ -216,7 +213,7 @@ def _request_from_files(
         fixtures={} if fixtures is None else _read_fixtures(Path(fixtures)),
     )
     program = build_program(draft, app.brain.programs.read_definition)
-    return build_request(app.brain, program, description)
+    return build_edit(app.brain, program, description)
 
 
 def _read_text(name: str, what: str) -> str:
@@ -247,7 +244,7 @@ def evolve_admit_command(
     machine: after a clone, a merge or an edit, try it again. What the lineage admits already
     is only noted for this machine; else a snapshot records the admission.
     """
-    from brain.repo.learning.acquire import TrialOptions
+    from brain.repo.learning.gate import TrialOptions
 
     if (slug is None) != every:
         raise click.UsageError("Name a skill, or give --all.")
@@ -282,7 +279,7 @@ def _missing_lines(app: App, decided: Decided) -> Iterator[str]:
 
 
 def _raise_if_rejected(decided: Decided) -> None:
-    from brain.repo.learning.acquire import WAITING
+    from brain.repo.learning.gate import WAITING
 
     waits = decided.reason.startswith(WAITING)
     if decided.decision == "reject":

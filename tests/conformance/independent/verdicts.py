@@ -27,6 +27,11 @@ def check_verdict(text: bytes) -> dict[str, Any]:
     require(all(a.encode() < b.encode() for a, b in pairwise(paths)), "the order")
     require(not files or "skill.py" in paths, "no code")
     _check_gate(value)
+    changes = value.get("changes", [])
+    changed = [change["path"].encode() for change in changes]
+    require(all(a < b for a, b in pairwise(changed)), "the order of changes")
+    require(all(one.get("before") != one.get("after") for one in changes), "no change")
+    require(not changes or value["decision"] in ("admit", "reject"), "changes of nothing tried")
     tried = [case for case in cases if case["kind"] not in _GATE_KINDS]
     require(files or not tried, "cases of nothing")
     names = [case["name"] for case in cases]
@@ -134,6 +139,12 @@ def _check_path(value: Any) -> None:
     read_path(value.encode())
 
 
+def _check_other_path(value: Any) -> None:
+    require(isinstance(value, str), "a path")
+    read_path(value.encode())
+
+
+_CHANGE: dict[str, _Check] = {"path": _check_other_path, "before": read_id, "after": read_id}
 _FILE: dict[str, _Check] = {"path": _check_path, "blob": read_id}
 _CASE: dict[str, _Check] = {
     "kind": _one_of(*_KINDS),
@@ -170,4 +181,5 @@ _VERDICT: dict[str, _Check] = {
     "text": read_id,
     "runner": _text(1, 1024),
     "provisional": _one_of("yes", "no"),
+    "changes": _some(64, lambda value: _check_object(value, _CHANGE, {"path"})),
 }

@@ -33,6 +33,7 @@ const VERDICT = {
   ...{ limits: table(anyCount), numbers: table(anyCount), versions: table(named), seed: count },
   ...{ cases: some(4096, shaped(CASE, ["kind", "name", "outcome"])) },
   ...{ gate: oneOf("admit", "reject", "undecided"), base: digest, text: digest, runner: named, provisional: oneOf("yes", "no") },
+  ...{ changes: some(64, shaped({ path: isPath, before: digest, after: digest }, ["path"])) },
 };
 
 const fits = (letter, score) => (letter === "p" ? score === 1000 : score < (letter === "f" ? 1000 : 1));
@@ -66,6 +67,10 @@ export function readVerdict(data) {
   need(ascending(paths), "files that do not ascend");
   need(!files.length || paths.includes("skill.py"), "a program without code");
   checkGate(verdict);
+  const { changes = [] } = verdict;
+  need(ascending(changes.map(({ path }) => path)), "changes that do not ascend");
+  need(changes.every(({ before, after }) => before !== after), "a change of nothing");
+  need(!changes.length || ["admit", "reject"].includes(decision), "changes of nothing tried");
   need(files.length || cases.every(compared), "cases of nothing");
   need(new Set(cases.map(({ name }) => name)).size === cases.length, "two cases of one name");
   const rows = files.map(({ path, blob }) => [path, unhex(blob)]);

@@ -52,7 +52,7 @@ OPERATIONS = {
     "evolve status": "evolution.status",
     "evolve stats": "programs.stats",
     "evolve synthesize": "synthesize receipts.read_run receipts.read_run_file",
-    "evolve try": "gate.plan gate.record",
+    "evolve try": "gate.open",
     "evolve unpin": "programs.unpin",
     "fork": "fork",
     "gc": "gc",

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from brain.evolve.gate.case_runner import CaseOutput, CaseRunner, SkillsUnderTest, kind_of_case
 from brain.gating.case_files import Case
+from brain.repo.learning.change import SkillsAt
+from brain.repo.learning.runners import CaseOutput, CaseRunner, kind_of_case
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,7 +13,7 @@ class RunnerSetting:
     """A runner with skills, cases that it can run, and one that fails."""
 
     runner: CaseRunner
-    skills: SkillsUnderTest
+    skills: SkillsAt
     cases: Sequence[Case]
     failing: Case
 

@@ -8,6 +8,7 @@ from brain.digest import blob_id
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import (
     CASE_KINDS,
+    ChangedFile,
     NamedNumber,
     NamedText,
     ProgramFile,
@@ -88,6 +89,13 @@ _GOOD: dict[str, Verdict] = {
     "256 held-out cases": TRIED._replace(
         cases=tuple(COMPARED._replace(name=f"skills/c/cases/{one}.yaml") for one in range(256))
     ),
+    "a change of other files too": TRIED._replace(
+        changes=(
+            ChangedFile("MEMORY.md", HERE, b""),
+            ChangedFile("memory/é.md", b"", THERE),
+            ChangedFile("skills/oracle/SKILL.md", HERE, THERE),
+        )
+    ),
     "numbers": SMALL._replace(numbers=(NamedNumber("failures", 3), NamedNumber("uses", 2**53 - 1))),
     "a slug and names of 64 characters": SMALL._replace(
         skill="s" * 64, limits=(NamedNumber("l" * 64, 1),)
@@ -95,6 +103,7 @@ _GOOD: dict[str, Verdict] = {
 }
 
 _FILE = {"path": "skill.py", "blob": HERE.hex()}
+_CHANGE = {"path": "memory/a.md", "after": HERE.hex()}
 _CASE = {"kind": "author", "name": "a", "outcome": "pass"}
 _COMPARED = {
     "kind": "held_out",
@@ -176,6 +185,26 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a version that is empty": ({"versions": {"python": ""}}, "bad_field"),
     "a version that is a number": ({"versions": {"python": 3}}, "bad_field"),
     "null": ({"reason": [None]}, "bad_field"),
+    "no changes that are told": ({**_GATE, "changes": []}, "not_canonical"),
+    "a change without a path": ({**_GATE, "changes": [{"after": HERE.hex()}]}, "bad_field"),
+    "a change outside the brain": (
+        {**_GATE, "changes": [{**_CHANGE, "path": "../a"}]},
+        "bad_field",
+    ),
+    "a change of nothing": (
+        {**_GATE, "changes": [{**_CHANGE, "before": HERE.hex()}]},
+        "bad_field",
+    ),
+    "a change twice": ({**_GATE, "changes": [_CHANGE, _CHANGE]}, "bad_field"),
+    "changes out of order": (
+        {**_GATE, "changes": [_CHANGE, {**_CHANGE, "path": "MEMORY.md"}]},
+        "bad_field",
+    ),
+    "changes of a skill that is retired": ({"changes": [_CHANGE]}, "bad_field"),
+    "65 changes": (
+        {**_GATE, "changes": [{**_CHANGE, "path": f"memory/{one:02}.md"} for one in range(65)]},
+        "too_many",
+    ),
     "an unknown word of a gate": ({**_GATE, "gate": "maybe"}, "bad_field"),
     "an empty word of a gate that is told": ({"decision": "admit", "gate": ""}, "bad_field"),
     "a gate that retires": ({**_GATE, "decision": "retire"}, "bad_field"),

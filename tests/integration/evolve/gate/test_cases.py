@@ -5,7 +5,7 @@ import pytest
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.gating.case_files import HELD_OUT, PRACTICE, Expectation
 from brain.receipts import Receipt, RunStep, keep_text
-from brain.repo.learning.cases import case_of_run
+from brain.repo.learning.cases import case_of_run, read_held_out
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.refusals import raises_code
 
@@ -39,7 +39,8 @@ def test_cases_of_a_client_home_are_found_where_its_skills_are(brain):
     brain.files.edit(".agents/skills/greet/SKILL.md", lambda _: text)
     added = brain.gate.add_case("greet", next(inputs_of_half(held_out=True)), HELLO)
     assert added.path.startswith(".agents/skills/greet/cases/")
-    (case,) = brain.gate.read_held_out(bytes.fromhex(brain.head), ".agents/skills/greet/SKILL.md")
+    path = ".agents/skills/greet/SKILL.md"
+    (case,) = read_held_out(brain._session, bytes.fromhex(brain.head), path)
     assert (case.skill, case.path) == ("greet", added.path)
 
 

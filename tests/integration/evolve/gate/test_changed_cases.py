@@ -5,8 +5,8 @@ from itertools import islice
 
 from brain import Brain, Conflict
 from brain.digest import blob_id
-from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.gating.case_files import Case, Expectation
+from brain.repo.learning.change import SkillsAt
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (
     GREETING,
@@ -19,7 +19,7 @@ from tests.support.gated_brains import (
 from tests.support.refusals import raises_code
 
 BETTER = "# Greet\n\nSay hello to guests.\n"
-Answer = Callable[[SkillsUnderTest, Case, int], str]
+Answer = Callable[[SkillsAt, Case, int], str]
 
 
 def while_tried(change: Callable[[], object], *, times: int = 1) -> Answer:
@@ -27,7 +27,7 @@ def while_tried(change: Callable[[], object], *, times: int = 1) -> Answer:
     left = [times]
     seen: list[tuple[bytes, int]] = []
 
-    def answer(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def answer(skills: SkillsAt, case: Case, number: int) -> str:
         if number == 0 and left[0] and (not seen or (case.blob, number) == seen[0]):
             seen[:] = [(case.blob, number)]
             left[0] -= 1
@@ -64,7 +64,7 @@ def test_a_case_that_is_edited_all_the_time_admits_nothing(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         head = brain.skills.view(SKILL).version
 
-        def answer(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        def answer(skills: SkillsAt, case: Case, number: int) -> str:
             path = brain.gate.cases(SKILL)[0].path
             brain.files.edit(path, lambda text: (text or b"") + b"# more\n")
             return greet_if_asked(skills, case, number)

@@ -3,8 +3,8 @@
 import pytest
 
 from brain import Brain
-from brain.api.gate import GatePart
-from brain.evolve.gate.case_rounds import CaseRounds
+from brain.repo.learning import record
+from brain.repo.learning.rounds import CaseRounds
 from brain.store.sqlite_transaction import SqliteTransaction
 from tests.support.gated_brains import SKILL, make_gated_brain, propose
 from tests.support.process_death import dies_before_call
@@ -12,7 +12,7 @@ from tests.support.process_death import dies_before_call
 BETTER = "# Greet\n\nSay hello to guests.\n"
 POINTS = {
     "the rounds": (CaseRounds, "run"),
-    "the record": (GatePart, "record"),
+    "the record": (record, "record_change"),
     "the objects": (SqliteTransaction, "put_object"),
     "the ref": (SqliteTransaction, "update_ref"),
     "the log": (SqliteTransaction, "append_operation"),
@@ -35,7 +35,7 @@ def test_after_a_death_the_same_change_is_tried_once_more(tmp_path, mode, point)
 
 
 def test_a_death_between_proposal_and_attempt_makes_no_second_proposal(tmp_path):
-    with make_gated_brain(tmp_path, cases=3) as brain, dies_before_call(GatePart, "record"):
+    with make_gated_brain(tmp_path, cases=3) as brain, dies_before_call(record, "record_change"):
         propose(brain, BETTER)
     with Brain.open(tmp_path, author="ada") as brain:
         assert len(brain.proposals.list()) == 1

@@ -5,12 +5,11 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import FakeModel
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.model_runner import ModelRunner
-from brain.evolve.gate.proposed_change import ProposedChange
+from brain.evolve.model_runner import ModelRunner
 from brain.gating.decision import DEFAULT_RULES
 from brain.models.calls import ANSWER_FAULTS
 from brain.models.scripted import Asked, ScriptedAnswer
+from brain.repo.learning.change import ProposedChange
 from brain.results import GateOutcome
 from tests.support.gated_brains import GREETING, SKILL, make_gated_brain
 from tests.support.refusals import raises_code
@@ -36,7 +35,7 @@ class FailingModel(FakeModel):
 
 
 def propose(brain: Brain, model: FailingModel) -> GateOutcome:
-    return Gate(brain, runner=ModelRunner(model)).propose(CHANGE)
+    return brain.gate.open(runner=ModelRunner(model)).propose(CHANGE)
 
 
 @pytest.mark.parametrize("mode", ["gated", "propose"])

@@ -3,12 +3,10 @@
 import pytest
 
 from brain import Brain, Conflict, InvalidInput
-from brain.evolve.gate.case_rounds import MAX_OUTPUT_BYTES, GateLimits
-from brain.evolve.gate.case_runner import SkillsUnderTest
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Case, Expectation
 from brain.receipts import Receipt
+from brain.repo.learning.change import ProposedChange, SkillsAt
+from brain.repo.learning.rounds import MAX_OUTPUT_BYTES, GateLimits
 from tests.support.gated_brains import (
     GREETING,
     SKILL,
@@ -25,7 +23,7 @@ BETTER = "# Greet\n\nSay hello to guests.\n"
 SAME = "# Greet\n\nWelcome all guests.\n"
 
 
-def answer_nothing(skills: SkillsUnderTest, case: Case, number: int) -> str:
+def answer_nothing(skills: SkillsAt, case: Case, number: int) -> str:
     raise RuntimeError("no answer")
 
 
@@ -69,16 +67,16 @@ def test_the_same_change_is_not_tried_until_it_passes(tmp_path):
         first = propose(brain, SAME)
         runner = ScriptedRunner(greet_if_asked)
         change = ProposedChange(name=SKILL, evolver="gaps", body=SAME)
-        again = Gate(brain, runner=runner).propose(change)
+        again = brain.gate.open(runner=runner).propose(change)
         assert again.attempt == first.attempt and again.done == "rejected" and runner.runs == 0
         assert len(brain.gate.earlier_attempts(SKILL)) == 1
         add_cases(brain, SKILL, 13)  # another case: another question
-        Gate(brain, runner=runner).propose(change)
+        brain.gate.open(runner=runner).propose(change)
         assert runner.runs > 0
 
 
 def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path):
-    def trade(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def trade(skills: SkillsAt, case: Case, number: int) -> str:
         is_changed = "Say hello" in (skills.text(SKILL) or "")
         return GREETING if is_changed is not case.name.endswith("-3") else "go away"
 
@@ -92,7 +90,7 @@ def test_a_change_that_harms_a_case_is_rejected_whatever_it_gains(tmp_path):
 
 
 def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path):
-    def follow(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def follow(skills: SkillsAt, case: Case, number: int) -> str:
         assert isinstance(case.input, str)
         knows_rules = "Know the rules" in skills.prompt(case)
         return GREETING if knows_rules is (case.skill == "guest-rules") else "go away"
@@ -107,7 +105,7 @@ def test_a_skill_that_harms_the_task_of_another_one_is_rejected(tmp_path):
             description="Greet a guest by the rules",
             body="# Rules\n\nKnow the rules.\n",
         )
-        outcome = Gate(brain, runner=ScriptedRunner(follow)).propose(change)
+        outcome = brain.gate.open(runner=ScriptedRunner(follow)).propose(change)
         assert outcome.gate == "reject" and outcome.numbers.wins > 0
         assert {path.split("/")[1] for path in outcome.numbers.worse} == {SKILL}
         assert brain.verify(deep=True).findings == []
@@ -136,7 +134,7 @@ def test_a_brain_that_learns_nothing_runs_nothing(tmp_path):
         runner = ScriptedRunner(greet_if_asked)
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
         with raises_code("evolution_off", Conflict):
-            Gate(brain, runner=runner).propose(change)
+            brain.gate.open(runner=runner).propose(change)
         assert runner.runs == 0
 
 
@@ -158,7 +156,7 @@ def test_a_change_names_only_the_program_of_its_skill(tmp_path, path):
             name=SKILL, evolver="synthesis", files={"skill.py": b"", path: b"evil"}
         )
         with raises_code("bad_change", InvalidInput):
-            Gate(brain).propose(change)
+            brain.gate.open().propose(change)
         assert brain.head == head
 
 
@@ -166,16 +164,16 @@ def test_a_model_that_fails_ends_the_attempt_early(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         runner = ScriptedRunner(answer_nothing)
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
-        outcome = Gate(brain, runner=runner).propose(change)
+        outcome = brain.gate.open(runner=runner).propose(change)
         assert (outcome.gate, outcome.done) == ("undecided", "kept")
         assert "24 of 24 runs ended in an error" in outcome.reason and runner.runs == 24
-        again = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+        again = brain.gate.open(runner=ScriptedRunner(greet_if_asked)).propose(change)
         assert again.done == "admitted"  # errors are no reason not to try again
         assert brain.verify(deep=True).findings == []
 
 
 def test_an_output_beyond_its_limit_is_an_error_of_the_case(tmp_path):
-    def ramble(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def ramble(skills: SkillsAt, case: Case, number: int) -> str:
         if "Say hello" in (skills.text(SKILL) or ""):
             return GREETING * MAX_OUTPUT_BYTES
         raise RuntimeError("\ud800" * 5000)
@@ -191,7 +189,7 @@ def test_limits_of_cases_runs_and_time_hold(tmp_path):
         runner = ScriptedRunner(greet_if_asked)
         few = GateLimits(cases=6, runs=24)
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
-        outcome = Gate(brain, runner=runner, limits=few).propose(change)
+        outcome = brain.gate.open(runner=runner, limits=few).propose(change)
         assert runner.runs == 24 and outcome.numbers.cases == 6
         assert outcome.done == "kept" and "24 runs" in outcome.reason
         late = propose(brain, BETTER, limits=GateLimits(seconds=-1.0))
@@ -202,7 +200,7 @@ def test_a_skill_that_changes_meanwhile_is_tried_again_as_it_is_then(tmp_path):
     with make_gated_brain(tmp_path) as brain:
         pending = ["# Greet\n\nMind the step.\n"]
 
-        def interfere(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        def interfere(skills: SkillsAt, case: Case, number: int) -> str:
             if pending:
                 with Brain.open(tmp_path, author="bob") as other:
                     other.skills.upsert(SKILL, pending.pop())
@@ -234,7 +232,7 @@ def test_a_person_admits_what_the_gate_did_not(tmp_path):
 
 
 def test_a_worse_case_is_accepted_only_if_that_is_said(tmp_path):
-    def get_worse(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def get_worse(skills: SkillsAt, case: Case, number: int) -> str:
         return "go away" if "all guests" in (skills.text(SKILL) or "") else GREETING
 
     with make_gated_brain(tmp_path) as brain:
@@ -274,7 +272,7 @@ def test_the_run_that_made_a_change_goes_with_it(tmp_path, mode):
     run = Receipt(run="1a2b", task="Learn", agent="brain evolve", outcome="success")
     with make_gated_brain(tmp_path, mode=mode) as brain:
         change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER, receipt=run)
-        outcome = Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+        outcome = brain.gate.open(runner=ScriptedRunner(greet_if_asked)).propose(change)
         if mode == "propose":
             brain.proposals.accept(outcome.snapshot)
         assert brain.receipts.show(outcome.snapshot).run == "1a2b"
@@ -285,7 +283,7 @@ def test_attempts_of_two_processes_leave_one_new_version(tmp_path):
     with make_gated_brain(tmp_path) as brain, Brain.open(tmp_path, author="bob") as other:
         started: list[bool] = []
 
-        def race(skills: SkillsUnderTest, case: Case, number: int) -> str:
+        def race(skills: SkillsAt, case: Case, number: int) -> str:
             if not started:
                 started.append(True)
                 assert propose(other, BETTER).done == "admitted"
@@ -304,5 +302,5 @@ def test_two_cases_of_one_input_are_refused_before_anything_runs(tmp_path):
         runner = ScriptedRunner(greet_if_asked)
         change = ProposedChange(name=SKILL, evolver="gaps", body=BETTER)
         with pytest.raises(InvalidInput, match="same input"):
-            Gate(brain, runner=runner).propose(change)
+            brain.gate.open(runner=runner).propose(change)
         assert runner.runs == 0

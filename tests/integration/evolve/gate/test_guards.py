@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.evolve.gate.case_runner import CaseOutput, CaseRunner, Runners, SkillsUnderTest
-from brain.evolve.gate.change_trial import plan_stages, take_cases
-from brain.evolve.gate.skills_under_test import MAX_TEXT_CHARS, PlannedSkills
 from brain.gating.case_files import Case, Expectation
-from brain.repo.learning.change import ChangeRequest
+from brain.repo.learning.change import MAX_TEXT_CHARS, SkillEdit, SkillsAt, plan_change
+from brain.repo.learning.guards import find_guards
+from brain.repo.learning.rounds import plan_stages, take_cases
+from brain.repo.learning.runners import CaseOutput, CaseRunner, Runners
 from brain.results import UnrunGuards
 from tests.support.gated_brains import ScriptedRunner, add_cases
 
@@ -26,11 +26,14 @@ def brain(tmp_path: Path):
         yield made
 
 
-def sides(brain: Brain, request: ChangeRequest) -> tuple[PlannedSkills, PlannedSkills]:
-    planned = brain.gate.plan(request)
-    return (
-        PlannedSkills(brain.gate, planned, planned.base_text, None),
-        PlannedSkills(brain.gate, planned, planned.text, None),
+def sides(brain: Brain, change: SkillEdit) -> tuple[SkillsAt, SkillsAt]:
+    planned = plan_change(brain._session, change)
+    return tuple(
+        SkillsAt(brain._session, brain._locked.lock, bundle, planned.slug, path)
+        for bundle, path in (
+            (planned.before, planned.base_path),
+            (planned.after, planned.path),
+        )
     )
 
 
@@ -46,12 +49,12 @@ def case(skill: str, number: int = 0) -> Case:
     )
 
 
-def guards(brain: Brain, request: ChangeRequest) -> set[str]:
-    return {one.skill for one in brain.gate.find_guards(brain.gate.plan(request))}
+def guards(brain: Brain, change: SkillEdit) -> set[str]:
+    return {one.skill for one in find_guards(brain._session, plan_change(brain._session, change))}
 
 
 def test_a_prompt_has_the_skill_of_the_case_and_the_changed_one(brain):
-    old, new = sides(brain, ChangeRequest(name="bake", body=b"Bake rolls.\n"))
+    old, new = sides(brain, SkillEdit(name="bake", body=b"Bake rolls.\n"))
     assert "Bake bread." in old.prompt(case("bake")) and "Bake rolls." in new.prompt(case("bake"))
     beside = new.prompt(case("sort-0"))
     assert "Sort by rule 0." in beside and "Bake rolls." in beside and "rule 1" not in beside
@@ -64,24 +67,24 @@ def test_a_prompt_has_the_skill_of_the_case_and_the_changed_one(brain):
 
 def test_a_new_skill_is_there_with_the_change_alone(brain):
     head = brain.head
-    request = ChangeRequest(name="Fry eggs", description="Fry eggs", body=b"Use butter.\n")
+    request = SkillEdit(name="Fry eggs", description="Fry eggs", body=b"Use butter.\n")
     old, new = sides(brain, request)
     assert "fry-eggs" in new.prompt(case("fry-eggs"))
     assert "fry-eggs" not in old.prompt(case("fry-eggs")) and brain.head == head
 
 
 def test_a_long_text_is_cut(brain):
-    _, new = sides(brain, ChangeRequest(name="bake", body=b"x" * (2 * MAX_TEXT_CHARS)))
+    _, new = sides(brain, SkillEdit(name="bake", body=b"x" * (2 * MAX_TEXT_CHARS)))
     assert len(new.prompt(case("bake"))) < 1.5 * MAX_TEXT_CHARS
 
 
 def test_guards_are_the_cases_of_the_skills_that_search_ranks_beside_the_changed_one(brain):
     for slug in ("bake", "sort-1", "sort-0"):
         add_cases(brain, slug, 2)
-    assert guards(brain, ChangeRequest(name="sort-0", body=b"Other.\n")) == {"sort-1"}
-    bread = ChangeRequest(name="sort-0", description="Sort bread in an oven")
+    assert guards(brain, SkillEdit(name="sort-0", body=b"Other.\n")) == {"sort-1"}
+    bread = SkillEdit(name="sort-0", description="Sort bread in an oven")
     assert guards(brain, bread) == {"bake", "sort-1"}
-    fried = ChangeRequest(name="fry", description="Fry an egg", body=b"Fry it.\n")
+    fried = SkillEdit(name="fry", description="Fry an egg", body=b"Fry it.\n")
     assert guards(brain, fried) == set()
 
 
@@ -113,7 +116,7 @@ FOUND = [*(case("greet", n) for n in (0, 1)), *(case("p-other", n) for n in (2, 
 
 
 def stages(*runners: CaseRunner, found: list[Case] = FOUND, limit: int = 9):
-    skills: SkillsUnderTest = Skills()  # type: ignore[assignment]
+    skills: SkillsAt = Skills()  # type: ignore[assignment]
     return plan_stages(runners, found, skills, limit)
 
 

@@ -6,11 +6,10 @@ import pytest
 
 from brain import Brain
 from brain.evolve.call_receipt import build_call_receipt
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Expectation
 from brain.receipts import Receipt
 from brain.receipts.receipt import SYNTHESIS_AGENT, learning_task, run_source
+from brain.repo.learning.change import ProposedChange
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (
@@ -34,7 +33,7 @@ def add_own_cases(brain: Brain, number: int, run: str = RUN.run) -> list[str]:
 
 def propose(brain: Brain, receipt: Receipt) -> GateOutcome:
     change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER, receipt=receipt)
-    return Gate(brain, runner=ScriptedRunner(greet_if_asked)).propose(change)
+    return brain.gate.open(runner=ScriptedRunner(greet_if_asked)).propose(change)
 
 
 def learned() -> Receipt:

@@ -1,10 +1,8 @@
 """The same change on the same cases is tried once, whatever came of it."""
 
 from brain import Brain
-from brain.evolve.gate.case_runner import SkillsUnderTest
-from brain.evolve.gate.gate import Gate
-from brain.evolve.gate.proposed_change import ProposedChange
 from brain.gating.case_files import Case
+from brain.repo.learning.change import ProposedChange, SkillsAt
 from brain.results import GateOutcome
 from tests.support.gated_brains import (
     GREETING,
@@ -26,7 +24,7 @@ def change(body: str, evolver: str = "gaps", name: str = SKILL) -> ProposedChang
 def test_errors_of_the_old_side_are_no_reason_to_try_again(tmp_path):
     """So it is for each new program: without the change, there is nothing to run."""
 
-    def fail_before(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def fail_before(skills: SkillsAt, case: Case, number: int) -> str:
         if "all guests" not in (skills.text(SKILL) or ""):
             raise RuntimeError("the skill has no program")
         return "go away" if case.name.endswith(("-0", "-1", "-2")) else GREETING
@@ -34,31 +32,31 @@ def test_errors_of_the_old_side_are_no_reason_to_try_again(tmp_path):
     for repeats_itself in (True, False):
         with make_gated_brain(tmp_path / f"{repeats_itself}", cases=6) as brain:
             runner = ScriptedRunner(fail_before, repeats_itself=repeats_itself)
-            first = Gate(brain, runner=runner).propose(change(SAME))
+            first = brain.gate.open(runner=runner).propose(change(SAME))
             assert first.done == "kept" and runner.runs > 0
             lucky = ScriptedRunner(
                 lambda skills, case, number: GREETING, repeats_itself=repeats_itself
             )
-            again = Gate(brain, runner=lucky).propose(change(SAME, "person"))
+            again = brain.gate.open(runner=lucky).propose(change(SAME, "person"))
             assert (again.attempt, again.done, lucky.runs) == (first.attempt, "kept", 0)
             assert again.numbers == first.numbers._replace(worse=())
 
 
 def test_a_program_that_gives_nothing_but_errors_is_not_run_again(tmp_path):
-    def fail(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def fail(skills: SkillsAt, case: Case, number: int) -> str:
         raise RuntimeError("it crashed")
 
     with make_gated_brain(tmp_path, cases=6) as brain:
         runner = ScriptedRunner(fail, repeats_itself=True)
-        first = Gate(brain, runner=runner).propose(change(SAME))
-        again = Gate(brain, runner=runner).propose(change(SAME))
+        first = brain.gate.open(runner=runner).propose(change(SAME))
+        again = brain.gate.open(runner=runner).propose(change(SAME))
         assert (again.attempt, runner.runs) == (first.attempt, 12)
 
 
 def try_again(brain: Brain, body: str = BETTER) -> tuple[GateOutcome, int]:
     """Propose a change; return the outcome, and how many cases were run for it."""
     runner = ScriptedRunner(greet_if_asked)
-    return Gate(brain, runner=runner).propose(change(body)), runner.runs
+    return brain.gate.open(runner=runner).propose(change(body)), runner.runs
 
 
 def test_what_waits_for_a_person_is_not_tried_again(tmp_path):
@@ -83,7 +81,7 @@ def test_with_another_case_what_waits_is_tried_again(tmp_path):
 
 
 def test_what_a_new_case_speaks_against_is_rejected_although_it_waits(tmp_path):
-    def fail_the_new_one(skills: SkillsUnderTest, case: Case, number: int) -> str:
+    def fail_the_new_one(skills: SkillsAt, case: Case, number: int) -> str:
         said = greet_if_asked(skills, case, number)
         return {GREETING: "go away", "go away": GREETING}[said] if "-6" in case.name else said
 
@@ -92,7 +90,7 @@ def test_what_a_new_case_speaks_against_is_rejected_although_it_waits(tmp_path):
         add_cases(brain, SKILL, 7)
         for is_first in (True, False):
             runner = ScriptedRunner(fail_the_new_one)
-            outcome = Gate(brain, runner=runner).propose(change(BETTER))
+            outcome = brain.gate.open(runner=runner).propose(change(BETTER))
             assert (outcome.gate, outcome.done) == ("reject", "rejected")
             assert (runner.runs > 0) is is_first
 

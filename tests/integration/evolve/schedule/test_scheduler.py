@@ -14,7 +14,6 @@ from brain import Brain
 from brain.errors import ModelError, StoreError
 from brain.evolve import FakeModel, Learner
 from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
-from brain.evolve.gate.change_trial import ChangeTrial
 from brain.evolve.held_work import MAX_HELD_SECONDS, HeldWork
 from brain.evolve.schedule.costs import MAX_PROMPT_CHARS
 from brain.evolve.schedule.job_leases import JOB_LEASE_MS
@@ -41,6 +40,7 @@ from brain.gating.decision import DEFAULT_RULES
 from brain.gating.held_out import is_held_out
 from brain.models.ask import ask_text
 from brain.models.scripted import Asked, ScriptedAnswer
+from brain.repo.learning.gate import Gate
 from brain.results import ScheduledStep
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
@@ -452,15 +452,15 @@ class TestTwoSchedulers:
 
     def test_a_scheduler_that_lost_its_lease_records_nothing(self, brain, clock, monkeypatch):
         work(brain, "exit 1", "")
-        run_trial, others = ChangeTrial.run, []
+        run_trial, others = Gate._try, []
 
-        def hang(self: ChangeTrial, *args: Any) -> object:
-            monkeypatch.setattr(ChangeTrial, "run", run_trial)
+        def hang(self: Gate, *args: Any) -> object:
+            monkeypatch.setattr(Gate, "_try", run_trial)
             clock.ms += LEASE_MS
             others.extend(run_due(brain, FakeModel(), clock))
             return run_trial(self, *args)
 
-        monkeypatch.setattr(ChangeTrial, "run", hang)
+        monkeypatch.setattr(Gate, "_try", hang)
         (step,) = run_due(brain, FakeModel(SKILL), clock)
         assert step.result == "busy" and "another process took it over" in step.reason
         assert [one.result for one in others] == ["done"]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, NotFound
-from brain.repo.learning.acquire import plan_acquisition
 from brain.repo.learning.admission import STATE_DIR_VARIABLE, require_state_folder
+from brain.repo.learning.change import plan_acquired
 from brain.serve.tools.toolbox import Toolbox
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code
@@ -304,7 +304,7 @@ def test_approvals_are_of_one_program_and_outlast_a_new_trial(acquired, tmp_path
 
 
 def test_an_admission_that_this_machine_cannot_note_says_that_it_is_recorded(brain):
-    plan = plan_acquisition(brain._session, acquire_request())
+    plan = plan_acquired(brain._session, acquire_request())
     note = require_state_folder(brain._session) / plan.program.id.hex()
     note.mkdir()
     with raises_code("not_noted", BrainError) as refused:

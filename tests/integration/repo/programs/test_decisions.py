@@ -1,18 +1,16 @@
 """Admit, reject, retire, reinstate: one snapshot each, with its verdict, undone and done again."""
 
 import threading
-from typing import Any
 
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.objects.operation import evidence_blob
-from brain.repo.learning import acquire as acquiring
 from brain.repo.learning import record
+from brain.repo.learning.change import PlannedChange, SkillEdit, plan_acquired, plan_admitted
 from brain.repo.read.rejected_refs import MAX_REJECTED
 from brain.results import Decided
-from brain.running.trial import Trial
 from brain.verdicts.verdict_json import decode_verdict
 from brain.verdicts.verdict_types import Verdict
 from tests.integration.repo.conftest import write_file
@@ -24,7 +22,7 @@ from tests.support.skill_programs import (
     acquire_untested,
     admit_untested,
     program_files,
-    untested_trial,
+    record_untested,
 )
 
 SLUG = "word-count"
@@ -320,17 +318,16 @@ def test_a_retirement_and_a_return_are_undone_and_done_again(brain, decide):
     assert_sound(brain)
 
 
-def _plan(brain: Brain, name: str = SLUG, answer: str = "") -> tuple[Any, Trial]:
-    plan = acquiring.plan_acquisition(brain._session, acquire_request(name, answer))
-    return plan, untested_trial(plan.program)
+def _plan(brain: Brain, name: str = SLUG, answer: str = "") -> PlannedChange:
+    return plan_acquired(brain._session, acquire_request(name, answer))
 
 
 def test_of_two_that_acquire_one_name_at_once_the_second_is_told(brain):
     first, second = _plan(brain, answer="1"), _plan(brain, answer="2")
-    acquiring.record_planned(brain._session, *first)
+    record_untested(brain, first)
     head = brain.head
     with raises_code("stale_base", Conflict) as refused:
-        acquiring.record_planned(brain._session, *second)
+        record_untested(brain, second)
     assert refused.value.message == "word-count exists by now, at version 1"
     assert brain.head == head and brain.programs.find(SLUG).files == program_files("1")
     assert_sound(brain)
@@ -339,9 +336,9 @@ def test_of_two_that_acquire_one_name_at_once_the_second_is_told(brain):
 def test_of_two_that_improve_one_skill_at_once_the_second_is_told(brain):
     acquire_untested(brain, acquire_request())
     first, second = _plan(brain, answer="1"), _plan(brain, answer="2")
-    acquiring.record_planned(brain._session, *first)
+    record_untested(brain, first)
     with raises_code("stale_base", Conflict):
-        acquiring.record_planned(brain._session, *second)
+        record_untested(brain, second)
 
 
 def test_two_processes_that_acquire_one_name_leave_one_skill(brain):
@@ -352,7 +349,7 @@ def test_two_processes_that_acquire_one_name_leave_one_skill(brain):
             plan = _plan(opened, answer=answer)
             both_planned.wait()
             try:
-                outcomes.append(acquiring.record_planned(opened._session, *plan).decision)
+                outcomes.append(record_untested(opened, plan).decision)
             except Conflict as error:
                 outcomes.append(error.code)
 
@@ -368,11 +365,10 @@ def test_two_processes_that_acquire_one_name_leave_one_skill(brain):
 
 def test_code_that_changed_during_its_trial_is_not_admitted(brain):
     brain.skills.upsert(SLUG, "Text.\n", description="d", files=program_files())
-    plan = acquiring.plan_admission(brain._session, SLUG, acquiring.TrialOptions())
-    trial = untested_trial(plan.program)
+    plan = plan_admitted(brain._session, SLUG)
     write_file(brain, f"skills/{SLUG}/skill.py", "other\n")
     with raises_code("program_changed", Conflict):
-        acquiring.record_planned(brain._session, plan, trial)
+        record_untested(brain, plan)
     with pytest.raises(Conflict):
         brain.programs.find(SLUG)
     assert (brain.root / f"skills/{SLUG}/skill.py").read_text() == "other\n"
@@ -380,17 +376,17 @@ def test_code_that_changed_during_its_trial_is_not_admitted(brain):
 
 
 def test_a_process_that_dies_after_the_trial_leaves_nothing(brain):
-    plan, trial = _plan(brain)
+    plan = _plan(brain)
     before = sorted(brain.root.rglob("*"))
-    with dies_before_call(acquiring, "record_acquired"):
-        acquiring.record_planned(brain._session, plan, trial)
+    with dies_before_call(record, "store_verdict"):
+        record_untested(brain, plan)
     assert (kinds(brain), sorted(brain.root.rglob("*"))) == (["genesis"], before)
 
 
 def test_a_process_that_dies_before_its_note_runs_nothing_until_it_is_tried_again(brain):
-    plan, trial = _plan(brain)
+    plan = _plan(brain)
     with dies_before_call(record, "note_tried_program"):
-        acquiring.record_planned(brain._session, plan, trial)
+        record_untested(brain, plan)
     assert kinds(brain) == ["admit", "genesis"]
     with pytest.raises(Conflict) as refused:
         brain.programs.find(SLUG)
@@ -402,14 +398,14 @@ def test_a_process_that_dies_before_its_note_runs_nothing_until_it_is_tried_agai
 
 def test_files_that_are_no_program_are_refused(brain):
     for files in ({}, {"skill.py": b"", "notes.txt": b""}, {"tests/cases.json": b"[]"}):
-        request = acquiring.AcquireRequest(name="x", files=files, description="d")
+        request = SkillEdit(name="x", files=files, description="d")
         with raises_code("no_program", InvalidInput):
-            acquiring.plan_acquisition(brain._session, request)
+            plan_acquired(brain._session, request)
 
 
 def test_a_path_out_of_the_skill_is_refused_and_nothing_is_recorded(brain):
     files = {**program_files(), "tests/../../../out.py": b"x"}
-    request = acquiring.AcquireRequest(name=SLUG, files=files, description="d")
+    request = SkillEdit(name=SLUG, files=files, description="d")
     with raises_code("bad_path", InvalidInput):
         acquire_untested(brain, request)
     assert kinds(brain) == ["genesis"]

@@ -1,12 +1,12 @@
 """Programs are tried and run in the sandbox of this machine, while the brain is not locked."""
 
 import threading
-from dataclasses import replace
 
 import pytest
 
 from brain import Brain, Conflict, InvalidInput
-from brain.repo.learning.acquire import AcquireRequest, TrialOptions
+from brain.repo.learning.change import SkillEdit
+from brain.repo.learning.gate import TrialOptions
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.job import SandboxJob, SandboxOutcome, SandboxProfile
 from tests.integration.repo.conftest import write_file
@@ -56,8 +56,8 @@ def test_a_wrong_program_is_rejected_and_the_next_attempt_can_see_it(brain):
 
 
 def test_the_same_seed_tries_the_same_payloads(brain):
-    request = replace(acquire_request(answer="7"), options=TrialOptions(seed=11))
-    attempts = [brain.programs.acquire(request).attempt for _ in range(2)]
+    edit, options = acquire_request(answer="7"), TrialOptions(seed=11)
+    attempts = [brain.programs.acquire(edit, options=options).attempt for _ in range(2)]
     cases = [brain.programs.read_attempt(one).verdict["cases"] for one in attempts]
     seen = [[(case["name"], case["payload"]) for case in one] for one in cases]
     assert seen[0] == seen[1]
@@ -126,7 +126,7 @@ def test_a_program_that_fails_says_why_in_its_result(brain):
 def test_tests_that_cannot_be_read_record_nothing(brain):
     files = {**program_files(), "tests/cases.json": b"["}
     with raises_code("bad_cases", InvalidInput):
-        brain.programs.acquire(AcquireRequest(name=SLUG, files=files, description="d"))
+        brain.programs.acquire(SkillEdit(name=SLUG, files=files, description="d"))
     assert (brain.skills.list(), brain.programs.attempts()) == ([], [])
 
 
@@ -184,7 +184,7 @@ def class_files() -> dict[str, bytes]:
 
 
 def test_a_class_gets_its_schema_from_its_definition(brain):
-    request = AcquireRequest(name=SLUG, files=class_files(), description="Count words")
+    request = SkillEdit(name=SLUG, files=class_files(), description="Count words")
     done = brain.programs.acquire(request)
     assert (done.reason, done.version) == ("", 1)
     assert b'"text"' in brain.files.read(f"skills/{SLUG}/schema.json")

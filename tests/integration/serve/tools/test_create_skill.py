@@ -8,7 +8,7 @@ import pytest
 
 from brain import Brain
 from brain.programs.program import BUILT_IN_TOOLS
-from brain.repo.learning.acquire import AcquireRequest
+from brain.repo.learning.change import SkillEdit
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
 from brain.serve.tools.program_definitions import PROGRAM_TOOLS, SKILL_MANAGER
 from tests.support.acquired import COUNT_WORDS, creation
@@ -110,7 +110,7 @@ def test_a_skill_with_the_name_of_a_built_in_tool_is_no_tool(tmp_path, tools):
     tools.call("create_skill", creation("count_words"))
     with Brain.open(tmp_path / "b") as brain:
         program = brain.programs.find("count-words")
-        request = AcquireRequest(name="memory", files=program.files, description="Not a memory")
+        request = SkillEdit(name="memory", files=program.files, description="Not a memory")
         assert brain.programs.acquire(request).decision == "admit"
         names = [tool.name for tool in Toolbox(brain).tools()]
         assert names.count("memory") == 1

@@ -4,13 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 from brain.errors import InvalidInput
-from brain.evolve.gate.case_rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
-from brain.evolve.gate.case_runner import SkillsUnderTest
 from brain.gating.case_files import Case, Expectation
+from brain.repo.learning.change import SkillsAt
+from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
 from tests.support.gated_brains import ScriptedRunner
 from tests.support.refusals import raises_code
 
-SKILLS = cast("SkillsUnderTest", None)
+SKILLS = cast("SkillsAt", None)
 CASES = [
     Case(
         skill="greet",

@@ -1,7 +1,7 @@
 """Outputs are judged apart from each other, within bounded time."""
 
 from brain.gating.case_files import Case, Expectation
-from brain.repo.learning.judge_outputs import CHECK_SECONDS, MAX_SILENT_SECONDS, OutputJudge
+from brain.repo.learning.rounds import CHECK_SECONDS, MAX_SILENT_SECONDS, OutputJudge
 from tests.support.scripted_sandbox import ScriptedSandbox
 
 CHECK = "def check(input, output): ...\n"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import ModelError
-from ...gating.case_files import Case, case_text
-from ...models.calls import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES
-from ...repo.learning.guards import CaseKind
-from .case_runner import CaseOutput, SkillsUnderTest
+from ..errors import ModelError
+from ..gating.case_files import Case, case_text
+from ..models.calls import ANSWER_FAULTS, MAX_MODEL_ANSWER_BYTES
+from ..repo.learning.change import SkillsAt
+from ..repo.learning.runners import CaseKind, CaseOutput
 
 MAX_ANSWER_TOKENS = 1024
 
 if TYPE_CHECKING:
-    from ...models import Model
+    from ..models import Model
 
 
 class ModelRunner:
@@ -31,12 +31,12 @@ class ModelRunner:
         """The name of the model."""
         return self._model.model_name
 
-    def run(self, skills: SkillsUnderTest, case: Case, number: int) -> CaseOutput:
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
         """Ask the model; an answer that cannot be used is an error of the case.
 
         Raises `ModelError` if the model fails as a whole, such as one that cannot be reached.
         """
-        from ...models.ask import ask_text
+        from ..models.ask import ask_text
 
         task = case_text(case)
         try:

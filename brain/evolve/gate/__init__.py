@@ -1,1 +1,0 @@
-"""Try a change of a skill on held-out cases, and admit, propose, reject or leave it undecided."""

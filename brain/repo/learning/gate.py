@@ -1,0 +1,581 @@
+"""The one gate of all that is learned: try a change, and admit it, propose it, or keep the attempt.
+
+1. The change is planned as two bundles: no ref moves, and no file is written.
+2. A program passes its own trial first, beside the skills that it calls.
+3. The held-out cases run without the change and with it, round by round, with guards: held-out
+   cases of other skills.
+4. What was decided is recorded with its numbers: admitted, proposed to a person, or kept as an
+   attempt that later ones see.
+
+What an evolver proposes goes through all of it. What a person or an agent acquires, under rights of
+their own, is decided by its trial (1, 2 and 4). If the skill changes meanwhile, the change of an
+evolver is tried once more on what it is then. The brain is not locked while anything runs.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from threading import Event, RLock
+from typing import Any, TypeVar
+
+from ...digest import domain_hash
+from ...errors import Conflict, InvalidInput, error_from_os, printable_text
+from ...gating.case_files import Case
+from ...gating.decision import DEFAULT_RULES
+from ...programs.advice import ADVICE
+from ...programs.needs import read_needs
+from ...programs.program import Program, fit_summary, slug_of_tool
+from ...receipts.receipt import own_sources
+from ...results import Decided, EarlierAttempt, GateOutcome, GuardCounts
+from ...running.trial import Trial, refuse_program, try_program
+from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
+from ...sandbox.job import Sandbox, SandboxLimits
+from ...skills.skill_version import version_value
+from ...verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
+from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+from ..merge.proposals import open_proposal
+from ..open.manifest import GATED, OFF, load_learning_policy
+from ..open.session import Session
+from . import record
+from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
+from .cases import read_held_out, refuse_same_inputs
+from .change import (
+    PlannedChange,
+    ProposedChange,
+    SkillEdit,
+    SkillsAt,
+    plan_acquired,
+    plan_admitted,
+    plan_change,
+)
+from .guards import find_guards
+from .record import DecidedChange
+from .rounds import (
+    DEFAULT_LIMITS,
+    CaseRounds,
+    GateLimits,
+    OutputJudge,
+    Stage,
+    TriedCases,
+    plan_stages,
+    take_cases,
+)
+from .runners import CaseRunner, SandboxRunner
+
+T = TypeVar("T")
+GATE_RULE = "gate"
+"""The rule that decides, as verdicts name it."""
+NO_CASES = "there are no held-out cases of this skill, so nothing could be tried"
+NO_RUNNER = "there is no model to try the cases of a text with"
+MAX_SHOWN_FILES = 8
+"""Files of a change beside its skill that a prompt shows."""
+WAITING = "a person has to approve what it needs"
+"""How the reason of an attempt begins that was not tried for that."""
+_SEED_BITS = 53
+"""Bits of a seed: any JSON reader keeps such a number."""
+_EVOLVER = re.compile("[a-z]{1,32}")
+_change_id = domain_hash("brain v1 proposed change")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOptions:
+    """How a program is tried: the profile of the static check, the limits and the seed.
+
+    `decided_by` is the rule that decides on the outcome. `seed` makes the unseen payloads;
+    None draws one.
+    """
+
+    decided_by: str = "trial"
+    code_profile: str = ADVICE
+    seed: int | None = None
+    limits: SandboxLimits = SANDBOX_LIMITS
+
+
+DEFAULT_OPTIONS = TrialOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Result:
+    """How a change was tried: the `trial` of its program, and what the gate counted.
+
+    Without a `record` no case was tried. `reason` says why the change is not admitted, "" if the
+    gate admits it. `is_for_person`: there were no or too few cases, so a person may decide.
+    """
+
+    planned: PlannedChange
+    reason: str
+    trial: Trial | None = None
+    record: GateRecord | None = None
+    is_for_person: bool = False
+    guards: GuardCounts | None = None
+
+
+class Gate:
+    """Tries changes of the brain of a session; `lock` keeps that to one thread at a time.
+
+    `runner` runs the cases of the changed skill. Without one, the sandbox does if the skill has a
+    program, else `text_runner`. Guards of the other kind run in the sandbox or by `text_runner`.
+    Without either, texts cannot be tried. `sandbox` is that of programs and of the checks of
+    cases, by default the one of this machine. `confirm` is called before anything is recorded; what
+    it raises ends the attempt. `commit` takes what was admitted to the ledgers of the brain.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        lock: RLock,
+        *,
+        commit: Callable[[Decided], Decided] = lambda decided: decided,
+        runner: CaseRunner | None = None,
+        text_runner: CaseRunner | None = None,
+        sandbox: Sandbox | None = None,
+        limits: GateLimits = DEFAULT_LIMITS,
+        confirm: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._session = session
+        self._lock = lock
+        self._commit = commit
+        self._runner = runner
+        self._text_runner = text_runner
+        self._given_sandbox = sandbox
+        self._limits = limits
+        self._confirm = confirm
+
+    @cached_property
+    def _sandbox(self) -> Sandbox:
+        from ...sandbox.find_sandbox import find_sandbox
+
+        return self._given_sandbox or find_sandbox()
+
+    def _run(self, action: Callable[..., T], *args: Any) -> T:
+        with self._lock:
+            try:
+                return action(self._session, *args)
+            except OSError as error:
+                raise error_from_os(error) from error
+
+    def propose(self, change: ProposedChange) -> GateOutcome:
+        """Try a change of an evolver, and record what the gate decides.
+
+        Raises `Conflict` (`evolution_off`, `stale_base`), `InvalidInput` (`bad_change`,
+        `bad_case`), `SandboxError`, and whatever the runner raises because it can run nothing.
+        """
+        if _EVOLVER.fullmatch(change.evolver) is None:
+            raise InvalidInput(
+                f"{printable_text(change.evolver, 40)!r} is not the name of an evolver",
+                code="bad_change",
+                hint="use 1 to 32 lower-case letters",
+            )
+        try:
+            return self._propose(change)
+        except Conflict as error:
+            if error.code not in ("stale_base", "program_changed"):
+                raise
+        return self._propose(change)
+
+    def _propose(self, change: ProposedChange) -> GateOutcome:
+        mode = self._run(require_evolution)
+        planned = self._run(plan_change, change)
+        if planned.is_equal:
+            return _outcome(change, planned, "nothing", f"{planned.slug} is like this already")
+        if change.fault and planned.program:
+            self._confirm()
+            trial = _refuse(planned.program, fit_summary(change.fault))
+            result = _Result(planned=planned, reason=trial.verdict.reason, trial=trial)
+            return self._record(change, result, mode)
+        tried = self._try(change, planned)
+        if isinstance(tried, EarlierAttempt):
+            return self._describe_same(change, planned, tried)
+        self._confirm()
+        return self._record(change, tried, mode)._replace(guards=tried.guards)
+
+    def acquire(
+        self,
+        edit: SkillEdit,
+        options: TrialOptions = DEFAULT_OPTIONS,
+        message: str = "",
+        *,
+        are_needs_approved: bool = False,
+        cancel: Event | None = None,
+    ) -> Decided:
+        """Try the program of an edit; write its skill and admit it, or keep the attempt.
+
+        A program with needs is not tried before a person has approved them. Raises `SandboxError`,
+        `InvalidInput` for tests that cannot be read, and `Conflict` (`stale_base`,
+        `program_changed`) if the skill was changed meanwhile.
+        """
+        planned = self._run(plan_acquired, edit)
+        assert planned.program is not None
+        needs = [] if are_needs_approved else read_needs(planned.program).describe()
+        reason = f"{WAITING}: {', '.join(needs)}" if needs else ""
+        return self._acquire(edit, planned, options, message, reason, cancel)
+
+    def admit(
+        self, slug: str, options: TrialOptions = DEFAULT_OPTIONS, message: str = ""
+    ) -> Decided:
+        """Try the program that a skill has, as it is in the folder; raises as `acquire`."""
+        planned = self._run(plan_admitted, slug)
+        edit = SkillEdit(name=planned.base_path)
+        return self._acquire(edit, planned, options, message)
+
+    def _acquire(
+        self,
+        edit: SkillEdit,
+        planned: PlannedChange,
+        options: TrialOptions,
+        message: str,
+        waits: str = "",
+        cancel: Event | None = None,
+    ) -> Decided:
+        assert planned.program is not None
+        skills = self._skills_at(planned, is_after=True)
+        if waits:
+            rule, profile = options.decided_by, options.code_profile
+            trial = refuse_program(planned.program, waits, decided_by=rule, code_profile=profile)
+        else:
+            trial = self._try_program(planned.program, skills, options, cancel)
+        planned = self._with_program(edit, planned, trial.program)
+        decided = DecidedChange(
+            planned=planned,
+            verdict=trial.verdict,
+            contents=trial.contents,
+            program=trial.program,
+            message=message,
+        )
+        done = self._run(record.record_change, decided)
+        return self._commit(done) if done.changed else done
+
+    # Trial
+
+    def _skills_at(self, planned: PlannedChange, *, is_after: bool) -> SkillsAt:
+        bundle = planned.after if is_after else planned.before
+        path = planned.path if is_after else planned.base_path
+        files = [one.path for one in planned.changes][:MAX_SHOWN_FILES]
+        return SkillsAt(self._session, self._lock, bundle, planned.slug, path, files)
+
+    def _try_program(
+        self,
+        program: Program,
+        skills: SkillsAt,
+        options: TrialOptions,
+        cancel: Event | None = None,
+    ) -> Trial:
+        seed = secrets.randbits(_SEED_BITS) if options.seed is None else options.seed
+        return try_program(
+            self._sandbox,
+            program,
+            seed=seed,
+            decided_by=options.decided_by,
+            code_profile=options.code_profile,
+            limits=options.limits,
+            find_called=lambda name: skills.program(slug_of_tool(name)),
+            cancel=cancel,
+        )
+
+    def _with_program(
+        self, edit: SkillEdit, planned: PlannedChange, program: Program
+    ) -> PlannedChange:
+        """Return the plan with the program that was tried: a class gets its schema.json there."""
+        if planned.program is not None and planned.program.id == program.id:
+            return planned
+        return self._run(plan_change, replace(edit, files=dict(program.files)))
+
+    def _try(self, change: ProposedChange, planned: PlannedChange) -> _Result | EarlierAttempt:
+        """Try a change; return an earlier attempt if the same was tried on the same cases.
+
+        Cases that were made of the run that the change was learned from are left out: its author
+        has seen that run.
+        """
+        deadline = time.monotonic() + self._limits.seconds
+
+        def time_left() -> float:
+            return deadline - time.monotonic()
+
+        seen = own_sources(change.receipt) if change.receipt else ()
+        old, new = (self._skills_at(planned, is_after=is_after) for is_after in (False, True))
+        own = self._run(read_held_out, planned.head, planned.path)
+        unseen = [case for case in own if case.source not in seen]
+        refuse_same_inputs(unseen)
+        cases = take_cases(unseen, self._limits.cases)[0]
+        program = planned.program
+        sandbox = SandboxRunner(self._sandbox) if program is not None and cases else None
+        runners = [one for one in (self._runner, sandbox, self._text_runner) if one and cases]
+        found = self._run(find_guards, planned) if runners else []
+        guards = [case for case in found if case.source not in seen]
+        left_out = len(own) - len(unseen) + len(found) - len(guards)
+        stages = plan_stages(runners, guards, new, self._limits.guards) if runners else []
+        for stage in stages:
+            if same := self._run(find_same_attempt, planned.path, _wanted(planned, stage, cases)):
+                return same
+        trial = None
+        if program is not None:
+            trial = self._try_program(program, new, TrialOptions(decided_by=GATE_RULE))
+            if trial.verdict.decision == "reject":
+                reason = trial.verdict.reason
+                return _Result(planned=planned, reason=reason, trial=trial)
+            planned = self._with_program(change, planned, trial.program)
+            new = self._skills_at(planned, is_after=True)
+        result = _Result(
+            planned=planned,
+            reason=NO_RUNNER if cases else NO_CASES,
+            trial=trial,
+            is_for_person=True,
+        )
+        judge = OutputJudge(lambda: self._sandbox, time_left).judge
+        for stage in stages:
+            rounds = CaseRounds(stage.runner, judge, old, new, self._limits, time_left)
+            tried = rounds.run(cases, stage.guards)
+            if isinstance(tried, str):
+                return _add_left_out(replace(result, reason=tried, is_for_person=False), left_out)
+            result = _conclude(planned, trial, stage, tried)
+            if tried.decision.gate != "admit":
+                break
+        return _add_left_out(result, left_out)
+
+    # Record
+
+    def _record(self, change: ProposedChange, result: _Result, mode: str) -> GateOutcome:
+        """Admit or propose a change, or keep the attempt, by the mode of the brain."""
+        gate = result.record.decision.gate if result.record else ""
+        if gate == "admit":
+            decided = _decide(change, result, "admit")
+            if mode == GATED:
+                admitted = self._commit(self._run(record.record_change, decided))
+                return _outcome(change, result.planned, "admitted", decided=decided, done=admitted)
+            return self._open_proposal(change, decided)
+        attempt = None
+        if result.is_for_person:
+            proposed = self._propose_untried(change, result)
+            if result.record is None:
+                return proposed
+        decided = _decide(change, result, "reject")
+        attempt = self._run(record.record_change, decided)
+        if result.is_for_person:
+            outcome = _outcome(change, result.planned, "proposed", decided=decided, done=attempt)
+            return outcome._replace(proposal=proposed.proposal, snapshot=proposed.snapshot)
+        is_open = gate == "undecided" or (result.record is None and result.trial is None)
+        word = "kept" if is_open else "rejected"
+        return _outcome(change, result.planned, word, decided=decided, done=attempt)
+
+    def _propose_untried(self, change: ProposedChange, result: _Result) -> GateOutcome:
+        """Propose what no case could try; a program at least passed its own tests."""
+        if result.trial is not None:
+            passed = replace(result, reason="", record=None)
+            decided = _decide(change, passed, "admit")
+            return self._open_proposal(change, decided)._replace(reason=result.reason)
+        return self._open_proposal(change, None, result)
+
+    def _open_proposal(
+        self, change: ProposedChange, decided: DecidedChange | None, untried: _Result | None = None
+    ) -> GateOutcome:
+        """Record a change in a proposal of its own, unless it waits there already."""
+        source = decided or untried
+        assert source is not None
+        planned = source.planned
+        name = _proposal_name(planned)
+        reason = untried.reason if untried else ""
+        outcome = _outcome(change, planned, "proposed", reason, decided)._replace(proposal=name)
+        if self._run(record.is_proposed, name):
+            return outcome
+        session = self._run(open_proposal, name, f"brain evolve ({change.evolver})")
+        try:
+            if decided is not None:
+                done = self._run(lambda _: record.record_change(session, decided))
+                return _outcome(change, planned, "proposed", "", decided, done)._replace(
+                    proposal=name
+                )
+            message = _message(change, planned)
+            written = self._run(
+                lambda _: record.record_untried(session, planned, message, change.receipt)
+            )
+            return outcome._replace(snapshot=written.snapshot, changed=True)
+        finally:
+            session.close()
+
+    def _describe_same(
+        self, change: ProposedChange, planned: PlannedChange, attempt: EarlierAttempt
+    ) -> GateOutcome:
+        """Return the outcome of a change that was tried before, with the same result."""
+        name = _proposal_name(planned)
+        proposal = name if self._run(record.is_proposed, name) else ""
+        done = "proposed" if proposal else "kept"
+        done = "rejected" if attempt.gate == "reject" else done
+        reason = f"it was tried before: {attempt.reason}"
+        outcome = _outcome(change, planned, done, reason)._replace(gate=attempt.gate)
+        return outcome._replace(attempt=attempt.attempt, numbers=attempt.numbers, proposal=proposal)
+
+
+def require_evolution(session: Session) -> str:
+    """Return the mode. Raises `Conflict` (`evolution_off`) if it is that nothing is learned."""
+    mode = load_learning_policy(session)[1]
+    if mode == OFF:
+        raise Conflict(
+            "this brain learns nothing: its manifest has the evolution mode off",
+            code="evolution_off",
+            hint="set `mode: propose` below `evolution:` in manifest.yaml",
+        )
+    return mode
+
+
+def _wanted(planned: PlannedChange, stage: Stage, cases: Sequence[Case]) -> Verdict:
+    """Return what a verdict about exactly this has: trying it until it passes would be cheating."""
+    tried = [("held_out", case) for case in cases] + [("guard", case) for case in stage.guards]
+    return Verdict(
+        decision="reject",
+        skill=planned.slug,
+        decider="rule",
+        decided_by=GATE_RULE,
+        files=_files_of(planned.program),
+        cases=tuple(
+            VerdictCase(kind=kind, name=case.path, outcome="pass", document=case.blob)
+            for kind, case in tried
+        ),
+        base=planned.base_blob,
+        text=planned.text_blob,
+        runner=stage.runner.name,
+        changes=planned.changes,
+    )
+
+
+def _files_of(program: Program | None) -> tuple[ProgramFile, ...]:
+    return () if program is None else tuple(ProgramFile(*row) for row in program.blobs)
+
+
+def _refuse(program: Program, fault: str) -> Trial:
+    """Return the trial of a program that its own evolver refuses; it is not run."""
+    verdict = Verdict(
+        decision="reject",
+        skill=program.slug,
+        decider="rule",
+        decided_by=GATE_RULE,
+        reason=fault,
+        files=_files_of(program),
+        findings=(fault,),
+    )
+    return Trial(verdict=verdict, contents=(), program=program)
+
+
+def _conclude(
+    planned: PlannedChange, trial: Trial | None, stage: Stage, tried: TriedCases
+) -> _Result:
+    why, counts = tried.stopped or tried.decision.reason, stage.counts
+    if missing := counts.found - counts.run:  # names no skill
+        reasons = "; ".join(dict.fromkeys(row.reason for row in counts.unrun))
+        why += f"; {missing} of {counts.found} cases of other skills did not run: {reasons}"
+    decision = replace(tried.decision, reason=why)
+    return _Result(
+        planned=planned,
+        reason="" if decision.gate == "admit" else why,
+        trial=trial,
+        record=GateRecord(
+            skill=planned.slug,
+            base=planned.base_blob,
+            text=planned.text_blob,
+            runner=stage.runner.name,
+            repeats_itself=stage.runner.repeats_itself,
+            decision=decision,
+            cases=tried.cases,
+            trial=trial.verdict if trial else None,
+        ),
+        guards=counts,
+        is_for_person=decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases,
+    )
+
+
+def _add_left_out(result: _Result, count: int) -> _Result:
+    """Return a result that says how many cases were left out."""
+    if not count:
+        return result
+    note = (
+        "; held-out cases left out, since they were made of the run that the change was learned"
+        f" from: {count}"
+    )
+    tried = result.record
+    if tried is not None:
+        decision = replace(tried.decision, reason=tried.decision.reason + note)
+        tried = replace(tried, decision=decision)
+    return replace(result, record=tried, reason=result.reason and result.reason + note)
+
+
+def _decide(change: ProposedChange, result: _Result, decision: str) -> DecidedChange:
+    """Return a change with its verdict."""
+    planned, trial = result.planned, result.trial
+    contents = trial.contents if trial else ()
+    if result.record is not None:
+        deciding = Deciding(
+            decision=decision, decider="rule", decided_by=GATE_RULE, reason=result.reason
+        )
+        built = build_gate_verdict(result.record, deciding)
+        verdict, contents = built.verdict, (*contents, *built.contents)
+    elif trial is not None:
+        verdict = trial.verdict._replace(decision=decision, reason=result.reason)
+    else:
+        verdict = Verdict(
+            decision=decision,
+            skill=planned.slug,
+            decider="rule",
+            decided_by=GATE_RULE,
+            reason=result.reason,
+        )
+    return DecidedChange(
+        planned=planned,
+        verdict=verdict._replace(changes=planned.changes),
+        contents=tuple(dict.fromkeys(contents)),
+        program=trial.program if trial else None,
+        message=_message(change, planned),
+        receipt=change.receipt,
+    )
+
+
+def _outcome(
+    change: ProposedChange,
+    planned: PlannedChange,
+    word: str,
+    reason: str = "",
+    decided: DecidedChange | None = None,
+    done: Decided | None = None,
+) -> GateOutcome:
+    verdict = decided.verdict if decided else None
+    is_new = planned.base_text is None
+    outcome = GateOutcome(
+        gate=verdict.gate if verdict else "",
+        done=word,
+        reason=verdict.reason if verdict else reason,
+        slug=planned.slug,
+        version=version_value(planned.card.version),
+        previous_version=None if is_new else version_value(planned.base),
+        snapshot="",
+        proposal="",
+        attempt="",
+        evolver=change.evolver,
+        numbers=read_numbers(verdict) if verdict else None,
+        changed=False,
+    )
+    if done is None:
+        return outcome
+    return outcome._replace(
+        version=done.version,
+        previous_version=done.previous_version,
+        snapshot=done.snapshot,
+        attempt=done.attempt,
+        changed=done.changed,
+        commitment=done.commitment,
+    )
+
+
+def _proposal_name(planned: PlannedChange) -> str:
+    """Return the name of the proposal of this change: the same for the same change."""
+    program = planned.program.id if planned.program else b""
+    others = b"".join(one.path.encode() + one.after for one in planned.changes)
+    same = _change_id(planned.base_blob + planned.text_blob + program + others).hex()
+    return f"evolve-{planned.slug}-{same[:6]}"
+
+
+def _message(change: ProposedChange, planned: PlannedChange) -> str:
+    about = change.message.rstrip("\n") or f"Change {planned.slug}"
+    return f"{about}\n\n{EVOLVER_TRAILER}{change.evolver}"

@@ -1,0 +1,284 @@
+"""How cases are tried: which runner runs which, round by round, and whether an output passes.
+
+Each check of an output in Python has a job of its own. A check that one output hangs, crashes or
+takes over, such as by running it as code, says nothing of another output.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from ...errors import InvalidInput
+from ...gating.case_files import MAX_CASES, Case
+from ...gating.decision import DEFAULT_RULES, CaseRow, GateDecision, decide
+from ...gating.output_check import check_row, find_fault
+from ...results import GuardCounts, UnrunGuards
+from ...running.run import check_outputs
+from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
+from ...sandbox.job import Sandbox
+from ...verdicts.gate_verdict import GateCase
+from .change import SkillsAt
+from .runners import CaseKind, CaseOutput, CaseRunner, Runners, kind_of_case
+
+PASSED, FAILED, UNJUDGED = "p", "f", "?"
+CHECK_SECONDS = 10.0
+"""How long the check of a case may take for one output."""
+MAX_SILENT_SECONDS = 300.0
+"""How long checks that give no answer may take together."""
+Judge = Callable[[Case, Sequence[bytes]], Sequence[str]]
+"""Returns for each output of a case whether it passed: p or f, or ? if no time was left for it."""
+MAX_OUTPUT_BYTES = 64 << 10
+"""Size of one output; a longer one is an error of its case."""
+MAX_ERROR_CHARS = 1000
+SILENT_CHECKS = f"checks that gave no answer took {MAX_SILENT_SECONDS:g} s"
+MAX_LISTED = 100
+"""Rows about guards that did not run, those with the most cases first."""
+_ERROR = "e"
+_NOT_REACHED = "the change failed without them"
+_NOT_RUNNABLE: dict[CaseKind, str] = {
+    "program": "no sandbox is there to run a program",
+    "text": "no model is there to read a text",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateLimits:
+    """Limits of one attempt: of its cases, its runs of them, and its time.
+
+    Of more cases than these, the same ones are tried each time. Raises `InvalidInput`
+    (`bad_limits`) for more than a verdict holds.
+    """
+
+    cases: int = 64
+    guards: int = 32
+    runs: int = 2400
+    seconds: float = 1800.0
+
+    def __post_init__(self) -> None:
+        if max(self.cases, self.guards) > MAX_CASES:
+            raise InvalidInput(
+                f"a verdict holds no {max(self.cases, self.guards)} cases of one kind",
+                code="bad_limits",
+                hint=f"give at most {MAX_CASES} cases and {MAX_CASES} guards",
+            )
+
+
+DEFAULT_LIMITS = GateLimits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A runner, and the guards that run beside the cases of the changed skill."""
+
+    runner: Runners
+    guards: tuple[Case, ...]
+    counts: GuardCounts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TriedCases:
+    """What was tried in whole rounds. `stopped` says why no further ones were, "" if decided."""
+
+    cases: tuple[GateCase, ...]
+    decision: GateDecision
+    stopped: str = ""
+
+
+def take_cases(cases: Sequence[Case], limit: int) -> tuple[list[Case], list[Case]]:
+    """Return at most `limit` cases and the others, in an order that only their documents decide.
+
+    Who changes a skill writes no cases, so no change brings one forward.
+    """
+    chosen = sorted(cases, key=lambda case: (case.blob, case.path))
+    return sorted(chosen[:limit], key=lambda case: case.path), chosen[limit:]
+
+
+def plan_stages(
+    runners: Sequence[CaseRunner], found: Sequence[Case], skills: SkillsAt, limit: int
+) -> list[Stage]:
+    """Return the stages of a trial, of which the last decides if all before it admit.
+
+    `runners` begin with the one that runs the cases of the changed skill. If that repeats itself,
+    another is asked about guards only if the change passes without these. Of the guards that were
+    `found` at most `limit` run; those that no runner can run take no place from the others.
+    """
+    kinds = {case.path: kind_of_case(skills, case) for case in found}
+    able = {kind for runner in runners for kind in runner.kinds}
+    unable = [case for case in found if kinds[case.path] not in able]
+    unrun = Counter((case.skill, _NOT_RUNNABLE[kinds[case.path]]) for case in unable)
+    guards, others = take_cases([case for case in found if case not in unable], limit)
+    unrun.update((case.skill, f"at most {limit} run") for case in others)
+    main = runners[0]
+    missing = {kinds[case.path] for case in guards}.difference(main.kinds)
+    used = [main, *(one for one in runners[1:] if not missing.isdisjoint(one.kinds))]
+    known: dict[tuple[int, str], CaseOutput] = {}
+    stages = []
+    if len(used) > 1 and main.repeats_itself:
+        first = [case for case in guards if kinds[case.path] in main.kinds]
+        later = Counter((case.skill, _NOT_REACHED) for case in guards if case not in first)
+        stages.append(_build_stage(Runners([main], known), first, unrun + later))
+    return [*stages, _build_stage(Runners(used, known), guards, unrun)]
+
+
+def _build_stage(runner: Runners, guards: Sequence[Case], unrun: Counter[tuple[str, str]]) -> Stage:
+    rows = sorted(unrun.items(), key=lambda row: (-row[1], row[0]))
+    counts = GuardCounts(
+        found=len(guards) + unrun.total(),
+        run=len(guards),
+        unrun=[UnrunGuards(slug, cases, reason) for (slug, reason), cases in rows[:MAX_LISTED]],
+    )
+    return Stage(runner=runner, guards=tuple(guards), counts=counts)
+
+
+@dataclass(slots=True)
+class _CaseCourse:
+    """The outcomes of one case so far."""
+
+    case: Case
+    is_guard: bool
+    before: str = ""
+    after: str = ""
+    outputs: list[bytes] = field(default_factory=list)
+
+    @property
+    def row(self) -> CaseRow:
+        return CaseRow(
+            name=self.case.path, before=self.before, after=self.after, is_guard=self.is_guard
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRounds:
+    """Tries cases with a runner, without a change (`old`) and with it (`new`), round by round.
+
+    `time_left` tells the seconds of the attempt that are left. `judge` compares outputs with what
+    their case expects.
+    """
+
+    runner: CaseRunner
+    judge: Judge
+    old: SkillsAt
+    new: SkillsAt
+    limits: GateLimits
+    time_left: Callable[[], float]
+
+    def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> TriedCases | str:
+        """Try the cases until the gate decides; return why no round was finished if none was.
+
+        Whatever `runner` raises because nothing can be run is raised.
+        """
+        courses = [
+            *(_CaseCourse(case, False) for case in cases),
+            *(_CaseCourse(case, True) for case in guards),
+        ]
+        max_rounds = 1 if self.runner.repeats_itself else DEFAULT_RULES.max_rounds
+        decision: GateDecision | None = None
+        stopped = ""
+        for number in range(max_rounds):
+            if 2 * len(courses) * (number + 1) > self.limits.runs:
+                stopped = f"the limit of {self.limits.runs} runs was reached"
+                break
+            stopped = self._run_round(courses, number)
+            if stopped:
+                break
+            rows = [course.row for course in courses]
+            decision = decide(rows, repeats_itself=self.runner.repeats_itself)
+            if decision.gate != "undecided":
+                break
+            letters = "".join(course.before + course.after for course in courses)
+            if not self.runner.repeats_itself and not letters.strip(_ERROR):
+                stopped = f"{len(letters)} of {len(letters)} runs ended in an error"
+                break
+        if decision is None:
+            return f"no round of the cases was finished: {stopped}"
+        tried = tuple(
+            GateCase(case=one.case, row=one.row, outputs=tuple(one.outputs)) for one in courses
+        )
+        is_open = decision.gate == "undecided"
+        return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
+
+    def _run_round(self, courses: Sequence[_CaseCourse], number: int) -> str:
+        """Run each case twice; return why the round could not be finished, "" if it was.
+
+        A round that is not finished leaves no outcome.
+        """
+        late = f"it took longer than {self.limits.seconds:g} s"
+        pairs = []
+        for course in courses:
+            outputs = []
+            for skills in (self.old, self.new):
+                if self.time_left() < 0:
+                    return late
+                outputs.append(_bound(self.runner.run(skills, course.case, number)))
+            judged = self.judge(course.case, [one.output for one in outputs if not one.error])
+            letters = iter(judged)
+            pair = [_ERROR if one.error else next(letters) for one in outputs]
+            if UNJUDGED in pair:
+                return late if self.time_left() <= 0 else SILENT_CHECKS
+            pairs.append((outputs, pair))
+        for course, (outputs, (before, after)) in zip(courses, pairs, strict=True):
+            course.before += before
+            course.after += after
+            course.outputs += [
+                one.error.encode("utf-8", "backslashreplace") if one.error else one.output
+                for one in outputs
+            ]
+        return ""
+
+
+def _bound(output: CaseOutput) -> CaseOutput:
+    """Return an output that is not too long to be stored, else an error."""
+    if len(output.output) > MAX_OUTPUT_BYTES:
+        return CaseOutput(error=f"the output has {len(output.output)} bytes")
+    return CaseOutput(output=output.output, error=output.error[:MAX_ERROR_CHARS])
+
+
+class OutputJudge:
+    """Judges outputs, each once: the same output of a case passes or fails in every round.
+
+    `find_sandbox` is called only if a case has a check in Python. `time_left` tells how many
+    seconds such checks may still take.
+    """
+
+    def __init__(self, find_sandbox: Callable[[], Sandbox], time_left: Callable[[], float]) -> None:
+        self._find_sandbox = find_sandbox
+        self._time_left = time_left
+        self._silent_seconds = 0.0
+        self._letters: dict[tuple[bytes, bytes], str] = {}
+
+    def judge(self, case: Case, outputs: Sequence[bytes]) -> list[str]:
+        """Return for each output whether it passed: a letter, p or f.
+
+        A check that hangs or crashes does not pass the output. `?` stands for one that no time
+        was left for. Raises `SandboxError`.
+        """
+        return [self._judge(case, output) for output in outputs]
+
+    def _judge(self, case: Case, output: bytes) -> str:
+        known = self._letters.get((case.blob, output))
+        if known is not None:
+            return known
+        if find_fault(case, output):
+            letter = FAILED
+        else:
+            letter = self._run_check(case, output) if case.expect.check else PASSED
+        if letter != UNJUDGED:
+            self._letters[case.blob, output] = letter
+        return letter
+
+    def _run_check(self, case: Case, output: bytes) -> str:
+        before = self._time_left()
+        seconds = min(CHECK_SECONDS, before, MAX_SILENT_SECONDS - self._silent_seconds)
+        if seconds <= 0:
+            return UNJUDGED
+        limits = replace(SANDBOX_LIMITS, wall_seconds=seconds)
+        code, rows = case.expect.check.encode(), [check_row(case, output)]
+        try:
+            (refused,) = check_outputs(self._find_sandbox(), code, rows, limits=limits)
+        except InvalidInput:  # it hangs, ends early, or is no check
+            took = before - self._time_left()
+            self._silent_seconds += took
+            return UNJUDGED if seconds < CHECK_SECONDS and took >= seconds else FAILED
+        return FAILED if refused else PASSED
