@@ -129,6 +129,38 @@ def ask(
     return checked[-1]
 
 
+def work(
+    model: Model,
+    *,
+    system: str,
+    prompt: str,
+    tools: Sequence[Callable[..., Coroutine[Any, Any, str]]],
+    limits: AskLimits,
+) -> str:
+    """Let a model call tools until it answers with text, and return that.
+
+    Raises `NoAnswer`, `ModelError`, and what a tool raises.
+    """
+    agent: Agent[None, str] = Agent(
+        system_prompt=system,
+        tools=[Tool(tool, takes_ctx=False) for tool in tools],
+        retries={"tools": limits.requests},
+    )
+    with _model_errors(model, limits, ["it did not come to an end"]):
+        done = run_coroutine(
+            agent.run(
+                prompt,
+                model=model,
+                model_settings=ModelSettings(max_tokens=limits.max_tokens),
+                usage_limits=UsageLimits(
+                    request_limit=limits.requests, total_tokens_limit=limits.tokens
+                ),
+                timeout=limits.seconds,
+            )
+        )
+    return done.output
+
+
 @contextmanager
 def _model_errors(model: Model, limits: AskLimits, faults: Sequence[str]) -> Iterator[None]:
     """Turn what pydantic-ai raises into `ModelError`."""

@@ -56,7 +56,7 @@ class HostCommand:
             home, work = Path(folder, "home"), Path(folder, "work")
             home.mkdir()
             work.mkdir()
-            _extract(session.pack(inside, max_bytes=_MAX_FOLDER_BYTES), inside, work)
+            extract_folder(session.pack(inside, max_bytes=_MAX_FOLDER_BYTES), inside, work)
             placed = _put_skills(home, skills)
             prompt = make_prompt(task, skills, f"{home}/{_SKILL_FOLDERS[0]}")
             prompt += f"\n\nWhere this says {inside}, use the current folder, {work}.\n"
@@ -155,7 +155,7 @@ def _count(record: Mapping[str, Any], name: str) -> int:
     return value if isinstance(value, int) and 0 <= value < 1 << 53 else 0
 
 
-def _extract(archive: bytes, inside: str, work: Path) -> None:
+def extract_folder(archive: bytes, inside: str, work: Path) -> None:
     """Unpack the folder of a session; what could lie outside `work`, and a device, is left out."""
     prefix = inside.strip("/")
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:

@@ -27,7 +27,7 @@ PYTHON_PLACE, WHEELS_PLACE, STAND_INS_PLACE = "/opt/python", "/opt/venv", "/opt/
 _INSTALL_SECONDS = 900
 _ASK_SECONDS = 10
 _UNPINNED = re.compile(r"[A-Za-z0-9._-]+(?:\[[^\]]*\])?")
-_LEFT_OUT = ("test", "tests", "idle_test", "site-packages", "__pycache__", "config-*", "*.a")
+_LEFT_OUT = ("test", "tests", "idle_test", "site-packages", "config-*", "*.a")
 
 _NOTHING = "#!/bin/sh\n# What this would install was installed beforehand, or cannot be had here.\n"
 _SKIP_OPTIONS = """\
@@ -185,13 +185,9 @@ def _public_python(prefix: Path) -> str:
     folder = _cache_folder() / f"python-{prefix.name}"
 
     def fill(target: Path) -> None:
-        for name in ("bin", "lib"):
-            shutil.copytree(
-                prefix / name,
-                target / name,
-                symlinks=True,
-                ignore=shutil.ignore_patterns(*_LEFT_OUT),
-            )
+        ignore = shutil.ignore_patterns(*_LEFT_OUT)
+        for name in ("bin", "lib", "include"):
+            shutil.copytree(prefix / name, target / name, symlinks=True, ignore=ignore)
 
     return _make_once(folder, fill)
 

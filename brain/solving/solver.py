@@ -1,19 +1,29 @@
-"""What solves a task: one protocol; the oracle, the empty solution, a command in the session."""
+"""What solves a task: one protocol; oracle, empty solution, command in the session, model."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..errors import printable_text
+from ..errors import ModelError, printable_text
+from ..models.calls import ANSWER_FAULTS, AskLimits, Bill
 from ..sandbox.session import SandboxSession
 from ..tasks.images import Place
 from ..tasks.task import Task
 from .task_session import put_places
 
+if TYPE_CHECKING:
+    from ..models import Model
+
 SKILLS_FOLDER = "/root/.agents/skills"
 """Where a solver in a session finds the skills in front of it."""
+MODEL_LIMITS = AskLimits(requests=50, tokens=1_000_000)
+_ENDS = (*ANSWER_FAULTS, "model_limit")
+"""Codes of failures of one attempt; any other is about the model as a whole."""
+_SYSTEM_PROMPT = "Do the task that you are given. Answer with a short message when it is done."
+_STEP_SECONDS, _STEP_BYTES = 120.0, 32 << 10
 _MAX_OUTPUT_BYTES = 1 << 20
 _UNREAD = "1"
 """Seconds of the time of access that a skill is given; whatever opens it changes that."""
@@ -99,6 +109,54 @@ class SessionCommand:
         put_skills(session, skills)
         prompt = make_prompt(task, skills, SKILLS_FOLDER).encode()
         attempt = _run(session, self._command, task, {"SKILLS": SKILLS_FOLDER}, prompt)
+        return _with_reading(attempt, skills, session)
+
+
+class ModelSolver:
+    """A model with one tool, bash in the session; for a case, which has no files, without."""
+
+    def __init__(self, model: Model, limits: AskLimits = MODEL_LIMITS) -> None:
+        self.name = model.model_name
+        self._model = model
+        self._limits = limits
+
+    def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+        """Let the model work. Raises `ModelError` if it fails as a whole, as if out of reach."""
+        from ..models.ask import work
+        from ..models.paid_once import MeteredModel
+
+        put_skills(session, skills)
+        uses: list[ToolUse] = []
+        bill = Bill()
+
+        async def bash(command: str) -> str:
+            """Run a command of bash, and return its status and what it printed."""
+            uses.append(ToolUse("Bash", json.dumps({"command": command})))
+            done = session.run(script=command, seconds=_STEP_SECONDS, max_bytes=_STEP_BYTES)
+            late = f", ended after {_STEP_SECONDS:.0f} s" if done.is_late else ""
+            return f"status {done.status}{late}\n{done.output.decode(errors='replace')}"
+
+        text, error = "", ""
+        try:
+            text = work(
+                MeteredModel(self._model, lambda _: None, bill.add),
+                system=_SYSTEM_PROMPT,
+                prompt=make_prompt(task, skills, SKILLS_FOLDER),
+                tools=() if task.case else (bash,),
+                limits=replace(self._limits, seconds=task.limits.solver_seconds),
+            )
+        except ModelError as fault:
+            if fault.code not in _ENDS:
+                raise
+            error = fault.message
+        attempt = Attempt(
+            output=text.encode("utf-8", "backslashreplace"),
+            error=error,
+            tools=tuple(uses),
+            requests=bill.requests,
+            tokens_in=bill.tokens_in,
+            tokens_out=bill.tokens_out,
+        )
         return _with_reading(attempt, skills, session)
 
 

@@ -6,10 +6,19 @@ from dataclasses import replace
 
 import pytest
 
+from brain.models.calls import AskLimits
+from brain.models.scripted import FakeModel
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.solving.check import check_task, run_task
 from brain.solving.command import HostCommand, read_output
-from brain.solving.solver import EmptySolver, OracleSolver, SessionCommand, Skill
+from brain.solving.solver import (
+    SKILLS_FOLDER,
+    EmptySolver,
+    ModelSolver,
+    OracleSolver,
+    SessionCommand,
+    Skill,
+)
 from brain.solving.task_session import TaskSessions
 from brain.tasks.task_folders import read_tasks
 from tests.support.task_folders import CLAUDE, HARBOR, OWN, SKILLSBENCH, make_task
@@ -218,6 +227,21 @@ def test_a_command_outside_sees_a_copy_of_the_folder_and_what_it_is_given(
     assert (run.score.value, run.attempt.was_read) == (1, True)
     failed = run_task(TaskSessions(sandbox, task), HostCommand("exit 4", {}))
     assert (failed.score.value, failed.attempt.error) == (0, "it ended with status 4")
+
+
+def test_a_model_works_with_bash_in_the_session_and_its_tokens_are_counted(sandbox, read):
+    steps = [("bash", {"command": f"cat {SKILLS_FOLDER}/greet/SKILL.md"})]
+    steps.append(("bash", {"command": "echo hello > out.txt; exit 3"}))
+    model = FakeModel(*steps, "Done")
+    run = run_task(TaskSessions(sandbox, read(HARBOR)), ModelSolver(model), [SKILL])
+    assert (run.score.value, run.attempt.output, run.attempt.was_read) == (1, b"Done", True)
+    assert (run.attempt.requests, run.attempt.tools and len(run.attempt.tools)) == (3, 2)
+    assert "Say hello." in model.requests[1].messages[-1].text
+    assert "status 3" in model.requests[2].messages[-1].text and run.attempt.tokens_in > 0
+    asks = FakeModel(*[("bash", {"command": "true"})] * 3)
+    solver = ModelSolver(asks, AskLimits(requests=2))
+    ended = run_task(TaskSessions(sandbox, read(HARBOR)), solver)
+    assert (ended.score.value, ended.attempt.requests) == (0, 2) and ended.attempt.error
 
 
 CLAUDE_LINES = [

@@ -52,7 +52,7 @@ def test_the_lock_has_every_direct_dependency_and_names_no_registry(project):
     extras = settings["project"]["optional-dependencies"]
     wanted = [*settings["build-system"]["requires"], *settings["project"]["dependencies"]]
     names = {re.split(r"[^\w.-]", line)[0].lower() for line in sum(extras.values(), wanted)}
-    names -= {"agent-brain"}
+    names -= {"agent-brain", "harbor"}  # Harbor, of which no test runs, needs Python 3.12
     assert names <= set(newest_versions.locked_versions())
     for file in [*(project / "requirements").iterdir(), project / "tests/npm/package-lock.json"]:
         text = file.read_text("utf-8")

@@ -147,7 +147,9 @@ def _check_lines(row: TaskCheck) -> Iterator[str]:
     json_help="Print one JSON document per line for each task.",
 )
 @argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
-@option("--solver", metavar="oracle|empty|COMMAND", required=True, help="What solves the tasks.")
+@option(
+    "--solver", metavar="oracle|empty|model|COMMAND", required=True, help="What solves the tasks."
+)
 @repeated_option(
     "--skill", metavar="FOLDER", type=PathType(), help="A skill in front of the solver."
 )
@@ -165,7 +167,8 @@ def evolve_task_run_command(
 ) -> None:
     """Have a solver work on tasks, and score what it did.
 
-    A command runs in the sandbox, with the instruction as its standard input. A command that
+    The model that is configured gets bash in the sandbox. A command runs there too, with the
+    instruction as its standard input. A command that
     needs a network, such as 'claude -p', runs outside with --unsandboxed-solver, in a folder and
     a home of its own; it can then do what you can do. Tests are put in only when it has ended.
     Status 16 if a score could not be given.
@@ -229,13 +232,17 @@ def _run_lines(row: dict[str, Any]) -> Iterator[str]:
 
 def _solver(text: str, is_outside: bool, names: Sequence[str]) -> Solver:
     from brain.solving.command import HostCommand
-    from brain.solving.solver import EmptySolver, OracleSolver, SessionCommand
+    from brain.solving.solver import EmptySolver, ModelSolver, OracleSolver, SessionCommand
 
     if not text.strip():
         raise click.UsageError("The solver is empty.")
     if names and not is_outside:
         raise click.UsageError("--pass-env is for a command with --unsandboxed-solver.")
     if not is_outside:
+        if text == "model":
+            from ...settings.user_models import open_user_model
+
+            return ModelSolver(open_user_model())
         if text in ("oracle", "empty"):
             return OracleSolver() if text == "oracle" else EmptySolver()
         return SessionCommand(text)
