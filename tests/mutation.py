@@ -117,7 +117,7 @@ def groups() -> dict[str, Group]:
         "objects": _group(
             "brain/objects",
             tests="tests/conformance/test_vectors.py tests/property/test_ancestry.py"
-            " tests/property/test_compare.py tests/property/test_lineage.py"
+            " tests/property/test_tree.py tests/property/test_lineage.py"
             " tests/property/test_tree.py",
         ),
     }

@@ -23,7 +23,7 @@ _DOT_NAMES = {"", ".", ".."}
 def open_root(root: RootPath) -> Iterator[int]:
     """Open the folder of a brain; the path to it may contain links, since the user gave it.
 
-    Raises `InvalidInput` (`unreadable`).
+    Raises `InvalidInput` (`unreadable`, `read_failed`).
     """
     try:
         fd = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)

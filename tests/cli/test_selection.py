@@ -1,6 +1,12 @@
-"""Skills selected for a task, on the command line."""
+"""Selection for a task, with and without an embedder."""
+
+import json
+from pathlib import Path
 
 import pytest
+
+from tests.cli.conftest import validate
+from tests.support.fake_model_endpoint import FakeReply, error_reply, run_fake_endpoint
 
 
 @pytest.mark.parametrize("by", ["keyword", "bm25"])
@@ -68,3 +74,130 @@ def test_a_merge_of_skills_is_told_in_words(agent, cli):
     assert "Absorb oracle-manipulation, version 1" in cli("skill", "history", "reentrancy").out
     assert "reentrancy absorbed oracle-manipulation → 4" in cli("show").out
     assert cli("skill", "merge", "reentrancy", "reentrancy", "--json").error["code"] == "same_skill"
+
+
+def settings(tmp_path: Path) -> dict[str, object]:
+    found: dict[str, object] = json.loads((tmp_path / "embedder.json").read_text())
+    return found
+
+
+def test_without_an_embedder_it_is_said_what_selects(cli):
+    told = cli("config", "embedder")
+    assert told.out == "No embedder is configured: skills are selected by words.\n"
+
+
+def test_an_endpoint_is_kept_without_its_key(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAIN_EMBEDDER_KEY", "sk-secret")
+    told = cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
+    assert told.out.splitlines() == [
+        "small at http://localhost:1/v1; names and descriptions go there",
+        "  key: environment BRAIN_EMBEDDER_KEY; 30 seconds a request",
+    ]
+    assert "secret" not in (tmp_path / "embedder.json").read_text()
+    assert settings(tmp_path)["model"] == "small"
+    assert cli("config", "embedder", "--timeout", "5", "--json").document["model"] == "small"
+
+
+def test_a_folder_and_an_endpoint_take_turns(cli, tmp_path):
+    cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
+    cli("config", "embedder", "--folder", "model")
+    assert set(settings(tmp_path)) == {"format", "folder"}
+    assert cli("config", "embedder").out.endswith("model, on this machine\n")
+    cli("config", "embedder", "large")
+    assert settings(tmp_path) == {"format": "brain v1 embedder", "model": "large"}
+    assert cli("config", "embedder", "--off").status == 0
+    assert not (tmp_path / "embedder.json").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("small", "--folder", "model"),
+        ("small", "--base-url", "http://example.org/v1"),
+        ("small", "--base-url", "https://key@example.org/v1"),
+        ("small", "--base-url", "ftp://example.org"),
+        ("small", "--timeout", "0"),
+        ("--timeout", "5"),
+        ("x" * 201,),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(cli, words):
+    told = cli("config", "embedder", *words, "--json")
+    assert (told.status, told.error["code"]) == (1, "bad_embedder")
+
+
+def test_what_the_file_holds_is_not_believed(cli, agent, tmp_path):
+    for content in (b"[]", b"{", b'{"format": "x"}', b"[" * 70_000):
+        (tmp_path / "embedder.json").write_bytes(content)
+        assert cli("config", "embedder", "--json").error["code"] == "bad_embedder"
+        told = cli("index", "--task", "x", "--by", "embedding", "--json")
+        assert told.error["code"] == "bad_embedder"
+        assert "Warning: the embedder: " in cli("index", "--task", "x").err
+        assert cli("index", "--task", "x", "--by", "bm25").status == 0
+
+
+def test_selection_by_meaning_needs_an_embedder(cli, agent):
+    told = cli("index", "--task", "x", "--by", "embedding", "--json")
+    assert (told.status, told.error["code"]) == (1, "no_embedder")
+    cli("config", "embedder", "--folder", "nowhere")
+    told = cli("index", "--task", "x", "--by", "embedding", "--json")
+    assert (told.status, told.error["code"]) == (1, "bad_embedder")
+
+
+def test_a_key_that_others_may_read_is_not_used(cli, agent, tmp_path):
+    key = tmp_path / "key"
+    key.write_text("sk-secret\n")
+    key.chmod(0o644)
+    cli("config", "embedder", "small", "--key-file", str(key))
+    told = cli("index", "--task", "x", "--by", "embedding", "--json")
+    assert (told.status, told.error["code"]) == (1, "key_readable")
+    assert cli("index", "--task", "x").status == 0
+
+
+def vectors(*lengths: int) -> FakeReply:
+    """Answer with vectors of so many numbers."""
+    rows = [{"index": n, "embedding": [1.0] * length} for n, length in enumerate(lengths)]
+    return FakeReply(body=json.dumps({"data": rows}).encode())
+
+
+FAULTS = {
+    "down": [],
+    "fails": [error_reply(500, "out of memory")],
+    "refuses": [error_reply(401, "no key")],
+    "says nothing of use": [FakeReply(body=b"<html>")],
+    "other lengths": [vectors(3), vectors(4, 4)],
+    "uneven": [vectors(3), vectors(3, 4)],
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("by", ["", "hybrid", "embedding"])
+def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
+    cli, agent, fault, by
+):
+    way = ("--by", by) if by else ()
+    with run_fake_endpoint() as served:
+        cli("config", "embedder", "small", "--base-url", served.url)
+        served.replies = [*FAULTS[fault]]
+        if fault != "down":
+            told = cli("prompt", "--task", "re-entrant calls", *way)
+    if fault == "down":
+        told = cli("prompt", "--task", "re-entrant calls", *way)
+    if by == "embedding":
+        assert told.status == 1 and told.out == "" and told.err.startswith("Error: the embedder")
+        return
+    assert told.status == 0 and "# Skills" in told.out
+    assert told.err.startswith("Warning: the embedder")
+    assert told.err.endswith("; skills were selected by bm25\n")
+    found = cli("index", "--task", "re-entrant calls", *way, "--json")
+    assert found.document["selected_by"] == "bm25" and found.document["fallback"]
+    validate("index", found.document)
+
+
+def test_a_folder_that_is_gone_keeps_no_agent_from_starting(cli, agent, tmp_path):
+    (tmp_path / "file").write_text("")
+    for gone in ("nowhere", str(tmp_path / "file")):
+        cli("config", "embedder", "--folder", gone)
+        told = cli("prompt", "--task", "x", "--json")
+        assert told.status == 0 and told.document["fallback"]
+        assert cli("prompt", "--task", "x", "--by", "embedding").status == 1

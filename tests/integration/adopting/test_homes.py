@@ -1,10 +1,19 @@
+"""Homes of agents."""
+
+import json
+import os
+import sqlite3
+from pathlib import Path
+
 import pytest
+from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import preview_adoption
+from brain.adopting import PublishRequest, preview_adoption, publish
 from brain.adopting.sources import detect_source
 from brain.errors import InvalidInput
-from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER
+from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER, skill_text, write_files
+from tests.support.git_repositories import GitRepository
 from tests.support.refusals import raises_code
 
 TAKEN = {
@@ -150,3 +159,171 @@ def test_no_brain_is_made_around_a_home_whose_skills_lie_elsewhere(tmp_path, nam
     with raises_code("not_in_place", InvalidInput):
         Brain.adopt(home)
     assert not (home / ".brain").exists()
+
+
+HEADS = {
+    "crlf": skill_text("crlf", "Lines.").replace("\n", "\r\n").encode(),
+    "bom": b"\xef\xbb\xbf" + skill_text("bom", "Marked.").encode(),
+    "latin": skill_text("latin", "Café.").encode("latin-1"),
+    "utf16": skill_text("utf16", "Wide.").encode("utf-16"),
+    "bare": b"# Just text\n",
+    "tabs": b"---\nname:\ttabs\n\tmore: x\n---\nx\n",
+    "twice": b"---\nname: twice\nname: other\n---\nx\n",
+    "open": b"---\nname: open\n\nx\n",
+    "empty": b"",
+    "word": skill_text("word", "Said.", "metadata: hello\nversion: 3\n").encode(),
+    "list": skill_text("list", "Said.", "metadata: [a, 2]\n").encode(),
+    "numbers": skill_text("numbers", "Said.", "metadata: {1: 2, on: 2024-01-01}\n").encode(),
+    "With Space": skill_text("With Space", "Spaced.").encode(),
+    "Ünïcode": skill_text("Ünïcode", "Far.").encode(),
+    "C++": skill_text("C++", "One.").encode(),
+    "C#": skill_text("C#", "Two.").encode(),
+    "cat/clash": skill_text("clash", "First.").encode(),
+    "clash": skill_text("clash", "Second.").encode(),
+}
+REFUSED = {"latin", "utf16"}
+"""Skills that a brain keeps, and that no client could read."""
+
+
+@pytest.fixture
+def home(tmp_path):
+    skills = tmp_path / "home/skills"
+    for name, content in HEADS.items():
+        (skills / name).mkdir(parents=True, exist_ok=True)
+        (skills / name / "SKILL.md").write_bytes(content)
+    write_files(
+        skills,
+        {
+            "C++/more.md": "m",
+            "Case/SKILL.md": skill_text("Case", "Large."),
+            "case/SKILL.md": skill_text("case", "Small."),
+            "case/only-here.md": "x",
+            "EMPTY/": "",
+            "new\nline/SKILL.md": skill_text("newline", "Broken."),
+            "back\\slash/SKILL.md": skill_text("backslash", "Broken."),
+            "bom/.DS_Store": "x",
+            "bom/.env": "A=1",
+            "bom/nested/.git/config": "x",
+            "bom/other/.brain/store.db": "x",
+            "bom/nested/read.md": "r",
+            "bom/node_modules/x/SKILL.md": skill_text("x", "Foreign."),
+        },
+    )
+    (skills / "bom/again.md").symlink_to("SKILL.md")
+    (skills / "bom/out").symlink_to("/etc/passwd")
+    (skills / "linked").symlink_to("bom")
+    (skills / os.fsdecode(b"lat\xe9")).mkdir()
+    write_files(skills / os.fsdecode(b"lat\xe9"), {"SKILL.md": skill_text("late", "Broken.")})
+    connection = sqlite3.connect(skills / "bom/cards")
+    connection.execute("CREATE TABLE cards (word)")
+    connection.close()
+    return tmp_path / "home"
+
+
+def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(tmp_path, home):
+    taken, left_out = [], []
+    for target in (tmp_path / "brain", None):
+        seen, done = preview_adoption(home, target), Brain.adopt(home, target)
+        assert seen.taken == done.taken and seen.left_out == done.left_out
+        with Brain.open(target or home) as brain:
+            assert brain.status().clean and brain.verify(deep=True).ok
+            paths = {info.path for info in brain.files.list()} - {"manifest.yaml", ".brainignore"}
+            assert paths == {placed.path for placed in done.taken}
+        taken.append(done.taken)
+        left_out.append({row.path: row.message for row in done.left_out})
+    assert taken[0] == taken[1] and left_out[0] == left_out[1]
+    assert left_out[0] == {
+        "skills/back\\slash": "a name that some systems do not support",
+        "skills/bom/.DS_Store": "a temporary file of the system or an editor",
+        "skills/bom/.env": "secrets",
+        "skills/bom/cards": "a database",
+        "skills/bom/nested/.git": "it belongs to another repository",
+        "skills/bom/node_modules": "a cache",
+        "skills/bom/other/.brain": "it belongs to another brain",
+        "skills/bom/out": "the link points outside of the brain",
+        "skills/EMPTY": "skills/empty has that path already",
+        "skills/case": "its place is taken by skills/Case",
+        "skills/lat\udce9": "the name is not UTF-8",
+        "skills/new\nline": "a control or invisible character in the name",
+    }
+
+
+@pytest.mark.parametrize(
+    ("client", "strict"),
+    [
+        ("claude", False),
+        ("codex", True),
+        ("hermes", False),
+        ("hermes", True),
+        ("openclaw", False),
+        ("agentskills", True),
+    ],
+)
+def test_what_a_client_gets_of_it_comes_back_as_what_it_was(tmp_path, home, client, strict):
+    Brain.adopt(home, tmp_path / "brain")
+    out = tmp_path / "out"
+    with Brain.open(tmp_path / "brain") as brain:
+        head = brain.head
+        done = publish(brain, client, out, PublishRequest(strict=strict))
+        refused = {row.path: row.message for row in done.left_out}
+        assert {f"skills/{name}/SKILL.md" for name in REFUSED} <= refused.keys()
+        assert refused["skills/C++/SKILL.md"] == "skills/C#/SKILL.md has the same slug, c"
+        assert refused["skills/C++/more.md"] == "skills/C#/SKILL.md has the same slug, c"
+        assert "skills/cat/clash/SKILL.md" in refused and "skills/linked" in refused
+        Brain.adopt(out, brain.root)
+        assert not brain.history.diff(head, "@").changes
+        assert not publish(brain, client, out, PublishRequest(strict=strict)).written
+    folders = [path.parent for path in out.rglob("SKILL.md")]
+    faults = [fault for folder in folders for fault in validate(folder)]
+    assert len(folders) > 8 and not (strict and faults)
+
+
+TEXT = "---\nname: a\ndescription: A\n---\n"
+
+
+def repository(place: Path, names: list[str]) -> Path:
+    repo = GitRepository(place)
+    files = {f"skills/a/{name}": b"x" for name in names}
+    one = repo.commit({"skills/a/SKILL.md": TEXT.encode(), **files})
+    repo.commit({"skills/a/SKILL.md": TEXT.encode() + b"More.\n", **files}, one)
+    return place
+
+
+def agent_file(place: Path, names: list[str]) -> Path:
+    skill = {"name": "a", "files": {"SKILL.md": TEXT, **dict.fromkeys(names, "x")}}
+    path = place.with_suffix(".af")
+    path.write_text(json.dumps({"agents": [{"name": "Sam"}], "skills": [skill]}))
+    return path
+
+
+@pytest.mark.parametrize("make", [repository, agent_file])
+@pytest.mark.parametrize("is_new", [True, False], ids=["a new brain", "a brain"])
+def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(tmp_path, make, is_new):
+    longest = os.pathconf(tmp_path, "PC_NAME_MAX")
+    fits, long = "n" * longest, "n" * (longest + 1)
+    wide = "é" * (longest // 2 + 1)
+    source = make(tmp_path / "source", [fits, long, f"{wide}/x.md"])
+    target = tmp_path / "brain"
+    if not is_new:
+        Brain.init(target).close()
+    seen = preview_adoption(source, target)
+    done = Brain.adopt(source, target)
+    assert {row.path for row in done.taken} == {"skills/a/SKILL.md", f"skills/a/{fits}"}
+    assert seen.taken == done.taken and seen.left_out == done.left_out
+    named = [row for row in done.left_out if row.code == "name_too_long"]
+    assert len(named) == 2 and f"{longest} bytes" in named[0].message
+    assert (target / "skills/a" / fits).exists()
+    assert not Brain.adopt(source, target).changed
+    with Brain.open(target) as brain:
+        brain.skills.upsert("b", "Goes on.\n", description="B")
+        assert brain.status().clean
+
+
+def test_a_source_of_such_names_alone_makes_no_brain(tmp_path):
+    long = "n" * (os.pathconf(tmp_path, "PC_NAME_MAX") + 1)
+    source = tmp_path / "x.af"
+    skill = {"name": "a", "files": {long: TEXT}}
+    source.write_text(json.dumps({"agents": [{"name": "Sam"}], "skills": [skill]}))
+    with raises_code("nothing_to_take", InvalidInput):
+        Brain.adopt(source, tmp_path / "brain")
+    assert not (tmp_path / "brain").exists()

@@ -1,4 +1,11 @@
+"""Front matter: read strictly, and edited in place."""
+
+import importlib
+
 import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.limits import MAX_FRONT_MATTER_BYTES, MAX_SKILL_BYTES
@@ -9,7 +16,13 @@ from brain.skills.frontmatter import (
     no_front_matter_error,
     parse_front_matter,
 )
+from brain.skills.skill_document import upsert_document
+from brain.skills.skill_metadata import read_skill_metadata
+from brain.skills.spec_export import export_to_spec
 from brain.skills.strict_yaml import load_yaml_file
+from brain.skills.yaml_data import load_yaml_data, write_yaml_data
+from brain.skills.yaml_list import set_yaml_list
+from brain.skills.yaml_scalar import write_scalar
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 
@@ -243,3 +256,133 @@ def test_a_yaml_file_is_a_map_and_may_be_empty():
 def test_what_can_be_read_is_read_leniently():
     assert load_leniently(doc("name: x", "the body")) == ({"name": "x"}, "the body")
     assert load_leniently(b"# bare \xff") == ({}, "# bare \ufffd")
+
+
+@pytest.mark.parametrize(("text", "value"), CASES["test_plain_values_are_those_of_json"])
+def test_plain_values_are_those_of_json(text, value):
+    found = load_yaml_data(f"key: {text}")
+    assert found == {"key": value} and type(found["key"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    "text", ["", *"yes No on y ~ True 0x10 0o7 017 1_000 1:30 .5 +1 2026-11-23 .inf .nan =".split()]
+)
+def test_a_value_with_two_readings_is_refused(text):
+    with raises_code("bad_value", InvalidInput) as caught:
+        load_yaml_data(f"key: {text}")
+    assert "quotes" in caught.value.hint
+
+
+def test_a_number_beyond_all_is_refused():
+    with pytest.raises(InvalidInput):
+        load_yaml_data("key: 1e999")
+
+
+@pytest.mark.parametrize("value", CASES["test_what_is_written_is_read_back"])
+def test_what_is_written_is_read_back(value):
+    text = write_yaml_data({"first": value, "last": 1})
+    assert load_yaml_data(text) == {"first": value, "last": 1}
+
+
+def test_an_empty_file_holds_nothing():
+    assert load_yaml_data("# nothing\n") == {}
+
+
+@pytest.mark.parametrize(
+    ("before", "items", "after"), CASES["test_only_the_lines_of_changed_items_change"]
+)
+def test_only_the_lines_of_changed_items_change(before, items, after):
+    assert set_yaml_list(before, "pinned", items) == after
+
+
+names = st.sampled_from(["a", "true", "12", "x y", "é", "category/skill", "- #"])
+
+
+@given(st.lists(names, unique=True), st.lists(names, unique=True), st.booleans())
+def test_the_new_list_reads_back_with_all_other_keys(old, new, block):
+    listed = "".join(f"\n  - {item!r}" for item in old) if block else f" {old}"
+    text = f"name: x\npinned:{listed}\nlayout: flat\n"
+    values = load_yaml_file(set_yaml_list(text, "pinned", new))
+    assert set(values.pop("pinned") or ()) == set(new)
+    assert values == {"name": "x", "layout": "flat"}
+
+
+def test_a_map_in_braces_is_refused():
+    with pytest.raises(InvalidInput) as error:
+        set_yaml_list("{name: x}\n", "pinned", ["a"])
+    assert error.value.hint == "add the list 'pinned' with an editor"
+
+
+RUAMEL = importlib.import_module("strictyaml.ruamel")
+"""ruamel.yaml, as the reference validator of agentskills.io brings it."""
+
+TEXTS = [
+    *CASES["texts"],
+    *(
+        "2026-01-01",
+        "2026-01-01T00:00:00Z",
+        "12:30",
+        "12:30:45",
+        "1:2",
+        ".inf",
+        "-.INF",
+        ".nan",
+        "NaN",
+    ),
+    *CASES["texts_2"],
+    *CASES["texts_3"],
+    *("[a]", "{a}", "{{a}}", "]", "}", ",a", "&a", "*a", "!a", "|", "> a", "%a", "@a", "`a`"),
+    *("'", '"', "it's", 'say "x"', "'a'", '"a"', "a\\b", "\\n", "a\nb", "a\tb", "\ta", "a\u00a0b"),
+    *(
+        "\U0001f600 x",
+        "\u2705\ufe0f",
+        "\U0001f468\u200d\U0001f469",
+        "é",
+        "漢字: x",
+        "\ufeffa",
+        "a\u2028b",
+    ),
+]
+
+
+def read_as_yaml_1_1(text: str) -> object:
+    return yaml.safe_load(text)
+
+
+def read_as_yaml_1_2(text: str) -> object:
+    return RUAMEL.YAML(typ="safe", pure=True).load(text)
+
+
+@pytest.mark.parametrize("read", [read_as_yaml_1_1, read_as_yaml_1_2])
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_is_text_to_every_reader(text, read):
+    assert callable(read)
+    written = write_scalar(text)
+    assert read(f"key: {written}\n") == {"key": text}
+    assert read(f"key:\n  inner: {written}\nnext: 1\n") == {"key": {"inner": text}, "next": 1}
+
+
+@pytest.mark.parametrize("slug", ["2024", "true", "null", "1e5", "0x10", "on", "2026-01-01"])
+def test_a_slug_that_looks_like_another_type_is_a_name_in_quotes(slug):
+    made = upsert_document(None, None, slug, slug, slug, b"x\n")
+    exported = export_to_spec(made.content.replace(slug.encode(), b"other", 1), slug)
+    for content in (made.content, exported):
+        head = content.decode().split("---\n")[1]
+        for read in (read_as_yaml_1_1, read_as_yaml_1_2):
+            values = read(head)
+            assert isinstance(values, dict) and values["name"] == slug
+        assert read_skill_metadata(content, "").name == slug
+
+
+def test_the_description_and_the_title_are_quoted_where_they_must_be():
+    for text in TEXTS:
+        folded = " ".join(text.split())
+        if not folded.isprintable() or not folded:
+            continue
+        made = upsert_document(None, None, f"A {folded}", "a", folded, b"x\n")
+        head = made.content.decode().split("---\n")[1]
+        values = read_as_yaml_1_1(head)
+        assert isinstance(values, dict)
+        assert values == read_as_yaml_1_2(head)
+        assert values["description"] == folded
+        assert values["metadata"] == {"title": f"A {folded}", "version": "1"}

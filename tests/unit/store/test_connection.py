@@ -1,5 +1,9 @@
-"""Engine errors become typed ones, with a code, an exit status and a hint."""
+"""The connection to the database, its lock and what it caches."""
 
+import os
+import stat
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,8 +12,14 @@ import apsw
 import pytest
 
 from brain.errors import BrainError, Locked, StoreError
+from brain.store import full_text_index, ref_table
 from brain.store.connection import Connection, translate_engine_error
+from brain.store.full_text_index import FullTextIndex
+from brain.store.readonly_store import open_store_reader
+from brain.store.sqlite_store import BULK_LOAD_BYTES, create_store, open_store
+from brain.store.writer_lock import writer_lock
 from tests.support.refusals import raises_code
+from tests.support.store_tampering import execute_in_store, set_fact
 
 
 @contextmanager
@@ -100,3 +110,277 @@ def test_a_locked_error_is_what_a_busy_engine_becomes(tmp_path):
             Connection(str(tmp_path / "t.db"), flags, timeout=0, name="t.db").execute(
                 "BEGIN IMMEDIATE"
             )
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from brain.store.writer_lock import writer_lock
+with writer_lock(Path(sys.argv[1]), 5):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_the_lock_is_exclusive_even_within_one_process(tmp_path):
+    with writer_lock(tmp_path, 0), pytest.raises(Locked) as error, writer_lock(tmp_path, 0.01):
+        pass
+    assert error.value.message == f"the brain is locked by pid {os.getpid()}"
+    assert error.value.exit_status == 11
+    with writer_lock(tmp_path, 0):
+        pass
+
+
+def test_the_lock_names_its_holder_and_falls_with_it(tmp_path, project):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path],
+        env={"PYTHONPATH": str(project)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    with holder:
+        assert holder.stdout is not None
+        holder.stdout.readline()
+        with pytest.raises(Locked) as error, writer_lock(tmp_path, 0):
+            pass
+        assert error.value.message.endswith(f"pid {holder.pid}")
+        holder.kill()
+        holder.wait()
+        with writer_lock(tmp_path, 5):
+            pass
+
+
+def test_the_lock_is_given_back_when_the_block_fails(tmp_path):
+    with pytest.raises(KeyboardInterrupt), writer_lock(tmp_path, 0):
+        raise KeyboardInterrupt
+    with writer_lock(tmp_path, 0):
+        assert (tmp_path / "lock").read_text() == f"{os.getpid()}\n"
+    assert (tmp_path / "lock").read_text() == ""
+
+
+def test_the_lock_file_is_for_its_owner_alone(tmp_path):
+    with writer_lock(tmp_path, 0):
+        assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path):
+    (tmp_path / "victim").write_text("precious")
+    (tmp_path / "lock").symlink_to(tmp_path / "victim")
+    with pytest.raises(StoreError), writer_lock(tmp_path, 0):
+        pass
+    assert (tmp_path / "victim").read_text() == "precious"
+
+
+def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path):
+    with pytest.raises(StoreError) as error, writer_lock(tmp_path / "none", 0):
+        pass
+    assert error.value.hint
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = create_store(tmp_path / ".brain")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def loads(monkeypatch):
+    """Return a list that grows each time the facts are read."""
+    load, counted = ref_table.load_facts, list[int]()
+
+    def counting(*args: object) -> dict[str, bytes]:
+        counted.append(1)
+        return load(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(ref_table, "load_facts", counting)
+    return counted
+
+
+def test_facts_are_read_once_while_nothing_changes(store, loads):
+    for _ in range(5):
+        assert store.read_meta("branch") is None and store.removal_epoch() == 0
+        assert store.list_refs() == {}
+    assert len(loads) == 1
+
+
+@pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
+def test_own_commits_are_seen_at_once(store, expected):
+    for value in (b"one", b"two"):
+        before = store.read_meta("branch")
+        with store.transaction(expected) as tx:
+            tx.write_meta("branch", value)
+            assert tx.read_meta("branch") == value
+            assert store.read_meta("branch") == before
+        assert store.read_meta("branch") == value
+
+
+def test_what_was_rolled_back_is_not_kept(store):
+    db = store._db
+    assert store.read_meta("branch") is None
+    db.begin()
+    ref_table.save_facts(db, {}, {f"{ref_table.META_PREFIX}branch": b"never"})
+    assert store.read_meta("branch") == b"never"
+    db.roll_back()
+    assert store.read_meta("branch") is None
+
+
+def test_a_commit_that_fails_leaves_no_facts(store, monkeypatch):
+    def fail() -> None:
+        assert store.read_meta("branch") == b"never"
+        raise StoreError("no space left")
+
+    assert store.read_meta("branch") is None
+    monkeypatch.setattr(store._db, "commit", fail)
+    with pytest.raises(StoreError), store.transaction() as tx:
+        tx.write_meta("branch", b"never")
+    assert store.read_meta("branch") is None
+
+
+@pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
+@pytest.mark.parametrize("open_reader", [open_store, open_store_reader])
+def test_commits_of_other_connections_are_seen_at_once(store, tmp_path, open_reader, expected):
+    reader = open_reader(tmp_path / ".brain")
+    for value in (b"one", b"two"):
+        with store.transaction(expected) as tx:
+            tx.write_meta("branch", value)
+            tx.update_ref("heads/main", None if value == b"one" else b"one", value)
+        assert reader.read_meta("branch") == value
+        assert reader.list_refs() == {"heads/main": value}
+    reader.close()
+
+
+def test_a_commit_while_this_connection_reads_is_seen_when_it_reads_again(store, tmp_path):
+    other = open_store(tmp_path / ".brain")
+    rows = store._db.stream_rows("SELECT name FROM facts UNION ALL SELECT name FROM facts")
+    next(rows)
+    assert store.read_meta("branch") is None
+    with other.transaction() as tx:
+        tx.write_meta("branch", b"new")
+    assert store.read_meta("branch") is None
+    rows.close()  # type: ignore[attr-defined]
+    assert store.read_meta("branch") == b"new"
+    other.close()
+
+
+def test_facts_that_are_damaged_meanwhile_are_refused_each_time(store, tmp_path):
+    assert store.list_refs() == {}
+    execute_in_store(tmp_path, ("INSERT INTO facts VALUES ('ref:heads/main', X'00')", ()))
+    for _ in range(2):
+        with raises_code("corrupt_ref", StoreError):
+            store.list_refs()
+    execute_in_store(tmp_path, ("DELETE FROM facts WHERE name = 'ref:heads/main'", ()))
+    assert store.list_refs() == {}
+    set_fact(tmp_path, "epoch", (7).to_bytes(8, "big"))
+    assert store.removal_epoch() == 7
+
+
+ROWS = [("a", ("parsing", "of dates")), ("b", ("walking", "parsers, dates")), ("c", ("x", "y"))]
+WEIGHTS = (2.0, 1.0)
+
+
+def fill(index: FullTextIndex, state: bytes = b"one") -> FullTextIndex:
+    with index.transaction():
+        index.update(state, (), ROWS)
+    return index
+
+
+@pytest.fixture(params=["memory", "file"])
+def index(request, tmp_path):
+    in_file = request.param == "file"
+    made = (
+        full_text_index.open_full_text_index(tmp_path, WEIGHTS)
+        if in_file
+        else full_text_index.open_memory_full_text(WEIGHTS)
+    )
+    yield fill(made)
+    made.close()
+
+
+def keys(index: FullTextIndex, *words: str, limit: int = -1) -> list[str]:
+    return [key for key, _ in index.search(words, limit)]
+
+
+def test_keys_are_found_by_the_stems_of_their_words(index):
+    assert index.stem_words("Parsing the élan") == ["pars", "the", "elan"]
+    assert keys(index, "parse") == ["a"]
+    assert index.count_documents(["date", "walk", "nothing"]) == {"date": 2, "walk": 1}
+    assert index.count_keys() == 3 and index.list_keys() == ["a", "b", "c"]
+
+
+def test_stems_are_counted_as_of_now_whoever_changed_the_index(tmp_path, monkeypatch):
+    reader, other = (full_text_index.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
+    fill(reader)
+    for _ in range(2):
+        assert reader.count_documents(["date", "whale", "x"]) == {"date": 2, "x": 1}
+    with other.transaction():
+        other.update(b"two", ["a"], [("d", ("whales", ""))])
+    assert reader.count_documents(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
+    monkeypatch.setattr(full_text_index, "_MAX_CACHED_COUNTS", 0)
+    assert reader.count_documents(["whale", "y"]) == {"whale": 1, "y": 1}
+    reader.close()
+    other.close()
+
+
+def test_a_text_counts_by_its_weight():
+    made = full_text_index.open_memory_full_text((1.0, 5.0))
+    with made.transaction():
+        made.update(b"", (), [("a", ("dates", "no")), ("b", ("no", "dates"))])
+    assert keys(made, "dates") == ["b", "a"]
+
+
+def test_what_is_taken_out_is_gone_and_what_comes_under_its_key_is_there(index):
+    with index.transaction():
+        index.update(b"two", ["a", "b", "never"], [("a", ("whales", ""))])
+    assert keys(index, "dates") == [] and keys(index, "whales") == ["a"]
+    assert index.state == b"two" and index.list_keys() == ["a", "c"]
+
+
+def test_a_change_that_is_broken_off_changes_nothing(index):
+    with pytest.raises(RuntimeError), index.transaction():
+        index.update(b"two", ["a"], [("d", ("whales", ""))])
+        raise RuntimeError
+    assert index.state == b"one" and keys(index, "parse") == ["a"]
+
+
+def test_no_words_find_nothing_and_a_negative_limit_takes_all(index):
+    assert keys(index) == []
+    assert len(keys(index, "dates", "y")) == 3 and len(keys(index, "dates", "y", limit=2)) == 2
+
+
+def test_the_file_is_found_again_and_is_for_its_owner_alone(tmp_path):
+    fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
+    again = full_text_index.open_full_text_index(tmp_path, WEIGHTS)
+    assert again.state == b"one" and keys(again, "parse") == ["a"]
+    again.close()
+    assert stat.S_IMODE((tmp_path / full_text_index.FULL_TEXT_FILE_NAME).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense" * 2000, "version"])
+def test_a_file_that_is_no_index_is_replaced(tmp_path, damage):
+    import apsw
+
+    path = tmp_path / full_text_index.FULL_TEXT_FILE_NAME
+    if isinstance(damage, bytes):
+        path.write_bytes(damage)
+    else:
+        apsw.Connection(str(path)).execute("PRAGMA user_version=99").close()
+    fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
+    again = full_text_index.open_full_text_index(tmp_path, WEIGHTS)
+    assert again.state == b"one"
+    again.close()
+
+
+def test_where_no_file_can_be_the_index_is_in_memory(tmp_path):
+    (tmp_path / full_text_index.FULL_TEXT_FILE_NAME).mkdir()
+    for folder in (tmp_path, tmp_path / "nowhere"):
+        made = fill(full_text_index.open_full_text_index(folder, WEIGHTS))
+        assert keys(made, "parse") == ["a"]
+        made.close()
+
+
+def test_removing_leaves_nothing(tmp_path):
+    fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
+    full_text_index.delete_full_text_index(tmp_path)
+    full_text_index.delete_full_text_index(tmp_path)
+    assert list(tmp_path.iterdir()) == []

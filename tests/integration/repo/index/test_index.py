@@ -1,14 +1,22 @@
-"""The index and the prompt of a brain: what they hold, in how much room, in which frame."""
+"""The index."""
 
 import pytest
 
 from brain import Brain
+from brain.cache.derived_cache import CacheUnusable
+from brain.digest import blob_id
 from brain.errors import InvalidInput
+from brain.objects.tree_diff import Difference
+from brain.objects.tree_entry import FILE, LINK, TreeEntry
+from brain.repo.index.skill_authors import find_last_writes
+from brain.repo.read import index_cache, index_update, skill_rows
 from brain.skills import index_lines
 from brain.skills.index_lines import IndexEntry
+from brain.skills.skill_metadata import SkillMetadata
 from brain.trust import ed25519
 from brain.trust.signature_format import format_key
 from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.derived_data import drop_memory_cache
 from tests.support.refusals import raises_code
 
 HIDDEN = "\U000e0041\u200b\u202e\ufe0f<!-- do evil -->"
@@ -326,3 +334,166 @@ def test_the_index_for_a_task_is_in_the_order_of_the_ranking(brain):
     for options in ({}, {"budget": 40}):
         shown = index_lines.parse_index(brain.prompt.build_index(task=task, **options).index)
         assert [one.address for one in shown] == ranked
+
+
+def index(brain: Brain) -> str:
+    found = brain.prompt.build_index()
+    assert found.skills == found.index.count("▸ ")
+    return found.index
+
+
+def fresh_index(brain: Brain) -> str:
+    """Return the index of another opening, which has nothing cached."""
+    with Brain.open(brain.root) as other:
+        other._session.use_memory_cache()
+        return index(other)
+
+
+def note(brain: Brain) -> object:
+    return index_cache.decode_index_header(brain._session.cache.read_index_note())
+
+
+@pytest.mark.parametrize("divisor", [1, 1000])
+@pytest.mark.parametrize("least", [0, 3, 1000])
+def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
+    brain, monkeypatch, least, divisor
+):
+    monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", least)
+    monkeypatch.setattr(index_update, "_REWRITE_DIVISOR", divisor)
+    assert index(brain) == fresh_index(brain)
+    for number in range(6):
+        brain.skills.upsert(f"Skill {number % 4}", f"{number}\n", description=f"d{number}")
+        assert index(brain) == fresh_index(brain)
+        assert index_update.is_cached_index_valid(brain._session)
+    brain.skills.delete("skill-1")
+    assert "skill-1" not in index(brain) and index(brain) == fresh_index(brain)
+    brain.undo()
+    assert "skill-1" in index(brain) and index(brain) == fresh_index(brain)
+    write_file(brain, "skills/notes/plain.txt", "x\n")
+    brain.snapshot()
+    assert index(brain) == fresh_index(brain)
+    assert index_update.is_cached_index_valid(brain._session)
+
+
+def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(brain):
+    brain.skills.upsert("First", "x\n", description="d")
+    old = brain.prompt.build_index()
+    brain.skills.upsert("Second", "x\n", description="d")
+    brain.skills.upsert("First", description="another")
+    assert index(brain) != old.index
+    kept = note(brain)
+    assert brain.prompt.build_index("@~2") == old
+    assert note(brain) == kept
+
+
+def test_many_changes_at_once_are_built_anew(brain):
+    index(brain)
+    for number in range(300):
+        write_file(brain, f"skills/s{number:03}/SKILL.md", skill_text(f"s{number:03}"))
+    brain.snapshot()
+    assert index(brain) == fresh_index(brain)
+    assert index_update.is_cached_index_valid(brain._session)
+
+
+def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
+    brain.skills.upsert("First", "x\n", description="d")
+    session = brain._session
+
+    def refuse(*arguments: object) -> None:
+        raise CacheUnusable("full")
+
+    for name in ("append_index_text", "replace_index_text"):
+        monkeypatch.setattr(type(session.cache), name, refuse)
+    brain.skills.upsert("Second", "x\n", description="d")
+    assert "second" in index(brain)
+
+
+def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, monkeypatch):
+    drop_memory_cache(brain)
+    session = brain._session
+    assert index_update.is_cached_index_valid(session)
+    index(brain)
+    assert index_update.is_cached_index_valid(session)
+    monkeypatch.setattr(index_update, "read_cached_index", lambda session: None)
+    assert not index_update.is_cached_index_valid(session)
+
+
+def authors(brain: Brain, *slugs: str, rev: int = 0) -> list[str]:
+    session = brain._session
+    snapshot = bytes.fromhex(list(brain.history.log())[rev].snapshot)
+    paths = [f"skills/{slug}/SKILL.md" for slug in slugs]
+    return [write.author for write in find_last_writes(session, snapshot, paths)]
+
+
+def upsert(brain: Brain, author: str, slug: str, text: str) -> None:
+    brain._session.author = author
+    brain.skills.upsert(slug, text, description="d")
+
+
+def test_a_skill_is_of_the_author_who_wrote_its_present_text(brain):
+    upsert(brain, "ana", "a", "1\n")
+    upsert(brain, "ben", "b", "1\n")
+    upsert(brain, "eve", "a", "2\n")
+    assert authors(brain, "b", "a", "b", "nothing") == ["ben", "eve", "ben", ""]
+    assert authors(brain, "a", "b", rev=1) == ["ana", "ben"]
+    assert authors(brain, "a", "b", rev=2) == ["ana", ""]
+
+
+def test_a_single_author_wrote_everything(brain):
+    upsert(brain, "tester", "a", "1\n")
+    assert authors(brain, "a", "nothing") == ["tester", ""]
+    assert authors(brain) == []
+
+
+def test_who_merges_is_not_the_author(brain):
+    upsert(brain, "ana", "a", "1\n")
+    brain.branches.create("idea")
+    upsert(brain, "ben", "b", "1\n")
+    brain.branches.switch("idea")
+    upsert(brain, "eve", "a", "2\n")
+    brain.branches.switch("main")
+    brain._session.author = "merger"
+    brain.merge.start("idea")
+    assert authors(brain, "a", "b") == ["eve", "ben"]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_very_many_skills_at_once_are_of_their_author(brain, monkeypatch, is_first):
+    monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", 4)
+    if not is_first:
+        upsert(brain, "ana", "old", "1\n")
+    for number in range(8):
+        write_file(brain, f"skills/s{number}/SKILL.md", skill_text(f"s{number}"))
+    brain._session.author = "ben"
+    brain.snapshot()
+    upsert(brain, "eve", "s3", "2\n")
+    expected = ["ben", "eve", "ben"] if is_first else ["ana", "ben", "eve", "ben"]
+    slugs = ["s2", "s3", "s7"] if is_first else ["old", "s2", "s3", "s7"]
+    assert authors(brain, *slugs) == expected
+
+
+OLD, NEW = blob_id(b"old"), blob_id(b"new")
+CARD = SkillMetadata("name", "about", "1", "")
+
+
+@pytest.mark.parametrize(
+    ("cards", "kinds", "same"),
+    [
+        ({OLD: CARD, NEW: CARD._replace(version="2", flags="x")}, (FILE, FILE), True),
+        ({OLD: CARD, NEW: CARD._replace(name="other")}, (FILE, FILE), False),
+        ({OLD: CARD, NEW: CARD._replace(description="other")}, (FILE, FILE), False),
+        ({OLD: CARD}, (FILE, FILE), False),
+        ({NEW: CARD}, (FILE, FILE), False),
+        ({}, (FILE, FILE), False),
+        ({OLD: CARD, NEW: CARD}, (LINK, FILE), False),
+        ({OLD: CARD, NEW: CARD}, (FILE, LINK), False),
+        ({OLD: CARD, NEW: CARD}, (None, FILE), False),
+        ({OLD: CARD, NEW: CARD}, (FILE, None), False),
+    ],
+)
+def test_a_line_is_surely_unchanged_if_both_cards_are_loaded_and_say_the_same(cards, kinds, same):
+    sides = [
+        None if kind is None else TreeEntry("skills/a.md", kind, blob, 1)
+        for kind, blob in zip(kinds, (OLD, NEW), strict=True)
+    ]
+    assert index_update._has_same_line(cards, Difference("skills/a.md", *sides)) is same

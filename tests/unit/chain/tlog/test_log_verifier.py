@@ -1,18 +1,20 @@
-"""Offline checks of checkpoints and proofs refuse every false part, and load few modules."""
+"""Entries of a log, and whether they are in it."""
 
 import random
 import subprocess
 import sys
 from typing import Any
 
-from brain.chain.tlog import log_verifier
+import pytest
+
+from brain.chain.ledger_protocol import NO_PARENT
+from brain.chain.tlog import log_entry, log_verifier
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.errors import ProofError
-from tests.support.tlog_ledgers import (
-    commit_snapshots,
-    derive_id,
-    opening_requests,
-)
+from brain.chain.tlog.log_entry import LogLeaf, decode_entry, encode_entry
+from brain.errors import FormatError, ProofError
+from brain.objects import snapshot
+from tests.support.refusals import raises_code
+from tests.support.tlog_ledgers import FIXED_TIME_MS, commit_snapshots, derive_id, opening_requests
 
 
 def given(log: EmbeddedLedger) -> list[Any]:
@@ -63,3 +65,25 @@ def test_checking_loads_nothing_of_the_log_nor_of_the_store(project):
         [sys.executable, "-c", script], cwd=project, capture_output=True, text=True, check=True
     )
     assert result.stdout.split() == []
+
+
+FIRST = LogLeaf(derive_id("brain"), 1, derive_id(1), NO_PARENT, FIXED_TIME_MS)
+SECOND = LogLeaf(derive_id("brain"), 2, derive_id(2), derive_id(1), FIXED_TIME_MS)
+LARGEST = LogLeaf(
+    derive_id("b"), log_entry.MAX_SEQ, derive_id(2), derive_id(1), log_entry.MAX_TIME_MS
+)
+
+
+@pytest.mark.parametrize("made", [FIRST, SECOND, LARGEST])
+def test_an_entry_comes_back_as_it_went(made):
+    assert decode_entry(encode_entry(made)) == made
+    assert len(encode_entry(made)) <= len(encode_entry(LARGEST)) == log_entry.MAX_ENTRY_BYTES
+
+
+def test_times_reach_as_far_as_those_of_snapshots():
+    assert log_entry.MAX_TIME_MS == snapshot.MAX_TIME_MS
+
+
+def test_an_entry_has_a_limit():
+    with raises_code("too_large", FormatError):
+        decode_entry(bytes(log_entry.MAX_ENTRY_BYTES + 1))
