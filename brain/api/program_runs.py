@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Conflict
-from ..programs import SCHEMA_FILE
-from ..programs.needs import read_needs
+from ..errors import Conflict, InvalidInput
+from ..programs import CHECK_FILE, SCHEMA_FILE
+from ..programs.needs import NEEDS_FILE, read_needs
 from ..programs.parameters import check_payload, parse_schema
-from ..programs.program import slug_of_tool, tool_name
-from ..repo.learning.approvals import find_missing, read_secrets
+from ..programs.program import fit_summary, slug_of_tool, tool_name
+from ..repo.learning.approvals import find_missing, read_files, read_secrets, write_files
 from ..results import ProgramCall, ProgramRun
 from ..running.broker import Broker
-from ..running.run import RunOutcome, run_program
+from ..running.run import RunOutcome, check_outputs, run_program
 from ..sandbox.job import DEFAULT_LIMITS
 from ..skills.skill_version import recorded_version, version_value
 from ..usage.usage_types import input_key
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 GENERATED_FOLDER = "skills/generated/"
 """Skills below it were written by a model for a gap, and have less time."""
 GENERATED_SECONDS = 10.0
+_CHECKED_BELOW = bytes([26])
+"""The first byte of an input's key of one call in ten."""
+_CHECK_SECONDS = 5.0
 
 
 class ProgramRunner:
@@ -108,7 +111,12 @@ class ProgramRunner:
             runnable.program,
             check_payload(schema, payload),
             limits=_limit_generated(runnable, self._limits),
-            folders=runnable.tried.folders,
+            folders={
+                name: path
+                for name, path in runnable.tried.folders.items()
+                if name not in needs.files
+            },
+            files=read_files(needs, runnable.tried),
             hidden=runnable.hidden,
             answer=broker.answer,
             cancel=self._cancel,
@@ -116,9 +124,35 @@ class ProgramRunner:
         if needs.secrets:  # a host may have sent it in a form that the broker does not know
             shown = {"output": outcome.output, "error": outcome.error}
             outcome = replace(outcome, **secrets.mask_value(shown))
+        if outcome.ok and outcome.files:
+            write_files(runnable.tried, outcome.files)
         text = json.dumps(payload, sort_keys=True) if payload else ""
-        self.ended.append((runnable, replace(outcome, input=input_key(text))))
+        outcome = self._check(runnable, payload, replace(outcome, input=input_key(text)))
+        self.ended.append((runnable, outcome))
         return outcome
+
+    def _check(
+        self, runnable: Runnable, payload: Mapping[str, Any], outcome: RunOutcome
+    ) -> RunOutcome:
+        """Have the tool's own check judge one call in ten; a refused output is a failure of it.
+
+        The same inputs are always judged. A check of a tool with needs knows only its fixtures; and
+        one that fails otherwise than by an assertion does not know this payload.
+        """
+        files = runnable.program.files
+        chosen = outcome.input[:1] < _CHECKED_BELOW
+        if not (outcome.ok and chosen and CHECK_FILE in files) or NEEDS_FILE in files:
+            return outcome
+        try:
+            limits = replace(self._limits, wall_seconds=_CHECK_SECONDS)
+            rows = [(payload, outcome.output)]
+            (reason,) = check_outputs(self._sandbox, files[CHECK_FILE], rows, limits=limits)
+        except InvalidInput:  # it did not answer
+            return outcome
+        if not reason.startswith(("AssertionError", "check returned False")):
+            return outcome
+        error = fit_summary(f"its own check refuses the output: {reason}")
+        return replace(outcome, ok=False, output=None, error=error)
 
 
 def _limit_generated(runnable: Runnable, limits: SandboxLimits) -> SandboxLimits:

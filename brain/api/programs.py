@@ -205,6 +205,7 @@ class ProgramsPart(Part):
         slug: str,
         *,
         folders: Mapping[str, str] | None = None,
+        write: Mapping[str, str] | None = None,
         hosts: tuple[str, ...] = (),
         secrets: tuple[str, ...] = (),
         minutes: float = 0,
@@ -213,7 +214,7 @@ class ProgramsPart(Part):
     ) -> None:
         """Approve what the program of a skill may reach, on this machine, in exactly its bytes.
 
-        `folders` it may read, by name, and `hosts` it may reach, with `secrets` that it needs, in
+        `folders` and files it may read and `write`, by name, and `hosts` reach, with `secrets`, in
         `minutes` and with `memory_mb` if it needs more; they replace what was approved before. A
         link is approved for where it leads now. Keys, brains and FIFOs in a folder stay
         hidden. Raises as `find`, `NotFound` (`no_path`), `InvalidInput`: `protected_folder`,
@@ -227,6 +228,7 @@ class ProgramsPart(Part):
         tried = self.find_runnable(slug).tried
         wanted = Approvals(
             folders=folders or {},
+            write=write or {},
             hosts=hosts,
             secrets=secrets,
             minutes=minutes,

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InvalidInput, NotFound
 from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
-from ..programs.needs import NEEDS_FILE, parse_needs
+from ..programs.needs import NEEDS_FILE, parse_needs, pin_resources
 from ..programs.parameters import check_schema, encode_schema, schema_from_definition
 from ..programs.program import Program, check_tool_name, tool_name
 from ..programs.python_code import find_shape, normalize_source
@@ -29,12 +29,26 @@ DefinitionReader = Callable[[bytes], Mapping[str, Any]]
 """Returns what `definition()` of a class says, read in the sandbox."""
 
 
+_BASH_START = """\
+\"\"\"Runs skill.sh beside it, with the payload as its first argument.\"\"\"
+
+import os
+import subprocess
+import sys
+
+script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "skill.sh")
+status = subprocess.run(["bash", script, *sys.argv[1:]], check=False).returncode
+sys.exit(status if status >= 0 else 128 - status)
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramDraft:
     """A skill that runs, as an agent or a person gives it.
 
     `expected` has an output for each payload, or is empty. Without `schema`, one is made from
-    the definition of a class, or from the payloads. `fixtures` are files of the program.
+    the definition of a class, or from the payloads. `fixtures` are files of the program,
+    `resources` modules and data beside it. A script of bash gets the payload as its first argument.
     """
 
     name: str
@@ -46,6 +60,8 @@ class ProgramDraft:
     check: str = ""
     needs: Mapping[str, Any] | None = None
     fixtures: Mapping[str, bytes] = field(default_factory=dict)
+    resources: Mapping[str, bytes] = field(default_factory=dict)
+    lang: Literal["python", "bash"] = "python"
 
 
 def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Program:
@@ -67,7 +83,12 @@ def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Pro
             code="bad_expected",
             hint="give one for each payload, or none and a check instead",
         )
-    code = normalize_source(draft.code).encode()
+    text, needs, resources = draft.code, draft.needs, dict(draft.resources)
+    if draft.lang == "bash":
+        resources["skill.sh"] = (text.replace("\r\n", "\n").rstrip() + "\n").encode()
+        commands = parse_needs(needs or {}).commands
+        text, needs = _BASH_START, {**(needs or {}), "commands": [*commands, "bash"]}
+    code = normalize_source(text).encode()
     schema = draft.schema or _make_schema(code, draft.payloads, read_definition)
     expected = draft.expected or [ANY_OUTPUT] * len(draft.payloads)
     cases = [
@@ -81,10 +102,15 @@ def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Pro
     }
     if draft.check.strip():
         files[CHECK_FILE] = normalize_source(draft.check).encode()
-    if draft.needs:
-        parse_needs(draft.needs)
-        files[NEEDS_FILE] = (json.dumps(draft.needs, ensure_ascii=False, indent=2) + "\n").encode()
-    return Program(slug=slug, files={**files, **draft.fixtures})
+    if needs:
+        parse_needs(needs)
+        files[NEEDS_FILE] = (json.dumps(needs, ensure_ascii=False, indent=2) + "\n").encode()
+    files |= draft.fixtures
+    return Program(
+        slug=slug,
+        files=pin_resources(files, resources) if resources else files,
+        resources=resources,
+    )
 
 
 def _make_schema(
@@ -117,6 +143,7 @@ def build_edit(brain: AcquiringBrain, program: Program, description: str | None)
     return SkillEdit(
         name=program.slug,
         files=program.files,
+        resources=program.resources,
         description=description,
         body=body,
     )

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
+from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
 from ..util import strict_json
 from .program import Program
@@ -40,6 +41,7 @@ _HOST = re.compile(
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 _TOOL = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _SECRET = re.compile(r"[A-Z][A-Z0-9_]{2,63}")
+_RESOURCE = re.compile(r"(?!skill\.py$|schema\.json$|tests/)[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}")
 _HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 _FIXTURE_KEYS = frozenset(
@@ -61,7 +63,8 @@ class Needs:
     """What a program needs: names, never places of a machine; and more time or memory.
 
     `folders` are `read` or `write` by name. `minutes` and `memory_mb` are 0 for what every program
-    may use. `commands` are programs of the machine that it starts.
+    may use. `commands` are programs of the machine that it starts. `resources` are modules and data
+    beside skill.py, each with its blob id in hex, so that the id of the program covers them.
     """
 
     hosts: tuple[str, ...] = ()
@@ -72,6 +75,7 @@ class Needs:
     minutes: float = 0
     memory_mb: int = 0
     commands: tuple[str, ...] = ()
+    resources: Mapping[str, str] = field(default_factory=dict)
 
     def describe(self) -> list[str]:
         """Return what a person has to approve, a phrase each."""
@@ -154,8 +158,12 @@ def parse_needs(value: Any) -> Needs:
             raise _bad_needs(
                 f"folders: {printable_text(name, 40)} is not a name with read or write"
             )
+    resources = value.get("resources", {})
+    if not isinstance(resources, Mapping) or not all(map(_is_pinned, resources.items())):
+        raise _bad_needs("resources: it is not an object of blob ids by path")
     hosts = _names(value, "hosts", _HOST)
     return Needs(
+        resources=dict(resources),
         hosts=hosts,
         folders=dict(folders),
         files=_names(value, "files", _NAME),
@@ -165,6 +173,28 @@ def parse_needs(value: Any) -> Needs:
         memory_mb=int(_number(value, "memory_mb", MAX_MEMORY_MB)),
         commands=_names(value, "commands", _NAME),
     )
+
+
+def _is_pinned(pair: tuple[str, Any]) -> bool:
+    path, blob = pair
+    plain = _RESOURCE.fullmatch(path) and not {".", ".."}.intersection(path.split("/"))
+    return bool(plain and isinstance(blob, str) and re.fullmatch("[0-9a-f]{64}", blob))
+
+
+def pin_resources(files: Mapping[str, bytes], resources: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a program whose needs name files beside it, by their content.
+
+    Raises `InvalidInput` (`bad_needs`).
+    """
+    value = {}
+    if NEEDS_FILE in files:
+        value = _parse_json(files[NEEDS_FILE], NEEDS_FILE, _bad_needs)
+    if not isinstance(value, dict):
+        raise _bad_needs("they are not an object")
+    value["resources"] = {path: blob_id(data).hex() for path, data in sorted(resources.items())}
+    parse_needs(value)
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return {**files, NEEDS_FILE: text.encode("utf-8", "backslashreplace")}
 
 
 def _names(value: Mapping[str, Any], kind: str, form: re.Pattern[str]) -> tuple[str, ...]:

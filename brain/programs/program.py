@@ -30,10 +30,14 @@ def id_of_files(files: Iterable[tuple[str, bytes]]) -> bytes:
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
-    """The program of the skill `slug`: `files` by their path in the folder of the skill."""
+    """The program of the skill `slug`: `files` by their path in the folder of the skill.
+
+    `resources` are modules and data that its needs name by content.
+    """
 
     slug: str
     files: dict[str, bytes] = field(repr=False)
+    resources: dict[str, bytes] = field(default_factory=dict, repr=False)
 
     @property
     def code(self) -> bytes:

@@ -115,7 +115,7 @@ def run_program(
     inside = _class_files(program.code) if is_class else _script_files(program.code)
     start = "/job/run_class.py" if is_class else "/job/skill.py"
     if needs != NO_NEEDS:
-        inside = {**inside, **_needed_files(needs, files or {})}
+        inside = {**inside, **_needed_files(needs, files or {}), **_resources(program)}
         start = start if is_class else "/job/run_script.py"
     asked = {"payload": dict(payload), "needs": needs != NO_NEEDS}
     job = SandboxJob(
@@ -147,6 +147,10 @@ def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
         processes=max(limits.processes, _PROCESSES if needs.commands else 1),
         output_bytes=max(limits.output_bytes, _WRITTEN_BYTES if writes else 0),
     )
+
+
+def _resources(program: Program) -> dict[str, bytes]:
+    return {f"/job/{path}": content for path, content in program.resources.items()}
 
 
 def _needed_files(needs: Needs, files: Mapping[str, bytes]) -> dict[str, bytes]:

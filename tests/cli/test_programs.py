@@ -85,3 +85,91 @@ def test_a_tool_with_needs_waits_for_a_person_and_runs_only_with_their_approval(
     Path("fixtures/requests.json").unlink()
     Path("fixtures/requests.json").symlink_to("../../outside.json")
     assert "leads out of the folder" in cli(*made).err
+
+
+def test_a_tool_reads_a_file_and_writes_into_a_folder_that_a_person_approved(cli, agent):
+    code = (
+        "import json, pathlib, sys\n"
+        "import units\n"
+        "rates = pathlib.Path('/job/files/rates.txt').read_text().split()\n"
+        "scale = int((pathlib.Path(__file__).parent / 'data/scale.txt').read_text())\n"
+        "total = units.total(rates) * scale * json.loads(sys.argv[1])['n']\n"
+        "out = pathlib.Path('/tmp/out/sub')\n"
+        "out.mkdir()\n"
+        "(out / 'total.txt').write_text(str(total))\n"
+        "print(json.dumps({'total': total}))\n"
+    )
+    check = "def check(payload, output):\n    assert output == {'total': 30 * payload['n']}\n"
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    needs = {"files": ["rates.txt"], "folders": {"out": "write"}}
+    for name, text in (
+        ("p/skill.py", code),
+        ("p/units.py", "def total(rates):\n    return sum(map(int, rates))\n"),
+        ("p/data/scale.txt", "10"),
+        ("p/README.md", "not of the program"),
+        ("p/schema.json", json.dumps(schema)),
+        ("p/tests/cases.json", json.dumps([{"payload": {"n": n}} for n in (1, 2)])),
+        ("p/tests/check.py", check),
+        ("p/tests/needs.json", json.dumps(needs)),
+        ("p/tests/fixtures/files/rates.txt", "1 2"),
+    ):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+    assert (
+        cli("evolve", "acquire", "rates", "-f", "p", "-d", "Rates", "--approve-needs").status == 0
+    )
+    assert Path("skills/rates/units.py").exists() and not Path("skills/rates/README.md").exists()
+    run = ("skill", "run", "rates", '{"n": 2}')
+    missing = cli(*run)
+    assert missing.status == 13 and "folder out to write, file rates.txt" in missing.err
+    Path("../mine").mkdir()
+    Path("../mine/rates-2026.txt").write_text("5 6")
+    allow = ["evolve", "allow", "rates", "--read", "rates.txt=../mine/rates-2026.txt"]
+    assert cli(*allow, "--write", "out=../mine").status == 0
+    assert cli(*run).out == '{"total": 220}\n'
+    assert Path("../mine/sub/total.txt").read_text() == "220"
+    Path("../mine/sub/total.txt").unlink()
+    Path("../mine/sub/total.txt").symlink_to("../../elsewhere.txt")
+    assert "no file in its folder" in cli(*run).err and not Path("../elsewhere.txt").exists()
+    Path("../id_rsa").write_text("key")
+    assert "called as keys are" in cli(*allow[:3], "--read", "rates.txt=../id_rsa").err
+    Path("skills/rates/units.py").write_text("def total(rates):\n    return 0\n")
+    assert cli("snapshot", "-m", "edit").status == 0
+    changed = cli(*run)
+    assert changed.status != 0 and "units.py of rates is not the one" in changed.err
+
+
+def test_a_script_of_bash_is_tried_and_run_as_a_tool(cli, agent):
+    Path("code.sh").write_text(
+        "#!/bin/bash\nset -e\n"
+        'words=$(printf \'%s\' "$1" | sed \'s/.*"text": "\\([^"]*\\)".*/\\1/\' | wc -w)\n'
+        'echo "{\\"words\\": $words}"\n'
+    )
+    Path("check.py").write_text(creation("words")["check"])
+    made = ["evolve", "acquire", "words", "--code", "code.sh", "--lang", "bash", "-d", "Words"]
+    schema = {"type": "object", "properties": {"text": {"enum": ["a", "a b", "c d e", "a b c d"]}}}
+    Path("schema.json").write_text(json.dumps({**schema, "required": ["text"]}))
+    made += ["--payload", '{"text": "a b"}', "--check", "check.py", "--schema", "schema.json"]
+    outcome = cli(*made)
+    assert outcome.status == 0, outcome.out
+    assert cli("skill", "run", "words", '{"text": "a b c d"}').out == '{"words": 4}\n'
+
+
+def test_the_check_of_a_tool_judges_one_live_call_in_ten(cli, agent):
+    late = COUNT_WORDS.replace('payload["text"].split()', 'payload["text"].split(" ")')
+    Path("code.py").write_text(late)
+    Path("check.py").write_text(
+        "def check(payload, output):\n"
+        "    if '  ' in payload['text']:\n"
+        "        assert output['words'] == len(payload['text'].split()), 'spaces'\n"
+        "    else:\n"
+        "        assert output['words'] == payload['text'].count(' ') + 1\n"
+    )
+    made = ["evolve", "acquire", "words", "--code", "code.py", "-d", "Words", "--check", "check.py"]
+    assert cli(*made, "--payload", '{"text": "a b"}', "--payload", '{"text": "x y z"}').status == 0
+    texts = [f"a  b{n}" for n in range(40)]
+    failed = [cli("skill", "run", "words", json.dumps({"text": text})) for text in texts]
+    refused = [one for one in failed if "its own check refuses the output" in one.err]
+    assert 1 <= len(refused) <= 12 and {one.status for one in refused} == {15}
+    stats = cli("evolve", "stats", "--json").document
+    assert str(len(refused)) in json.dumps(stats)

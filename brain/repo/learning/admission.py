@@ -30,6 +30,7 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
 from ...programs import PROGRAM_FILE
+from ...programs.needs import NEEDS_FILE, read_needs
 from ...programs.program import Program, id_of_files, is_program_file
 from ...skills import skill_layout
 from ...skills.slug import slugify
@@ -78,7 +79,19 @@ def find_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program
         else session.reader.read_blob(entry.blob, entry.size)
         for entry in entries
     }
-    return Program(slug=skill.slug, files=files)
+    program = Program(slug=skill.slug, files=files)
+    pinned = read_needs(program).resources
+    resources: dict[str, bytes] = {}
+    for path, blob in pinned.items():
+        entry = bundles.get_entry(session.nodes, bundle, f"{skill.folder}{path}")
+        if entry is None or entry.kind == LINK or entry.blob.hex() != blob:
+            raise InvalidInput(
+                f"{path} of {skill.slug} is not the one that {NEEDS_FILE} names",
+                code="bad_program",
+                hint=f"acquire it again, with `brain evolve acquire {skill.slug} --folder`",
+            )
+        resources[path] = session.reader.read_blob(entry.blob, entry.size)
+    return replace(program, resources=resources) if resources else program
 
 
 def refuse_unusable_program(slug: str, sizes: list[int], linked: str = "") -> None:
@@ -115,11 +128,13 @@ _UNSAFE_MODE = stat.S_IWGRP | stat.S_IWOTH
 class Approvals:
     """What the user approved for exactly one program, on this machine.
 
-    `folders` that it may read, by name, `hosts` that it may ask, `secrets` that go into its
-    requests, by name, and more time and memory than every program has.
+    `folders` and files that it may read, by name, folders that it may `write` to, `hosts` that it
+    may ask, `secrets` that go into its requests, by name, and more time and memory than every
+    program has.
     """
 
     folders: Mapping[str, str] = field(default_factory=dict)
+    write: Mapping[str, str] = field(default_factory=dict)
     hosts: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     minutes: float = 0
@@ -235,6 +250,7 @@ def _encode(tried: TriedProgram) -> bytes:
         "verdict": tried.verdict.hex(),
         "snapshot": tried.snapshot.hex(),
         "folders": dict(tried.folders),
+        "write": dict(tried.write),
         "hosts": list(tried.hosts),
         "secrets": list(tried.secrets),
         "minutes": tried.minutes,
@@ -250,8 +266,9 @@ def _parse(program: bytes, data: bytes) -> TriedProgram | None:
     try:
         record: Any = strict_json.parse_unbounded_json(data)
         folders, hosts = record["folders"], record["hosts"]
-        secrets = record.get("secrets", ())  # files of older versions have none
-        texts = (*folders, *folders.values(), *hosts, *secrets)
+        # files of older versions have neither
+        secrets, write = record.get("secrets", ()), record.get("write", {})
+        texts = (*folders, *folders.values(), *write, *write.values(), *hosts, *secrets)
         if record["program"] != program.hex() or not all(isinstance(one, str) for one in texts):
             return None
         return TriedProgram(
@@ -259,6 +276,7 @@ def _parse(program: bytes, data: bytes) -> TriedProgram | None:
             verdict=bytes.fromhex(record["verdict"]),
             snapshot=bytes.fromhex(record["snapshot"]),
             folders=folders,
+            write=write,
             hosts=tuple(hosts),
             secrets=tuple(secrets),
             minutes=float(record.get("minutes", 0)),

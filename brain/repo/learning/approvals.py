@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from ...errors import InvalidInput, NotFound, printable_text
 from ...programs.needs import Needs
 from ...running.broker import MIN_SECRET_CHARS, SecretValues
 from ...running.fetch import find_scope, read_address
 from ...sandbox.hidden_paths import explain_refusal, find_hidden
+from ...util.atomic_file import write_atomic
+from ...util.secret_names import is_secret_file_name
 from ..open.session import Session
 from . import admission
-from .admission import Approvals, TriedProgram
+from .admission import NOTHING_APPROVED, Approvals, TriedProgram
 
 MAX_APPROVALS = 32
+_MAX_FILE_BYTES = 10 << 20
 _HOST = re.compile(
     r"(?=.{1,253}\Z)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
     r"(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*(?::[0-9]{1,5})?"
@@ -47,14 +51,20 @@ def check_approvals(
     `knowingly`. Also `NotFound` (`no_path`).
     """
     places = admission.list_own_places(session)
-    paths = known.folders.values()
-    folders = {
-        name: path if path in paths else _resolve_folder(path)
-        for name, path in wanted.folders.items()
-    }
-    new = [path for path in folders.values() if path not in paths]
+    paths = [*known.folders.values(), *known.write.values()]
+    folders, write = (
+        {name: path if path in paths else _resolve(path) for name, path in places_of.items()}
+        for places_of in (wanted.folders, wanted.write)
+    )
+    new = [path for path in (*folders.values(), *write.values()) if path not in paths]
+    for path in write.values():
+        if not os.path.isdir(path):
+            raise _no_folder_error(path)
     for path in new:
-        if refusal := explain_refusal(path, places):
+        refusal = explain_refusal(path, places)
+        if not os.path.isdir(path) and is_secret_file_name(os.path.basename(path).lower()):
+            refusal = "it is called as keys are"
+        if refusal:
             raise InvalidInput(
                 f"no skill may read {printable_text(path)}: {refusal}",
                 code="protected_folder",
@@ -63,7 +73,7 @@ def check_approvals(
     hosts = tuple(
         dict.fromkeys(host if host in known.hosts else _check_host(host) for host in wanted.hosts)
     )
-    if len(folders) + len(hosts) > MAX_APPROVALS:
+    if len(folders) + len(write) + len(hosts) > MAX_APPROVALS:
         raise InvalidInput(
             f"more than {MAX_APPROVALS} folders and hosts",
             code="too_many",
@@ -80,7 +90,7 @@ def check_approvals(
             hint="if the skill needs that, repeat the command with --yes; in Python, approve it"
             " knowingly",
         )
-    return replace(wanted, folders=folders, hosts=hosts)
+    return replace(wanted, folders=folders, write=write, hosts=hosts)
 
 
 def approve_needs(known: Approvals, needs: Needs) -> Approvals:
@@ -99,8 +109,11 @@ def find_missing(needs: Needs, known: Approvals) -> list[str]:
     lacking = Needs(
         hosts=tuple(host for host in needs.hosts if host not in known.hosts),
         folders={
-            name: access for name, access in needs.folders.items() if name not in known.folders
+            name: access
+            for name, access in needs.folders.items()
+            if name not in (known.write if access == "write" else known.folders)
         },
+        files=tuple(name for name in needs.files if name not in known.folders),
         secrets={
             name: secret for name, secret in needs.secrets.items() if name not in known.secrets
         },
@@ -108,6 +121,57 @@ def find_missing(needs: Needs, known: Approvals) -> list[str]:
         memory_mb=needs.memory_mb if needs.memory_mb > known.memory_mb else 0,
     )
     return lacking.describe()
+
+
+def read_files(needs: Needs, known: Approvals) -> dict[str, bytes]:
+    """Return the contents of the approved files that a program needs, by name.
+
+    Raises `InvalidInput` (`bad_file`) for one that cannot be read, or is larger than 10 MiB.
+    """
+    out = {}
+    for name in needs.files:
+        try:
+            with open(os.open(known.folders[name], os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
+                out[name] = file.read(_MAX_FILE_BYTES + 1)
+        except OSError as error:
+            raise _bad_file_error(name, error.strerror or "it cannot be read") from error
+        if len(out[name]) > _MAX_FILE_BYTES:
+            raise _bad_file_error(name, f"it has more than {_MAX_FILE_BYTES} bytes")
+    return out
+
+
+def _bad_file_error(name: str, reason: str) -> InvalidInput:
+    return InvalidInput(
+        f"the file {name} cannot be given to the skill: {reason}",
+        code="bad_file",
+        hint="approve another with `brain evolve allow SKILL --read NAME=PATH`",
+    )
+
+
+def write_files(known: Approvals, files: Mapping[str, bytes]) -> None:
+    """Put what a program left in its write folders, as NAME/path, into the approved folders.
+
+    Raises `InvalidInput` (`unsafe_write`) before the first is written, if one of them would leave
+    its folder, also over a link in it.
+    """
+    targets: list[tuple[str, bytes]] = []
+    for file, content in files.items():
+        name, _, inner = file.partition("/")
+        parts = inner.split("/")
+        steps = [os.path.join(known.write.get(name, ""), *parts[:end]) for end in range(len(parts))]
+        target = os.path.join(known.write.get(name, ""), inner)
+        bad = name not in known.write or not inner.isprintable()
+        bad = bad or any(part in ("", ".", "..") or part.startswith(".") for part in parts)
+        if bad or any(map(os.path.islink, [*steps[1:], target])) or os.path.isdir(target):
+            raise InvalidInput(
+                f"the skill would write {printable_text(file, 100)}, no file in its folder",
+                code="unsafe_write",
+                hint="let it write plain names, none that begins with a dot and none of a link",
+            )
+        targets.append((target, content))
+    for target, content in targets:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        write_atomic(Path(target), content)
 
 
 def read_secrets(needs: Needs, known: Approvals) -> SecretValues:
@@ -128,18 +192,24 @@ def read_secrets(needs: Needs, known: Approvals) -> SecretValues:
     return SecretValues(needs, values)
 
 
-def _resolve_folder(path: str) -> str:
-    if not (os.path.isabs(path) and os.path.isdir(path)):
-        raise NotFound(
-            f"{printable_text(path)} is not the absolute path of a folder",
-            code="no_path",
-            hint="name a folder that exists",
-        )
+def _resolve(path: str) -> str:
+    if not os.path.isabs(path) or not (os.path.isdir(path) or os.path.isfile(path)):
+        raise _no_folder_error(path)
     return os.path.realpath(path)
+
+
+def _no_folder_error(path: str) -> NotFound:
+    return NotFound(
+        f"{printable_text(path)} is not the absolute path of a folder",
+        code="no_path",
+        hint="name a folder that exists, or a file that the skill reads",
+    )
 
 
 def _explain_folder(path: str, places: Sequence[str]) -> Iterator[str]:
     """Yield what it means to approve a folder that has what no skill may see."""
+    if not os.path.isdir(path):
+        return
     secret = [one.path for one in find_hidden(os.path.realpath(path), places) if one.is_secret]
     if secret:
         more = f" and {len(secret) - _MAX_NAMED} more" if len(secret) > _MAX_NAMED else ""
@@ -161,21 +231,31 @@ def explain_host(host: str) -> Iterator[str]:
 
 
 def change_approvals(
-    tried: Approvals, folders: Sequence[str], hosts: Sequence[str], *, remove: bool = False
+    tried: Approvals,
+    folders: Sequence[str],
+    hosts: Sequence[str],
+    write: Sequence[str] = (),
+    *,
+    remove: bool = False,
 ) -> Approvals:
     """Return the approvals of a program with more of them, or without these.
 
-    With `remove` and neither folders nor hosts, nothing stays approved. Raises `InvalidInput`
-    (`bad_host`, `protected_host`), or `NotFound` (`not_approved`).
+    A folder is given as its path, or as NAME=PATH. With `remove` and nothing else, nothing stays
+    approved. Raises `InvalidInput` (`bad_host`, `protected_host`), or `NotFound` (`not_approved`).
     """
     hosts = [_check_host(host) if not remove or host not in tried.hosts else host for host in hosts]
-    paths = [os.path.realpath(os.path.expanduser(folder)) for folder in folders]
     if not remove:
-        return _add(tried, paths, hosts)
+        return replace(
+            tried,
+            folders=_add(tried.folders, folders),
+            write=_add(tried.write, write),
+            hosts=tuple(dict.fromkeys([*tried.hosts, *hosts])),
+        )
+    paths = [path for _, path in map(_split_name, [*folders, *write])]
     if not paths and not hosts:
-        return replace(tried, folders={}, hosts=(), secrets=(), minutes=0, memory_mb=0)
-    missing = sorted({*paths, *hosts}.difference(tried.folders.values(), tried.hosts))
-    if missing:
+        return NOTHING_APPROVED
+    known = (*tried.folders.values(), *tried.write.values(), *tried.hosts)
+    if missing := sorted({*paths, *hosts}.difference(known)):
         raise NotFound(
             f"{printable_text(missing[0])} is not approved",
             code="not_approved",
@@ -184,16 +264,25 @@ def change_approvals(
     return replace(
         tried,
         folders={name: path for name, path in tried.folders.items() if path not in paths},
+        write={name: path for name, path in tried.write.items() if path not in paths},
         hosts=tuple(host for host in tried.hosts if host not in hosts),
     )
 
 
-def _add(tried: Approvals, paths: Sequence[str], hosts: Sequence[str]) -> Approvals:
-    folders = dict(tried.folders)
-    for path in paths:
-        if path not in folders.values():
-            folders[_free_name(path, folders)] = path
-    return replace(tried, folders=folders, hosts=tuple(dict.fromkeys([*tried.hosts, *hosts])))
+def _split_name(place: str) -> tuple[str, str]:
+    """Return the name of a place, "" if none is given, and its path without links."""
+    name, equals, path = place.partition("=")
+    is_named = equals and _NAME.sub("-", name) == name and not os.path.exists(place)
+    path = path if is_named else place
+    return name if is_named else "", os.path.realpath(os.path.expanduser(path))
+
+
+def _add(known: Mapping[str, str], places: Sequence[str]) -> dict[str, str]:
+    out = dict(known)
+    for name, path in map(_split_name, places):
+        if name or path not in out.values():
+            out[name or _free_name(path, out)] = path
+    return out
 
 
 def _free_name(path: str, folders: dict[str, str]) -> str:

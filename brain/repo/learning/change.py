@@ -22,6 +22,7 @@ from ...objects import paths
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import FILE, LINK, TreeEntry
 from ...programs import PROGRAM_FILE
+from ...programs.needs import NEEDS_FILE, read_needs
 from ...programs.program import Program, is_program_file
 from ...receipts import Receipt
 from ...skills import SKILLS_SECTION, frontmatter, index_lines, skill_layout
@@ -54,7 +55,8 @@ class SkillEdit:
     """A new skill, or a new text or program of one.
 
     `body` and `description` are as for an upsert; None keeps them. `files` are the whole new
-    program, by path in the folder of the skill; empty keeps the program. `base` is the version that
+    program, by path in the folder of the skill; empty keeps the program. `resources` are the
+    modules and data beside it that its needs name by content. `base` is the version that
     the author has read, "" for the present one. `category` is the folder below skills/ for a new
     skill.
     """
@@ -63,6 +65,7 @@ class SkillEdit:
     description: str | None = None
     body: str | bytes | None = None
     files: Mapping[str, bytes] = field(default_factory=dict)
+    resources: Mapping[str, bytes] = field(default_factory=dict)
     base: str | int = ""
     category: str = ""
 
@@ -204,7 +207,7 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
             base=present.card.version if present else NO_BASE_VERSION,
             base_path=present.path if present else "",
             base_program=program,
-            program=Program(slug=main.slug, files=dict(change.files)) if change.files else program,
+            program=_program_of(main.slug, change) if change.files else program,
             contents=contents,
             changes=tuple(_describe(txn, path, entry) for path, entry in sorted(files.items())),
         )
@@ -291,7 +294,11 @@ def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
         skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, edit.name)
         start = len(skill.folder or "") if skill else 0
         entries = list_program_entries(txn.session, txn.bundle, skill) if skill else []
-        files = {**dict.fromkeys(entry.path[start:] for entry in entries), **files}
+        files = {
+            **dict.fromkeys(entry.path[start:] for entry in entries),
+            **files,
+            **edit.resources,
+        }
     request = UpsertRequest(
         name=edit.name,
         description=edit.description,
@@ -349,7 +356,18 @@ def _check_edit(edit: SkillEdit) -> None:
             )
     if PROGRAM_FILE not in edit.files:
         raise _bad_change(f"its files lack {PROGRAM_FILE}", "give the whole program")
-    refuse_unusable_program(edit.name, list(map(len, edit.files.values())))
+    refuse_unusable_program(
+        edit.name, list(map(len, [*edit.files.values(), *edit.resources.values()]))
+    )
+    pinned = read_needs(_program_of(edit.name, edit)).resources
+    if pinned != {path: blob_id(content).hex() for path, content in edit.resources.items()}:
+        raise _bad_change(f"{NEEDS_FILE} names other files beside it", "give exactly those")
+    if any(map(is_in_cases, pinned)):
+        raise _bad_change("cases are no files beside a program", "leave them out")
+
+
+def _program_of(slug: str, edit: SkillEdit) -> Program:
+    return Program(slug=slug, files=dict(edit.files), resources=dict(edit.resources))
 
 
 def _is_program_path(path: str) -> bool:

@@ -283,7 +283,8 @@ class Gate:
         """Return the plan with the program that was tried: a class gets its schema.json there."""
         if planned.program is not None and planned.program.id == program.id:
             return planned
-        return self._run(plan_change, replace(edit, files=dict(program.files)))
+        files, resources = dict(program.files), dict(program.resources)
+        return self._run(plan_change, replace(edit, files=files, resources=resources))
 
     def _try(self, change: ProposedChange, planned: PlannedChange) -> _Result | EarlierAttempt:
         """Try a change; return an earlier attempt if the same was tried on the same cases.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 _MAX_JSON_DEPTH = 32
-_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected", "needs", "fixtures")
+_JSON_ARGUMENTS = ("parameters_schema", "test_payload", "expected", "needs", "fixtures", "files")
 
 
 def write_json_as_text(arguments: Mapping[str, Any]) -> Arguments:
@@ -46,7 +46,8 @@ def create_skill(brain: Brain, arguments: Arguments, *, cancel: Event | None = N
     refuse_wrapped_call(brain, arguments["python_code"])
     draft = _read_draft(arguments)
     texts = [json.dumps(draft.payloads, ensure_ascii=False)]
-    texts += [data.decode("utf-8", "replace") for data in draft.fixtures.values()]
+    more = (*draft.fixtures.values(), *draft.resources.values())
+    texts += [data.decode("utf-8", "replace") for data in more]
     refuse_secrets(brain, {"content": "\n".join(texts)})
     program = build_program(draft, brain.programs.read_definition)
     known = find_same(brain, program, draft.description)
@@ -78,8 +79,20 @@ def _read_draft(arguments: Arguments) -> ProgramDraft:
         expected=_read_expected(arguments, len(payloads)),
         check=arguments.get("check", ""),
         needs=_parse_object(arguments["needs"], "needs") if "needs" in arguments else None,
+        lang=arguments.get("lang", "python"),
+        resources=_read_resources(_parse_object(arguments.get("files", {}), "files")),
         fixtures=read_fixture_files(_parse_object(arguments.get("fixtures", {}), "fixtures")),
     )
+
+
+def _read_resources(value: Mapping[str, Any]) -> dict[str, bytes]:
+    if not all(isinstance(content, str) for content in value.values()):
+        raise ToolFailure(
+            "files is not an object of texts by path.",
+            code="bad_arguments",
+            hint='Give them as {"units.csv": "km,1000\\n"}.',
+        )
+    return {path: content.encode("utf-8", "backslashreplace") for path, content in value.items()}
 
 
 def _read_expected(arguments: Arguments, payload_count: int) -> list[Any]:

@@ -76,8 +76,9 @@ CREATE_SKILL = Tool(
             **_ANY_JSON,
             "description": "What it needs of the world, as names: hosts, asked by urllib.request "
             "or skillapi.request(url, method, headers, body); secrets, put into requests, such as "
-            '{"API_TOKEN": {"host": "api.example.org", "before": "Bearer "}}; minutes; memory_mb. '
-            "A person approves it before the trial.",
+            '{"API_TOKEN": {"host": "api.example.org", "before": "Bearer "}}; folders, such as '
+            '{"logs": "read", "out": "write"}, at /folders/logs and /tmp/out; files, at '
+            "/job/files/NAME; commands it starts; minutes; memory_mb. A person approves it first.",
         },
         fixtures={
             **_ANY_JSON,

@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -14,7 +14,7 @@ from brain import limits
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.advice import ADVICE, CODE_PROFILES
-from brain.programs.needs import FIXTURES_FOLDER, read_needs
+from brain.programs.needs import FIXTURES_FOLDER, pin_resources, read_needs
 from brain.programs.program import is_program_file
 from brain.skills.skill_layout import SKILL_FILES
 
@@ -63,6 +63,7 @@ profile_option = option(
 @argument("name", type=SlugType())
 @option("-f", "--folder", metavar="FOLDER", type=None, help="Take all files of it from FOLDER.")
 @option("--code", metavar="FILE", type=None, help="Take the code from FILE; - is standard input.")
+@option("--lang", type=click.Choice(("python", "bash")), help="Of the code.  [default: python]")
 @option("--schema", metavar="FILE", type=None, help="The JSON Schema of the parameters.")
 @repeated_option("--payload", metavar="JSON", help="Arguments to try it with; repeatable.")
 @option("--check", metavar="FILE", type=None, help="Python with check(payload, output).")
@@ -78,6 +79,7 @@ def evolve_acquire_command(
     name: str,
     folder: str | None,
     code: str | None,
+    lang: Literal["python", "bash"] | None,
     schema: str | None,
     payload: tuple[str, ...],
     check: str | None,
@@ -105,7 +107,7 @@ def evolve_acquire_command(
     elif attempt is not None:
         edit = _edit_from_attempt(app, name, attempt, description)
     else:
-        more = (schema, needs, fixtures)
+        more = (schema, needs, fixtures, lang or "python")
         edit = _edit_from_files(app, name, code or "-", payload, check, description, *more)
     from brain.repo.learning.gate import TrialOptions
 
@@ -131,15 +133,19 @@ def _ask_for_needs(app: App, edit: SkillEdit) -> bool:
 
 
 def _edit_from_attempt(app: App, name: str, attempt: str, description: str | None) -> SkillEdit:
+    from brain.programs.program import Program
     from brain.repo.learning.change import SkillEdit
     from brain.skills.frontmatter import load_leniently
 
     files = app.brain.programs.read_attempt(attempt).files
     body = files.get(SKILL_FILES[0])
     described = load_leniently(body)[0].get("description") if body else None
+    program = {path: data for path, data in files.items() if is_program_file(path)}
+    needs = read_needs(Program(slug=name, files=program))
     return SkillEdit(
         name=name,
-        files={path: data for path, data in files.items() if is_program_file(path)},
+        files=program,
+        resources={path: files[path] for path in needs.resources if path in files},
         description=description or (described if isinstance(described, str) else None),
         body=body,
     )
@@ -150,14 +156,25 @@ def _edit_from_folder(name: str, folder: Path, description: str | None) -> Skill
     from brain.repo.learning.change import SkillEdit
 
     check_tool_name(name.rpartition("/")[2].replace("-", "_"))
-    files = {
-        path: data
-        for path, data in _read_folder(folder).items()
-        if is_program_file(path) and "__pycache__" not in path
-    }
+    found = {path: data for path, data in _read_folder(folder).items() if _is_taken(path)}
+    files = {path: data for path, data in found.items() if is_program_file(path)}
     text = folder / "SKILL.md"
     body = read_input(str(text), limits.MAX_SKILL_BYTES, "SKILL.md") if text.is_file() else None
-    return SkillEdit(name=name, files=files, description=description, body=body)
+    resources = {path: data for path, data in found.items() if path not in files}
+    if resources:
+        files = pin_resources(files, resources)
+    return SkillEdit(
+        name=name, files=files, resources=resources, description=description, body=body
+    )
+
+
+def _is_taken(path: str) -> bool:
+    """Tell whether a file of a folder is part of what runs: no text, cache or case of a gate."""
+    is_other = path in (*SKILL_FILES, "README.md", "LICENSE", "LICENSE.txt")
+    is_other = is_other or path.startswith(("cases/", "evals/"))
+    return not is_other and not any(
+        part.startswith(".") or part == "__pycache__" for part in path.split("/")
+    )
 
 
 def _read_folder(folder: Path) -> dict[str, bytes]:
@@ -198,6 +215,7 @@ def _edit_from_files(
     schema: str | None,
     needs: str | None,
     fixtures: str | None,
+    lang: Literal["python", "bash"],
 ) -> SkillEdit:
     from brain.evolve.acquire import ProgramDraft, build_edit, build_program
     from brain.serve.tools.argument_check import parse_arguments
@@ -211,6 +229,7 @@ def _edit_from_files(
         check="" if check is None else _read_text(check, "the check"),
         needs=None if needs is None else parse_arguments(_read_text(needs, "the needs")),
         fixtures={} if fixtures is None else _read_fixtures(Path(fixtures)),
+        lang=lang,
     )
     program = build_program(draft, app.brain.programs.read_definition)
     return build_edit(app.brain, program, description)
@@ -346,7 +365,8 @@ def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]
     exits=RUN_EXITS,
 )
 @argument("slug", type=SlugType())
-@repeated_option("--read", "folders", metavar="FOLDER", help="A folder it may read; repeatable.")
+@repeated_option("--read", "folders", metavar="[NAME=]PATH", help="A folder or file it may read.")
+@repeated_option("--write", metavar="[NAME=]FOLDER", help="A folder that takes what it writes.")
 @repeated_option("--host", "hosts", metavar="HOST", help="A host that it may reach; repeatable.")
 @flag("--needs", help="All that it needs, but for folders, which have a place here alone.")
 @flag("--remove", help="Remove these, or all if none is named.")
@@ -355,6 +375,7 @@ def evolve_allow_command(
     app: App,
     slug: str,
     folders: tuple[str, ...],
+    write: tuple[str, ...],
     hosts: tuple[str, ...],
     needs: bool,
     remove: bool,
@@ -373,10 +394,10 @@ def evolve_allow_command(
 
     runnable = app.brain.programs.find_runnable(slug)
     wanted = read_needs(runnable.program)
-    if folders or hosts or needs or remove:
+    if folders or write or hosts or needs or remove:
         approved: Approvals = runnable.tried
-        if folders or hosts or remove:
-            approved = change_approvals(approved, folders, hosts, remove=remove)
+        if folders or write or hosts or remove:
+            approved = change_approvals(approved, folders, hosts, write, remove=remove)
         if needs:
             approved = approve_needs(approved, wanted)
         _approve(app, slug, approved, yes or remove)
@@ -385,6 +406,7 @@ def evolve_allow_command(
     document = {
         "skill": slug,
         "folders": tried.folders,
+        "write": tried.write,
         "hosts": tried.hosts,
         "secrets": tried.secrets,
         "minutes": tried.minutes,
@@ -414,10 +436,12 @@ def _approve(app: App, slug: str, approved: Approvals, knowingly: bool) -> None:
 def _approval_lines(slug: str, known: Approvals, missing: Sequence[str]) -> Iterator[str]:
     from brain.repo.learning.approvals import explain_host
 
-    if not known.folders and not known.hosts:
+    if not known.folders and not known.write and not known.hosts:
         yield escape(f"{slug} may reach nothing: no files and no network.")
     for name, path in known.folders.items():
         yield escape(f"{slug} may read {path}, inside at /folders/{name}")
+    for name, path in known.write.items():
+        yield escape(f"{slug} may write to {path} what it leaves at /tmp/{name}")
     for host in known.hosts:
         yield escape(f"{slug} may reach {host}")
         yield from (escape(f"  {consequence}") for consequence in explain_host(host))
