@@ -19,12 +19,12 @@ from ..programs.program import Program, check_tool_name, tool_name
 from ..programs.python_code import find_shape, normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
 from ..repo.learning.change import SkillEdit
-from .inferred_schema import Schema, infer_schema
 
 if TYPE_CHECKING:
     from .. import results
     from .brain_protocol import AcquiringBrain
 
+Schema = dict[str, Any]
 DefinitionReader = Callable[[bytes], Mapping[str, Any]]
 """Returns what `definition()` of a class says, read in the sandbox."""
 
@@ -118,7 +118,46 @@ def _make_schema(
 ) -> Schema:
     if find_shape(code) == "class":
         return schema_from_definition(read_definition(code))
-    return infer_schema(payloads)
+    return _infer_schema(payloads)
+
+
+def _infer_schema(payloads: Sequence[Mapping[str, Any]]) -> Schema:
+    """Return the schema of an object that allows all `payloads`, with them as examples.
+
+    An argument that every payload has is required.
+    """
+    names = dict.fromkeys(name for payload in payloads for name in payload)
+    return {
+        "type": "object",
+        "properties": {
+            name: _infer_value([payload[name] for payload in payloads if name in payload])
+            for name in names
+        },
+        "required": [name for name in names if all(name in payload for payload in payloads)],
+        "additionalProperties": False,
+    }
+
+
+def _infer_value(values: Sequence[Any]) -> Schema:
+    kinds = list(dict.fromkeys(map(_json_type, values)))
+    if "number" in kinds and "integer" in kinds:
+        kinds.remove("integer")
+    schema: Schema = {"type": kinds[0] if len(kinds) == 1 else kinds}
+    if objects := [value for value in values if isinstance(value, Mapping)]:
+        schema |= {key: part for key, part in _infer_schema(objects).items() if key != "type"}
+    if lists := [value for value in values if isinstance(value, list)]:
+        items = [item for value in lists for item in value]
+        schema["items"] = _infer_value(items) if items else {"type": "string"}
+    return schema
+
+
+def _json_type(value: Any) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    if value is None:
+        return "null"
+    kinds = ((int, "integer"), (float, "number"), (str, "string"), (list, "array"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "object")
 
 
 def find_same(
