@@ -104,7 +104,8 @@ class _Result:
     """How a change was tried: the `trial` of its program, and what the gate counted.
 
     Without a `record` no case was tried. `reason` says why the change is not admitted, "" if the
-    gate admits it. `is_for_person`: there were no or too few cases, so a person may decide.
+    gate admits it. `is_for_person`: there were no or too few cases, or it helps these very cases
+    alone, so a person may decide.
     """
 
     planned: PlannedChange
@@ -482,9 +483,11 @@ def _conclude(
             decision=decision,
             cases=tried.cases,
             trial=trial.verdict if trial else None,
+            is_provisional_asked=True,
         ),
         guards=counts,
-        is_for_person=decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases,
+        is_for_person=decision.gate == "undecided"
+        and (decision.is_provisional or decision.cases < DEFAULT_RULES.min_cases),
     )
 
 

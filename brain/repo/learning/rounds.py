@@ -12,7 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from ...errors import InvalidInput
 from ...gating.case_files import MAX_CASES, Case
-from ...gating.decision import DEFAULT_RULES, CaseRow, GateDecision, decide
+from ...gating.decision import (
+    CHECKED_ROUNDS,
+    CaseRow,
+    GateDecision,
+    decide,
+    find_round_limit,
+)
 from ...gating.output_check import check_row, find_fault
 from ...results import GuardCounts, UnrunGuards
 from ...running.run import check_outputs
@@ -113,7 +119,7 @@ def plan_stages(
     main = runners[0]
     missing = {kinds[case.path] for case in guards}.difference(main.kinds)
     used = [main, *(one for one in runners[1:] if not missing.isdisjoint(one.kinds))]
-    known: dict[tuple[int, str], CaseOutput] = {}
+    known: dict[tuple[int, str, int], CaseOutput] = {}
     stages = []
     if len(used) > 1 and main.repeats_itself:
         first = [case for case in guards if kinds[case.path] in main.kinds]
@@ -173,20 +179,20 @@ class CaseRounds:
             *(_CaseCourse(case, False) for case in cases),
             *(_CaseCourse(case, True) for case in guards),
         ]
-        max_rounds = 1 if self.runner.repeats_itself else DEFAULT_RULES.max_rounds
         decision: GateDecision | None = None
         stopped = ""
-        for number in range(max_rounds):
+        number = 0
+        while decision is None or not decision.is_final:
             if 2 * len(courses) * (number + 1) > self.limits.runs:
                 stopped = f"the limit of {self.limits.runs} runs was reached"
                 break
             stopped = self._run_round(courses, number)
             if stopped:
                 break
+            number += 1
             rows = [course.row for course in courses]
-            decision = decide(rows, repeats_itself=self.runner.repeats_itself)
-            if decision.gate != "undecided":
-                break
+            most = find_round_limit(rows, repeats_itself=self.runner.repeats_itself)
+            decision = decide(rows, repeats_itself=most <= CHECKED_ROUNDS)
             letters = "".join(course.before + course.after for course in courses)
             if not self.runner.repeats_itself and not letters.strip(_ERROR):
                 stopped = f"{len(letters)} of {len(letters)} runs ended in an error"

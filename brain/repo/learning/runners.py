@@ -63,12 +63,12 @@ def kind_of_case(skills: SkillsAt, case: Case) -> CaseKind:
 class Runners:
     """Runs each case with the first of `runners` that can run it, else with the first of all.
 
-    The first runs all cases of the changed skill. What repeats itself runs a case once a side:
-    `known` has those outputs, by the side and the case.
+    The first runs all cases of the changed skill. What repeats itself runs a case once a side, and
+    once more to check that: `known` has those outputs, by side, case and round.
     """
 
     def __init__(
-        self, runners: Iterable[CaseRunner], known: dict[tuple[int, str], CaseOutput]
+        self, runners: Iterable[CaseRunner], known: dict[tuple[int, str, int], CaseOutput]
     ) -> None:
         self._runners = list(runners)
         self._known = known
@@ -84,7 +84,7 @@ class Runners:
             runner = next((one for one in self._runners if kind in one.kinds), runner)
         if not runner.repeats_itself:
             return runner.run(skills, case, number)
-        key = id(skills), case.path
+        key = id(skills), case.path, min(number, 1)
         if key not in self._known:
             self._known[key] = runner.run(skills, case, number)
         return self._known[key]

@@ -304,3 +304,41 @@ def test_two_cases_of_one_input_are_refused_before_anything_runs(tmp_path):
         with pytest.raises(InvalidInput, match="same input"):
             brain.gate.open(runner=runner).propose(change)
         assert runner.runs == 0
+
+
+@pytest.mark.parametrize("mode", ["gated", "propose"])
+@pytest.mark.parametrize("repeats_itself", [True, False])
+def test_what_is_shown_to_help_these_very_cases_alone_waits_for_a_person(
+    tmp_path, mode, repeats_itself
+):
+    def help_some(skills: SkillsAt, case: Case, number: int) -> str:
+        is_hard = case.name.endswith(("-0", "-1", "-2"))
+        return "go away" if is_hard else greet_if_asked(skills, case, number)
+
+    with make_gated_brain(tmp_path, mode=mode, cases=6) as brain:
+        runner = ScriptedRunner(help_some, repeats_itself=repeats_itself)
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
+        outcome = brain.gate.open(runner=runner).propose(change)
+        assert (outcome.gate, outcome.done) == ("undecided", "proposed")
+        assert "these very cases gain" in outcome.reason
+        assert outcome.numbers.rounds == (2 if repeats_itself else 12)
+        again = brain.gate.recheck(outcome.attempt)
+        assert (again.found_provisional, again.differences) == ("yes", [])
+        assert brain.skills.view(SKILL).version == 1 and len(brain.proposals.list()) == 1
+        assert brain.verify(deep=True).findings == []
+
+
+def test_a_program_that_gives_another_output_in_the_second_round_repeats_nothing(tmp_path):
+    def flip(skills: SkillsAt, case: Case, number: int) -> str:
+        is_flipped = number == 1 and case.name.endswith("-5")
+        return "go away" if is_flipped else help_three(skills, case, number)
+
+    def help_three(skills: SkillsAt, case: Case, number: int) -> str:
+        is_hard = case.name.endswith(("-0", "-1", "-2"))
+        return "go away" if is_hard else greet_if_asked(skills, case, number)
+
+    with make_gated_brain(tmp_path, cases=6) as brain:
+        runner = ScriptedRunner(flip, repeats_itself=True)
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER)
+        outcome = brain.gate.open(runner=runner).propose(change)
+        assert outcome.numbers.rounds > 2 and brain.verify(deep=True).findings == []

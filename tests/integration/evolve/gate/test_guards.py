@@ -142,7 +142,7 @@ def test_a_model_is_asked_only_after_the_programs_have_passed():
             for one in (case("p-own", 9), *stage.guards):
                 output = stage.runner.run(skills, one, number).output
                 assert output == (b"sandbox" if one.skill.startswith("p") else b"model")
-    assert (programs.runs, texts.runs) == (2 * 4, 2 * 2 * 2)
+    assert (programs.runs, texts.runs) == (2 * 4 * 2, 2 * 2 * 2)
 
 
 def test_one_stage_is_enough_where_one_runner_is():
