@@ -8,20 +8,6 @@ from brain_cli import demo_steps
 from tests.cli.conftest import run_command, validate
 
 
-def test_the_whole_story_is_told_and_every_step_is_as_said(process):
-    told = process("demo")
-    assert (told.status, told.err) == (0, "")
-    assert told.out.count("oracle-manipulation upgraded 1 → 2") >= 2
-    assert (
-        "▸ oracle-manipulation: Check oracle freshness and prefer TWAP over spot price" in told.out
-    )
-    bundles = re.findall(r"bundle +([0-9a-f]{12})", told.out, re.IGNORECASE)
-    assert len(set(bundles)) == 2
-    last = told.out[told.out.index("flipped") :]
-    assert "skills/oracle-manipulation/SKILL.md" in last
-    assert "exit status 3, as expected" in last
-
-
 @pytest.fixture(scope="module")
 def demo_folder(tmp_path_factory):
     return tmp_path_factory.mktemp("demo")
@@ -36,22 +22,28 @@ def demo_with_settings(demo_folder):
         return run_command(["demo", "--json"], cwd=demo_folder)
 
 
-def test_the_story_in_json_has_every_step(demo_with_settings):
+def test_every_step_of_the_story_is_as_said(demo_with_settings):
     document = demo_with_settings.document
     validate("demo", document)
-    assert document["ok"]
+    assert document["ok"] and demo_with_settings.err == ""
     assert [step["command"].split()[1] for step in document["steps"]][:3] == [
         "init",
         "snapshot",
         "skill",
     ]
     assert [step["status"] for step in document["steps"]] == [0] * 11 + [3] + [0] * 7
+    shown = "".join(step["output"] for step in document["steps"])
+    assert shown.count("oracle-manipulation upgraded 1 → 2") >= 2
+    assert "▸ oracle-manipulation: Check oracle freshness and prefer TWAP over spot price" in shown
+    assert len(set(re.findall(r"bundle +([0-9a-f]{12})", shown, re.IGNORECASE))) == 2
+    flipped = next(step for step in document["steps"] if "flipped" in step["title"])
+    assert "skills/oracle-manipulation/SKILL.md" in flipped["output"]
 
 
 def test_a_step_that_does_not_do_what_it_says_fails_the_demo(cli, monkeypatch):
     monkeypatch.setattr(demo_steps, "LESSON_BODY", "# Nothing about roll-ups\n")
     told = cli("demo")
-    assert told.status == 1
+    assert told.status == 1 and "\n2. " in told.out
     assert told.err.startswith("Error: the demo finds no text in the store of its example")
 
 

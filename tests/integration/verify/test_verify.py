@@ -200,14 +200,6 @@ FORGERIES: dict[str, tuple[Callable[[Session, Snapshot], Snapshot], str]] = {
         "wrong_type",
     ),
     "a time long before its parent": (lambda _, s: s._replace(time=1), "time_backwards"),
-    "an upsert that raises nothing": (
-        lambda _, s: s._replace(operation=operation.upsert_operation("skill-007", "2", "2")),
-        "version_not_raised",
-    ),
-    "an upsert to another version than the text": (
-        lambda _, s: s._replace(operation=operation.upsert_operation("skill-007", "2", "9")),
-        "version_mismatch",
-    ),
 }
 
 
@@ -265,10 +257,6 @@ def entries_of_skills(session: Session) -> list[TreeEntry]:
     ]
 
 
-def one_leaf(session: Session, snapshot: Snapshot) -> Snapshot:
-    return with_skills(session, snapshot, TreeNode(0, tuple(entries_of_skills(session)[:162])))
-
-
 def shifted(session: Session, snapshot: Snapshot) -> Snapshot:
     """A tree cut in other places than the rule says."""
     entries = entries_of_skills(session)
@@ -278,25 +266,6 @@ def shifted(session: Session, snapshot: Snapshot) -> Snapshot:
         session.reader.put_object(ObjectKind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
         lines.append((leaf.last, leaf.id, *leaf.totals()))
     return with_skills(session, snapshot, TreeNode(1, tuple(lines)))
-
-
-def miscounted(session: Session, snapshot: Snapshot) -> Snapshot:
-    bundle = session.load_bundle(snapshot.bundle)
-    root = session.nodes.get(bundle["skills"].node)
-    return with_skills(session, snapshot, root, files=bundle["skills"].files + 1)
-
-
-def lonely(session: Session, snapshot: Snapshot) -> Snapshot:
-    """A root with a single child."""
-    bundle = session.load_bundle(snapshot.bundle)
-    tree = bundle["skills"]
-    last = entries_of_skills(session)[-1].path
-    return with_skills(session, snapshot, TreeNode(1, ((last, tree.node, tree.files, tree.bytes),)))
-
-
-def climbing(session: Session, snapshot: Snapshot) -> Snapshot:
-    bad = TreeEntry("../outside", 0, entries_of_skills(session)[0].blob, 1)
-    return with_skills(session, snapshot, TreeNode(0, (bad,)))
 
 
 def hollow(session: Session, snapshot: Snapshot) -> Snapshot:
@@ -320,11 +289,7 @@ def nested_at_the_top(session: Session, snapshot: Snapshot) -> Snapshot:
     ("change", "code"),
     [
         (nested_at_the_top, "bad_path"),
-        (one_leaf, "bad_tree"),
         (shifted, "bad_tree"),
-        (miscounted, "bad_tree"),
-        (lonely, "bad_tree"),
-        (climbing, "bad_path"),
         (hollow, "missing_object"),
     ],
 )

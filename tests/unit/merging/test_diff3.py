@@ -16,29 +16,6 @@ def merged(base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     return diff3.join_if_clean(diff3.merge_lines(*map(diff3.split_lines, (base, ours, theirs))))
 
 
-def test_changes_at_different_places_are_both_taken():
-    assert merged(b"1\n2\n3\n4\n5\n", b"one\n2\n3\n4\n5\n", b"1\n2\n3\n4\nfive\n") == (
-        b"one\n2\n3\n4\nfive\n"
-    )
-
-
-def test_different_changes_of_one_line_are_contested():
-    pieces = diff3.merge_lines([b"1\n", b"2\n"], [b"1\n", b"x\n"], [b"1\n", b"y\n"])
-    assert pieces == [[b"1\n"], diff3.ConflictHunk([b"2\n"], [b"x\n"], [b"y\n"])]
-
-
-def test_the_same_change_on_both_sides_is_taken_once():
-    assert merged(b"1\n2\n", b"1\nx\n", b"1\nx\n") == b"1\nx\n"
-
-
-def test_a_deletion_and_an_edit_elsewhere_are_both_taken():
-    assert merged(b"1\n2\n3\n4\n", b"1\n3\n4\n", b"1\n2\n3\nfour\n") == b"1\n3\nfour\n"
-
-
-def test_a_deleted_line_that_the_other_side_edited_is_contested():
-    assert merged(b"1\n2\n3\n", b"1\n3\n", b"1\ntwo\n3\n") is None
-
-
 @given(TEXT, TEXT, TEXT)
 def test_who_merges_does_not_matter(base, a, b):
     one, other = diff3.merge_lines(base, a, b), diff3.merge_lines(base, b, a)

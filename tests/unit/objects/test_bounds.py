@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brain.digest import blob_id
-from brain.errors import FormatError, InvalidInput, NotFound, StoreError
+from brain.errors import InvalidInput, NotFound, StoreError
 from brain.objects import bundle as bundles
 from brain.objects import (
     lineage,
@@ -24,50 +24,6 @@ from tests.support.refusals import raises_code
 from tests.support.snapshot_graphs import SnapshotGraph
 
 ID, OTHER = blob_id(b"snapshot"), blob_id(b"other")
-
-
-def is_operation(value: tuple[Any, ...]) -> bool:
-    try:
-        return operation.check_operation(value) == value
-    except FormatError:
-        return False
-
-
-@pytest.mark.parametrize(
-    ("last", "first_refused"),
-    [
-        (("k" * 64,), ("k" * 65,)),
-        (("é" * 32,), ("é" * 32 + "x",)),
-        (("upsert", "s" * 64, "", "1"), ("upsert", "s" * 65, "", "1")),
-        (("task", "r" * 1024, "failure"), ("task", "r" * 1025, "failure")),
-        (("task", "é" * 512, "unknown"), ("task", "é" * 512 + "x", "unknown")),
-        (("task", "r", "cancelled"), ("task", "", "cancelled")),
-        (("import", "o" * 1024, "n", ""), ("import", "o" * 1025, "n", "")),
-        (("import", "o", "n" * 1024, ""), ("import", "o", "n" * 1025, "")),
-        (("import", "o", "n", "r" * 1024), ("import", "o", "n", "r" * 1025)),
-        (("import", "o", "n", ""), ("import", "", "n", "")),
-        (("redact", "a", ID, "r" * 65_536), ("redact", "a", ID, "r" * 65_537)),
-        (("redact", "a", ID, "r"), ("redact", "a", ID, "")),
-        (("redact", "a", ID, "r"), ("redact", "a", blob_id(b"\xff"), "r")),
-        (("redact", "a", ID, "r"), ("redact", "a", blob_id(b"\0"), "r")),
-        (("redact", "a", blob_id(b"\0\0"), "r"), ("redact", "a", ID[1:], "r")),
-        (("bind", ID, "a" * 1024, ID), ("bind", ID, "a" * 1025, ID)),
-        (("bind", ID, "a", ID), ("bind", ID + b"x", "a", ID)),
-        (("merge", (ID,), ()), ("merge", (ID[1:],), ())),
-        (("merge", (min(ID, OTHER), max(ID, OTHER)), ()), ("merge", (ID, ID), ())),
-        (("merge", (ID,), (("a", "", "", ""),) * 2), ("merge", (ID,), (("a", "", "", "0"),))),
-        (
-            ("merge", (ID,), (("a", "", "", ""),) * 4096),
-            ("merge", (ID,), (("a", "", "", ""),) * 4097),
-        ),
-        (("delete", "a", "999999999"), ("delete", "a", "1000000000")),
-        (("delete", "a", "0.1.2.3"), ("delete", "a", "0.1.2.3.4")),
-        (("delete", "a", "1.0"), ("delete", "a", "01.0")),
-        (("delete", "a-b", "1"), ("delete", "a--b", "1")),
-    ],
-)
-def test_a_field_of_an_operation_reaches_to_its_limit(last, first_refused):
-    assert is_operation(last) and not is_operation(first_refused)
 
 
 @pytest.mark.parametrize(

@@ -57,18 +57,6 @@ def test_the_first_folder_of_a_path_is_its_section(path, section, inner):
     assert paths.join_section(section, inner) == path
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), CASES["test_twins_that_one_folder_cannot_hold_fold_to_the_same_name"]
-)
-def test_twins_that_one_folder_cannot_hold_fold_to_the_same_name(one, other):
-    assert paths.fold_name(one) == paths.fold_name(other)
-
-
-@pytest.mark.parametrize(("one", "other"), [("a", "b"), ("a-b", "ab"), ("café", "cafe")])
-def test_different_names_do_not_fold_to_the_same(one, other):
-    assert paths.fold_name(one) != paths.fold_name(other)
-
-
 PARTS = st.sampled_from(
     ["a", "SKILL.md", ".", "..", ".x", "x.", "", "c:", "é", "a|", "|", "\\", "\n"]
 )

@@ -8,7 +8,7 @@ import jsonschema_rs
 import pytest
 
 from brain import check_evidence
-from brain.chain.evidence import evidence_format, evidence_report
+from brain.chain.evidence import evidence_report
 from brain.chain.evidence.evidence_format import parse_evidence
 from brain.chain.evidence.evidence_model import EvidenceDocument
 from brain.chain.evidence.evidence_report import render_json
@@ -70,12 +70,8 @@ SLOT = (*CHAIN, "slots", 0)
     [
         (("claim",), "else"),
         (("brain",), HEX),
-        (("committed", "seq"), 0),
-        (("committed", "seq"), 1 << 63),
         (("committed", "parent"), ""),
-        ((*CHAIN, "chain_id"), 0),
         ((*CHAIN, "chain_id"), "1"),
-        ((*CHAIN, "contract"), "0x" + "ab" * 19),
         ((*CHAIN, "contract"), "0x" + "AB" * 20),
         ((*CHAIN, "contract"), "ab" * 21),
         ((*CHAIN, "contract"), "0X" + "ab" * 20),
@@ -83,18 +79,11 @@ SLOT = (*CHAIN, "slots", 0)
         ((*CHAIN, "kind"), "anchor"),
         ((*CHAIN, "kind"), ["brain"]),
         ((*CHAIN, "kind"), {}),
-        ((*CHAIN, "header"), "0x"),
         ((*CHAIN, "header"), "0xabc"),
-        ((*CHAIN, "header"), "0x" + "00" * (16 * 1024 + 1)),
         ((*CHAIN, "account"), {}),
-        ((*CHAIN, "account"), ["0x"]),
-        ((*CHAIN, "account"), [HEX] * 65),
-        ((*CHAIN, "account"), ["0x" + "00" * 1025]),
         ((*SLOT, "value"), "0x1"),
-        ((*SLOT, "value"), HEX + "00"),
         ((*SLOT, "slot"), 0),
         ((*SLOT, "proof"), None),
-        ((*CHAIN, "slots"), []),
         (("proof",), {}),
     ],
 )
@@ -106,16 +95,8 @@ def test_a_field_that_is_not_what_its_place_wants_is_refused(way, value):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("index", -1),
-        ("index", 1 << 63),
         ("entry", "0x00"),
-        ("entry", ""),
-        ("entry", "00" * 257),
-        ("path", ["00" * 32] * 64),
         ("path", [HEX]),
-        ("key", ""),
-        ("key", "a" * 1025),
-        ("checkpoint", "a" * (evidence_format.MAX_CHECKPOINT_CHARS + 1)),
         ("checkpoint", 1),
     ],
 )
