@@ -64,8 +64,8 @@ def ask(answer):
     while not parts or not parts[-1].endswith(b"\n"):
         wait({4}, None)
         parts.append(os.read(4, 1 << 16))
-        if not parts[-1]:
-            sys.exit()
+        if parts[-1] in (b"", b"\n"):
+            os._exit(0)  # closed, or about to be
     return json.loads(b"".join(parts))
 
 
