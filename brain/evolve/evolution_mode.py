@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..errors import Conflict
-from ..repo.open.manifest import OFF
+from ..repo.open.manifest import refuse_off
 
 if TYPE_CHECKING:
     from ..models import Model
@@ -16,14 +15,7 @@ if TYPE_CHECKING:
 
 def require_evolution(brain: LearningBrain) -> str:
     """Return the mode. Raises `Conflict` (`evolution_off`) if it is that nothing is learned."""
-    mode = brain.gate.read_mode()
-    if mode == OFF:
-        raise Conflict(
-            "this brain learns nothing: its manifest has the evolution mode off",
-            code="evolution_off",
-            hint="set `mode: propose` below `evolution:` in manifest.yaml",
-        )
-    return mode
+    return refuse_off(brain.gate.read_mode())
 
 
 def meter(brain: LearningBrain, model: Model, evolver: str, *pays: Pay) -> Model:

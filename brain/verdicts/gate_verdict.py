@@ -9,7 +9,7 @@ from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..gating.case_files import Case
 from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision, find_round_limit
-from .gate_numbers import state_numbers
+from .verdict_rules import state_numbers
 from .verdict_types import NamedText, Verdict, VerdictCase
 
 

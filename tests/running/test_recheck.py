@@ -14,8 +14,7 @@ from brain.gating.held_out import is_held_out
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.change import ProposedChange
 from brain.repo.read.decision_rows import read_decision_verdict
-from brain.verdicts.gate_numbers import state_numbers
-from brain.verdicts.gate_rules import row_of_case
+from brain.verdicts.verdict_rules import row_of_case, state_numbers
 from brain.verdicts.verdict_types import Verdict
 from tests.support.decisions import put_verdict, record
 from tests.support.gated_brains import set_mode

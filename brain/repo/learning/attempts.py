@@ -14,7 +14,7 @@ from ...objects.snapshot import Snapshot
 from ...programs import SCHEMA_FILE
 from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
-from ...verdicts.gate_rules import find_max_rounds
+from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import Verdict
 from ..history import diff, unified_diff
 from ..merge.proposals import list_open_tips

@@ -39,7 +39,7 @@ from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
 from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from ..merge.proposals import open_proposal
-from ..open.manifest import GATED, OFF, load_learning_policy
+from ..open.manifest import GATED, load_learning_policy, refuse_off
 from ..open.session import Session
 from . import record
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
@@ -180,7 +180,7 @@ class Gate:
         return self._propose(change)
 
     def _propose(self, change: ProposedChange) -> GateOutcome:
-        mode = self._run(require_evolution)
+        mode = refuse_off(self._run(load_learning_policy)[1])
         planned = self._run(plan_change, change)
         if planned.is_equal:
             return _outcome(change, planned, "nothing", f"{planned.slug} is like this already")
@@ -410,18 +410,6 @@ class Gate:
         reason = f"it was tried before: {attempt.reason}"
         outcome = _outcome(change, planned, done, reason)._replace(gate=attempt.gate)
         return outcome._replace(attempt=attempt.attempt, numbers=attempt.numbers, proposal=proposal)
-
-
-def require_evolution(session: Session) -> str:
-    """Return the mode. Raises `Conflict` (`evolution_off`) if it is that nothing is learned."""
-    mode = load_learning_policy(session)[1]
-    if mode == OFF:
-        raise Conflict(
-            "this brain learns nothing: its manifest has the evolution mode off",
-            code="evolution_off",
-            hint="set `mode: propose` below `evolution:` in manifest.yaml",
-        )
-    return mode
 
 
 def _wanted(planned: PlannedChange, stage: Stage, cases: Sequence[Case]) -> Verdict:

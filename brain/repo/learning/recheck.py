@@ -25,7 +25,7 @@ from ...objects.operation import DECISION_KINDS, evidence_blob
 from ...results import Recheck, RecheckedCase, RecheckedNumber
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
-from ...verdicts.gate_rules import (
+from ...verdicts.verdict_rules import (
     decide_again,
     find_gate_contradictions,
     row_of_case,

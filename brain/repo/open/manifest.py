@@ -34,7 +34,7 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
-from ...errors import BrainError, FormatError, InvalidInput
+from ...errors import BrainError, Conflict, FormatError, InvalidInput
 from ...objects import paths
 from ...objects.link_targets import find_file
 from .session import Session
@@ -157,6 +157,17 @@ def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     ]
     mode = max((manifest.evolution for manifest in said), key=_BY_STRICTNESS.index)
     return said[0].synthesis, mode
+
+
+def refuse_off(mode: str) -> str:
+    """Return a mode. Raises `Conflict` (`evolution_off`) if it is that nothing is learned."""
+    if mode == OFF:
+        raise Conflict(
+            "this brain learns nothing: its manifest has the evolution mode off",
+            code="evolution_off",
+            hint="set `mode: propose` below `evolution:` in manifest.yaml",
+        )
+    return mode
 
 
 def _open_unblocked(path: str, flags: int) -> int:

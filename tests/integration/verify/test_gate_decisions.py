@@ -12,9 +12,8 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.gating.case_files import Expectation, encode_case, parse_case
 from brain.gating.decision import decide
-from brain.verdicts.gate_numbers import state_numbers
-from brain.verdicts.gate_rules import row_of_case
 from brain.verdicts.gate_verdict import Deciding
+from brain.verdicts.verdict_rules import row_of_case, state_numbers
 from brain.verdicts.verdict_types import NamedNumber, Verdict, VerdictCase
 from tests.support.brain_templates import copy_brain
 from tests.support.decisions import put_verdict, record

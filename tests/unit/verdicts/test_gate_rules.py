@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from brain.gating.decision import CaseRow
-from brain.verdicts.gate_rules import decide_rows, derive_gate_decision
-from brain.verdicts.verdict_rules import find_contradictions
+from brain.verdicts.verdict_rules import decide_rows, derive_gate_decision, find_contradictions
 from brain.verdicts.verdict_types import NamedNumber, Verdict
 from tests.support.decisions import admission, retirement
 from tests.support.gate_decisions import (

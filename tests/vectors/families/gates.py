@@ -8,8 +8,7 @@ from typing import Any
 from brain.errors import FormatError
 from brain.gating.decision import CaseRow
 from brain.gating.held_out import is_held_out
-from brain.verdicts.gate_numbers import state_numbers
-from brain.verdicts.gate_rules import decide_rows
+from brain.verdicts.verdict_rules import decide_rows, state_numbers
 from tests.vectors.families.vector import Vector, refused, valid
 
 Rows = Sequence[tuple[Any, ...]]
