@@ -290,6 +290,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
                 "evolve.tasks",
                 "Prove tasks: their oracle scores 1, and an empty solution 0.",
             ),
+            "add": (
+                "evolve.tasks",
+                "Add a case of a skill for each task, on which its changes are then tried.",
+            ),
             "run": ("evolve.tasks", "Have a solver work on tasks, and score what it did."),
         },
     },

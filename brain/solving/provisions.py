@@ -74,6 +74,8 @@ while [ $# -gt 0 ]; do
 done
 exec "$@"
 """
+_SETTINGS = {"DEBIAN_FRONTEND": "noninteractive", "PIP_NO_INDEX": "1", "PIP_RETRIES": "0"}
+"""A real pip, of an environment that a step makes, does not wait for a network."""
 _PIP_MODULE = '"""Stands in for pip: what it would install was installed beforehand."""\n'
 STAND_INS = {
     **dict.fromkeys(("apt", "apt-get", "apt-key", "add-apt-repository", "pip", "pip3"), _NOTHING),
@@ -100,15 +102,13 @@ def provide(image: Image) -> Provisions:
     """
     notes: list[str] = []
     folders: dict[str, str] = {}
-    environment = {
-        "PATH": f"{STAND_INS_PLACE}:{_own_path(image)}",
-        "DEBIAN_FRONTEND": "noninteractive",
-    }
-    if not image.python and not image.requirements:
-        return Provisions(folders, environment, ())
-    python = _choose_python(image, notes)
+    environment = {"PATH": f"{STAND_INS_PLACE}:{_own_path(image)}", **_SETTINGS}
+    python = _choose_python(image, notes) if image.python or image.requirements else SYSTEM_PYTHON
     home = Path(python).parent
-    if not home.is_relative_to("/usr/bin"):
+    is_system = home.is_relative_to("/usr/bin")
+    if is_system and not image.requirements and not image.is_python_exact:
+        return Provisions(folders, environment, tuple(notes))
+    if not is_system:
         home, folders[PYTHON_PLACE] = Path(f"{PYTHON_PLACE}/bin"), _public_python(home.parent)
         environment["LD_LIBRARY_PATH"] = f"{PYTHON_PLACE}/lib"
     folders[WHEELS_PLACE] = _install(python, str(home), image.requirements, notes)

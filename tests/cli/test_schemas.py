@@ -388,6 +388,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-case-add", [*CASE_ADD, "Audit the vault"], None),
     ("evolve-case-list", ["evolve", "case", "list"], add_cases),
     ("evolve-case-show", ["evolve", "case", "show", "reentrancy", "vault-3"], add_cases),
+    ("evolve-task-add", ["evolve", "task", "add", "reentrancy", "../tasks"], tasks),
     ("evolve-task-list", ["evolve", "task", "list", "../tasks"], tasks),
     ("evolve-task-check", ["evolve", "task", "check", "../tasks"], tasks),
     ("evolve-task-run", ["evolve", "task", "run", "../tasks", "--solver", "oracle"], tasks),

@@ -50,6 +50,9 @@ MAX_TEXT_CHARS = 16_000
 """Characters of one text in a prompt."""
 
 
+_SCORING_FOLDERS = ("cases", "tasks", "evals")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillEdit:
     """A new skill, or a new text or program of one.
@@ -438,6 +441,24 @@ class SkillsAt:
                     found = None
                 self._programs[slug] = found
             return self._programs[slug]
+
+    def files(self, slug: str) -> dict[str, bytes]:
+        """Return the files of a skill by their paths in its folder, {} if there is no such skill.
+
+        Cases, tasks and evals are left out: what works on a task must not see how it is scored.
+        """
+        text, files = self._read_text(slug), {}
+        with self._lock:
+            skill = self._find(slug)
+            if text is None or skill is None:
+                return {}
+            start = len(skill.folder or "")
+            entries = skill_lookup.list_skill_entries(self._session, self._bundle, skill)
+            for entry in entries if start else ():
+                inner = entry.path[start:]
+                if entry.kind == FILE and inner.partition("/")[0] not in _SCORING_FOLDERS:
+                    files[inner] = self._session.reader.read_blob(entry.blob, entry.size)
+        return {**files, "SKILL.md": text}
 
     def prompt(self, case: Case) -> str:
         """Return the system prompt for a case: its skill, and the changed one if that is another.

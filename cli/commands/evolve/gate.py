@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +11,18 @@ import click
 from brain import limits
 from brain.programs.program import is_program_file
 
-from ...command import TRIAL_EXITS, argument, brain_command, flag, option
+from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
 from ...context import App
 from ...error_report import NOT_ADMITTED, Failure
 from ...json_format import to_json
 from ...options import message_option
 from ...output import emit
-from ...params import NonEmptyType, SlugType
+from ...params import NonEmptyType, PathType, SlugType
 from ...render.human_format import pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed
 from ...terminal import escape
 from ...user_files import read_input
+from .tasks import make_solver, read_folders
 
 if TYPE_CHECKING:
     from brain.models.calls import Bill
@@ -57,6 +58,10 @@ _SHOWN_UNRUN = 8
     type=click.Choice(("model", "sandbox")),
     help="What runs the cases.  [default: the sandbox for a program, else the model]",
 )
+@option("--tasks", type=PathType(), metavar="FOLDER", help="Where the tasks of its cases lie.")
+@option("--solver", metavar="model|COMMAND", help="What solves these tasks.")
+@flag("--unsandboxed-solver", "is_outside", help="Run the command outside the sandbox.")
+@repeated_option("--pass-env", "names", metavar="NAME", help="A variable that it gets, as a key.")
 @message_option
 def evolve_try_command(
     app: App,
@@ -64,6 +69,10 @@ def evolve_try_command(
     path: str,
     description: str | None,
     runner: str | None,
+    tasks: str | None,
+    solver: str | None,
+    is_outside: bool,
+    names: tuple[str, ...],
     message: str | None,
 ) -> None:
     """Try a change of a skill on its held-out cases.
@@ -71,15 +80,22 @@ def evolve_try_command(
     The cases run without the change and with it. What helps, and makes no case worse, is
     proposed to a person, or admitted if the manifest says evolution: mode: gated. What does
     not is kept: see 'brain evolve attempts'. Without held-out cases nothing can be tried, and
-    the change is proposed.
+    the change is proposed. Cases that 'brain evolve task add' made are tasks: with --tasks and
+    --solver a solver works on each, with the skill in front, and its verifier scores that.
     """
     from brain.models.calls import Bill
+
+    if (tasks is None) != (solver is None):
+        raise click.UsageError("Give --tasks and --solver together.")
 
     change = _read_change(slug, Path(path), description, message or "")
     bill, is_needed = Bill(), runner == "model"
     model = None if runner == "sandbox" else _open_model_runner(app, bill, is_needed=is_needed)
     is_for_program = runner is None and change.files
-    gate = app.brain.gate.open(runner=None if is_for_program else model, text_runner=model)
+    main: CaseRunner | None = None if is_for_program else model
+    if tasks is not None and solver is not None:
+        main = _open_task_runner(tasks, solver, is_outside, names)
+    gate = app.brain.gate.open(runner=main, text_runner=model)
     try:
         outcome = gate.propose(change)
     finally:
@@ -139,6 +155,16 @@ def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner |
         if is_needed:
             raise
         return None
+
+
+def _open_task_runner(
+    folder: str, solver: str, is_outside: bool, names: Sequence[str]
+) -> CaseRunner:
+    from brain.evolve.task_runner import TaskRunner
+    from brain.sandbox.find_sandbox import find_sandbox
+
+    found, _ = read_folders([folder])
+    return TaskRunner(found, make_solver(solver, is_outside, names), find_sandbox())
 
 
 def outcome_lines(outcome: GateOutcome) -> Iterator[str]:

@@ -14,6 +14,7 @@ from brain.errors import BrainError, InvalidInput, printable_text
 
 from ...command import (
     TASK_EXITS,
+    WRITE_EXITS,
     argument,
     brain_command,
     exit_statuses,
@@ -24,7 +25,7 @@ from ...command import (
 from ...context import App
 from ...error_report import NOT_CHECKED, VERIFICATION_FAILED, Failure
 from ...output import emit, emit_line
-from ...params import PathType, SecondsType
+from ...params import PathType, SecondsType, SlugType
 from ...render.human_format import align_columns, pluralize
 from ...terminal import escape
 
@@ -50,7 +51,7 @@ def evolve_task_list_command(app: App, folders: tuple[str, ...]) -> None:
     Harbor and Terminal-Bench (instruction.md), of SkillsBench (task.md), cases of 'claude plugin
     eval', evals/evals.json, and cases/*.yaml. Nothing runs. Status 3 if a task cannot be read.
     """
-    tasks, broken = _read(folders)
+    tasks, broken = read_folders(folders)
     rows = [_describe(task) for task in tasks]
     faults = [{"name": one.name, "reason": one.error.message} for one in broken]
     emit(app, {"tasks": rows, "broken": faults}, _list_lines(tasks, broken))
@@ -109,7 +110,7 @@ def evolve_task_check_command(app: App, folders: tuple[str, ...], seconds: float
     from brain.sandbox.find_sandbox import find_sandbox
     from brain.solving.check import TaskCheck, check_task
 
-    tasks, broken = _read(folders)
+    tasks, broken = read_folders(folders)
     results = []
     for one in broken:
         row = TaskCheck(one.name, "", "wrong", reason=one.error.message)
@@ -133,6 +134,35 @@ def _check_lines(row: TaskCheck) -> Iterator[str]:
     if row.result != "proven":
         for note in row.notes:
             yield escape(f"  {note}")
+
+
+@brain_command(
+    "add",
+    examples=("brain evolve task add pdf skills/pdf/tasks",),
+    exits=WRITE_EXITS,
+)
+@argument("slug", type=SlugType())
+@argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
+def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> None:
+    """Add a case of a skill for each task, on which its changes are then tried.
+
+    The case holds the name and the instruction; the task stays where it is, and 'brain evolve try
+    --tasks FOLDER --solver COMMAND' runs it. What needs a judge, or cannot run here, is left out.
+    """
+    from brain.evolve.task_runner import TASK_PASSES, case_input
+
+    tasks, broken = read_folders(folders)
+    added, left_out = [], {one.name: one.error.message for one in broken}
+    for task in tasks:
+        if task.missing or not (task.tests or task.graders) or task.needs_judge:
+            left_out[task.name] = "; ".join(task.missing) or "it has no verifier without a judge"
+            continue
+        source = f"task {printable_text(task.name, 100)}"
+        added.append(app.brain.gate.add_case(slug, case_input(task), TASK_PASSES, source))
+    rows = [{"name": name, "reason": reason} for name, reason in left_out.items()]
+    lines = [*(f"Case {one.name} of {one.slug}: {one.split}" for one in added)]
+    lines += [f"Left out: {name}, {reason}" for name, reason in left_out.items()]
+    emit(app, {"cases": added, "left_out": rows}, map(escape, lines))
 
 
 @brain_command(
@@ -177,8 +207,8 @@ def evolve_task_run_command(
     from brain.solving.check import run_task
     from brain.solving.task_session import TaskSessions
 
-    tasks, broken = _read(folders)
-    chosen, skills = _solver(solver, is_outside, names), [_skill(Path(one)) for one in skill]
+    tasks, broken = read_folders(folders)
+    chosen, skills = make_solver(solver, is_outside, names), [_skill(Path(one)) for one in skill]
     sandbox, unscored = find_sandbox(), len(broken)
     for one in broken:
         app.print_note(escape(f"{one.name}: {one.error.message}"))
@@ -230,7 +260,8 @@ def _run_lines(row: dict[str, Any]) -> Iterator[str]:
         yield escape(f"  left to a judge: {', '.join(row['unjudged'])}")
 
 
-def _solver(text: str, is_outside: bool, names: Sequence[str]) -> Solver:
+def make_solver(text: str, is_outside: bool, names: Sequence[str]) -> Solver:
+    """Return what the options of a command name."""
     from brain.solving.command import HostCommand
     from brain.solving.solver import EmptySolver, ModelSolver, OracleSolver, SessionCommand
 
@@ -265,7 +296,7 @@ def _skill(folder: Path) -> Skill:
     return Skill(name, read_skill_metadata(body, name).description, {"SKILL.md": body, **files})
 
 
-def _read(folders: Sequence[str]) -> tuple[list[Task], list[BrokenTask]]:
+def read_folders(folders: Sequence[str]) -> tuple[list[Task], list[BrokenTask]]:
     """Return the tasks of all folders, and those that cannot be read, of one folder also."""
     from brain.tasks.task_folders import BrokenTask, read_tasks
 
