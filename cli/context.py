@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from brain.chain.evm.evm_ledger import EvmLedger
     from brain.chain.evm.fees import Quote
     from brain.chain.ledger_protocol import Ledger
-    from brain.experience.experience_settings import ExperienceSettings
+    from brain.experience.settings import ExperienceSettings
     from brain.repo.open.session import SigningKeyProvider
     from brain.search.embedding import Embedder
     from brain.util.progress import Progress

@@ -14,7 +14,7 @@ from .parts import BrainParts
 if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
-    from ..experience.experience_settings import LoadExperienceSettings
+    from ..experience.settings import LoadExperienceSettings
     from ..models import Model
     from ..receipts import Receipt
     from ..repo.ledgers.commit_policy import OpenLedger

@@ -14,7 +14,7 @@ from .locked_session import LockedSession, Part
 if TYPE_CHECKING:
     from .. import results
     from ..evolve.gaps.brain_protocol import GapBrain
-    from ..evolve.schedule.job_types import Clocks, JobContext
+    from ..evolve.schedule.jobs import JobContext
     from ..evolve.schedule.transcript_folders import TranscriptFolders
     from ..models import Model
     from ..receipts import Receipt
@@ -31,17 +31,18 @@ class EvolutionPart(Part):
         self,
         model: Model | None,
         *,
-        clocks: Clocks | None = None,
+        now: Callable[[], int] | None = None,
         should_stop: Callable[[], bool] = lambda: False,
     ) -> Iterator[results.ScheduledStep]:
         """Do what is due now, until it should stop: synthesis of queued runs, patterns, gaps.
 
-        Without a model, what needs one waits. Raises `StoreError` if the store of experience
-        does not answer.
+        Without a model, what needs one waits; while another process learns from this brain, one
+        step says so. `now` returns the time in ms since 1970. Raises `StoreError` if the store of
+        experience does not answer.
         """
         from ..evolve.schedule.scheduler import Scheduler
 
-        context = self._context(model, clocks, should_stop)
+        context = self._context(model, now, should_stop)
         yield from Scheduler(context, time.sleep).run_due()
 
     def make_due(self) -> None:
@@ -49,20 +50,20 @@ class EvolutionPart(Part):
 
         The limits of attempts stay. Raises `StoreError`.
         """
-        from ..evolve.schedule import job_leases, pauses
-        from ..evolve.schedule.jobs import JOBS
+        from ..evolve.schedule.jobs import end_pause
+        from ..evolve.schedule.scheduler import JOBS
 
-        context = self._context(None, None, lambda: False)
-        pauses.end_pause(context.store)
+        store = self._locked.open_experience()
+        end_pause(store)
         for job in JOBS:
-            job_leases.make_due(context, job)
+            job.set_last_run(store, None)
 
     def run(
         self,
         model: Model | None,
         stop: threading.Event,
         *,
-        clocks: Clocks | None = None,
+        now: Callable[[], int] | None = None,
         wait: Callable[[float], object] | None = None,
     ) -> Iterator[results.ScheduledStep]:
         """Do what is due, again and again, until `stop` is set.
@@ -72,32 +73,30 @@ class EvolutionPart(Part):
         """
         from ..evolve.schedule.scheduler import Scheduler
 
-        context = self._context(model, clocks, stop.is_set)
+        context = self._context(model, now, stop.is_set)
         yield from Scheduler(context, wait or stop.wait).run()
 
     def status(
-        self, model: str = "", *, has_tools: bool = False, clocks: Clocks | None = None
+        self, model: str = "", *, now: Callable[[], int] | None = None
     ) -> results.EvolutionStatus:
         """Return what would be done next, what it has cost, and what was decided last.
 
-        `model` is the name of the model that would be asked, "" for none; `has_tools` tells
-        whether it calls tools.
+        `model` is the name of the model that would be asked, "" for none.
         """
-        from ..evolve.schedule.status import NamedModel, read_evolution_status
+        from ..evolve.schedule.status import read_evolution_status
 
-        named = NamedModel(name=model, has_tools=has_tools)
-        return read_evolution_status(self._context(None, clocks, lambda: False), named)
+        return read_evolution_status(self._context(None, now, lambda: False), model)
 
     def count_cost(self, evolver: str, requests: int, tokens_in: int, tokens_out: int) -> None:
         """Count what was paid for an evolver outside of the scheduler, for `status`.
 
         If the store of experience does not answer, this is lost, and logged.
         """
-        from ..evolve.schedule.costs import add_cost
+        from ..evolve.schedule.jobs import add_cost
 
         paid = requests, tokens_in, tokens_out
         try:
-            add_cost(self._locked.session.experience.store, evolver, *paid)
+            add_cost(self._locked.session.experience, evolver, *paid)
         except BrainError as error:
             import logging
 
@@ -111,36 +110,33 @@ class EvolutionPart(Part):
         from ..evolve.schedule.hard_runs import queue_if_hard
 
         session = self._locked.session
-        return self._locked.run(
-            queue_if_hard, session.experience.store, run, session.timestamp_ms()
-        )
+        return self._locked.run(queue_if_hard, session.experience, run, session.timestamp_ms())
 
     def watch_transcripts(self, folders: Sequence[Path]) -> TranscriptFolders:
         """Return what queues hard runs of transcripts in folders, whenever it is polled."""
         from ..evolve.schedule.transcript_folders import TranscriptFolders
 
         session = self._locked.session
-        return TranscriptFolders(
-            folders, session.experience.store, self.queue_run, session.timestamp_ms
-        )
+        return TranscriptFolders(folders, session.experience, self.queue_run, session.timestamp_ms)
 
     def take_no_model_notice(self) -> bool:
         """Tell whether to say that runs wait for a model; True once for a brain, if they do."""
         from ..evolve.schedule.hard_runs import take_no_model_notice
 
-        return take_no_model_notice(self._locked.session.experience.store)
+        return take_no_model_notice(self._locked.open_experience())
 
     def _context(
-        self, model: Model | None, clocks: Clocks | None, should_stop: Callable[[], bool]
+        self,
+        model: Model | None,
+        now: Callable[[], int] | None,
+        should_stop: Callable[[], bool],
     ) -> JobContext:
-        from ..evolve.schedule.job_types import Clocks, JobContext
+        from ..evolve.schedule.jobs import JobContext, now_ms
 
-        self._locked.wait_for_background()
-        session = self._locked.session
         return JobContext(
             brain=self._brain,
-            store=session.experience.store,
+            store=self._locked.open_experience(),
             model=model,
-            clocks=clocks or Clocks(),
+            now=now or now_ms,
             should_stop=should_stop,
         )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .gap_reports import are_skills_disabled, open_reporter, submit_report, submit_success
 from .locked_session import LockedSession, Part
+from .run_end import are_skills_disabled, may_have_failures, open_recorder, submit_report
 
 if TYPE_CHECKING:
     import builtins
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..evolve.gaps.brain_protocol import GapBrain
-    from ..experience.open_stores import BrainExperience
+    from ..experience.store import Store
     from ..models import Model
 
 
@@ -36,30 +36,27 @@ class GapsPart(Part):
         `tool` tells goals with the same text apart. `reflections` are what the agent says of its
         work. If evolution is off in the manifest, nothing is noted.
         """
-        from ..evolve.gaps.gap_report import GapReport
-
         submit_report(
             self._locked,
-            GapReport(
-                goal=goal,
-                at=self._locked.session.timestamp_ms(),
-                error=error,
-                tool=tool,
-                reflections=tuple(reflections),
-            ),
+            goal=goal,
+            at=self._locked.session.timestamp_ms(),
+            error=error,
+            tool=tool,
+            reflections=tuple(reflections),
         )
 
     def report_success(self, goal: str, *, tool: str = "") -> None:
         """Report that a goal succeeded, which ends the row of its failures; as `report`."""
-        submit_success(self._locked, goal, tool)
+        if may_have_failures(self._locked):
+            submit_report(self._locked, goal=goal, tool=tool, succeeded=True)
 
     def wait(self, timeout: float | None = None) -> builtins.list[results.Notice]:
         """Wait until what was reported is noted; return why reports could not be noted."""
-        reporter = self._locked.gap_reporter
-        if reporter is None:
+        recorder = self._locked.recorder
+        if recorder is None:
             return []
-        reporter.wait(timeout)
-        return reporter.take_notices()
+        recorder.wait(timeout)
+        return recorder.take_notices()
 
     def run(
         self, model: Model | None, *, now: int | None = None
@@ -67,36 +64,37 @@ class GapsPart(Part):
         """Attempt the gaps that are due with a model; return what became of each.
 
         Without a model nothing is attempted, and the results say so. `now` is ms since 1970.
-        Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, or
-        `ModelError` if the model fails: its gap waits, and what was done before is in the audit.
+        Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, `Locked`
+        (`learning`) while another process learns from this brain, or `ModelError` if the model
+        fails: its gap waits, and what was done before is in the audit.
         """
         from ..evolve.evolution_mode import meter
-        from ..evolve.gaps.open_gaps import GAPS
         from ..evolve.gaps.run_gaps import run_gaps
+        from ..experience.gaps import GAPS
 
         brain, at = self._brain, self._locked.session.timestamp_ms() if now is None else now
         if model is not None:
             model = meter(brain, model, GAPS)
-        return list(run_gaps(brain, model, now=at))
+        with self.open_store().learning():
+            return list(run_gaps(brain, model, now=at))
 
     def attempt_at_once(self, model: Model | None) -> None:
         """From now on, attempt each gap as soon as it is due, in the background.
 
         None ends this. What goes wrong is in the notices of `wait`.
         """
-        reporter = open_reporter(self._locked)
-        reporter.on_due = None if model is None else lambda: self.run(model)
+        recorder = open_recorder(self._locked)
+        recorder.on_due = None if model is None else lambda: self.run(model)
 
     def list(self, *, now: int | None = None) -> results.OpenGaps:
         """Return the goals that fail, what would happen to them, and how many attempts count.
 
         `now` is ms since 1970. Raises `StoreError`.
         """
-        from ..evolve.gaps.list_gaps import list_gaps
+        from ..experience.gaps import list_gaps
 
         return list_gaps(
-            self.open_stores(),
-            brain=self._locked.session.brain_id().hex(),
+            self.open_store(),
             mode=self.read_mode(),
             periodic=self.is_periodic(),
             is_proposed=self._brain.gate.is_proposed,
@@ -105,10 +103,9 @@ class GapsPart(Part):
 
     def log(self, last: int = 100) -> builtins.list[results.GapEvent]:
         """Return the last events of the audit, oldest first. Raises `StoreError`."""
-        from ..evolve.gaps.gap_audit import describe_event
-        from ..evolve.gaps.open_gaps import GAPS
+        from ..experience.gaps import GAPS, describe_event
 
-        return [describe_event(event) for event in self.open_stores().store.read_events(GAPS, last)]
+        return [describe_event(event) for event in self.open_store().events(GAPS, last)]
 
     def is_periodic(self) -> bool:
         """Tell whether gaps are looked for every hour, as the manifest says.
@@ -130,6 +127,6 @@ class GapsPart(Part):
             return manifest.OFF
         return self._locked.run(manifest.load_learning_policy)[1]
 
-    def open_stores(self) -> BrainExperience:
-        """Return what opens the store of experience. Raises `InvalidInput`."""
-        return self._locked.session.experience
+    def open_store(self) -> Store:
+        """Return the store of experience. Raises `StoreError`, `InvalidInput`."""
+        return self._locked.open_experience()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
-    from ..evolve.gaps.gap_reporter import GapReporter
+    from ..experience.store import Store
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
-    from ..util.background_worker import BackgroundWorker
     from ..util.progress import Progress
+    from .recorder import Recorder
 
 T = TypeVar("T")
 Written = TypeVar(
@@ -33,30 +33,22 @@ class LockedSession:
     def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
         self.session = session
         self.open_ledger = open_ledger
-        self.gap_reporter: GapReporter | None = None
-        """Notes failed goals, from the first report on."""
+        self.recorder: Recorder | None = None
+        """Notes what runs leave to learn from, once there is something."""
         self.lock = threading.RLock()
-        self._background: BackgroundWorker | None = None
 
-    def start_background(self, action: Callable[[], object]) -> None:
-        """Call `action`, which raises nothing, in another thread; it must not use the session."""
-        with self.lock:
-            if self._background is None:
-                from ..util.background_worker import BackgroundWorker
+    def open_experience(self) -> Store:
+        """Return the store of experience, with all that runs of this brain have left.
 
-                self._background = BackgroundWorker("brain-background")
-            self._background.put(action)
+        Raises `InvalidInput` (`bad_experience_url`), `StoreError` (`not_installed`).
+        """
+        self.wait_for_recorder()
+        return self.session.experience
 
-    def wait_for_background(self) -> None:
-        """Wait until all that `start_background` was given is done."""
-        if self._background is not None:
-            self._background.wait()
-
-    def end_background(self) -> None:
-        """Finish all that `start_background` was given, and end its thread."""
-        background, self._background = self._background, None
-        if background is not None:
-            background.close()
+    def wait_for_recorder(self, timeout: float | None = None) -> None:
+        """Wait until all that runs have left is noted."""
+        if self.recorder is not None:
+            self.recorder.wait(timeout)
 
     def run(self, action: Callable[..., T], *args: Any) -> T:
         """Call `action(session, *args)`, one thread at a time."""

@@ -37,6 +37,10 @@ if TYPE_CHECKING:
     from .trust import TrustPart
 
 
+_CLOSE_SECONDS = 60.0
+"""How long a brain that is closed waits for what its runs leave; a server may hang."""
+
+
 class _LazyPart:
     """Imports the part of its name at the first use: `skills` is `skills.SkillsPart`.
 
@@ -106,7 +110,7 @@ class BrainParts:
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
-        self._locked.end_background()
+        self._locked.wait_for_recorder(_CLOSE_SECONDS)
         self._session.close()
 
     def __enter__(self) -> Self:

@@ -9,9 +9,8 @@ from .locked_session import Part
 
 if TYPE_CHECKING:
     from .. import results
-    from ..experience.experience_protocol import ExperienceStore
+    from ..experience.store import Store
     from ..receipts import Receipt
-    from ..repo.open.session import Session
 
 
 class PatternsPart(Part):
@@ -29,55 +28,59 @@ class PatternsPart(Part):
         Of the text of the message, `context`, only a hash is stored. `at` is in ms since 1970,
         by default now. Raises `StoreError`, or `InvalidInput` (`bad_manifest`, `bad_experience`).
         """
-        from ..evolve.patterns import recording
+        if not skills or not self._may_record():
+            return False
+        from ..experience.run_end import make_sequence
 
-        def record(session: Session) -> bool:
-            time = session.timestamp_ms() if at is None else at
-            return recording.record_sequence(session, chat, skills, at=time, context=context)
-
-        return self._locked.run(record)
+        time = self._locked.session.timestamp_ms() if at is None else at
+        return self.open_store().record([make_sequence(chat, skills, time, context)])
 
     def record_run(self, run: Receipt) -> int:
         """Record a run of another program once; return how many messages it had.
 
         Raises as `record`.
         """
-        from ..evolve.patterns import recording
+        from ..experience.run_end import split_uses
         from ..programs.program import tool_name
+        from ..receipts.uses import list_used_skills
 
         tools = {tool_name(slug) for slug in self._find_programs()}
-        return self._locked.run(recording.record_imported_run, run, tools)
+        sequences = split_uses(list_used_skills(run.steps, tools), run.agent or "agent", run)
+        if not sequences or not self._may_record():
+            return 0
+        return len(sequences) if self.open_store().record(sequences, once=True) else 0
+
+    def _may_record(self) -> bool:
+        from ..experience.patterns import is_enabled
+        from ..repo.open.manifest import OFF, load_learning_policy
+
+        return is_enabled() and self._locked.run(load_learning_policy)[1] != OFF
 
     def list(self, chat: str = "", *, now: int | None = None) -> results.SkillPatterns:
         """Return the patterns of the last seven days, of all chats or of one.
 
         `now` is in ms since 1970. Raises `StoreError`, or `InvalidInput` (`bad_setting`).
         """
-        from ..evolve.patterns import miner, pattern_status, recording
-
-        session = self._locked.session
-        time = session.timestamp_ms() if now is None else now
-        store = self.open_store()
-        mined = self._locked.run(lambda _: miner.find_in_store(store, time, chat))
+        from ..experience import patterns
         from ..results import SkillPatterns
 
+        time = self._locked.session.timestamp_ms() if now is None else now
+        store = self.open_store()
+        mined = patterns.find_in_store(store, time, chat)
         programs = self._find_programs()
-        made = pattern_status.read_made(store.list_work(pattern_status.PATTERNS))
+        made = patterns.read_made(store.items(patterns.PATTERNS))
         return SkillPatterns(
-            patterns=[
-                pattern_status.describe_pattern(pattern, programs, made)
-                for pattern in mined.patterns
-            ],
+            patterns=[patterns.describe_pattern(one, programs, made) for one in mined.patterns],
             messages=mined.messages,
-            threshold=miner.read_rules().min_count,
+            threshold=patterns.read_rules().min_count,
             has_longer=mined.has_longer,
-            unrecorded=recording.count_lost(session),
+            unrecorded=self._locked.recorder.lost if self._locked.recorder else 0,
             chat=chat,
         )
 
-    def open_store(self) -> ExperienceStore:
+    def open_store(self) -> Store:
         """Return the store of experience. Raises `StoreError`, `InvalidInput`."""
-        return self._locked.session.experience.store
+        return self._locked.open_experience()
 
     def _find_programs(self) -> dict[str, results.SkillProgram]:
         from ..repo.learning import list_programs

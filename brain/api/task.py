@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from types import TracebackType
@@ -14,7 +14,6 @@ from .locked_session import LockedSession
 
 if TYPE_CHECKING:
     from .. import results
-    from ..experience.open_stores import BrainExperience
     from ..receipts import Receipt
     from ..repo.core.current_run import Run
 
@@ -53,10 +52,8 @@ class Task:
         """The skills that were rolled back or retired after this run failed."""
         self.usage_error: BrainError | None = None
         """Why the uses of skills in this run could not be counted, None if they were."""
-        self.queue_error: BrainError | OSError | None = None
-        """Why this run, which was hard, could not be queued to learn from; None otherwise."""
-        self.sequence_error: BrainError | None = None
-        """Why the skills that this run used were not recorded for patterns; None otherwise."""
+        self.learning_error: BrainError | None = None
+        """Why what the run leaves to learn from could not be noted, None if it was."""
         self._is_learned = False
 
     @property
@@ -198,9 +195,7 @@ class Task:
         outcome = self._outcome or "success"
         self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
         self._count_loaded_skills(outcome)
-        self._queue_if_hard(outcome)
-        self._record_used_skills()
-        self._report_goal(outcome)
+        self._note_end(outcome, list(self._list_reports("" if outcome == "unknown" else outcome)))
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -213,49 +208,12 @@ class Task:
         if not self._run.closed:
             self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
             self._count_loaded_skills("unknown")
-            self._queue_if_hard("unknown")
-            self._record_used_skills()
-            self._report_calls()
+            self._note_end("unknown", list(self._list_reports("unknown")))
         return self.snapshot
 
     def mark_learned(self) -> None:
         """Note that a model has learned from this run, so that it is not queued for one."""
         self._is_learned = True
-
-    def _queue_if_hard(self, outcome: str) -> None:
-        """Queue the ended run for `brain evolve run`, if it was hard; this never fails the run.
-
-        The store of experience is written in the background: it waits for the disk or a server.
-        """
-        if self._is_learned or not self._run.tool_calls.calls:
-            return
-        from ..evolve.triggers import find_ended_trigger
-
-        try:
-            trigger = self._locked.run(find_ended_trigger, self._run.tool_calls, outcome)
-            if trigger:
-                experience = self._locked.session.experience
-                self._locked.start_background(partial(self._queue, trigger, experience))
-        except BrainError as error:
-            self.queue_error = error
-
-    def _queue(self, trigger: str, experience: BrainExperience) -> None:
-        from ..evolve.schedule.hard_runs import queue_ended_run
-
-        try:
-            queue_ended_run(experience.store, self._run, trigger, self.snapshot)
-        except (BrainError, OSError) as error:
-            self.queue_error = error
-
-    def _record_used_skills(self) -> None:
-        """Record which skills the run used, in order, for patterns; this never fails the run."""
-        if not self._run.used_skills:
-            return
-        from ..evolve.patterns import recording
-
-        self.sequence_error = self._locked.run(
-            recording.try_to_record_run, self._run.header, self._run.used_skills, self._chat
-        )
 
     def _count_loaded_skills(self, outcome: str) -> None:
         """Count the uses of the skills that the run has read; the run has ended by now."""
@@ -270,38 +228,50 @@ class Task:
         except BrainError as error:
             self.usage_error = error
 
-    def _report_goal(self, outcome: str) -> None:
-        """Report that the goal failed or succeeded, which takes no time and never fails."""
-        from ..evolve.gaps.gap_report import GapReport
-        from .gap_reports import submit_report, submit_success
+    def _note_end(self, outcome: str, reports: Sequence[dict[str, Any]]) -> None:
+        """Note what the run leaves to learn from, in the background; this never fails the run."""
+        from .run_end import note_run_end
 
-        goal = self._run.header.task
-        if goal and outcome == "failure":
-            at = self._locked.session.timestamp_ms()
-            error = "\n".join(filter(None, (self._reason, self._last_error)))
-            reflections = tuple(self._reflections)
-            report = GapReport(goal=goal, at=at, error=error, reflections=reflections)
-            submit_report(self._locked, report)
-        elif goal and outcome == "success":
-            submit_success(self._locked, goal)
+        try:
+            note_run_end(
+                self._locked,
+                self._run,
+                chat=self._chat,
+                outcome=outcome,
+                snapshot=self.snapshot,
+                may_be_hard=not self._is_learned,
+                reports=reports,
+                fail=partial(setattr, self, "learning_error"),
+            )
+        except BrainError as error:
+            self.learning_error = error
 
-    def _report_calls(self) -> None:
-        """Report the skills that were called, by how the last call ended; as `_report_goal`.
+    def _list_reports(self, outcome: str) -> Iterator[dict[str, Any]]:
+        """Yield the goal of the run if it failed or succeeded, with the fields of a `GapReport`.
 
-        Nobody says whether a run with an unknown outcome reached its goal, but that is a fact.
+        Nobody says whether a run with an unknown outcome reached its goal; the skills that were
+        called are reported instead, by how the last call ended, which is a fact.
         """
-        from itertools import islice
+        from .run_end import are_skills_disabled, may_have_failures
 
-        from ..evolve.gaps.gap_report import GapReport
-        from .gap_reports import submit_report, submit_success
-
-        for tool, error in islice(self._skill_errors.items(), MAX_REPORTED_CALLS):
-            goal = f"Call the tool {tool}"
-            if error:
-                at = self._locked.session.timestamp_ms()
-                submit_report(self._locked, GapReport(goal=goal, at=at, error=error, tool=tool))
-            else:
-                submit_success(self._locked, goal, tool)
+        at, goal = self._locked.session.timestamp_ms(), self._run.header.task
+        goals: list[dict[str, Any]] = []
+        if outcome == "failure" and goal:
+            error = "\n".join(filter(None, (self._reason, self._last_error)))
+            goals = [{"goal": goal, "error": error, "reflections": tuple(self._reflections)}]
+        elif outcome == "success" and goal:
+            goals = [{"goal": goal, "succeeded": True}]
+        elif outcome == "unknown":
+            goals = [
+                {"goal": f"Call the tool {tool}", "tool": tool, "error": error}
+                | {"succeeded": not error}
+                for tool, error in [*self._skill_errors.items()][:MAX_REPORTED_CALLS]
+            ]
+        if are_skills_disabled():
+            return
+        for one in goals:
+            if not one.get("succeeded") or may_have_failures(self._locked):
+                yield {**one, "at": at}
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()

@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..models.scripted import FakeModel
+    from ..repo.receipts.triggers import find_trigger
     from .synthesis import Learner, synthesize
-    from .triggers import find_trigger
 
 __all__ = ["FakeModel", "Learner", "find_trigger", "synthesize"]
 
 _HOMES = {
     "FakeModel": "..models.scripted",
     "Learner": ".synthesis",
-    "find_trigger": ".triggers",
+    "find_trigger": "..repo.receipts.triggers",
     "synthesize": ".synthesis",
 }
 

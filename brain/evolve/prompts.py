@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .transcript import mask_text, quote_lines
 
 if TYPE_CHECKING:
-    from .gaps.open_gaps import OpenGap
+    from ..experience.gaps import OpenGap
 
 MAX_BODY_CHARS = 20_000
 """Characters of the body of a skill by a model."""

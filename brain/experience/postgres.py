@@ -89,7 +89,7 @@ class PostgresDatabase:
 
     def __init__(self, url: str, brain: str, tables: Sequence[str]) -> None:
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
-        self._label = describe_url(url)
+        self.label = describe_url(url)
         self._schema = f"brain_{brain[:32]}"
         self._key = int(brain[:15], 16) * 2  # of the lock of writers; the next one of who learns
         self._tables = ";".join(tables)
@@ -144,7 +144,7 @@ class PostgresDatabase:
                 raise self._unavailable_error(error) from error
             except psycopg.Error as error:
                 raise StoreError(
-                    f"{self._label} refuses: {_first_line(error)}",
+                    f"{self.label} refuses: {_first_line(error)}",
                     hint=f"its schema {self._schema} must be one that this program makes, and its"
                     " user must be allowed to make, read and write it",
                 ) from error
@@ -200,7 +200,7 @@ class PostgresDatabase:
 
     def _unavailable_error(self, error: psycopg.Error) -> StoreError:
         return StoreError(
-            f"{self._label} does not answer: {_first_line(error)}",
+            f"{self.label} does not answer: {_first_line(error)}",
             code="experience_unavailable",
             hint="nothing was half written: try again when the server answers, or correct the URL"
             " with `brain config experience`",

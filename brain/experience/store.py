@@ -179,6 +179,11 @@ class Store:
         self._lock = threading.RLock()
         self._open: Connection | PostgresTransaction | None = None
 
+    @property
+    def place(self) -> str:
+        """Where it is, in words."""
+        return self._server.label if self._server else f"in .brain/{EXPERIENCE_FILE_NAME}"
+
     def close(self) -> None:
         """Close the file, or the connection."""
         self._database.close()

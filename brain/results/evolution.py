@@ -118,15 +118,13 @@ class EvolverStatus(NamedTuple):
 
     `waiting` counts what it has to learn from, queued or not yet; `since` is when the oldest of it
     came, of patterns that are not queued when they were looked for last. `names` are of some.
-    `next` is when, None for never; `reason` says why it waits, "" if it is due. `max_tokens` is
-    the most that its next attempt may cost, 0 if it would make none.
+    `next` is when, None for never; `reason` says why it waits, "" if it is due.
     """
 
     evolver: str
     waiting: int
     next: datetime | None
     reason: str
-    max_tokens: int
     since: datetime | None = None
     names: Sequence[str] = ()
 

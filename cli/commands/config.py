@@ -302,7 +302,7 @@ def config_experience_command(app: App, off: bool, **changes: Any) -> None:
     BRAIN_EXPERIENCE_URL takes precedence. URLs are shown without user and password; PostgreSQL
     also reads passwords from ~/.pgpass.
     """
-    from brain.experience.experience_settings import EXPERIENCE_SETTINGS
+    from brain.experience.settings import EXPERIENCE_SETTINGS
 
     path = user_experience.experience_settings_path()
     store = _SettingsStore(path, EXPERIENCE_SETTINGS, user_experience.merge_experience_settings)

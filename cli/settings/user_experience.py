@@ -11,7 +11,7 @@ from ..terminal import escape
 from .settings_folder import ledger_settings_path
 
 if TYPE_CHECKING:
-    from brain.experience.experience_settings import ExperienceSettings
+    from brain.experience.settings import ExperienceSettings
 
 
 def experience_settings_path() -> Path:
@@ -24,7 +24,7 @@ def load_experience_settings() -> ExperienceSettings | None:
     file = experience_settings_path()
     if not file.exists():  # the usual case, without an import
         return None
-    from brain.experience.experience_settings import EXPERIENCE_SETTINGS
+    from brain.experience.settings import EXPERIENCE_SETTINGS
 
     return EXPERIENCE_SETTINGS.load(file)
 
@@ -33,19 +33,19 @@ def merge_experience_settings(
     before: ExperienceSettings | None, changes: Mapping[str, Any]
 ) -> ExperienceSettings:
     """Return `before` with `changes`. Raises `InvalidInput` (`bad_experience_url`)."""
-    from brain.experience.experience_settings import EXPERIENCE_SETTINGS
+    from brain.experience.settings import EXPERIENCE_SETTINGS
 
     return EXPERIENCE_SETTINGS.parse({**EXPERIENCE_SETTINGS.changed_fields(before), **changes})
 
 
 def describe_experience(settings: ExperienceSettings | None) -> dict[str, Any]:
     """Return the settings for display; URLs are reduced to kind, host and database."""
-    from brain.experience.experience_settings import (
+    from brain.experience.settings import (
         EXPERIENCE_URL_VARIABLE,
         ExperienceSettings,
+        describe_url,
         override_from_environment,
     )
-    from brain.experience.server_urls import describe_url
 
     used = override_from_environment(settings or ExperienceSettings())
     return {

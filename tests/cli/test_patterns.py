@@ -58,7 +58,7 @@ def test_a_transcript_is_counted_for_patterns_once(agent, cli, command):
     for _ in range(2):
         assert cli(*command, "session.jsonl").status == 0
     with Brain.open(".") as brain:
-        stored = [one.sequence for one in brain.patterns.open_store().read_sequences()]
+        stored = list(brain.patterns.open_store().sequences())
     assert [one.skills for one in stored] == [("counting",)]
 
 

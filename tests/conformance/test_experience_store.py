@@ -5,6 +5,7 @@ import signal
 import sqlite3
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from brain.errors import BrainError, Conflict, InvalidInput, Locked, StoreError
@@ -257,3 +258,71 @@ def test_a_damaged_file_is_refused_by_name_until_it_is_deleted(tmp_path, damage,
         assert "delete .brain/evolution.db" in refused.value.hint
     file.unlink()
     assert store.add("gaps", "b", 1, {})
+
+
+@pytest.fixture
+def shared(postgres, key):
+    store = Store("", PostgresDatabase(postgres.url, key * 2, store_module.TABLES))
+    store.record([SkillSequence("c", 1, ("a",))])
+    yield store
+    store.close()
+
+
+def test_after_a_restart_of_the_server_the_next_call_connects_anew(postgres, shared):
+    postgres.kill()
+    try:
+        with raises_code("experience_unavailable", StoreError):
+            shared.items("gaps")
+    finally:
+        postgres.start()
+    assert len(list(shared.sequences())) == 1
+
+
+def test_who_learns_while_the_server_is_killed_writes_nothing_more(postgres, shared, monkeypatch):
+    shared.add("gaps", "a", 1, {})
+    with pytest.raises(StoreError) as lost, shared.learning():
+        item = shared.next("gaps", NOW)
+        postgres.kill()
+        postgres.start()
+        for _ in range(2):
+            with raises_code("experience_unavailable", StoreError):
+                item.keep("late")
+        item.confirm()
+    assert lost.value.code == "experience_unavailable"
+    with shared.learning():
+        assert shared.next("gaps", NOW).find("late") is None
+
+
+def test_a_server_killed_in_the_middle_of_a_transaction_leaves_nothing_of_it(postgres, shared):
+    def kill() -> None:
+        shared.log(make_event(1))
+        postgres.kill()
+        shared.log(make_event(2))
+
+    try:
+        with raises_code("experience_unavailable", StoreError):
+            shared.atomically(kill)
+    finally:
+        postgres.start()
+    assert shared.events() == []
+
+
+def test_a_server_that_hangs_is_given_up_in_bounded_time(postgres, shared, monkeypatch):
+    monkeypatch.setattr("brain.experience.postgres._SERVER_SECONDS", -0.9)
+    with postgres.frozen(), raises_code("experience_unavailable", StoreError):
+        shared.log(make_event(1))
+    monkeypatch.undo()
+    assert shared.events() == []
+
+
+def test_tables_of_another_release_and_a_user_who_may_not_are_refused(postgres, shared):
+    shared._write("UPDATE facts SET value = '99' WHERE name = 'version'")
+    shared.close()
+    with raises_code("unsupported_version", StoreError):
+        shared.items("gaps")
+    with psycopg.connect(postgres.url.replace("+psycopg", ""), autocommit=True) as db:
+        db.execute("CREATE ROLE nobody LOGIN")
+    url = postgres.url.replace("user=brain", "user=nobody")
+    store = Store("", PostgresDatabase(url, "cd" * 32, store_module.TABLES))
+    with raises_code("bad_store", StoreError):
+        store.items("gaps")

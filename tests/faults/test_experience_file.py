@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.store import Store
 from tests.support.experience_steps import STEPS, read_state, take_steps
 from tests.support.processes import TIMEOUT_SECONDS
 
@@ -39,7 +39,7 @@ def states(tmp_path_factory):
     """The state after each number of steps."""
     found = []
     for count in range(len(STEPS) + 1):
-        store = SqliteExperience(tmp_path_factory.mktemp("steps"))
+        store = Store(tmp_path_factory.mktemp("steps"))
         take_steps(store, count)
         found.append(read_state(store))
         store.close()
@@ -58,10 +58,10 @@ def call_counts(tmp_path_factory):
 def check_and_go_on(folder: Path, said: str, states: list[object]) -> None:
     """Check that each step that was reported is there, at most one more, and none in part."""
     reported = len(said.split())
-    store = SqliteExperience(folder)
+    store = Store(folder)
     assert read_state(store) in states[reported : reported + 2]
-    store.write_note("after", None, "goes on")
-    assert store.read_note("after") == "goes on"
+    store.change("after", lambda _: {"goes": "on"})
+    assert store.fact("after") == {"goes": "on"}
     store.close()
 
 

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.evolve.patterns import miner
-from brain.evolve.patterns.miner import LATE_MS, FrequentPattern, PatternRules, find_patterns
-from brain.experience.experience_protocol import SkillSequence
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience import patterns as miner
+from brain.experience.patterns import LATE_MS, FrequentPattern, PatternRules, find_patterns
+from brain.experience.store import SkillSequence, Store
 
 NOW = 1_700_000_000_000
 RULES = PatternRules(min_count=2, max_steps=4, gap_ms=100, window_ms=2_000)
@@ -92,8 +91,8 @@ def test_messages_from_a_store_give_the_same_patterns_of_all_chats_and_of_one(me
     messages = [row for row in messages if row[2]]
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(miner, "read_rules", lambda: RULES)
-        store = SqliteExperience(folder)
-        store.record_sequences(
+        store = Store(folder)
+        store.record(
             [SkillSequence(chat=chat, at=at, skills=skills) for chat, at, skills in messages]
         )
         for chat in ("", "x"):

@@ -5,8 +5,7 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import FakeModel
-from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.store import Item
 from tests.support.gap_answers import NO_SKILL, gap_answer, words_code
 from tests.support.gap_brains import (
     DAY,
@@ -106,9 +105,9 @@ def test_an_attempt_at_another_goal_is_not_shown(brain):
 
 def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain):
     fail(brain)
-    with dies_before_call(SqliteExperience, "append_event"):
+    with dies_before_call(Item, "finish"):
         run_gaps(brain, FakeModel(*[BLOCKED] * 3), now=NOW)
-    run_gaps(brain, FakeModel(), now=NOW + 2 * LEASE_MS)
+    run_gaps(brain, FakeModel(), now=NOW + 1)
     assert len(brain.programs.attempts()) == 1
     assert phases(brain) == [("validation", "rejected")]
 
@@ -165,8 +164,8 @@ class TestAProposalThatWaits:
     def test_a_process_that_is_killed_after_it_proposed_ends_with_its_own_proposal(self, brain):
         fail(brain)
         model = FakeModel(gap_answer())
-        with dies_before_call(SqliteExperience, "append_event"):
+        with dies_before_call(Item, "finish"):
             run_gaps(brain, model, now=NOW)
-        (result,) = run_gaps(brain, model, now=NOW + 2 * LEASE_MS)
+        (result,) = run_gaps(brain, model, now=NOW + 1)
         assert result.phase == "proposed" and len(model.requests) == 1
         assert len(brain.proposals.list()) == 1

@@ -11,10 +11,8 @@ from brain import Brain
 from brain.api.memory import MemoryPart
 from brain.errors import NotFound
 from brain.evolve import FakeModel
-from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
-from brain.evolve.gaps.open_gaps import GAPS
-from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.gaps import GAP_LIMITS, GAPS
+from brain.experience.store import Item, Store
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.gate import Gate
 from tests.support.gap_answers import gap_answer
@@ -36,12 +34,12 @@ class PaidModel(FakeModel):
 
 
 STEPS = [
-    (SqliteExperience, "claim_work"),
-    (SqliteExperience, "take"),
-    (SqliteExperience, "keep_progress"),
-    (SqliteExperience, "append_event"),
-    (SqliteExperience, "finish_work"),
-    (SqliteExperience, "write_note"),
+    (Store, "next"),
+    (Item, "count"),
+    (Item, "keep"),
+    (Store, "log"),
+    (Item, "finish"),
+    (Store, "add"),
     (PaidModel, "answer"),
     (Gate, "propose"),
     (MemoryPart, "add"),
@@ -77,20 +75,20 @@ def test_a_process_killed_at_any_step_counts_pays_admits_and_logs_once(template,
             break
         killed_at.append(step)
         where = f"killed before step {number}, {step}"
-        for later in (2, 4):
-            attempt(NOW + later * LEASE_MS)
+        for later in (1, 2):
+            attempt(NOW + later)
         with Brain.open(folder, author="tester") as brain:
-            stores = brain.gaps.open_stores()
-            counts = stores.store.read(rate_key(brain.id), GAP_LIMITS, NOW)
+            store = brain.gaps.open_store()
+            counts = store.counts(GAPS, GAP_LIMITS, NOW)
             is_lost = phases(brain) == [("interrupted", "failed")]
             assert is_lost or phases(brain) == [("complete", "success")], where
             assert counts["daily"] == 1, where
             assert len(log.read_text().splitlines()) == (step != "answer"), where
             assert len(brain.memory.read("meta.jsonl").entries) == (not is_lost), where
             assert len(brain.skills.list()) == (not is_lost), where
-            assert [bool(result) for item, result in stores.store.list_work(GAPS)] == [True], where
+            assert [item.result is not None for item in store.items(GAPS)] == [True], where
             assert brain.verify().ok, where
-    assert {"take", "keep_progress", "append_event", "finish_work", "propose"} <= set(killed_at)
+    assert {"next", "count", "keep", "log", "finish", "propose", "add"} <= set(killed_at)
 
 
 def test_what_a_person_accepted_is_remembered_and_logged_once_whatever_step_a_process_dies_at(
@@ -119,7 +117,7 @@ def test_what_a_person_accepted_is_remembered_and_logged_once_whatever_step_a_pr
         with Brain.open(folder, author="tester") as brain:
             assert phases(brain)[1:] == [("complete", "success")], step
             assert len(brain.memory.read("meta.jsonl").entries) == 1, step
-    assert killed_at == ["write_note", "add", "append_event", "write_note"]
+    assert killed_at == ["add", "next", "add", "finish", "log", "next"]
 
 
 def test_a_brain_without_a_place_for_it_goes_on_without_a_record_of_what_was_accepted(

@@ -5,11 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from brain import Brain
-from brain.errors import ModelError, StoreError
+from brain.errors import Locked, ModelError
 from brain.evolve import FakeModel
-from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
-from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.evolve.schedule.job_types import Clocks
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
 from tests.support.gap_answers import NO_SKILL
@@ -58,18 +55,22 @@ class TestAClockThatJumps:
             assert attempt(brain, back) == 0
         assert attempt(brain, NOW + 2 * DAY) == 2
 
-    def test_ahead_a_year_and_back_delays_a_gap_by_a_lease_at_most(self, brain):
+    def test_ahead_a_year_and_back_delays_no_gap(self, brain):
         fail_at(brain, 5)
         assert attempt(brain, NOW + YEAR) == 2
-        assert attempt(brain, NOW) == 0
-        assert attempt(brain, NOW + LEASE_MS) == 2
+        assert attempt(brain, NOW) == 2
 
     def test_back_while_an_attempt_goes_on_gives_it_to_nobody_else(self, brain):
         fail(brain)
-        others: list[int] = []
-        model = Acting(lambda: others.append(attempt(brain, NOW - DAY)))
-        assert len(run_gaps(brain, model, now=NOW)) == 1
-        assert others == [0] and phases(brain) == [("model", "skipped")]
+        others: list[str] = []
+
+        def run_another() -> None:
+            with pytest.raises(Locked) as refused:
+                brain.gaps.run(FakeModel(NO_SKILL), now=NOW - DAY)
+            others.append(refused.value.code)
+
+        assert len(brain.gaps.run(Acting(run_another), now=NOW)) == 1
+        assert others == ["learning"] and phases(brain) == [("model", "skipped")]
 
 
 class TestAGapThatWaits:
@@ -86,64 +87,27 @@ class TestAGapThatWaits:
         assert attempt(brain, NOW + 1) == 1
 
 
-class TestCountsThatFail:
-    def test_a_count_whose_answer_was_lost_is_not_taken_again(self, brain, monkeypatch):
-        fail(brain)
-        store = brain.gaps.open_stores().store
-        take = store.take
-
-        def lose(*args: object) -> str:
-            take(*args)  # type: ignore[arg-type]
-            raise StoreError("the server does not answer", code="experience_unavailable")
-
-        with monkeypatch.context() as patched:
-            patched.setattr(store, "take", lose)
-            assert attempt(brain, NOW) == 0
-        assert attempt(brain, NOW + LEASE_MS) == 1
-        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
-
-
 def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain):
     fail(brain)
-    clocks = Clocks(now=lambda: NOW)
     seen: list[ScheduledStep] = []
 
     def run_second() -> None:
         with Brain.open(brain.root) as other:
-            seen.extend(other.evolution.run_due(FakeModel(), clocks=clocks))
+            seen.extend(other.evolution.run_due(FakeModel(), now=lambda: NOW))
 
-    (step,) = brain.evolution.run_due(Acting(run_second), clocks=clocks)
+    (step,) = brain.evolution.run_due(Acting(run_second), now=lambda: NOW)
     assert (step.evolver, step.result) == ("gaps", "done")
-    assert [one for one in seen if one.evolver == "gaps" and one.result == "done"] == []
+    assert [one.result for one in seen] == ["busy"]
+    assert "another process learns" in seen[0].reason
     assert phases(brain) == [("model", "skipped")]
-
-
-def test_the_lease_of_a_later_gap_begins_when_it_is_claimed(brain, monkeypatch):
-    for goal in ("Count the words", "Count the lines"):
-        fail(brain, goal)
-    seconds = [0.0]
-    monkeypatch.setattr("brain.evolve.held_work.time.monotonic", lambda: seconds[0])
-    store = brain.gaps.open_stores().store
-    others: list[object] = []
-
-    class Slow(FakeModel):
-        def answer(self, request: Asked) -> ScriptedAnswer:
-            seconds[0] += LEASE_MS / 1000 - 60
-            now = NOW + int(seconds[0]) * 1000
-            others.append(store.claim_work("gaps", now, LEASE_MS, 9) if self.requests[1:] else None)
-            return super().answer(request)
-
-    assert len(run_gaps(brain, Slow(NO_SKILL, NO_SKILL), now=NOW)) == 2
-    assert others == [None, None]
 
 
 def test_a_stop_before_a_request_goes_on_with_it_at_once(brain):
     fail(brain)
     model = FakeModel("nonsense", NO_SKILL)
-    clocks = Clocks(now=lambda: NOW)
 
     def run_due(should_stop: Callable[[], bool]) -> list[str]:
-        steps = brain.evolution.run_due(model, clocks=clocks, should_stop=should_stop)
+        steps = brain.evolution.run_due(model, now=lambda: NOW, should_stop=should_stop)
         return [f"{step.result}: {step.reason}" for step in steps if step.evolver == "gaps"]
 
     assert run_due(lambda: len(model.requests) == 1) == ["waiting: the scheduler ends"]

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import threading
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,14 +12,13 @@ import pytest
 
 from brain import Brain
 from brain.api.program_runs import _limit_generated
-from brain.errors import Conflict, ModelError, StoreError
+from brain.errors import Conflict, Locked, ModelError, StoreError
 from brain.evolve import FakeModel
 from brain.evolve.gaps import gap_attempt as gap_attempt_module
 from brain.evolve.gaps import run_gaps as run_gaps_module
 from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
-from brain.evolve.gaps.gap_limits import GAP_LIMITS, rate_key
-from brain.evolve.gaps.run_gaps import LEASE_MS
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.gaps import GAP_LIMITS, GAPS
+from brain.experience.store import Item
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.paid_once import MAX_STORED_BYTES
@@ -91,8 +91,8 @@ class TestASkillForAGap:
         (result,) = run_gaps(brain, model, now=NOW)
         assert (result.phase, result.result, model.requests) == ("model", "skipped", [])
         assert "held-out case" in result.reason
-        stores = brain.gaps.open_stores()
-        assert stores.store.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"daily": 0, "hourly": 0}
+        counts = brain.gaps.open_store().counts(GAPS, GAP_LIMITS, NOW)
+        assert counts == {"daily": 0, "hourly": 0}
 
     def test_what_repeats_a_held_out_case_is_left_out_of_the_prompt(self, brain):
         texts = ({"text": f"the report of agency {number}"} for number in range(100))
@@ -285,33 +285,32 @@ class TestLimits:
     def test_a_clock_that_is_set_back_gives_no_hour_more_than_its_limit(self, brain):
         for number in range(9):
             fail(brain, f"{GOAL} {number}")
-        times = (0, HOUR, 0, HOUR, -HOUR, LEASE_MS - HOUR, 0, -HOUR)
+        times = (0, HOUR, 0, HOUR, -HOUR, 0, -HOUR)
         made = [self.attempt(brain, NOW + DAY + one) for one in times]
-        assert made == [2, 2, 0, 0, 0, 1, 0, 0]
+        assert made == [2, 2, 0, 0, 1, 0, 0]
 
     def test_a_gap_waits_where_attempts_cannot_be_counted(self, brain, monkeypatch):
         fail(brain)
         self.break_rates(brain, monkeypatch)
         model = FakeModel(NO_SKILL)
-        (result,) = run_gaps(brain, model, now=NOW)
-        assert (result.phase, result.result) == ("rate_limit", "skipped")
-        assert "attempts cannot be counted" in result.reason
-        assert model.requests == []
+        with pytest.raises(StoreError, match="the server does not answer"):
+            run_gaps(brain, model, now=NOW)
+        assert model.requests == [] and phases(brain) == []
 
     def test_a_manifest_that_lets_it_go_on_uncounted_is_ignored_by_name(self, brain, monkeypatch):
         set_evolution(brain, "{gaps: {when_rates_fail: allow}}")
         fail(brain)
         self.break_rates(brain, monkeypatch)
-        (result,) = run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
-        assert (result.phase, result.result) == ("rate_limit", "skipped")
+        with pytest.raises(StoreError, match="the server does not answer"):
+            run_gaps(brain, FakeModel(NO_SKILL), now=NOW)
         said = [one.message for one in brain.doctor() if one.check == "manifest"]
         assert said == ["unknown key in evolution.gaps, ignored: when_rates_fail"]
 
     def break_rates(self, brain: Brain, monkeypatch: pytest.MonkeyPatch) -> None:
-        def take(*_: object) -> str:
+        def count(*_: object) -> str:
             raise StoreError("the server does not answer", code="experience_unavailable")
 
-        monkeypatch.setattr(brain.gaps.open_stores().store, "take", take)
+        monkeypatch.setattr(Item, "count", count)
 
     def test_processes_at_once_with_one_killed_keep_to_the_limits(
         self, brain, tmp_path, monkeypatch
@@ -324,9 +323,9 @@ class TestLimits:
         statuses = [os.waitpid(child, 0)[1] for child in children]
         assert sum(status != 0 for status in statuses) <= 1
         assert len(log.read_text().splitlines()) == 2
-        store = brain.gaps.open_stores().store
-        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW) == {"hourly": 2, "daily": 2}
-        assert self.attempt(brain, NOW + LEASE_MS - 1) == 0
+        counts = brain.gaps.open_store().counts(GAPS, GAP_LIMITS, NOW)
+        assert counts == {"hourly": 2, "daily": 2}
+        assert self.attempt(brain, NOW + 1) == 0
 
     def fork_attempt(self, root: Path, log: Path, dies: bool) -> int:
         child = os.fork()
@@ -334,8 +333,10 @@ class TestLimits:
             status = 1
             try:
                 with Brain.open(root) as opened:
-                    run_gaps(opened, LoggingModel(log, dies), now=NOW)
-                status = 0
+                    while status:
+                        with suppress(Locked):
+                            opened.gaps.run(LoggingModel(log, dies), now=NOW)
+                            status = 0
             finally:
                 os._exit(status)
         return child
@@ -359,8 +360,7 @@ class LoggingModel(FakeModel):
 
 class TestAKilledProcess:
     def resume(self, brain: Brain, model: FakeModel, gate: RecordingGate) -> list[GapResult]:
-        assert run_gaps(brain, model, now=NOW + 1, gate=gate) == []  # the lease goes on
-        return run_gaps(brain, model, now=NOW + LEASE_MS + 1, gate=gate)
+        return run_gaps(brain, model, now=NOW + 1, gate=gate)
 
     def test_while_the_model_answers_never_asks_again(self, brain):
         fail(brain)
@@ -378,8 +378,7 @@ class TestAKilledProcess:
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)
-        store = brain.gaps.open_stores().store
-        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+        assert brain.gaps.open_store().counts(GAPS, GAP_LIMITS, NOW)["daily"] == 1
 
     def test_after_the_gate_proposes_nothing_twice(self, brain):
         fail(brain)
@@ -393,7 +392,7 @@ class TestAKilledProcess:
     def test_before_the_end_remembers_once(self, brain):
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
-        with dies_before_call(SqliteExperience, "append_event"):
+        with dies_before_call(Item, "finish"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert result.result == "success"
@@ -427,8 +426,7 @@ class TestTheQueue:
             assert phases(brain) == [("model", "failed")][: hour // 2]
         assert run_gaps(brain, FakeModel(down), now=NOW + 3 * HOUR) == []
         assert brain.gaps.log()[-1].trigger_reason.endswith("reason=the endpoint is down")
-        store = brain.gaps.open_stores().store
-        assert store.read(rate_key(brain.id), GAP_LIMITS, NOW)["daily"] == 1
+        assert brain.gaps.open_store().counts(GAPS, GAP_LIMITS, NOW)["daily"] == 1
 
     def test_after_a_failure_of_the_model_the_paid_answers_are_used_and_no_other_gap_is_tried(
         self, brain
@@ -443,7 +441,7 @@ class TestTheQueue:
         assert len(model.requests) == 2 and gate.changes == []
         stopped = iter([False, True])
         (result,) = run_gaps(
-            brain, model, now=NOW + LEASE_MS, gate=gate, should_stop=lambda: next(stopped)
+            brain, model, now=NOW + 1, gate=gate, should_stop=lambda: next(stopped)
         )
         assert (result.result, result.requests, len(model.requests)) == ("success", 1, 3)
         assert phases(brain) == [("complete", "success")]

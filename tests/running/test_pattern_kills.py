@@ -6,9 +6,9 @@ from pathlib import Path
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.patterns.pattern_status import PATTERNS
-from brain.evolve.patterns.run_patterns import LEASE_MS, run_patterns
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.evolve.patterns.run_patterns import run_patterns
+from brain.experience.patterns import PATTERNS
+from brain.experience.store import Item, Store
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.gate import Gate
@@ -31,12 +31,11 @@ class PaidModel(FakeModel):
 
 
 STEPS = [
-    (SqliteExperience, "add_work"),
-    (SqliteExperience, "claim_work"),
-    (SqliteExperience, "add_answer"),
-    (SqliteExperience, "keep_progress"),
-    (SqliteExperience, "append_event"),
-    (SqliteExperience, "finish_work"),
+    (Store, "add"),
+    (Store, "next"),
+    (Item, "keep"),
+    (Store, "log"),
+    (Item, "finish"),
     (PaidModel, "answer"),
     (Gate, "propose"),
 ]
@@ -63,15 +62,15 @@ def test_a_process_killed_at_any_step_pays_proposes_and_logs_once(tmp_path, sand
             break
         killed_at.append(step)
         where = f"killed before step {number}, {step}"
-        for later in (2, 4):
-            attempt(now + later * LEASE_MS)
+        for later in (1, 2):
+            attempt(now + later)
         with Brain.open(folder, author="tester") as brain:
             store = brain.patterns.open_store()
-            events = [(one.phase, one.result) for one in store.read_events(PATTERNS)]
+            events = [(one.phase, one.result) for one in store.events(PATTERNS)]
             assert events == [("validate", "rejected"), ("proposed", "success")], where
-            lost = step == "add_answer"  # an answer that came and was not stored yet
+            lost = step == "keep"  # an answer that came and was not stored yet
             assert len(log.read_text().splitlines()) == 2 + lost, where
             assert len(brain.proposals.list()) == 1, where
-            assert [bool(result) for _, result in store.list_work(PATTERNS)] == [True], where
+            assert [item.result is not None for item in store.items(PATTERNS)] == [True], where
             assert brain.verify().ok, where
-    assert {"claim_work", "add_answer", "append_event", "finish_work", "propose"} <= set(killed_at)
+    assert {"add", "next", "keep", "log", "finish", "propose"} <= set(killed_at)

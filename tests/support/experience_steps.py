@@ -6,75 +6,55 @@ Prints the number of each step that is done; an error ends it with status 3 and 
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
 
 from brain.errors import BrainError
-from brain.experience.experience_protocol import (
-    AuditEvent,
-    ClaimedWork,
-    RateLimit,
-    SkillSequence,
-    WorkItem,
-)
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.store import AuditEvent, Item, RateLimit, SkillSequence, Store
 
-LIMIT = RateLimit(name="daily", seconds=86_400, most=50)
+LIMIT = RateLimit("daily", 86_400, 50)
+EVENT = AuditEvent(1, "gaps", "x", "x", "x", "failed")
 _NOW = 1000
-_ITEM = WorkItem(kind="gaps", key="a gap", at=5, data="{}")
-_CLAIM = ClaimedWork(item=_ITEM, attempt=1, until=_NOW + 50)
 
 
-def _take(store: SqliteExperience) -> None:
-    assert store.take("key", [LIMIT], _NOW) == ""
+def _start(store: Store) -> Item:
+    item = store.next("gaps", _NOW)
+    assert item is not None
+    return item
 
 
-def _record(store: SqliteExperience) -> None:
-    store.record_sequences([SkillSequence(chat="c", at=_NOW, skills=("a", "b"))] * 130)
+def _record(store: Store) -> None:
+    store.record([SkillSequence("c", _NOW, ("a", "b"))] * 130)
 
 
-def _append(store: SqliteExperience) -> None:
-    texts: dict[str, Any] = dict.fromkeys(("evolver", "name", "trigger_reason", "phase"), "x")
-    store.append_event(AuditEvent(at=_NOW, result="failed", **texts))
-
-
-STEPS: tuple[Callable[[SqliteExperience], object], ...] = (
-    _take,
+STEPS: tuple[Callable[[Store], object], ...] = (
+    lambda store: store.add_count("key", LIMIT, _NOW),
     _record,
-    lambda store: store.add_work(_ITEM),
-    lambda store: store.claim_work("gaps", _NOW, 50, 3),
-    lambda store: store.add_answer(_CLAIM, "an answer " * 1000),
-    _take,
+    lambda store: store.add("gaps", "a gap", 5, {"n": 1}),
+    lambda store: store.add("gaps", "another", 5, {"n": 1}),
+    lambda store: store.atomically(lambda: _start(store).keep("answer", b"an answer " * 1000)),
+    lambda store: store.log(EVENT),
+    lambda store: store.change("state", lambda _: {"is": "here"}),
     _record,
-    _append,
-    lambda store: store.write_note("state", None, "here"),
-    _record,
-    lambda store: store.write_note("state", "here", "there"),
-    lambda store: store.renew_work(_CLAIM, _NOW + 10, 50),
-    _take,
+    lambda store: store.change("state", lambda _: {"is": "there"}),
+    lambda store: store.atomically(lambda: _start(store).count([LIMIT], _NOW)),
+    lambda store: store.atomically(lambda: _start(store).finish({"done": True}, EVENT)),
 )
 
 
-def take_steps(store: SqliteExperience, count: int) -> None:
+def take_steps(store: Store, count: int) -> None:
     """Take the first steps."""
     for step in STEPS[:count]:
         step(store)
 
 
-def read_state(store: SqliteExperience) -> object:
+def read_state(store: Store) -> object:
     """Return all that a store holds."""
-    return (
-        [(one.number, one.sequence) for one in store.read_sequences()],
-        store.list_work(),
-        store.read_answers(_CLAIM),
-        store.read_events(),
-        store.read_note("state"),
-        store.read("key", [LIMIT], _NOW),
-    )
+    tables = ("sequences", "work", "steps", "events", "rates", "facts")
+    return [store._read(f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables]
 
 
 def main(folder: str) -> int:
     """Take all steps, one after the other."""
-    store = SqliteExperience(folder)
+    store = Store(folder)
     for number, step in enumerate(STEPS, 1):
         try:
             step(store)

@@ -1,8 +1,8 @@
 """A scheduler in a process of its own that kills itself at a named step.
 
-    python -m tests.support.killed_scheduler FOLDER URL STEP HOURS
+    python -m tests.support.killed_scheduler FOLDER URL STEP
 
-It works off the queue of the brain in FOLDER with the model at URL, at a time HOURS from now. At
+It works off the queue of the brain in FOLDER with the model at URL. At
 STEP (see `STEPS`) it sends itself SIGKILL; "" is for none.
 """
 
@@ -10,28 +10,25 @@ import json
 import os
 import signal
 import sys
-import time
 import urllib.request
 from typing import Any
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.schedule import synthesis_job
-from brain.evolve.schedule.job_types import Clocks
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.store import Item, Store
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.gate import Gate
 
 STEPS = {
-    "claimed": (SqliteExperience, "claim_work", 1),
-    "counted": (SqliteExperience, "take", 1),
-    "first answer stored": (SqliteExperience, "add_answer", 1),
-    "second answer stored": (SqliteExperience, "add_answer", 2),
-    "change stored": (SqliteExperience, "keep_progress", 1),
-    "cases half asked": (SqliteExperience, "add_answer", 40),
-    "last case asked": (SqliteExperience, "add_answer", 62),
+    "started": (Store, "next", 1),
+    "counted": (Item, "count", 1),
+    "first answer stored": (Item, "keep", 2),
+    "second answer stored": (Item, "keep", 3),
+    "change stored": (Item, "keep", 4),
+    "cases half asked": (Item, "keep", 42),
+    "last case asked": (Item, "keep", 64),
     "gate recorded": (Gate, "_record", 1),
-    "finished": (SqliteExperience, "finish_work", 1),
+    "finished": (Item, "finish", 1),
 }
 """Step to the function after whose call of a number the process dies."""
 
@@ -72,15 +69,14 @@ def die_after(step: str) -> None:
     setattr(owner, name, called)
 
 
-def main(folder: str, url: str, step: str, hours: str) -> None:
+def main(folder: str, url: str, step: str) -> None:
     """Work off the queue once, and print what was done."""
     if step:
         die_after(step)
-    clocks = Clocks(now=lambda: time.time_ns() // 1_000_000 + int(hours) * 3_600_000)
     with Brain.open(folder, author="tester") as brain:
-        context = brain.evolution._context(LoopbackModel(url), clocks, lambda: False)
-        for done in synthesis_job.work_off_hard_runs(context):
-            sys.stdout.write(f"{done.result}: {done.reason}\n")
+        for done in brain.evolution.run_due(LoopbackModel(url)):
+            if done.evolver == "synthesis":
+                sys.stdout.write(f"{done.result}: {done.reason}\n")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ... import results
-    from ...experience.experience_protocol import ExperienceStore
+    from ...experience.store import Store
     from ...repo.learning.change import ProposedChange
 
 
@@ -38,17 +38,10 @@ class ProposingGate(Protocol):
     def propose(self, change: ProposedChange) -> results.GateOutcome: ...
 
 
-class GapStores(Protocol):
-    """Opens the store of experience."""
-
-    @property
-    def store(self) -> ExperienceStore: ...
-
-
 class _Gaps(Protocol):
     def read_mode(self) -> str: ...
     def is_periodic(self) -> bool: ...
-    def open_stores(self) -> GapStores: ...
+    def open_store(self) -> Store: ...
 
 
 class GapBrain(LearningBrain, Protocol):

@@ -7,12 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ...errors import BrainError
+from ...experience.gaps import VALIDATION_PHASE, EndedAttempt, OpenGap
 from ..material import RelatedMaterial
 from ..prompts import KnownAttempt, gap_message
 from .brain_protocol import GapBrain
-from .gap_audit import VALIDATION_PHASE
-from .gap_queue import EndedAttempt
-from .open_gaps import OpenGap
 
 if TYPE_CHECKING:
     from ...repo.learning.held_out_filter import HeldOutFilter

@@ -6,7 +6,7 @@ an attempt over uses the answers that there are, and never asks again for one th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,17 +17,18 @@ from ...repo.learning.held_out_filter import HeldOutFilter
 from ...results import SkillView, VersionReason
 from ..acquire import build_program
 from ..prompts import GAP_SYSTEM_PROMPT
-from ..saved_answers import SavedAnswers
 from .brain_protocol import GapBrain
-from .gap_progress import GapProgress
 
 if TYPE_CHECKING:
+    from ...experience.store import Item
     from ...models import Model
     from ..drafts import GapAnswer, NoSkill, ToolDraft
 
 GAPS_AGENT = "brain evolve gaps"
 """The agent in the receipts of what is made for gaps."""
 MAX_GAP_ANSWER_TOKENS = 12_000
+ASKED = "asked"
+"""The step of an item that says that the model was asked, and did not answer yet."""
 
 
 class LostAnswer(BrainError):
@@ -55,21 +56,20 @@ class RefusedDraft:
 
 @dataclass(kw_only=True)
 class GapConversation:
-    """Asks a model for a skill. `keep` keeps the progress; `calls` are those of all attempts.
+    """Asks a model for a skill. `calls` are those of all attempts at the item.
 
+    `proposed` are the skills that were proposed when the attempt began, and waited for a person.
     Lines that repeat the input of a case of `held_out` are left out of what the model is asked.
     """
 
     brain: GapBrain
     model: Model
-    progress: GapProgress
-    keep_progress: Callable[[GapProgress], None]
-    answers: SavedAnswers
+    item: Item
+    proposed: Sequence[str]
     held_out: HeldOutFilter
 
     def __post_init__(self) -> None:
         self.calls: list[ModelCall] = []
-        self._used = 0
         self._last_draft: ToolDraft | None = None
 
     def ask_for_draft(self, first: str) -> CheckedDraft | RefusedDraft | NoSkill:
@@ -97,29 +97,29 @@ class GapConversation:
             return RefusedDraft(fault=error.message, draft=self._last_draft)
 
     def find(self, name: str) -> bytes | None:
-        """Return the kept answer; without one, keep the intent to ask. Raises `LostAnswer`."""
-        found = self.answers.find(name)
-        if found is not None:
-            self._used += 1
-            return found
-        if self.progress.requests > self._used:
-            raise LostAnswer("a process ended while the model worked on its answer")
-        self._keep(replace(self.progress, requests=self._used + 1))
-        return None
+        """Return the stored answer; without one, store that it is asked for.
+
+        Raises `LostAnswer`.
+        """
+        found = self.item.find(name)
+        if found is None:
+            if self.item.find(ASKED) is not None:
+                raise LostAnswer("a process ended while the model worked on its answer")
+            self.item.keep(ASKED)
+        return found
 
     def keep(self, name: str, value: bytes) -> None:
-        """Keep an answer."""
-        self.answers.keep(name, value)
-        self._used += 1
-        self._keep(replace(self.progress, answers=self._used))
+        """Store an answer."""
+
+        def keep() -> None:
+            self.item.keep(name, value)
+            self.item.forget(ASKED)
+
+        self.item.store.atomically(keep)
 
     def _record(self, call: ModelCall) -> None:
         if not call.error:
             self.calls.append(call)
-
-    def _keep(self, progress: GapProgress) -> None:
-        self.keep_progress(progress)
-        self.progress = progress
 
     def _check(self, answer: GapAnswer) -> CheckedDraft | NoSkill:
         """Return what an answer says. Raises `InvalidInput` with what the model should change."""
@@ -131,7 +131,7 @@ class GapConversation:
         if draft.fault:
             self._last_draft = draft
             raise UnfitAnswer(draft.fault)
-        if draft.slug in self.progress.proposed:
+        if draft.slug in self.proposed:
             raise UnfitAnswer(
                 f"a proposal of {draft.slug} waits for a person; choose another name, or nothing"
             )

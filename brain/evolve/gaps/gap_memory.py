@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from ...experience.gaps import OpenGap, format_time
 from ...receipts.budget import shorten_without_secrets
 from ...skills.visible_text import fold_to_line
 from .brain_protocol import GapBrain
-from .gap_audit import format_time
-from .open_gaps import OpenGap
 
 META_TARGET = "meta.jsonl"
 """The memory of these records: the file in memory/."""

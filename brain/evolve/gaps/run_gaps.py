@@ -2,46 +2,52 @@
 
 Each attempt goes this way, and each end of it is one event of the audit:
 
-1. An item of the queue is claimed: a goal with the failures that it had.
+1. The oldest item of the queue is started: a goal with the failures that it had.
 2. The attempt is counted under the limits, before anything is spent.
 3. The model writes a program, which passes four checks of its code; after a refused answer it may
    try again, a few times in all.
-4. The gate tries the program on held-out cases, and admits it, proposes it to a person, or keeps
+4. The gate tries the program on held-out cases, and admits it, proposes it to a person, or stores
    it as a rejected attempt.
 5. What was admitted becomes a record of the memory, so that later prompts know of it.
 
-A process that takes over an attempt of a killed one goes on where that stopped.
+What an attempt has done is stored with its item: after a kill, the next one goes on where that
+stopped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...errors import Conflict, SandboxError
+from ...errors import BrainError, SandboxError
+from ...experience.gaps import (
+    COMPLETE_PHASE,
+    GAPS,
+    MODEL_PHASE,
+    SKIPPED,
+    SUCCESS,
+    EndedAttempt,
+    build_gap_event,
+    list_proposed,
+    queue_open_gaps,
+    read_gap,
+)
 from ...repo.open.manifest import OFF
 from ...results import GapResult
 from ...sandbox.find_sandbox import find_sandbox
 from ..evolution_mode import require_evolution
-from ..held_work import HeldWork, clock_since
-from . import gap_audit
-from .accepted_proposals import remember_accepted
-from .gap_attempt import AttemptContext, GapAttempt, describe_attempt
-from .gap_queue import SUPERSEDED, EndedAttempt, queue_open_gaps
-from .open_gaps import GAPS, OpenGap, parse_gap_work
+from .gap_attempt import GapAttempt, describe_attempt
+from .gap_memory import remember_capability
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore
+    from ...experience.store import Store
     from ...models import Model
     from .brain_protocol import GapBrain, ProposingGate
 
-LEASE_MS = 30 * 60_000
-"""An attempt takes no longer; what waits for a limit or the model is looked at again then."""
-MAX_CLAIMS = 1_000_000
-"""Claims of one item, which waits as long as the limits say; `MAX_TAKEOVERS` bounds the rest."""
 _MAX_ATTEMPTS = 100
 """Items that one call works off."""
+_ACCEPTED = "gaps accepted"
+"""The kind of the items that remember what was accepted."""
 
 
 def run_gaps(
@@ -54,30 +60,36 @@ def run_gaps(
 ) -> Iterator[GapResult]:
     """Attempt the gaps that are due, and yield what became of each; `now` is ms since 1970.
 
-    Without a model or a sandbox nothing is attempted, and the results say so; nor is anything if
-    the environment turns gaps off. After a failure of the model nothing more is attempted. Raises
-    `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `ModelError`, or `StoreError` if
-    the store of experience does not work.
+    Only for a process that holds the learning of the brain. Without a model or a sandbox nothing is
+    attempted, and the results say so; nor is anything if the environment turns gaps off. After a
+    failure of the model nothing more is attempted. Raises `Conflict` (`evolution_off`),
+    `InvalidInput` (`bad_manifest`), `ModelError`, or `StoreError` if the store of experience does
+    not work.
     """
     require_evolution(brain)
     if brain.gaps.read_mode() == OFF:
         return
-    store = brain.gaps.open_stores().store
-    run = _GapRun(
-        brain=brain,
-        store=store,
-        now=now,
-        gate=gate,
-        should_stop=should_stop,
-    )
-    remember_accepted(brain, store, now)
+    store = brain.gaps.open_store()
+    _remember_accepted(brain, store, now)
     if brain.gaps.is_periodic():
         queue_open_gaps(store, now)
     obstacle = _find_obstacle(model)
     if model is None or obstacle:
-        yield from (run.leave(gap, obstacle) for gap in run.list_waiting())
-    else:
-        yield from run.attempt_all(model)
+        ended = EndedAttempt(phase=MODEL_PHASE, result=SKIPPED, reason=obstacle)
+        for item in store.items(GAPS):
+            if item.result is None:
+                yield describe_attempt(read_gap(item.data), ended)
+        return
+    for _ in range(_MAX_ATTEMPTS):
+        work = None if should_stop() else store.next(GAPS, now)
+        if work is None:
+            return
+        attempt = GapAttempt(brain, model, work, now, gate)
+        result = attempt.make()
+        if result is not None:
+            yield result
+        if attempt.model_error is not None:
+            raise attempt.model_error
 
 
 def _find_obstacle(model: Model | None) -> str:
@@ -91,58 +103,23 @@ def _find_obstacle(model: Model | None) -> str:
     return ""
 
 
-@dataclass(kw_only=True)
-class _GapRun:
-    """One call of `run_gaps`."""
+def _remember_accepted(brain: GapBrain, store: Store, now: int) -> None:
+    """Remember the capabilities that a person accepted since they were proposed, and that may run.
 
-    brain: GapBrain
-    store: ExperienceStore
-    now: int
-    gate: ProposingGate | None
-    should_stop: Callable[[], bool]
-
-    def list_waiting(self) -> Iterator[OpenGap]:
-        """Yield the gaps in the queue."""
-        for item, result in self.store.list_work(GAPS):
-            gap = parse_gap_work(item)
-            if not result and gap is not None:
-                yield gap
-
-    def leave(self, gap: OpenGap, reason: str) -> GapResult:
-        """Return the result of a gap that is left in the queue."""
-        ended = EndedAttempt(phase=gap_audit.MODEL_PHASE, result=gap_audit.SKIPPED, reason=reason)
-        return describe_attempt(gap, ended)
-
-    def attempt_all(self, model: Model) -> Iterator[GapResult]:
-        """Work off the queue. Raises `ModelError` if the model failed, after the item is left."""
-        context = AttemptContext(
-            brain=self.brain,
-            store=self.store,
-            gate=self.gate,
-            model=model,
-            now=self.now,
-        )
-        clock = clock_since(self.now)  # the attempts before take time, too
-        for _ in range(_MAX_ATTEMPTS):
-            if self.should_stop():
-                return
-            work = self.store.claim_work(GAPS, clock(), LEASE_MS, MAX_CLAIMS)
-            if work is None:
-                return
-            gap = parse_gap_work(work.item)
-            if gap is None:
-                self.store.finish_work(work, SUPERSEDED)
-                continue
-            held = HeldWork(store=self.store, work=work, lease=LEASE_MS, now=clock)
-            attempt = GapAttempt(context, held, gap)
-            try:
-                with held.hold():
-                    result = attempt.make()
-            except Conflict as error:
-                if error.code != "work_lost":  # another process took it over, and ends it
-                    raise
-                continue
-            if result is not None:
-                yield result
-            if attempt.model_error is not None:
-                raise attempt.model_error
+    Each is an item, whose time is that of the record: a process that was killed adds the same
+    record to the memory, which has it once. Raises `StoreError`.
+    """
+    proposed = list_proposed(store.items(GAPS))
+    if not proposed:
+        return
+    for one in brain.programs.list():
+        if one.status == "runnable" and one.slug in proposed:
+            store.add(_ACCEPTED, one.slug, now, proposed[one.slug])
+    while (item := store.next(_ACCEPTED, now)) is not None:
+        gap, name, reason = read_gap(item.data), item.key.replace("-", "_"), ""
+        try:
+            remember_capability(brain, gap, name, item.at)
+        except BrainError as error:
+            reason = f"it is not in the memory: {error.message}"
+        event = build_gap_event(gap, item.at, COMPLETE_PHASE, SUCCESS, name=name, reason=reason)
+        item.finish({}, event)

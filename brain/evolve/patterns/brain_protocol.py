@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from ... import results
-    from ...experience.experience_protocol import ExperienceStore
+    from ...experience.store import Store
 
 
 class _DefinedPrograms(_Programs, Protocol):
@@ -22,7 +22,7 @@ class _Log(Protocol):
 
 
 class _Patterns(Protocol):
-    def open_store(self) -> ExperienceStore: ...
+    def open_store(self) -> Store: ...
     def list(self, chat: str = "", *, now: int | None = None) -> results.SkillPatterns: ...
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import InvalidInput, ModelError, NotFound
+from ...experience.patterns import FAILED, PATTERNS, MadeSkill
 from ...models.calls import ANSWER_FAULTS, AskLimits, ModelCall, NoAnswer, UnfitAnswer
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
 from ...programs.program import Program, tool_name
@@ -16,14 +17,13 @@ from ..acquire import build_program, build_skill_text
 from ..call_receipt import build_call_receipt
 from ..model_runner import ModelRunner
 from ..prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
-from .pattern_status import FAILED, PATTERNS, MadeSkill
 from .recorded_examples import RecordedExample, find_examples, show_example
 
 if TYPE_CHECKING:
+    from ...experience.store import Item
     from ...models import Model
     from ...results import GateOutcome
     from ..drafts import CompositeAnswer, NoSkill, ToolDraft
-    from ..held_work import HeldWork
     from .brain_protocol import PatternBrain
 
 AGENT = "brain evolve patterns"
@@ -43,7 +43,7 @@ class CompositeMaker:
     """Makes a skill of one pattern. `refused` are the reasons why answers were refused, by name.
 
     `made` is what became of patterns so far. Of the skills made, only that of this very pattern
-    may be replaced. `held` is the item of the pattern. Attempts since it was queued are not shown:
+    may be replaced. `item` is that of the pattern. Attempts since it was queued are not shown:
     they may be its own, before its process was killed.
     """
 
@@ -53,13 +53,13 @@ class CompositeMaker:
         model: Model,
         skills: Sequence[str],
         made: Sequence[MadeSkill],
-        held: HeldWork,
+        item: Item,
     ) -> None:
         self._brain = brain
         self._model = model
         self._skills = tuple(skills)
         self._made = {one.slug: one for one in made if one.skills == self._skills}
-        self._held = held
+        self._item = item
         self._shown: set[str] = set()
         self._held_out = brain.gate.read_held_out_filter()
         self._calls: list[ModelCall] = []
@@ -108,7 +108,7 @@ class CompositeMaker:
             KnownAttempt(one.slug, one.reason, one.edit)
             for slug in unseen
             for one in self._brain.gate.earlier_attempts(slug)
-            if epoch_ms(one.time) < self._held.work.item.at
+            if epoch_ms(one.time) < self._item.at
         ][:_MAX_ATTEMPTS]
 
     def _ask(
@@ -219,7 +219,7 @@ class CompositeMaker:
             fault=draft.fault,
         )
         runner = ModelRunner(self._model)
-        gate = self._brain.gate.open(text_runner=runner, confirm=self._held.confirm)
+        gate = self._brain.gate.open(text_runner=runner, confirm=self._item.confirm)
         outcome = gate.propose(change)
         reached = "" if outcome.version is None else str(outcome.version)
         reason = draft.fault or outcome.reason

@@ -1,14 +1,13 @@
 """Make skills of the patterns that nothing was made of yet; safe to be killed at any step.
 
 1. Each new pattern is queued, once for each version of its skills.
-2. A queued pattern is claimed: no other process works on it meanwhile.
+2. The oldest pattern of the queue is started.
 3. Each answer of the model is stored before it is used.
 4. The skill is proposed to the gate, and the item finished with what became of it.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -20,38 +19,32 @@ from ...errors import (
     SandboxError,
     printable_text,
 )
-from ...experience.experience_protocol import AuditEvent, WorkItem
-from ...results import PatternResult
-from ...sandbox.find_sandbox import find_sandbox
-from ..audited_end import end_again, end_work
-from ..evolution_mode import require_evolution
-from ..held_work import HeldWork, clock_since
-from ..saved_answers import SavedAnswers
-from .composite import CompositeMaker
-from .pattern_status import (
+from ...experience.patterns import (
     FAILED,
     NEW,
     NO_MODEL,
     PATTERNS,
     UNFIT,
     MadeSkill,
-    decode_made,
     find_obstacle,
     find_open_key,
+    is_enabled,
     read_made,
 )
-from .settings import is_enabled
+from ...experience.store import AuditEvent
+from ...results import PatternResult
+from ...sandbox.find_sandbox import find_sandbox
+from ..evolution_mode import Interrupted, require_evolution
+from .composite import CompositeMaker
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ClaimedWork, ExperienceStore
+    from ...experience.store import Item, Store
     from ...models import Model
     from ...results import GateOutcome, SkillPattern
     from .brain_protocol import PatternBrain
 
-LEASE_MS = 15 * 60_000
-"""How long a pattern is this process's after a kill; then another one takes it over."""
-MAX_CLAIMS = 50
-"""Claims of one pattern, also those that were killed; then the store gives it up."""
+MAX_STARTS = 50
+"""Processes that were killed while they worked on one pattern; then it is given up."""
 _MAX_REASON_CHARS = 400
 _NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 _RESULTS = {
@@ -78,7 +71,7 @@ def run_patterns(brain: PatternBrain, model: Model | None, *, now: int) -> Itera
         return iter([_describe(one.skills, one.occurrences, _NO_MODEL) for one in new])
     store = brain.patterns.open_store()
     _queue(brain, store, new, now)
-    if not store.count_work(PATTERNS):
+    if not store.waiting(PATTERNS):
         return iter(())
     find_sandbox()  # before anything is paid
     return _work_off(brain, store, model, now)
@@ -87,62 +80,45 @@ def run_patterns(brain: PatternBrain, model: Model | None, *, now: int) -> Itera
 _NO_MODEL = MadeSkill(NO_MODEL, _NO_MODEL_REASON)
 
 
-def _queue(
-    brain: PatternBrain, store: ExperienceStore, patterns: Sequence[SkillPattern], now: int
-) -> None:
+def _queue(brain: PatternBrain, store: Store, patterns: Sequence[SkillPattern], now: int) -> None:
     programs = {one.slug: one for one in brain.programs.list()}
-    made = read_made(store.list_work(PATTERNS))
+    made = read_made(store.items(PATTERNS))
     for pattern in patterns:
-        data = json.dumps({"skills": pattern.skills, "occurrences": pattern.occurrences})
-        key = find_open_key(pattern.skills, programs, made)
-        store.add_work(WorkItem(kind=PATTERNS, key=key, at=now, data=data))
+        data = {"skills": list(pattern.skills), "occurrences": pattern.occurrences}
+        store.add(PATTERNS, find_open_key(pattern.skills, programs, made), now, data)
 
 
-def _work_off(
-    brain: PatternBrain, store: ExperienceStore, model: Model, now: int
-) -> Iterator[PatternResult]:
+def _work_off(brain: PatternBrain, store: Store, model: Model, now: int) -> Iterator[PatternResult]:
     """Yield what becomes of each queued pattern."""
     from ...models.paid_once import PaidOnce
 
-    clock = clock_since(now)  # the attempts before take time, too
-    while (work := store.claim_work(PATTERNS, clock(), LEASE_MS, MAX_CLAIMS)) is not None:
-        fields = json.loads(work.item.data)
-        skills, occurrences = tuple(fields["skills"]), fields["occurrences"]
-        if ended := end_again(store, work):
-            yield _describe(skills, occurrences, decode_made(ended))
-            continue
-        made = read_made(store.list_work(PATTERNS))
-        held = HeldWork(store=store, work=work, lease=LEASE_MS, now=clock)
-        maker = CompositeMaker(
-            brain,
-            PaidOnce(model, SavedAnswers(store, work)),
-            skills,
-            [one for one in made.values() if one is not None],
-            held,
-        )
+    while (item := store.next(PATTERNS, now)) is not None:
+        skills, occurrences = tuple(item.data["skills"]), item.data["occurrences"]
+        made = read_made(store.items(PATTERNS))
+        known = [one for one in made.values() if one is not None]
+        maker = CompositeMaker(brain, PaidOnce(model, item), skills, known, item)
         outcome: GateOutcome | None = None
-        result = _find_change(brain, work, skills, made)
         try:
+            result = _find_change(brain, item, skills, made)
             if result is None:
-                with held.hold():
-                    result, outcome = maker.make(occurrences)
-        except (ModelError, SandboxError):
-            store.release_work(work)
-            raise
+                result, outcome = maker.make(occurrences)
         except (InvalidInput, NotFound, Conflict) as error:
             if error.code == "work_lost":
                 continue
             if error.code == "evolution_off":
-                store.release_work(work)
+                item.wait()
                 raise
             result = MadeSkill(FAILED, error.message)
-        _finish(store, work, maker, result._replace(skills=skills), now)
+        except (ModelError, SandboxError, Interrupted, KeyboardInterrupt, GeneratorExit):
+            item.wait()
+            raise
+        _finish(item, maker, result._replace(skills=skills), now)
         yield _describe(skills, occurrences, result, outcome)
 
 
 def _find_change(
     brain: PatternBrain,
-    work: ClaimedWork,
+    item: Item,
     skills: Sequence[str],
     made: Mapping[str, MadeSkill | None],
 ) -> MadeSkill | None:
@@ -151,25 +127,23 @@ def _find_change(
     reason = find_obstacle(skills, programs)
     if reason:
         return MadeSkill(UNFIT, reason)
-    if find_open_key(skills, programs, made) != work.item.key:
+    if item.starts > MAX_STARTS:
+        return MadeSkill(FAILED, f"{MAX_STARTS} processes ended during it")
+    if find_open_key(skills, programs, made) != item.key:
         return MadeSkill("nothing", "one of its skills changed meanwhile")
     return None
 
 
-def _finish(
-    store: ExperienceStore, work: ClaimedWork, maker: CompositeMaker, result: MadeSkill, now: int
-) -> None:
-    """Finish an item, and append to the audit what was refused and what became of it."""
-    skills = ",".join(json.loads(work.item.data)["skills"])
+def _finish(item: Item, maker: CompositeMaker, result: MadeSkill, now: int) -> None:
+    """End an item, with what was refused and what became of it in the audit."""
+    skills = ",".join(result.skills)
     status = _RESULTS.get(result.status, "rejected")
-    events = [
-        *(
-            _make_event(now, name, skills, "validate", "rejected", reason)
-            for name, reason in maker.refused
-        ),
-        _make_event(now, result.slug, skills, result.status, status, result.reason),
+    refused = [
+        _make_event(now, name, skills, "validate", "rejected", reason)
+        for name, reason in maker.refused
     ]
-    end_work(store, work, events, result.encode())
+    last = _make_event(now, result.slug, skills, result.status, status, result.reason)
+    item.finish(result._asdict(), *refused, last)
 
 
 def _make_event(

@@ -1,130 +1,210 @@
-"""The jobs of the scheduler. A new kind of learning adds a row."""
+"""What a job of the scheduler is given: the brain, a model that is counted, and its pauses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, cast
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...models.calls import AskLimits
+from ...errors import ModelError, printable_text
+from ...experience.run_end import SYNTHESIS
+from ...experience.store import RateLimit
 from ...repo.open.manifest import OFF
-from ...results import ScheduledStep
-from ..gaps.gap_limits import GAP_LIMITS
-from ..gaps.gap_queue import list_unqueued
-from ..patterns.pattern_status import NEW
-from ..patterns.settings import ENABLED_VARIABLE
-from ..patterns.settings import is_enabled as are_patterns_enabled
-from .costs import MAX_PROMPT_CHARS
-from .job_types import (
-    DONE,
-    FAILED,
-    SYNTHESIS,
-    SYNTHESIS_LIMITS,
-    Job,
-    JobContext,
-    make_step,
-)
+from ...results import EvolverCost, GateOutcome, ScheduledStep
+from ...util.utc_time import utc_time
+from ..evolution_mode import Interrupted
 
 if TYPE_CHECKING:
-    from ..patterns.brain_protocol import PatternBrain
+    from ...experience.store import Store
+    from ...models import Model
+    from ..gaps.brain_protocol import GapBrain
 
-HOUR_MS = 3_600_000
-_LIMITS = AskLimits()
-PATTERNS, GAPS = "patterns", "gaps"
-_CHARS_PER_TOKEN = 2
-"""Fewer than models have of common text, so that bounds of tokens hold."""
-_PROMPT_TOKENS = 20_000
-"""A bound of the prompt of a synthesis: the transcript, five skills, and earlier attempts."""
-
-
-def _max_synthesis_tokens(has_tools: bool) -> int:
-    """Return the most tokens of one conversation; the cases of the gate come on top."""
-    from ..synthesis import MAX_TOKENS
-    from ..transcript import MAX_CHARS
-
-    if has_tools:
-        return MAX_TOKENS + _LIMITS.max_tokens + MAX_CHARS
-    prompt = _PROMPT_TOKENS + MAX_CHARS // _CHARS_PER_TOKEN
-    return _LIMITS.answers * (prompt + _LIMITS.max_tokens)
+DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
+"""Results of a step."""
+OFF_REASON = "the evolution mode of this brain is off"
+NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
+MAX_PROMPT_CHARS = 200_000
+"""Characters of a request about a pattern or a gap: they bound what it may cost."""
+FIRST_PAUSE_MS = 60_000
+MAX_PAUSE_MS = 6 * 3_600_000
+_PAUSE = "model pause"
 
 
-def _max_metered_tokens(_has_tools: bool) -> int:
-    """Return the most tokens of one pattern or gap."""
-    prompt = MAX_PROMPT_CHARS // _CHARS_PER_TOKEN
-    return _LIMITS.answers * (prompt + _LIMITS.max_tokens)
+def now_ms() -> int:
+    """Return the time in ms since 1970."""
+    return time.time_ns() // 1_000_000
 
 
-def _find_pattern_switch(_context: JobContext) -> str:
-    return "" if are_patterns_enabled() else f"{ENABLED_VARIABLE} turns patterns off"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobContext:
+    """The brain, the store, and the model that jobs work with; `now` is the time in ms.
+
+    `should_stop` tells that the scheduler was asked to end.
+    """
+
+    brain: GapBrain
+    store: Store
+    model: Model | None
+    now: Callable[[], int] = now_ms
+    should_stop: Callable[[], bool] = lambda: False
+
+    def metered_model(self, evolver: str) -> Model | None:
+        """Return the model, whose requests count as cost of an evolver."""
+        if self.model is None:
+            return None
+        from ...models.paid_once import MeteredModel
+
+        def check(chars: int) -> None:
+            if self.should_stop():
+                raise Interrupted("the scheduler ends")
+            if self.brain.gate.read_mode() == OFF:
+                raise Interrupted(OFF_REASON)
+            if evolver != SYNTHESIS and chars > MAX_PROMPT_CHARS:
+                error = ModelError(
+                    f"the prompt has {chars} characters, more than {MAX_PROMPT_CHARS}",
+                    code="too_long",
+                    hint="nothing was asked",
+                )
+                error.requests = 0
+                raise error
+
+        return MeteredModel(self.model, check, partial(add_cost, self.store, evolver))
 
 
-def _find_gap_switch(context: JobContext) -> str:
-    """Say what turns gaps off; the mode of the brain is looked at before."""
-    return "SKILLS_ENABLED turns gaps off" if context.brain.gaps.read_mode() == OFF else ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A job: its evolver, how often it runs, and what it does.
+
+    A job with `period` (ms) runs once in each, and as soon as there is new work of the kind
+    `queue`, "" for none; without one it runs while there is work. `find_new` lists what it would
+    queue: names, and since when, None for since it last looked. `find_switch` says what turns the
+    job off, "" if nothing does. `limits` are shown by the status.
+    """
+
+    evolver: str
+    run: Callable[[JobContext], Iterator[ScheduledStep]]
+    period: int = 0
+    queue: str = ""
+    needs_model: bool = True
+    find_switch: Callable[[JobContext], str] = field(default=lambda context: "")
+    find_new: Callable[[JobContext], list[tuple[str, int | None]]] = field(default=lambda _: [])
+    limits: tuple[RateLimit, ...] = ()
+
+    def last_run(self, store: Store) -> int | None:
+        """Return when the job began last and came to its end, in ms; None for never."""
+        last = store.fact(f"job/{self.evolver}").get("last")
+        return last if type(last) is int else None
+
+    def set_last_run(self, store: Store, at: int | None) -> None:
+        """Note when the job began last; None lets it be due at once."""
+        store.change(f"job/{self.evolver}", lambda _: {} if at is None else {"last": at})
+
+    def next_time(self, store: Store, now: int) -> int | None:
+        """Return when the job is due, None for one that has no work and does not look for any.
+
+        A clock that was set back makes it run at once rather than after the lost time.
+        """
+        waiting = store.waiting(self.queue) if self.queue else []
+        if not self.period:
+            return now if waiting or not self.queue else None
+        last = self.last_run(store)
+        if last is None or last > now or (waiting and waiting[-1] > last):
+            return now
+        return last + self.period
 
 
-def _find_new_patterns(context: JobContext) -> list[tuple[str, int | None]]:
-    brain, now = cast("PatternBrain", context.brain), context.clocks.now()
-    new = (one for one in brain.patterns.list(now=now).patterns if one.status == NEW)
-    return [(" → ".join(one.skills), None) for one in new]
+def make_step(
+    evolver: str,
+    result: str,
+    reason: str,
+    *,
+    key: str = "",
+    slug: str = "",
+    outcome: GateOutcome | None = None,
+) -> ScheduledStep:
+    """Return a step of an evolver."""
+    return ScheduledStep(
+        evolver=evolver, key=key, result=result, reason=reason, slug=slug, outcome=outcome
+    )
 
 
-def _find_new_gaps(context: JobContext) -> list[tuple[str, int | None]]:
-    if not context.brain.gaps.is_periodic():
-        return []
-    return [(" ".join(gap.goal.split()), gap.last) for gap in list_unqueued(context.store)]
+# What an evolver has cost
 
 
-def _run_synthesis(context: JobContext) -> Iterator[ScheduledStep]:
-    from .synthesis_job import work_off_hard_runs
+def add_cost(store: Store, evolver: str, requests: int, tokens_in: int, tokens_out: int) -> None:
+    """Count what an evolver paid. Raises `StoreError`."""
+    paid = {"requests": requests, "tokens_in": tokens_in, "tokens_out": tokens_out}
 
-    return work_off_hard_runs(context)
+    def add(fields: dict[str, Any]) -> dict[str, Any]:
+        return {name: fields.get(name, 0) + more for name, more in paid.items()}
 
-
-def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
-    from ..patterns.run_patterns import run_patterns
-
-    model = context.metered_model(PATTERNS)
-    for found in run_patterns(cast("PatternBrain", context.brain), model, now=context.clocks.now()):
-        result = FAILED if found.status == "failed" else DONE
-        yield make_step(PATTERNS, result, found.reason, slug=found.slug, outcome=found.outcome)
+    store.change(f"cost/{evolver}", add)
 
 
-def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
-    from ..gaps.run_gaps import run_gaps
+def read_cost(store: Store, evolver: str) -> EvolverCost:
+    """Return what an evolver has cost so far."""
+    fields = store.fact(f"cost/{evolver}")
+    return EvolverCost(
+        evolver=evolver,
+        requests=fields.get("requests", 0),
+        tokens_in=fields.get("tokens_in", 0),
+        tokens_out=fields.get("tokens_out", 0),
+    )
 
-    model = context.metered_model(GAPS)
-    now, should_stop = context.clocks.now(), context.should_stop
-    for gap in run_gaps(context.brain, model, now=now, should_stop=should_stop):
-        result = FAILED if gap.result == "failed" else DONE
-        reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
-        yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
+
+# Pauses after failures of the model: each is longer than the one before, up to a bound
 
 
-JOBS = (
-    Job(
-        evolver=SYNTHESIS,
-        run=_run_synthesis,
-        queue=SYNTHESIS,
-        works_off=True,
-        limits=SYNTHESIS_LIMITS,
-        max_tokens=_max_synthesis_tokens,
-    ),
-    Job(
-        evolver=PATTERNS,
-        run=_run_patterns,
-        period=6 * HOUR_MS,
-        find_switch=_find_pattern_switch,
-        find_new=_find_new_patterns,
-        max_tokens=_max_metered_tokens,
-    ),
-    Job(
-        evolver=GAPS,
-        run=_run_gaps,
-        period=HOUR_MS,
-        queue=GAPS,
-        find_switch=_find_gap_switch,
-        find_new=_find_new_gaps,
-        limits=GAP_LIMITS,
-        max_tokens=_max_metered_tokens,
-    ),
-)
+class ModelPause(NamedTuple):
+    """After `failures` in a row the model is not asked before `until`; ms since 1970."""
+
+    failures: int
+    until: int
+    reason: str
+
+    def describe(self) -> str:
+        """Return why the model is not asked, and until when."""
+        times = "once" if self.failures == 1 else f"{self.failures} times in a row"
+        until = utc_time(self.until).isoformat(timespec="seconds")
+        return f"the model failed {times} and is not asked before {until}: {self.reason}"
+
+
+def pause_length(failures: int) -> int:
+    """Return the ms to wait after so many failures: 1, 4, 16, 64 … minutes, at most 6 h."""
+    return min(FIRST_PAUSE_MS << 2 * min(failures - 1, 8), MAX_PAUSE_MS)
+
+
+def read_pause(store: Store, model: str, now: int) -> ModelPause | None:
+    """Return the pause that lasts, None if the model may be asked.
+
+    The pause of another model does not count, nor one that the clock would make longer than
+    its length: then the clock was set back.
+    """
+    fields = store.fact(_PAUSE)
+    if not fields or fields["model"] != model:
+        return None
+    pause = ModelPause(fields["failures"], fields["until"], fields["reason"])
+    return pause if now < pause.until <= now + pause_length(pause.failures) else None
+
+
+def add_failure(store: Store, model: str, now: int, error: ModelError) -> ModelPause:
+    """Count a failure of the model; return the pause that follows."""
+
+    def add(fields: dict[str, Any]) -> dict[str, Any]:
+        failures = 1 + (fields["failures"] if fields.get("model") == model else 0)
+        return {
+            "model": model,
+            "failures": failures,
+            "until": now + pause_length(failures),
+            "reason": printable_text(error.message, 300),
+        }
+
+    fields = store.change(_PAUSE, add)
+    return ModelPause(fields["failures"], fields["until"], fields["reason"])
+
+
+def end_pause(store: Store) -> None:
+    """Note that the model answered well."""
+    store.change(_PAUSE, lambda _: {})

@@ -3,44 +3,108 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ...errors import BrainError, Locked, ModelError, SandboxError, StoreError
+from ...experience.gaps import GAP_LIMITS, GAPS, list_unqueued
+from ...experience.patterns import ENABLED_VARIABLE, NEW, PATTERNS
+from ...experience.patterns import is_enabled as are_patterns_enabled
+from ...experience.run_end import SYNTHESIS
 from ...repo.open.manifest import OFF
 from ...results import ScheduledStep
-from ..saved_answers import Interrupted
-from .job_leases import next_time, read_job_lease, release_job, take_job
-from .job_types import (
+from ..evolution_mode import Interrupted
+from .hard_runs import SYNTHESIS_LIMITS, work_off_hard_runs
+from .jobs import (
     BUSY,
+    DONE,
     FAILED,
     NO_MODEL_REASON,
     OFF_REASON,
     WAITING,
     Job,
     JobContext,
+    add_failure,
     make_step,
+    read_pause,
 )
-from .jobs import JOBS
-from .pauses import add_failure, describe_pause, read_pause
 
 if TYPE_CHECKING:
-    from ...models import Model
+    from ..patterns.brain_protocol import PatternBrain
 
 POLL_SECONDS = 30.0
 """How often the queues are looked at."""
 MAX_POLL_SECONDS = 900.0
-"""The longest wait while the stores do not answer."""
+"""The longest wait while the store does not answer."""
 STORE_OF_EXPERIENCE = "experience"
+_HOUR_MS = 3_600_000
 _PASSING = (StoreError, Locked, SandboxError)
 """Errors after which a job may succeed later."""
 
 
-class Scheduler:
-    """The jobs over one brain.
+def _find_pattern_switch(_context: JobContext) -> str:
+    return "" if are_patterns_enabled() else f"{ENABLED_VARIABLE} turns patterns off"
 
-    Several may run at once, also in other processes: a queued item and a lease of a job belong to
-    one of them. `wait` waits for some seconds, or less if it should stop.
-    """
+
+def _find_gap_switch(context: JobContext) -> str:
+    """Say what turns gaps off; the mode of the brain is looked at before."""
+    return "SKILLS_ENABLED turns gaps off" if context.brain.gaps.read_mode() == OFF else ""
+
+
+def _find_new_patterns(context: JobContext) -> list[tuple[str, int | None]]:
+    brain = cast("PatternBrain", context.brain)
+    new = (one for one in brain.patterns.list(now=context.now()).patterns if one.status == NEW)
+    return [(" → ".join(one.skills), None) for one in new]
+
+
+def _find_new_gaps(context: JobContext) -> list[tuple[str, int | None]]:
+    if not context.brain.gaps.is_periodic():
+        return []
+    return [(" ".join(gap.goal.split()), gap.last) for gap in list_unqueued(context.store)]
+
+
+def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
+    from ..patterns.run_patterns import run_patterns
+
+    model = context.metered_model(PATTERNS)
+    for found in run_patterns(cast("PatternBrain", context.brain), model, now=context.now()):
+        result = FAILED if found.status == "failed" else DONE
+        yield make_step(PATTERNS, result, found.reason, slug=found.slug, outcome=found.outcome)
+
+
+def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
+    from ..gaps.run_gaps import run_gaps
+
+    model, should_stop = context.metered_model(GAPS), context.should_stop
+    for gap in run_gaps(context.brain, model, now=context.now(), should_stop=should_stop):
+        result = FAILED if gap.result == "failed" else DONE
+        reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
+        yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
+
+
+JOBS = (
+    Job(evolver=SYNTHESIS, run=work_off_hard_runs, queue=SYNTHESIS, limits=SYNTHESIS_LIMITS),
+    Job(
+        evolver=PATTERNS,
+        run=_run_patterns,
+        period=6 * _HOUR_MS,
+        find_switch=_find_pattern_switch,
+        find_new=_find_new_patterns,
+    ),
+    Job(
+        evolver=GAPS,
+        run=_run_gaps,
+        period=_HOUR_MS,
+        queue=GAPS,
+        find_switch=_find_gap_switch,
+        find_new=_find_new_gaps,
+        limits=GAP_LIMITS,
+    ),
+)
+"""A new kind of learning adds a row."""
+
+
+class Scheduler:
+    """The jobs over one brain. `wait` waits for some seconds, or less if it should stop."""
 
     def __init__(
         self,
@@ -53,19 +117,28 @@ class Scheduler:
         self._jobs = jobs
 
     def run_due(self) -> Iterator[ScheduledStep]:
-        """Run each job that is due, once. Raises `StoreError` if the stores do not answer."""
-        for job in self._jobs:
-            if self._context.should_stop():
-                return
-            if self._context.brain.gate.read_mode() == OFF:
-                yield make_step(job.evolver, WAITING, OFF_REASON)
-                return
-            yield from self._run_if_due(job)
+        """Run each job that is due, once, unless another process learns from this brain.
+
+        Raises `StoreError` if the store does not answer.
+        """
+        try:
+            with self._context.store.learning():
+                for job in self._jobs:
+                    if self._context.should_stop():
+                        return
+                    if self._context.brain.gate.read_mode() == OFF:
+                        yield make_step(job.evolver, WAITING, OFF_REASON)
+                        return
+                    yield from self._run_if_due(job)
+        except Locked as error:
+            if error.code != "learning":
+                raise
+            yield make_step(STORE_OF_EXPERIENCE, BUSY, error.message)
 
     def run(self) -> Iterator[ScheduledStep]:
         """Run what is due, and wait, until it should stop.
 
-        While the stores do not answer, it tries again with growing waits. A step that only repeats
+        While the store does not answer, it tries again with growing waits. A step that only repeats
         what the last one of its job said is left out.
         """
         seconds = POLL_SECONDS
@@ -87,54 +160,29 @@ class Scheduler:
                 self._wait(seconds)
 
     def _run_if_due(self, job: Job) -> Iterator[ScheduledStep]:
-        context, now = self._context, self._context.clocks.now()
-        if job.find_switch(context):
-            return
-        lease = read_job_lease(context.store, job, now)
-        due = next_time(context, job, lease, now)
+        """Run a job that is due; one that is stopped or killed stays due."""
+        context, now = self._context, self._context.now()
+        due = None if job.find_switch(context) else job.next_time(context.store, now)
         if due is None or due > now:
             return
         if job.needs_model:
-            reason = self._find_model_reason(now)
-            if reason:
-                yield make_step(job.evolver, WAITING, reason)
+            pause = context.model and read_pause(context.store, context.model.model_name, now)
+            if context.model is None or pause:
+                yield make_step(
+                    job.evolver, WAITING, pause.describe() if pause else NO_MODEL_REASON
+                )
                 return
-        if job.works_off:
-            yield from job.run(context)
-            return
-        other = take_job(context, job, now)
-        if other is not None:
-            yield make_step(job.evolver, BUSY, f"the scheduler {other.owner} does it")
-            return
-        yield from self._run_alone(job, now, lease.last)
-
-    def _run_alone(self, job: Job, begun: int, before: int | None) -> Iterator[ScheduledStep]:
-        """Run a job whose lease this process has; a failure of the job ends the lease too.
-
-        One that may have been broken off by a stop is due again as it was `before`.
-        """
-        context = self._context
         try:
             yield from job.run(context)
         except Interrupted as error:
             yield make_step(job.evolver, WAITING, error.message)
         except ModelError as error:
-            yield make_step(job.evolver, FAILED, self._pause(error))
+            name = context.model.model_name if context.model else ""
+            pause = add_failure(context.store, name, context.now(), error)
+            yield make_step(job.evolver, FAILED, pause.describe())
         except BrainError as error:
+            if not job.period and isinstance(error, _PASSING):
+                raise
             yield make_step(job.evolver, FAILED, error.message)
-        finally:
-            release_job(context, job, before if context.should_stop() else begun)
-
-    def _pause(self, error: ModelError) -> str:
-        """Pause the model for all jobs; return why, and until when."""
-        context, model = self._context, self._context.model
-        name = "" if model is None else model.model_name
-        return describe_pause(add_failure(context.store, name, context.clocks.now(), error))
-
-    def _find_model_reason(self, now: int) -> str:
-        """Return why no model can be asked, "" if one can."""
-        model: Model | None = self._context.model
-        if model is None:
-            return NO_MODEL_REASON
-        pause = read_pause(self._context.store, model.model_name, now)
-        return "" if pause is None else describe_pause(pause)
+        if job.period and not context.should_stop():
+            job.set_last_run(context.store, now)

@@ -11,10 +11,9 @@ from ...errors import BrainError
 from ...limits import MAX_TRANSCRIPT_BYTES
 from ...receipts import Receipt
 from ...receipts.transcripts import read_transcripts
-from ..stored_notes import change_fields, read_fields, read_number
 
 if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore
+    from ...experience.store import Store
 
 QUIET_MS = 120_000
 """A session whose file was not written for so long has ended, or rests."""
@@ -41,7 +40,7 @@ class TranscriptFolders:
     def __init__(
         self,
         folders: Sequence[Path],
-        store: ExperienceStore,
+        store: Store,
         queue_run: Callable[[Receipt], bool],
         now: Callable[[], int],
     ) -> None:
@@ -54,10 +53,7 @@ class TranscriptFolders:
     def poll(self) -> Iterator[ImportedTranscript]:
         """Read the transcripts that ended since the last call. Raises `StoreError`."""
         now = self._now()
-        fields = change_fields(
-            self._store, _NOTE, lambda old: None if old.get("since") else {"since": now}
-        )
-        since = read_number(fields or read_fields(self._store, _NOTE), "since")
+        since: int = self._store.change(_NOTE, lambda old: old or {"since": now})["since"]
         pending = now
         for path, stat in self._iter_files():
             changed = stat.st_mtime_ns // 1_000_000
@@ -72,7 +68,7 @@ class TranscriptFolders:
             if queued:
                 yield ImportedTranscript(path, queued)
         mark = max(since, min(pending, now - QUIET_MS))
-        change_fields(self._store, _NOTE, lambda old: None if mark == since else {"since": mark})
+        self._store.change(_NOTE, lambda _: {"since": mark})
 
     def _import_file(self, path: str, size: int) -> list[str]:
         """Queue the hard runs of a file; a file that is no transcript has none."""

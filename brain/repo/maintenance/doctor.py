@@ -9,8 +9,6 @@ from pathlib import Path
 
 from ...cache.cache_folder import CACHE_DIR_VARIABLE
 from ...errors import BrainError, SandboxError, printable_text
-from ...experience.experience_settings import EXPERIENCE_FILE_NAME
-from ...experience.server_urls import describe_url
 from ...objects.bundle import walk_section
 from ...programs import PROGRAM_FILE
 from ...results import DoctorCheck
@@ -165,12 +163,10 @@ def _uses(session: Session) -> Iterator[DoctorCheck]:
 
 
 def _experience(session: Session) -> Iterator[DoctorCheck]:
-    used = session.experience
-    url = used.settings.url
-    where = describe_url(url) if url else f"in .brain/{EXPERIENCE_FILE_NAME}"
-    waiting = used.store.count_work()
-    used.store.read_events(last=1)
-    yield DoctorCheck("experience", True, f"{where}, {waiting} items wait to be learned from", "")
+    store = session.experience
+    waiting = len(store.waiting())
+    place = f"{store.place}, {waiting} items wait to be learned from"
+    yield DoctorCheck("experience", True, place, "")
 
 
 def _folder(session: Session) -> Iterator[DoctorCheck]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ...experience.experience_settings import LoadExperienceSettings
-    from ...experience.open_stores import BrainExperience
+    from ...experience.settings import LoadExperienceSettings
+    from ...experience.store import Store
     from ...usage.usage_store import UsageStore
 
 
@@ -17,7 +17,7 @@ class SideStores:
     def __init__(self) -> None:
         self.load_experience_settings: LoadExperienceSettings | None = None
         self._usage: UsageStore | None = None
-        self._experience: BrainExperience | None = None
+        self._experience: Store | None = None
 
     @property
     def control_folder(self) -> Path:
@@ -38,17 +38,17 @@ class SideStores:
         return self._usage
 
     @property
-    def experience(self) -> BrainExperience:
+    def experience(self) -> Store:
         """What agents went through, where the user's settings say; threads may share it.
 
-        Raises `InvalidInput` (`bad_experience_url`).
+        Raises `InvalidInput` (`bad_experience_url`), `StoreError` (`not_installed`).
         """
         if self._experience is None:
-            from ...experience.open_stores import BrainExperience
+            from ...experience.store import open_store
 
             settings = self.load_experience_settings and self.load_experience_settings()
             brain_id = self.brain_id().hex()
-            self._experience = BrainExperience(self.control_folder, brain_id, settings)
+            self._experience = open_store(self.control_folder, brain_id, settings)
         return self._experience
 
     def close_side_stores(self) -> None:

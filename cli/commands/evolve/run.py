@@ -53,9 +53,9 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
     Hard runs wait in a queue: tasks in Python, MCP sessions, and transcripts that `brain
     watch` imports. Each is shown to the model, and what it drafts goes through the gate.
     Patterns are mined every six hours, gaps every hour, and after a failure of the model it
-    waits, each time longer; --now does not wait, but keeps the limits of attempts. Several of
-    these may run at once: a run or a job belongs to one of them. After a kill, the next one goes
-    on with the answers that were paid for. Ctrl-C or SIGTERM ends it once the model has
+    waits, each time longer; --now does not wait, but keeps the limits of attempts. One
+    process at a time learns from a brain, another one says so. After a kill, the next one goes
+    on at once with the answers that were paid for. Ctrl-C or SIGTERM ends it once the model has
     answered; a second one at once.
     """
     if print_unit:
@@ -114,14 +114,12 @@ def evolve_status_command(app: App) -> None:
     """Show what learning would do next, and what it has cost.
 
     One line each for synthesis, patterns and gaps: what waits, when it runs next or why it
-    waits, and how many tokens its next attempt may take at most; the cases of the gate come on
-    top. Then the requests and tokens used so far, with retries and what failed,
-    the limits of attempts with what is left and until when, the last decisions with their
-    reasons, and what does not answer. Nothing is asked and nothing is changed.
+    waits. Then the requests and tokens used so far, with retries and what failed, the limits of
+    attempts with what is left and until when, the last decisions with their reasons, and what
+    does not answer. Nothing is asked and nothing is changed.
     """
     settings = load_model_settings()
-    name, has_tools = (settings.model, settings.tool_rounds > 0) if settings else ("", False)
-    status = app.brain.evolution.status(name, has_tools=has_tools)
+    status = app.brain.evolution.status(settings.model if settings else "")
     emit(app, status, _status_lines(status))
 
 
@@ -167,6 +165,4 @@ def _evolver_line(evolver: EvolverStatus) -> str:
         parts.append(f"next {local_time(evolver.next)}")
     if evolver.reason:
         parts.append(evolver.reason)
-    if evolver.max_tokens:
-        parts.append(f"at most {evolver.max_tokens} tokens before the gate")
     return ", ".join(parts)

@@ -3,11 +3,12 @@
 import pytest
 
 from brain import Brain
+from brain.api import recorder
 from brain.digest import blob_id
 from brain.errors import InvalidInput, StoreError
 from brain.evolve import find_trigger
-from brain.evolve.patterns import recording
-from brain.experience.experience_protocol import SkillSequence
+from brain.experience.run_end import MAX_RECORDED_STEPS
+from brain.experience.store import SkillSequence, Store
 from brain.receipts import Receipt, RunStep
 from brain.serve.mcp.client_session import ClientBrain
 from brain.serve.tools import Toolbox
@@ -27,7 +28,7 @@ def brain(tmp_path):
 
 
 def sequences(brain: Brain) -> list[SkillSequence]:
-    return [one.sequence for one in brain.patterns.open_store().read_sequences()]
+    return list(brain.patterns.open_store().sequences())
 
 
 def listed(brain: Brain, chat: str = "") -> list[tuple[tuple[str, ...], int]]:
@@ -79,7 +80,7 @@ def test_nothing_is_recorded_in_the_mode_off(brain):
     assert not brain.patterns.record("chat", SEED)
     with brain.task("Audit") as task:
         task.record_skill_load("audit")
-    assert sequences(brain) == [] and task.sequence_error is None
+    assert sequences(brain) == [] and task.learning_error is None
 
 
 def test_a_task_records_what_it_read_and_called_in_order_when_it_ends(brain):
@@ -109,7 +110,7 @@ def test_what_a_program_calls_is_a_step_and_no_call_of_the_agent(brain):
     assert receipt.steps[1].name == "count_words"
     assert receipt.tools == {"double_words": 1}
     assert find_trigger(receipt.steps) == ""
-    assert brain.patterns.open_store().list_work() == []
+    assert brain.patterns.open_store().waiting() == []
     assert brain.patterns.record_run(receipt._replace(run="another")) == 0
     assert [one.skills for one in sequences(brain)] == [("double-words",)]
 
@@ -180,18 +181,16 @@ def test_a_store_that_does_not_answer_is_reported_and_neither_fails_nor_slows_la
         asked.append(1)
         raise StoreError("the server is away", code="experience_unavailable")
 
-    store = brain.patterns.open_store()
     with monkeypatch.context() as patched:
-        patched.setattr(type(store), "record_sequences", fail)
+        patched.setattr(Store, "record", fail)
         for _ in range(3):
             with brain.task("Audit") as task:
                 task.record_skill_load("audit")
+        assert brain.patterns.list().unrecorded == 3
     assert task.snapshot is not None
     assert len(asked) == 1
-    assert brain.patterns.list().unrecorded == 3
-    seconds = recording.PAUSE_SECONDS + 1
-    later = recording.time.monotonic() + seconds
-    monkeypatch.setattr(recording.time, "monotonic", lambda: later)
+    later = recorder.time.monotonic() + recorder.PAUSE_SECONDS + 1
+    monkeypatch.setattr(recorder.time, "monotonic", lambda: later)
     with brain.task("Audit") as task:
         task.record_skill_load("audit")
     assert len(sequences(brain)) == 1
@@ -217,7 +216,7 @@ def test_a_message_of_10_000_steps_is_cut_and_a_long_pattern_is_said_to_be_one(b
     for _ in range(5):
         brain.patterns.record("chat", long)
         brain.patterns.record("chat", ["audit"])
-    assert {len(one.skills) for one in sequences(brain)} == {recording.MAX_RECORDED_STEPS, 1}
+    assert {len(one.skills) for one in sequences(brain)} == {MAX_RECORDED_STEPS, 1}
     found = brain.patterns.list()
     assert found.has_longer and len(found.patterns) < 5
 

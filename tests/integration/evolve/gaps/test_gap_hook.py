@@ -11,12 +11,17 @@ import apsw
 import pytest
 
 from brain import Brain
+from brain.api.recorder import MAX_WAITING, Note, Recorder
 from brain.evolve import FakeModel
-from brain.evolve.gaps.gap_audit import GAP_RESULTS, build_gap_event, describe_event
-from brain.evolve.gaps.gap_report import GapReport, GoalSuccess
-from brain.evolve.gaps.gap_reporter import MAX_WAITING_REPORTS, GapReporter
-from brain.evolve.gaps.open_gaps import GAPS, record_failure
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.gaps import (
+    GAP_RESULTS,
+    GAPS,
+    GapReport,
+    build_gap_event,
+    describe_event,
+    record_failure,
+)
+from brain.experience.store import Store
 from brain.results import FailedGoal
 from tests.support.processes import TIMEOUT_SECONDS
 
@@ -92,8 +97,8 @@ def test_a_task_does_not_wait_for_a_store_that_another_process_holds(brain):
     with closing(apsw.Connection(str(brain.root / ".brain" / "evolution.db"))) as other:
         other.execute("BEGIN IMMEDIATE")
         fail_task(brain)  # ends although the report cannot be written
-        reporter = brain._locked.gap_reporter
-        assert reporter is not None and not reporter.wait(0)
+        recorder = brain._locked.recorder
+        assert recorder is not None and not recorder.wait(0)
         other.execute("ROLLBACK")
     assert [gap.failures for gap in open_gaps(brain)] == [2]
 
@@ -101,26 +106,26 @@ def test_a_task_does_not_wait_for_a_store_that_another_process_holds(brain):
 def test_reports_beyond_what_may_wait_are_dropped_with_a_notice(tmp_path):
     opening, may_open = threading.Event(), threading.Event()
 
-    def open_store() -> closing[SqliteExperience]:
+    def open_store() -> Store:
         opening.set()
         assert may_open.wait(TIMEOUT_SECONDS)
-        return closing(SqliteExperience(tmp_path))
+        return Store(tmp_path)
 
-    reporter = GapReporter(open_store)
-    reporter.submit(GoalSuccess(goal="first"))
+    recorder = Recorder(open_store)
+    recorder.put(Note(lambda store: False))
     assert opening.wait(TIMEOUT_SECONDS)
-    for number in range(MAX_WAITING_REPORTS + 1):
-        reporter.submit(GoalSuccess(goal=f"goal {number}"))
+    for _ in range(MAX_WAITING + 1):
+        recorder.put(Note(lambda store: False))
     may_open.set()
-    assert reporter.wait(TIMEOUT_SECONDS)
-    assert [notice.code for notice in reporter.take_notices()] == ["gap_dropped"]
+    assert recorder.wait(TIMEOUT_SECONDS)
+    assert [notice.code for notice in recorder.take_notices()] == ["gap_dropped"]
 
 
 def test_a_fault_that_is_no_error_of_a_brain_is_a_notice_too(brain, monkeypatch):
     def fail(*_: object) -> None:
         raise ZeroDivisionError("a fault")
 
-    monkeypatch.setattr(SqliteExperience, "read_note", fail)
+    monkeypatch.setattr(Store, "fact", fail)
     fail_task(brain)
     (notice,) = brain.gaps.wait(TIMEOUT_SECONDS)
     assert "ZeroDivisionError" in notice.message
@@ -158,11 +163,11 @@ def test_a_goal_below_the_threshold_is_in_the_audit(brain):
 
 
 def append_events(folder: str, process: int) -> None:
-    with closing(SqliteExperience(folder)) as store:
+    with closing(Store(folder)) as store:
         gap = record_failure(store, GapReport(goal=f'{process}\n"quoted" \x1b[31m', at=1_000))
         for number, result in enumerate(GAP_RESULTS * 5):
             event = build_gap_event(gap, number, "gate", result, name="a_b", reason='"\n\u2028')
-            store.append_event(event)
+            store.log(event)
 
 
 def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path):
@@ -175,8 +180,8 @@ def test_the_audit_stays_json_lines_under_writers_at_once(tmp_path):
     for child in children:
         child.join(TIMEOUT_SECONDS)
     assert [child.exitcode for child in children] == [0] * 8
-    with closing(SqliteExperience(tmp_path)) as store:
-        events = store.read_events(GAPS, 1_000)
+    with closing(Store(tmp_path)) as store:
+        events = store.events(GAPS, 1_000)
     lines = [json.dumps(describe_event(event)._asdict()) for event in events]
     assert len(lines) == 8 * 20
     assert all(len(line.splitlines()) == 1 for line in lines)
@@ -189,17 +194,17 @@ def test_a_report_loads_next_to_nothing_in_the_thread_of_the_agent(tmp_path):
 import sys
 from brain import Brain
 import brain.api.task
-from brain.evolve.gaps.gap_reporter import GapReporter
+from brain.api.recorder import Recorder
 noted = []
-GapReporter._note_all = lambda self: noted.append(self)
+Recorder._write_all = lambda self: noted.append(self)
 with Brain.open({str(tmp_path)!r}) as opened:
     before = set(sys.modules)
     opened.gaps.report("Count words", "ImportError: words")
-loaded = sorted(set(sys.modules) - before)
-assert not [name for name in loaded if "experience" in name or "secrets" in name], loaded
-assert len(loaded) < 8, loaded
-import os
-os._exit(0)  # the reporter, which notes nothing here, is not waited for
+    loaded = sorted(set(sys.modules) - before)
+    assert not [name for name in loaded if "experience" in name or "secrets" in name], loaded
+    assert len(loaded) < 8, loaded
+    import os
+    os._exit(0)  # the recorder, which notes nothing here, is not waited for
 """
     subprocess.run([sys.executable, "-c", code], check=True)
 
@@ -219,4 +224,4 @@ with Brain.open({str(tmp_path)!r}) as opened:
 def test_a_success_where_nothing_ever_failed_starts_nothing(brain):
     with brain.task(GOAL):
         pass
-    assert brain._locked.gap_reporter is None
+    assert brain._locked.recorder is None

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain.evolve.gaps.gap_score import (
+from brain.experience.gaps import (
     ERROR_KEYWORDS,
     format_score,
     has_error_keyword,

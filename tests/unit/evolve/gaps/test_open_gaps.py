@@ -1,25 +1,23 @@
 """Failed goals: counted exactly, also by many processes, and forgotten when they succeed."""
 
-import json
 import multiprocessing
 from contextlib import closing
 
 import pytest
 
-from brain.evolve.gaps.gap_report import GapReport
-from brain.evolve.gaps.note_report import note_report
-from brain.evolve.gaps.open_gaps import (
+from brain.experience import gaps
+from brain.experience.gaps import (
     GAPS,
-    MAX_GAPS_PER_NOTE,
+    GapReport,
     add_gap_work,
     find_open_gap,
-    gap_key,
     list_open_gaps,
-    parse_gap_work,
+    note_report,
+    read_gap,
     record_failure,
     record_success,
 )
-from brain.experience.sqlite_experience import SqliteExperience
+from brain.experience.store import Store
 from tests.support.processes import TIMEOUT_SECONDS
 
 GOAL = "Parse the schema of the invoice"
@@ -29,7 +27,7 @@ PLANTED = "ghp_" + "a1B2c3D4e5" * 4
 
 @pytest.fixture
 def store(tmp_path):
-    with closing(SqliteExperience(tmp_path)) as opened:
+    with closing(Store(tmp_path)) as opened:
         yield opened
 
 
@@ -83,46 +81,30 @@ def test_texts_are_cut_and_hold_no_secrets(store):
             f"Use {PLANTED} " + "x" * 9_000, error=f"{PLANTED}\0\ud800", reflections=(PLANTED,)
         ),
     )
-    assert PLANTED not in str(store.read_note("gaps/" + gap.key[0]))
+    assert PLANTED not in str(store.facts(""))
     assert len(gap.goal.encode()) <= 600
     assert find_open_gap(store, gap.key) == gap
 
 
-def test_the_oldest_gap_of_a_full_note_is_forgotten(store):
-    digit = gap_key("0", "")[0]
-    goals = [str(n) for n in range(5_000) if gap_key(str(n), "")[0] == digit]
-    for at, goal in enumerate(goals[: MAX_GAPS_PER_NOTE + 2]):
+def test_of_too_many_gaps_the_one_that_failed_first_is_forgotten(store, monkeypatch):
+    monkeypatch.setattr(gaps, "MAX_OPEN_GAPS", 3)
+    for at, goal in enumerate("abcde"):
         record_failure(store, failure(goal, at=at))
-    found = {gap.goal for gap in list_open_gaps(store)}
-    assert found == set(goals[2 : MAX_GAPS_PER_NOTE + 2])
-
-
-def test_the_newest_gap_stays_though_the_clock_was_set_back(store):
-    digit = gap_key("0", "")[0]
-    goals = [str(n) for n in range(5_000) if gap_key(str(n), "")[0] == digit]
-    for goal in goals[:MAX_GAPS_PER_NOTE]:
-        record_failure(store, failure(goal, at=1_000_000))
-    assert record_failure(store, failure(goals[MAX_GAPS_PER_NOTE], at=1)).failures == 1
-
-
-@pytest.mark.parametrize("text", ["", "{", "7", "[7, null]", '[{"key": "0"}]', "[" * 100_000])
-def test_a_malformed_note_begins_anew(store, text):
-    name = "gaps/" + gap_key(GOAL, "")[0]
-    assert store.write_note(name, None, text)
-    assert list_open_gaps(store) == []
-    assert record_failure(store, failure()).failures == 1
+    assert [gap.goal for gap in list_open_gaps(store)] == ["e", "d", "c"]
+    assert record_failure(store, failure("f", at=-1)).failures == 1  # the clock was set back
+    assert {gap.goal for gap in list_open_gaps(store)} == {"d", "e", "f"}
 
 
 def test_a_queued_gap_is_read_back_as_it_was(store):
     gap = record_failure(store, failure(error="not found", reflections=("a", "b")))
     assert add_gap_work(store, gap, 5)
     assert not add_gap_work(store, gap, 6)
-    ((item, result),) = store.list_work(GAPS)
-    assert (parse_gap_work(item), result) == (gap, "")
+    (item,) = store.items(GAPS)
+    assert (read_gap(item.data), item.result) == (gap, None)
 
 
 def count_failures(folder: str, process: int) -> None:
-    with closing(SqliteExperience(folder)) as store:
+    with closing(Store(folder)) as store:
         for number in range(4):
             note_report(store, failure(at=1_000 * process + number))
 
@@ -140,9 +122,9 @@ def test_processes_at_once_count_exactly(store, tmp_path):
     assert [child.exitcode for child in children] == [0] * PROCESSES
     (gap,) = list_open_gaps(store)
     assert gap.failures == PROCESSES * 4
-    episodes = {json.loads(item.data)["failures"] for item, _ in store.list_work(GAPS)}
+    episodes = {item.data["failures"] for item in store.items(GAPS)}
     assert episodes == set(range(3, PROCESSES * 4 + 1))
-    below = [event.trigger_reason for event in store.read_events(GAPS)]
+    below = [event.trigger_reason for event in store.events(GAPS)]
     assert sorted(below) == [
         f"gap_score=0.{n}0,goal={gap.key[:8]},reason=below the threshold" for n in (2, 4)
     ]

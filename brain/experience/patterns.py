@@ -1,25 +1,56 @@
-"""Find the sequences of skills that recur: frequent, contiguous, and none inside a longer one.
+"""Sequences of skills that recur, and what became of each.
 
-A message follows the one before it in its chat, in the order of recording, if at most `gap_ms` lie
-between them. A pattern is counted once for each message in which it ends; it may begin in an
-earlier one. One that a longer pattern contains is left out if that one counts as often, and so is
-the mere repetition of a shorter one that counts more often. Sequences of more steps than
+A pattern is frequent, contiguous, and in no longer one that counts as often. A message follows the
+one before it in its chat, in the order of recording, if at most `gap_ms` lie between them. A
+pattern counts once for each message in which it ends; it may begin in an earlier one. The mere
+repetition of a shorter one that counts more often is left out, too. Sequences of more steps than
 `PatternRules.max_steps` are left out with all that they contain as often: a skill that calls so
 many others is of no use.
 """
 
 from __future__ import annotations
 
-import sys
+import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from .settings import read_threshold
+from ..digest import domain_hash
+from ..encoding import pack
+from ..errors import InvalidInput, printable_text
+from ..results import SkillPattern, SkillProgram
+from .store import Store, Work
 
-if TYPE_CHECKING:
-    from ...experience.experience_protocol import ExperienceStore
+# Settings of the environment
+
+ENABLED_VARIABLE = "SKILL_EVOLUTION_ENABLED"
+THRESHOLD_VARIABLE = "SKILL_PATTERN_THRESHOLD"
+DEFAULT_THRESHOLD = 5
+_MAX_THRESHOLD = 1_000_000
+_FALSE_WORDS = ("false", "0", "no", "off")
+
+
+def is_enabled() -> bool:
+    """Tell whether patterns are recorded and made into skills: unless the user says no."""
+    return os.environ.get(ENABLED_VARIABLE, "").strip().lower() not in _FALSE_WORDS
+
+
+def read_threshold() -> int:
+    """Return how many messages make a pattern. Raises `InvalidInput` (`bad_setting`)."""
+    text = os.environ.get(THRESHOLD_VARIABLE, "").strip()
+    if not text:
+        return DEFAULT_THRESHOLD
+    if text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= _MAX_THRESHOLD:
+        return int(text)
+    raise InvalidInput(
+        f"{THRESHOLD_VARIABLE} is {printable_text(text, 40)!r}",
+        code="bad_setting",
+        hint=f"set it to a number from 1 to {_MAX_THRESHOLD}, or leave it out",
+    )
+
+
+# The miner
 
 MAX_PATTERNS = 1_000
 """Patterns that are returned, the most frequent ones."""
@@ -66,7 +97,7 @@ class MinedPatterns(NamedTuple):
     has_longer: bool
 
 
-def find_in_store(store: ExperienceStore, now: int, chat: str = "") -> MinedPatterns:
+def find_in_store(store: Store, now: int, chat: str = "") -> MinedPatterns:
     """Return the patterns of all chats, or of one, at a time in ms.
 
     Raises `StoreError`, `InvalidInput` (`bad_setting`).
@@ -162,12 +193,81 @@ def _find_period(steps: Sequence[str]) -> int:
     return len(steps)
 
 
-def _read_messages(store: ExperienceStore, since: int, only: str) -> Iterator[Message]:
-    for batch in store.read_batches(since=since):
-        names = [*map(sys.intern, batch.skill_names)]  # equal names of batches compare at once
-        begin = 0
-        for number, at, end in zip(batch.chats, batch.at, batch.ends, strict=True):
-            chat = batch.chat_names[number]
-            if only in ("", chat):
-                yield chat, at, [names[skill] for skill in batch.skills[begin:end]]
-            begin = end
+def _read_messages(store: Store, since: int, only: str) -> Iterator[Message]:
+    for one in store.sequences(since):
+        if only in ("", one.chat):
+            yield one.chat, one.at, one.skills
+
+
+# What became of a pattern
+
+PATTERNS = "patterns"
+"""The evolver, and the kind of its work items."""
+NEW, WAITING, UNFIT, FAILED, NO_MODEL = "new", "waiting", "unfit", "failed", "no_model"
+"""States besides those of the gate."""
+_RUNNABLE = "runnable"
+_hash_pattern = domain_hash("brain v1 skill pattern")
+
+
+class MadeSkill(NamedTuple):
+    """What was made of a pattern, `skills`: `status`, `reason`, the skill and its version."""
+
+    status: str
+    reason: str
+    slug: str = ""
+    version: str = ""
+    skills: tuple[str, ...] = ()
+
+
+def pattern_key(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
+    """Return the key of a pattern; another program of one of its skills gives another key."""
+    rows = tuple((slug, programs[slug].program) for slug in skills)
+    return _hash_pattern(pack(rows)).hex()
+
+
+def find_open_key(
+    skills: Sequence[str],
+    programs: Mapping[str, SkillProgram],
+    made: Mapping[str, MadeSkill | None],
+) -> str:
+    """Return the key of a pattern, or the next one where one of its skills could not run then."""
+    key = pattern_key(skills, programs)
+    while (state := made.get(key)) is not None and state.status == UNFIT:
+        key = _hash_pattern(bytes.fromhex(key)).hex()
+    return key
+
+
+def describe_pattern(
+    pattern: FrequentPattern,
+    programs: Mapping[str, SkillProgram],
+    made: Mapping[str, MadeSkill | None],
+) -> SkillPattern:
+    """Return a pattern with what became of it; `made` has the results so far by key."""
+    reason = find_obstacle(pattern.skills, programs)
+    state: MadeSkill | None = MadeSkill(UNFIT, reason)
+    if not reason:
+        key = find_open_key(pattern.skills, programs, made)
+        state = made[key] if key in made else MadeSkill(NEW, "")
+    shown = state or MadeSkill(WAITING, "")
+    return SkillPattern(pattern.skills, pattern.support, shown.status, shown.reason, shown.slug)
+
+
+def read_made(items: Iterable[Work]) -> dict[str, MadeSkill | None]:
+    """Return the results of items by key, None for those not done."""
+    return {
+        item.key: None
+        if item.result is None
+        else MadeSkill(**{**item.result, "skills": tuple(item.result["skills"])})
+        for item in items
+    }
+
+
+def find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
+    """Return why no program can call the skills of a pattern, "" if one can."""
+    for slug in skills:
+        program = programs.get(slug)
+        if program is None:
+            return f"{slug} is not a skill with a program, which another one can call"
+        if program.status != _RUNNABLE:
+            return f"{slug} may not run: {program.status}"
+    return ""

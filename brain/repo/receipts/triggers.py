@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..receipts import RunStep
-from ..receipts.uses import ToolCallCounts
-from ..repo.open.manifest import DEFAULT_SYNTHESIS, OFF, SynthesisPolicy, load_learning_policy
-from ..repo.open.session import Session
+from ...receipts import RunStep
+from ...receipts.uses import ToolCallCounts
+from ..open.manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
 
 TOOL_CALLS = "tool_calls"
 RECOVERY = "recovery"
@@ -33,14 +32,3 @@ def find_trigger_by_counts(counts: ToolCallCounts, policy: SynthesisPolicy) -> s
     if counts.calls >= policy.tools:
         return TOOL_CALLS
     return RECOVERY if policy.recovery and counts.has_recovery else ""
-
-
-def find_ended_trigger(session: Session, counts: ToolCallCounts, outcome: str) -> str:
-    """Return why a run that ended is to be learned from, by the manifest; "" if it is not.
-
-    Raises `InvalidInput` (`bad_manifest`).
-    """
-    policy, mode = load_learning_policy(session)
-    if mode == OFF or outcome not in LEARNED_OUTCOMES:
-        return ""
-    return find_trigger_by_counts(counts, policy)
