@@ -140,8 +140,9 @@ class ProgramRunner:
         one that fails otherwise than by an assertion does not know this payload.
         """
         files = runnable.program.files
-        chosen = outcome.input[:1] < _CHECKED_BELOW
-        if not (outcome.ok and chosen and CHECK_FILE in files) or NEEDS_FILE in files:
+        reaches = NEEDS_FILE in files or runnable.tried.folders or runnable.tried.hosts
+        chosen = outcome.ok and outcome.input[:1] < _CHECKED_BELOW
+        if reaches or not chosen or CHECK_FILE not in files:
             return outcome
         try:
             limits = replace(self._limits, wall_seconds=_CHECK_SECONDS)

@@ -225,7 +225,8 @@ class ProgramsPart(Part):
         from ..repo.learning import approvals
         from ..repo.learning.admission import Approvals
 
-        tried = self.find_runnable(slug).tried
+        runnable = self.find_runnable(slug)
+        files = read_needs(runnable.program).files
         wanted = Approvals(
             folders=folders or {},
             write=write or {},
@@ -234,7 +235,7 @@ class ProgramsPart(Part):
             minutes=minutes,
             memory_mb=memory_mb,
         )
-        self._locked.run(approvals.approve, tried, wanted, knowingly)
+        self._locked.run(approvals.approve, runnable.tried, wanted, knowingly, files)
 
     def attempts(self, slug: str = "") -> builtins.list[results.Attempt]:
         """Return the rejected attempts that are kept, at one skill or all, newest first."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,17 +32,30 @@ _MAX_NAMED = 5
 _NAME = re.compile(r"[^A-Za-z0-9._-]+")
 
 
-def approve(session: Session, tried: TriedProgram, wanted: Approvals, knowingly: bool) -> None:
+def approve(
+    session: Session,
+    tried: TriedProgram,
+    wanted: Approvals,
+    knowingly: bool,
+    files: Collection[str] = (),
+) -> None:
     """Replace what was approved for a program on this machine.
+
+    `files` are the names of the files that it needs; all other places are folders.
 
     A link is approved for where it leads now. Raises as `check_approvals`, and as
     `admission.approve`.
     """
-    admission.approve(session, tried, check_approvals(session, tried, wanted, knowingly))
+    checked = check_approvals(session, tried, wanted, knowingly, files)
+    admission.approve(session, tried, checked)
 
 
 def check_approvals(
-    session: Session, known: Approvals, wanted: Approvals, knowingly: bool
+    session: Session,
+    known: Approvals,
+    wanted: Approvals,
+    knowingly: bool,
+    files: Collection[str] = (),
 ) -> Approvals:
     """Return what is wanted as it is approved, `known` being what was approved before.
 
@@ -53,13 +66,13 @@ def check_approvals(
     places = admission.list_own_places(session)
     paths = [*known.folders.values(), *known.write.values()]
     folders, write = (
-        {name: path if path in paths else _resolve(path) for name, path in places_of.items()}
+        {
+            name: path if path in paths else _resolve(path, is_file=name in files)
+            for name, path in places_of.items()
+        }
         for places_of in (wanted.folders, wanted.write)
     )
     new = [path for path in (*folders.values(), *write.values()) if path not in paths]
-    for path in write.values():
-        if not os.path.isdir(path):
-            raise _no_folder_error(path)
     for path in new:
         refusal = explain_refusal(path, places)
         if not os.path.isdir(path) and is_secret_file_name(os.path.basename(path).lower()):
@@ -192,18 +205,15 @@ def read_secrets(needs: Needs, known: Approvals) -> SecretValues:
     return SecretValues(needs, values)
 
 
-def _resolve(path: str) -> str:
-    if not os.path.isabs(path) or not (os.path.isdir(path) or os.path.isfile(path)):
-        raise _no_folder_error(path)
+def _resolve(path: str, *, is_file: bool) -> str:
+    if not (os.path.isabs(path) and (os.path.isfile if is_file else os.path.isdir)(path)):
+        kind = "file" if is_file else "folder"
+        raise NotFound(
+            f"{printable_text(path)} is not the absolute path of a {kind}",
+            code="no_path",
+            hint=f"name a {kind} that exists",
+        )
     return os.path.realpath(path)
-
-
-def _no_folder_error(path: str) -> NotFound:
-    return NotFound(
-        f"{printable_text(path)} is not the absolute path of a folder",
-        code="no_path",
-        hint="name a folder that exists, or a file that the skill reads",
-    )
 
 
 def _explain_folder(path: str, places: Sequence[str]) -> Iterator[str]:
