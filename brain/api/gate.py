@@ -126,6 +126,12 @@ class GatePart(Part):
             tools = recheck.with_rerun(tools, session, lock, found)
         return recheck.recheck_verdict(found, tools)
 
+    def read_stream(self) -> results.StreamStatus:
+        """Return what all attempts at this brain come to, and what upholds the next one."""
+        from ..repo.learning import stream
+
+        return self._locked.run(stream.read_stream)
+
     def read_mode(self) -> str:
         """Return what becomes of learned changes: propose, gated or off.
 

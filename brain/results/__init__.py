@@ -34,7 +34,7 @@ _NAMES = {
     "evolution": (
         "CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus EvolverCost EvolverStatus "
         "GateNumbers GateOutcome GuardCounts RateStatus Recheck RecheckedCase RecheckedNumber "
-        "ScheduledStep SkillCase UnrunGuards"
+        "ScheduledStep SkillCase StreamStatus UnrunGuards"
     ),
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "

@@ -18,6 +18,8 @@ class GateNumbers(NamedTuple):
     """What the gate counted over held-out cases; `e_value` as text with three decimals.
 
     `worse` are the paths of cases that got worse. `more_cases` is how many more it would take.
+    `provisional` tells whether the change is shown to help these very cases, yes or no, with the
+    E of the runs; both are "" of a gate that did not ask.
     """
 
     cases: int
@@ -29,6 +31,8 @@ class GateNumbers(NamedTuple):
     worse: Sequence[str]
     more_cases: int
     runner: str
+    provisional: str = ""
+    e_of_runs: str = ""
 
 
 class UnrunGuards(NamedTuple):
@@ -54,9 +58,10 @@ class GateOutcome(NamedTuple):
     """What became of a proposed change.
 
     `gate` is what the numbers say: admit, reject, undecided, or "" if nothing was tried. `done` is
-    what happened: admitted, proposed, rejected, kept (undecided, on a ref), or nothing (an equal
-    text). `snapshot` is that of the change, `proposal` the name of its proposal and `attempt` of
-    its rejected attempt, each "" without one. `guards` is None if no case was tried.
+    what happened: admitted, provisional (live, since it helps these very cases), proposed,
+    rejected, kept (undecided, on a ref), or nothing (an equal text). `snapshot` is that of the
+    change, `proposal` the name of its proposal and `attempt` of its rejected attempt, each ""
+    without one. `guards` is None if no case was tried.
     """
 
     gate: str
@@ -140,6 +145,23 @@ class EvolutionDecision(NamedTuple):
     result: str
 
 
+class StreamStatus(NamedTuple):
+    """All attempts at a brain as one stream, by what its verdicts say.
+
+    Of the `attempts`, a rule `admitted` so many, and let so many live that are `provisional`.
+    `upheld` are admitted and hold for the whole stream: of these at most 5 % are useless in the
+    mean. `not_upheld` names the others, as SKILL@VERSION; they hold each by itself. The next
+    attempt is upheld with an E of `next_e`.
+    """
+
+    attempts: int
+    admitted: int
+    upheld: int
+    provisional: int
+    not_upheld: Sequence[str]
+    next_e: int
+
+
 class EvolutionStatus(NamedTuple):
     """What learning would do next, what it has cost, and what it decided last.
 
@@ -153,6 +175,7 @@ class EvolutionStatus(NamedTuple):
     costs: Sequence[EvolverCost]
     rates: Sequence[RateStatus]
     decisions: Sequence[EvolutionDecision]
+    stream: StreamStatus
     problems: Sequence[str]
 
 

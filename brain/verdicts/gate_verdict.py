@@ -9,8 +9,8 @@ from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..gating.case_files import Case
 from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision, find_round_limit
-from .verdict_rules import state_numbers
-from .verdict_types import NamedText, Verdict, VerdictCase
+from .verdict_rules import ATTEMPT_NAME, state_numbers
+from .verdict_types import NamedNumber, NamedText, Verdict, VerdictCase
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,9 @@ class GateRecord:
 
     `base` and `text` are the blob ids of SKILL.md before and after the change; `base` is empty if
     the skill is new. `is_provisional_asked`: whether the change helps these very cases was decided
-    too. `trial` is the verdict of the trial of its program, if it has one: its files,
-    cases and limits are in the verdict of the gate too.
+    too. `attempt` is its number among all at this brain, 0 if nobody counts. `trial` is the verdict
+    of the trial of its program, if it has one: its files, cases and limits are in the verdict of
+    the gate too.
     """
 
     skill: str
@@ -44,6 +45,7 @@ class GateRecord:
     cases: Sequence[GateCase]
     trial: Verdict | None = None
     is_provisional_asked: bool = False
+    attempt: int = 0
 
     @property
     def max_rounds(self) -> int:
@@ -89,6 +91,7 @@ def build_gate_verdict(record: GateRecord, deciding: Deciding) -> GateVerdict:
     )
     asked = record.is_provisional_asked
     numbers = state_numbers(record.decision, record.max_rounds, is_provisional_asked=asked)
+    place = (NamedNumber(ATTEMPT_NAME, record.attempt),) if record.attempt else ()
     word = "yes" if record.decision.is_provisional else "no"
     verdict = trial._replace(
         decision=deciding.decision,
@@ -96,7 +99,7 @@ def build_gate_verdict(record: GateRecord, deciding: Deciding) -> GateVerdict:
         decided_by=deciding.decided_by,
         reason=deciding.reason or record.decision.reason,
         cases=(*trial.cases, *(_describe_case(one, record.decision) for one in record.cases)),
-        numbers=(*trial.numbers, *numbers),
+        numbers=(*trial.numbers, *place, *numbers),
         gate=record.decision.gate,
         base=record.base,
         text=record.text,

@@ -24,6 +24,8 @@ from ..objects.tree_entry import MAX_SAFE_INTEGER
 from .verdict_types import GATE_KINDS, NamedNumber, Verdict, VerdictCase
 
 MAX_ROUNDS_NAME, READ_NAME = "max_rounds", "read_cases"
+ATTEMPT_NAME = "attempt"
+"""The place of a verdict among all attempts at the brain, from 1; nothing follows from it here."""
 _CASES_OF_ADMISSION = {
     "author": "a case of the author",
     "unseen": "a payload that the author never saw",

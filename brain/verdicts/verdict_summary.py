@@ -43,6 +43,8 @@ def _with_reason(words: str, reason: str) -> str:
 def _describe_gate_decision(verdict: Verdict) -> str:
     """Return who decided what, and what the gate says with its numbers."""
     done = DECISION_WORDS[verdict.decision]
+    if verdict.decision == "admit" and verdict.gate != "admit" and verdict.provisional == "yes":
+        done = f"{done} as provisional (it helps these very cases)"
     said = f"{_GATE_SAYS[verdict.gate]}: {', '.join(_describe_numbers(verdict))}"
     if verdict.decider == "person":
         by_person = f"{done} by {printable_text(verdict.decided_by)}"
@@ -61,6 +63,9 @@ def _describe_numbers(verdict: Verdict) -> Iterator[str]:
     yield f"{numbers.get('losses', 0)} lost"
     whole, thousandths = divmod(numbers.get("e_value_milli", 0), 1000)
     yield f"E {whole}.{thousandths // 100}"
+    if verdict.provisional == "yes":
+        whole, thousandths = divmod(numbers.get("e_of_runs_milli", 0), 1000)
+        yield f"E of the runs {whole}.{thousandths // 100}"
     if worse := sum(case.outcome == "fail" for case in verdict.gate_cases):
         yield f"{worse} got worse"
     if more := numbers.get("more_cases", 0):

@@ -51,8 +51,8 @@ def make_gated_brain(folder: Path, *, mode: str = "gated", cases: int = 12) -> B
     return brain
 
 
-def set_mode(brain: Brain, mode: str) -> None:
-    text = f"evolution:\n  mode: {mode}\n"
+def set_mode(brain: Brain, mode: str, *, provisional: str = "propose") -> None:
+    text = f"evolution:\n  mode: {mode}\n  provisional: {provisional}\n"
     brain.files.edit("manifest.yaml", lambda _: text.encode())
 
 

@@ -286,7 +286,7 @@ class GapAttempt:
                 name=name,
                 proposal=outcome.proposal,
             )
-        if outcome.done not in ("admitted", "nothing"):
+        if outcome.done not in ("admitted", "provisional", "nothing"):
             raise _AttemptEnd(
                 *(audit.GATE_PHASE, audit.REJECTED, outcome.reason),
                 name=name,

@@ -49,6 +49,7 @@ _MAX_REASON_CHARS = 400
 _NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 _RESULTS = {
     "admitted": "success",
+    "provisional": "success",
     "proposed": "success",
     "nothing": "skipped",
     UNFIT: "skipped",

@@ -209,9 +209,10 @@ class _Attempt:
         end_pause(self._context.store)
         done = outcome.done if outcome else "nothing"
         reason = outcome.reason if outcome else draft.reason
-        result = {"admitted": "success", "proposed": "success", "nothing": "skipped"}.get(
-            done, "rejected"
-        )
+        result = {
+            **dict.fromkeys(("admitted", "provisional", "proposed"), "success"),
+            "nothing": "skipped",
+        }.get(done, "rejected")
         self._end(result, done, reason, draft.trigger, draft.slug)
         text = f"{done}: {reason}" if reason else done
         return self._step(DONE, text, slug=draft.slug, outcome=outcome)

@@ -51,6 +51,7 @@ def read_evolution_status(
         costs=_try(lambda: [read_cost(context.store, job.evolver) for job in jobs], [], problems),
         rates=[rate for job in jobs for rate in _read_rates(context, job, problems)],
         decisions=_try(lambda: _read_decisions(context), [], problems),
+        stream=context.brain.gate.read_stream(),
         problems=list(dict.fromkeys(problems)),
     )
 

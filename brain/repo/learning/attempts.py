@@ -140,11 +140,17 @@ def read_numbers(verdict: Verdict) -> GateNumbers | None:
         wins=numbers.get("wins", 0),
         losses=numbers.get("losses", 0),
         ties=numbers.get("ties", 0),
-        e_value=f"{milli // 1000}.{milli % 1000:03}",
+        e_value=_in_text(milli),
         worse=[case.name for case in verdict.gate_cases if case.outcome == "fail"],
         more_cases=numbers.get("more_cases", 0),
         runner=verdict.runner,
+        provisional=verdict.provisional,
+        e_of_runs=_in_text(numbers.get("e_of_runs_milli")),
     )
+
+
+def _in_text(milli: int | None) -> str:
+    return "" if milli is None else f"{milli // 1000}.{milli % 1000:03}"
 
 
 def hide_cases(verdict: Verdict, text: str) -> str:

@@ -39,7 +39,14 @@ from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
 from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
 from ..merge.proposals import open_proposal
-from ..open.manifest import GATED, load_learning_policy, refuse_off
+from ..open.manifest import (
+    ALLOW,
+    GATED,
+    OFF,
+    load_learning_policy,
+    load_provisional_policy,
+    refuse_off,
+)
 from ..open.session import Session
 from . import record
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
@@ -66,6 +73,7 @@ from .rounds import (
     take_cases,
 )
 from .runners import CaseRunner, SandboxRunner
+from .stream import read_stream
 
 T = TypeVar("T")
 GATE_RULE = "gate"
@@ -104,8 +112,7 @@ class _Result:
     """How a change was tried: the `trial` of its program, and what the gate counted.
 
     Without a `record` no case was tried. `reason` says why the change is not admitted, "" if the
-    gate admits it. `is_for_person`: there were no or too few cases, or it helps these very cases
-    alone, so a person may decide.
+    gate admits it. `is_for_person`: there were no or too few cases, so a person may decide.
     """
 
     planned: PlannedChange
@@ -334,8 +341,9 @@ class Gate:
             tried = rounds.run(cases, stage.guards)
             if isinstance(tried, str):
                 return _add_left_out(replace(result, reason=tried, is_for_person=False), left_out)
-            result = _conclude(planned, trial, stage, tried)
-            if tried.decision.gate != "admit":
+            number = self._run(read_stream).attempts + 1
+            result = _conclude(planned, trial, stage, tried, number)
+            if tried.decision.gate != "admit" and not tried.decision.is_provisional:
                 break
         return _add_left_out(result, left_out)
 
@@ -349,6 +357,13 @@ class Gate:
             if mode == GATED:
                 admitted = self._commit(self._run(record.record_change, decided))
                 return _outcome(change, result.planned, "admitted", decided=decided, done=admitted)
+            return self._open_proposal(change, decided)
+        policy = self._run(load_provisional_policy)
+        if result.record and result.record.decision.is_provisional and policy != OFF:
+            decided = _decide(change, result, "admit")
+            if (mode, policy) == (GATED, ALLOW):
+                live = self._commit(self._run(record.record_change, decided))
+                return _outcome(change, result.planned, "provisional", decided=decided, done=live)
             return self._open_proposal(change, decided)
         attempt = None
         if result.is_for_person:
@@ -451,9 +466,11 @@ def _refuse(program: Program, fault: str) -> Trial:
 
 
 def _conclude(
-    planned: PlannedChange, trial: Trial | None, stage: Stage, tried: TriedCases
+    planned: PlannedChange, trial: Trial | None, stage: Stage, tried: TriedCases, attempt: int
 ) -> _Result:
     why, counts = tried.stopped or tried.decision.reason, stage.counts
+    if tried.stopped and tried.decision.is_provisional:
+        why = f"{tried.decision.reason}; {tried.stopped}"
     if missing := counts.found - counts.run:  # names no skill
         reasons = "; ".join(dict.fromkeys(row.reason for row in counts.unrun))
         why += f"; {missing} of {counts.found} cases of other skills did not run: {reasons}"
@@ -472,10 +489,10 @@ def _conclude(
             cases=tried.cases,
             trial=trial.verdict if trial else None,
             is_provisional_asked=True,
+            attempt=attempt,
         ),
         guards=counts,
-        is_for_person=decision.gate == "undecided"
-        and (decision.is_provisional or decision.cases < DEFAULT_RULES.min_cases),
+        is_for_person=decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases,
     )
 
 

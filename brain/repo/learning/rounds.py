@@ -194,7 +194,7 @@ class CaseRounds:
             most = find_round_limit(rows, repeats_itself=self.runner.repeats_itself)
             decision = decide(rows, repeats_itself=most <= CHECKED_ROUNDS)
             letters = "".join(course.before + course.after for course in courses)
-            if not self.runner.repeats_itself and not letters.strip(_ERROR):
+            if most > CHECKED_ROUNDS and not letters.strip(_ERROR):
                 stopped = f"{len(letters)} of {len(letters)} runs ended in an error"
                 break
         if decision is None:

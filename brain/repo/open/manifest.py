@@ -95,6 +95,13 @@ PROPOSE, GATED, OFF = EVOLUTION_MODES = ("propose", "gated", "off")
 With "off" nothing is learned.
 """
 _BY_STRICTNESS = (GATED, PROPOSE, OFF)
+ALLOW = "allow"
+PROVISIONAL_POLICIES = (ALLOW, PROPOSE, OFF)
+"""What becomes of a change that only helps the very cases it was tried on, the strictest last.
+
+With "allow" it goes live where the mode is "gated", with "propose" to a person; with "off" it is
+kept as an attempt, as what is undecided.
+"""
 _MAX_MANIFEST_BYTES = 1 << 20
 
 
@@ -104,7 +111,8 @@ class Manifest(NamedTuple):
     `memory` is None if it is not stated; `accepted` are the ids of false positives of the scan
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
     `pinned` are the slugs or paths of skills that no rule rolls back or retires. `evolution` is
-    one of EVOLUTION_MODES. `gaps` says how skills are learned from failed goals.
+    one of EVOLUTION_MODES, `provisional` one of PROVISIONAL_POLICIES. `gaps_are_periodic`
+    tells when skills are learned from failed goals.
     """
 
     name: str
@@ -118,6 +126,7 @@ class Manifest(NamedTuple):
     pinned: tuple[str, ...] = ()
     evolution: str = PROPOSE
     gaps_are_periodic: bool = True
+    provisional: str = PROPOSE
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -147,16 +156,27 @@ def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     once, a looser mode once it is recorded. This is asked at the end of
     each run, so a manifest that says nothing of them is not parsed.
     """
+    said = _read_both(session)
+    mode = max((manifest.evolution for manifest in said), key=_BY_STRICTNESS.index)
+    return said[0].synthesis, mode
+
+
+def load_provisional_policy(session: Session) -> str:
+    """Return what becomes of provisional changes, by the stricter one as for the mode."""
+    said = _read_both(session)
+    return max((manifest.provisional for manifest in said), key=PROVISIONAL_POLICIES.index)
+
+
+def _read_both(session: Session) -> list[Manifest]:
+    """Return the manifest of the head, and that of the folder if it is another."""
     recorded = _read_manifest(session, session.head()) or b""
     written = _read_folder_manifest(session)
-    said = [
+    return [
         parse_manifest(content)
         if any(key in content for key in _LEARNING_KEYS)
         else DEFAULT_MANIFEST
         for content in {recorded: None, written: None}
     ]
-    mode = max((manifest.evolution for manifest in said), key=_BY_STRICTNESS.index)
-    return said[0].synthesis, mode
 
 
 def refuse_off(mode: str) -> str:
@@ -251,10 +271,14 @@ def parse_manifest(content: bytes) -> Manifest:
     synthesis = _parse_synthesis_policy(fields.get("synthesis"))
     commit = _parse_commit_policy(fields.get("commit"))
     pinned = _parse_pinned_skills(fields.get("pinned"))
-    evolution = _parse_evolution_mode(fields.get("evolution"))
+    mode = _parse_evolution_word(fields.get("evolution"), "mode", EVOLUTION_MODES)
+    provisional = _parse_evolution_word(
+        fields.get("evolution"), "provisional", PROVISIONAL_POLICIES
+    )
     gaps = _parse_periodic(fields.get("evolution"))
     return Manifest(
-        name, layout, memory, commit, accepted, system, home, synthesis, pinned, evolution, gaps
+        *(name, layout, memory, commit, accepted, system, home, synthesis, pinned, mode, gaps),
+        provisional=provisional,
     )
 
 
@@ -345,17 +369,17 @@ def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
     return SynthesisPolicy(tools, recovery)
 
 
-def _parse_evolution_mode(fields: Any) -> str:
+def _parse_evolution_word(fields: Any, key: str, words: tuple[str, ...]) -> str:
     if fields is None:
         return PROPOSE
     if not isinstance(fields, dict):
         raise _bad_manifest_error("evolution must hold settings, such as mode")
-    mode = fields.get("mode", PROPOSE)
-    if mode is False:  # YAML 1.1 reads a bare `off` as false
+    word = fields.get(key, PROPOSE)
+    if word is False:  # YAML 1.1 reads a bare `off` as false
         return OFF
-    if mode not in EVOLUTION_MODES:
-        raise _bad_manifest_error(f"evolution.mode must be one of {', '.join(EVOLUTION_MODES)}")
-    return str(mode)
+    if word not in words:
+        raise _bad_manifest_error(f"evolution.{key} must be one of {', '.join(words)}")
+    return str(word)
 
 
 def _parse_period_ms(text: Any) -> int:

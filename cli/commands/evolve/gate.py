@@ -78,10 +78,12 @@ def evolve_try_command(
     """Try a change of a skill on its held-out cases.
 
     The cases run without the change and with it. What helps, and makes no case worse, is
-    proposed to a person, or admitted if the manifest says evolution: mode: gated. What does
-    not is kept: see 'brain evolve attempts'. Without held-out cases nothing can be tried, and
-    the change is proposed. Cases that 'brain evolve task add' made are tasks: with --tasks and
-    --solver a solver works on each, with the skill in front, and its verifier scores that.
+    proposed to a person, or admitted if the manifest says evolution: mode: gated. What is only
+    shown to help these very cases is provisional: it is proposed too, and goes live if the
+    manifest also says evolution: provisional: allow. What does not help is kept: see 'brain
+    evolve attempts'. Without held-out cases nothing can be tried, and the change is proposed.
+    Cases that 'brain evolve task add' made are tasks: with --tasks and --solver a solver works
+    on each, with the skill in front, and its verifier scores that.
     """
     from brain.models.calls import Bill
 
@@ -171,6 +173,7 @@ def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
     """Say what became of a proposed change."""
     what = {
         "admitted": f"{outcome.slug} admitted, version {outcome.version}",
+        "provisional": f"{outcome.slug} provisional, version {outcome.version}",
         "proposed": f"{outcome.slug} proposed, as {outcome.proposal}",
         "rejected": f"{outcome.slug} rejected",
         "kept": f"{outcome.slug} left undecided",
@@ -179,6 +182,9 @@ def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
     yield escape(f"{what}: {outcome.reason}" if outcome.reason else what)
     if outcome.numbers is not None:
         yield from _number_lines(outcome.numbers)
+        if (outcome.gate, outcome.numbers.provisional) == ("undecided", "yes"):
+            e_of_runs = outcome.numbers.e_of_runs
+            yield escape(f"Provisional: it helps these very cases, E of the runs = {e_of_runs}")
     if outcome.guards is not None and outcome.guards.found:
         yield from _guard_lines(outcome.guards)
     if outcome.attempt:

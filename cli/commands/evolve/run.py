@@ -20,7 +20,13 @@ from ...terminal import escape
 from .gate import outcome_lines
 
 if TYPE_CHECKING:
-    from brain.results import EvolutionStatus, EvolverStatus, RateStatus, ScheduledStep
+    from brain.results import (
+        EvolutionStatus,
+        EvolverStatus,
+        RateStatus,
+        ScheduledStep,
+        StreamStatus,
+    )
 
 NO_MODEL_NOTE = (
     "Note: no model is configured, so hard runs wait in the queue; choose one with"
@@ -115,7 +121,8 @@ def evolve_status_command(app: App) -> None:
 
     One line each for synthesis, patterns and gaps: what waits, when it runs next or why it
     waits. Then the requests and tokens used so far, with retries and what failed, the limits of
-    attempts with what is left and until when, the last decisions with their reasons, and what
+    attempts with what is left and until when, how many attempts the gate tried and which
+    admissions hold for all of them together, the last decisions with their reasons, and what
     does not answer. Nothing is asked and nothing is changed.
     """
     settings = load_model_settings()
@@ -137,12 +144,27 @@ def _status_lines(status: EvolutionStatus) -> Iterator[str]:
             )
     for rate in status.rates:
         yield escape(_rate_line(rate))
+    yield from _stream_lines(status.stream)
     if status.decisions:
         yield "Last decisions:"
     for one in status.decisions:
         name = one.name or "-"
         about = f"{one.evolver} {name} {one.phase}, {one.result}: {one.trigger_reason}"
         yield escape(f"  {local_time(one.time)}  {about}")
+
+
+def _stream_lines(stream: StreamStatus) -> Iterator[str]:
+    if not stream.attempts:
+        return
+    provisional = f", {stream.provisional} live as provisional" if stream.provisional else ""
+    tried = f"{pluralize(stream.attempts, 'attempt')} on cases"
+    yield (
+        f"{tried}, {stream.admitted} admitted{provisional};"
+        f" {stream.upheld} admitted hold for all of them together,"
+        f" the next does with E >= {stream.next_e}"
+    )
+    for name in stream.not_upheld:
+        yield escape(f"Admitted, and holds by itself alone: {name}")
 
 
 def _rate_line(rate: RateStatus) -> str:

@@ -124,8 +124,8 @@ def test_too_few_cases_admit_nothing_but_keep_their_numbers(tmp_path):
     with make_gated_brain(tmp_path, cases=3) as brain:
         outcome = propose(brain, BETTER)
         assert (outcome.gate, outcome.done) == ("undecided", "proposed")
-        assert outcome.numbers.more_cases > 0
-        assert outcome.proposal and outcome.attempt
+        assert outcome.numbers.more_cases > 0 and outcome.numbers.provisional == "yes"
+        assert outcome.proposal and not outcome.attempt
         assert "Say hello" not in brain.skills.view(SKILL).body
 
 
@@ -322,7 +322,7 @@ def test_what_is_shown_to_help_these_very_cases_alone_waits_for_a_person(
         assert (outcome.gate, outcome.done) == ("undecided", "proposed")
         assert "these very cases gain" in outcome.reason
         assert outcome.numbers.rounds == (2 if repeats_itself else 12)
-        again = brain.gate.recheck(outcome.attempt)
+        again = brain.gate.recheck(outcome.snapshot)
         assert (again.found_provisional, again.differences) == ("yes", [])
         assert brain.skills.view(SKILL).version == 1 and len(brain.proposals.list()) == 1
         assert brain.verify(deep=True).findings == []

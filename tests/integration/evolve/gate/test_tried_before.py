@@ -105,7 +105,7 @@ def test_what_nothing_could_try_is_tried_once_it_has_cases(tmp_path):
 
 
 def test_with_too_few_cases_it_waits_and_is_not_tried_again(tmp_path):
-    with make_gated_brain(tmp_path, cases=3) as brain:
+    with make_gated_brain(tmp_path, cases=1) as brain:
         first, _ = try_again(brain)
         again, runs = try_again(brain)
         assert (again.gate, again.done, runs) == ("undecided", "proposed", 0)

@@ -1,0 +1,89 @@
+"""All attempts at a brain as one stream, with a bound of its own.
+
+Each admission has an error of at most 5 % by itself, so a hundred useless attempts may bring five.
+The stream is held to e-LOND (Xu and Ramdas, Online multiple testing with e-values, 2024): attempt t
+is *upheld* if its E reaches 20 t (t + 1) / (1 + R), where R of the attempts before were upheld.
+Then at most 5 % of those upheld are useless in the mean, however the attempts depend on one
+another: the shares 1 / (t (t + 1)) of the error sum up to 1.
+
+What counts is in the brain: the verdicts of gates in the lineage of the head, and those of the
+attempts that are kept. Each verdict states its own number in `attempt`, so attempts that garbage
+collection has dropped are not forgotten; older verdicts are counted by their time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import NamedTuple
+
+from ...cache.derived_cache import DerivedCache
+from ...gating.decision import DEFAULT_RULES
+from ...results import StreamStatus
+from ...verdicts.verdict_rules import ATTEMPT_NAME
+from ...verdicts.verdict_types import Verdict
+from ..open.session import Session
+from ..read import lineage_cache
+from ..read.ancestor_set import AncestorSet
+from ..read.decision_rows import read_decision_verdict
+from ..read.rejected_refs import list_rejected_refs
+
+
+class _Attempt(NamedTuple):
+    number: int
+    time: int
+    version: str
+    verdict: Verdict
+
+
+def read_stream(session: Session) -> StreamStatus:
+    """Return what the attempts come to, and what the next one needs."""
+    upheld = admitted = provisional = number = 0
+    others: list[str] = []
+    for one in _list_attempts(session):
+        number = max(one.number, number + 1)
+        verdict = one.verdict
+        if verdict.decision != "admit" or verdict.decider != "rule":
+            continue
+        if verdict.gate != "admit":
+            provisional += 1
+            continue
+        admitted += 1
+        milli = dict(verdict.numbers).get("e_value_milli", 0)
+        if milli >= 1000 * find_bar(number, upheld):
+            upheld += 1
+        else:
+            others.append(f"{verdict.skill}@{one.version}")
+    return StreamStatus(
+        attempts=number,
+        admitted=admitted,
+        upheld=upheld,
+        provisional=provisional,
+        not_upheld=others,
+        next_e=-int(-find_bar(number + 1, upheld) // 1),
+    )
+
+
+def find_bar(number: int, upheld: int) -> Fraction:
+    """Return the E that attempt `number`, from 1, needs after so many were upheld."""
+    return Fraction(DEFAULT_RULES.threshold * number * (number + 1), 1 + upheld)
+
+
+def _list_attempts(session: Session) -> list[_Attempt]:
+    """Return the attempts that the brain knows, in their order; an accepted one once."""
+    inside = AncestorSet(session, session.head())
+    rows = lineage_cache.query_cache(session, DerivedCache.list_decisions)
+    decided = {row.snapshot for _, row in rows if row.snapshot in inside}
+    kept = [snapshot for _, snapshot in list_rejected_refs(session)]
+    found = sorted(_read(session, [*decided, *kept]))
+    first = {one.number: one for one in reversed(found) if one.number}
+    return [one for one in found if not one.number or first[one.number] is one]
+
+
+def _read(session: Session, snapshots: list[bytes]) -> Iterator[_Attempt]:
+    for here in snapshots:
+        snapshot = session.load_snapshot(here)
+        verdict = read_decision_verdict(session, snapshot)
+        if verdict is not None and verdict.gate:
+            number = dict(verdict.numbers).get(ATTEMPT_NAME, 0)
+            yield _Attempt(number, snapshot.time, snapshot.operation[3], verdict)
