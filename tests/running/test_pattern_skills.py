@@ -10,7 +10,7 @@ import pytest
 from brain import Brain
 from brain.errors import Conflict, ModelError, SandboxError, ToolFailure
 from brain.evolve import FakeModel
-from brain.evolve.patterns.recorded_examples import find_examples
+from brain.evolve.patterns.composite import find_examples
 from brain.evolve.patterns.run_patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out

@@ -25,14 +25,17 @@ from ...experience.gaps import (
     find_open_gap,
     find_waiting_proposal,
     format_score,
+    format_time,
     list_refused,
     read_gap,
 )
 from ...models.calls import Bill
 from ...programs import PROGRAM_FILE
 from ...programs.program import fit_summary
+from ...receipts.budget import shorten_without_secrets
 from ...repo.learning.change import ProposedChange
 from ...results import GapResult, GateOutcome
+from ...skills.visible_text import fold_to_line
 from ..acquire import build_edit
 from ..call_receipt import build_call_receipt
 from ..evolution_mode import Interrupted
@@ -40,7 +43,7 @@ from ..material import RelatedMaterial
 from ..model_runner import ModelRunner
 from ..prompts import GENERATED_CATEGORY
 from ..transcript import mask_text
-from .gap_context import build_gap_message, hide_held_out, list_proposed_skills
+from .brain_protocol import GapBrain
 from .gap_conversation import (
     ASKED,
     GAPS_AGENT,
@@ -48,8 +51,10 @@ from .gap_conversation import (
     GapConversation,
     LostAnswer,
     RefusedDraft,
+    build_gap_message,
+    hide_held_out,
+    list_proposed_skills,
 )
-from .gap_memory import remember_capability
 
 if TYPE_CHECKING:
     from ...experience.store import AuditEvent, Item
@@ -72,6 +77,11 @@ _COUNTED, _LIMITED, _PROPOSED, _PROMPT, _ADMITTED, _FAILURES = (
 )
 """Steps of an item: it counts; the audit says that it waits; what was proposed when it began; what
 the model is asked first; the capability that the gate admitted, and when; failures of the model."""
+META_TARGET = "meta.jsonl"
+"""The memory of these records: the file in memory/."""
+META_SOURCE = "capability_evolution_engine"
+MAX_CONTEXT_BYTES = 300
+_TAGS = ("generated_skill", "capability_evolution")
 
 
 class _AttemptEnd(Exception):
@@ -354,3 +364,28 @@ def _keep_refused_draft(brain: GapBrain, draft: ToolDraft, message: str) -> str:
         return brain.gate.open().propose(change).attempt
     except (InvalidInput, Conflict):  # the fault is in the audit, and shown all the same
         return ""
+
+
+def build_meta_record(gap: OpenGap, name: str, at: int) -> str:
+    """Return the record as one line of JSON, with the fields of the seed."""
+    record = {
+        "capability_name": name,
+        "gap_score": gap.score.percent / 100,
+        "task_context": shorten_without_secrets(fold_to_line(gap.goal), MAX_CONTEXT_BYTES),
+        "timestamp": format_time(at),
+        "source": META_SOURCE,
+        "tags": [*_TAGS, name],
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def remember_capability(brain: GapBrain, gap: OpenGap, name: str, at: int) -> None:
+    """Add the record to the memory of a brain; an equal one is not added twice.
+
+    A goal that repeats the input of a held-out case is left out of it.
+    Raises `NotFound` (`no_memory`) where there is no place for it, or as `brain.memory.add`.
+    """
+    if brain.gate.read_held_out_filter().hides(gap.goal):  # a case that was added since
+        gap = replace(gap, goal="")
+    record = build_meta_record(gap, name, at)
+    brain.memory.add(META_TARGET, record, message=f"Remember the capability {name}")

@@ -36,8 +36,7 @@ from ...repo.open.manifest import OFF
 from ...results import GapResult
 from ...sandbox.find_sandbox import find_sandbox
 from ..evolution_mode import require_evolution
-from .gap_attempt import GapAttempt, describe_attempt
-from .gap_memory import remember_capability
+from .gap_attempt import GapAttempt, describe_attempt, remember_capability
 
 if TYPE_CHECKING:
     from ...experience.store import Store

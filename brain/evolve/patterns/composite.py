@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import InvalidInput, ModelError, NotFound
+from ...errors import BrainError, InvalidInput, ModelError, NotFound
 from ...experience.patterns import FAILED, PATTERNS, MadeSkill
+from ...gating.held_out import canonical_json, is_held_out
 from ...models.calls import ANSWER_FAULTS, AskLimits, ModelCall, NoAnswer, UnfitAnswer
 from ...programs import PROGRAM_FILE, SCHEMA_FILE
-from ...programs.program import Program, tool_name
+from ...programs.program import Program, slug_of_tool, tool_name
+from ...receipts import Receipt, RunStep
+from ...repo.learning.cases import source_of_run
 from ...repo.learning.change import ProposedChange
+from ...util import strict_json
 from ...util.utc_time import epoch_ms
 from ..acquire import build_program, build_skill_text
 from ..call_receipt import build_call_receipt
 from ..model_runner import ModelRunner
 from ..prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
-from .recorded_examples import RecordedExample, find_examples, show_example
 
 if TYPE_CHECKING:
     from ...experience.store import Item
     from ...models import Model
+    from ...receipts import TextExcerpt
+    from ...repo.learning.held_out_filter import HeldOutFilter
     from ...results import GateOutcome
     from ..drafts import CompositeAnswer, NoSkill, ToolDraft
     from .brain_protocol import PatternBrain
@@ -30,6 +36,10 @@ AGENT = "brain evolve patterns"
 """The agent in the receipt of a composite."""
 _MAX_ATTEMPTS = 6
 """Earlier attempts that are shown at once."""
+MAX_EXAMPLES = 64
+_MAX_SNAPSHOTS = 2_000
+"""Snapshots that are searched for runs, newest first."""
+_MAX_DEPTH = 32
 
 
 class _Candidate(NamedTuple):
@@ -224,3 +234,107 @@ class CompositeMaker:
         reached = "" if outcome.version is None else str(outcome.version)
         reason = draft.fault or outcome.reason
         return MadeSkill(outcome.done, reason, outcome.slug, reached), outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedExample:
+    """Arguments and outputs of the skills of a pattern, in one run."""
+
+    steps: tuple[tuple[dict[str, Any], Any], ...]
+
+    @property
+    def input(self) -> dict[str, Any]:
+        """The arguments of the first skill."""
+        return self.steps[0][0]
+
+    @property
+    def output(self) -> Any:
+        """What the last skill answered."""
+        return self.steps[-1][1]
+
+
+def find_examples(
+    brain: PatternBrain, skills: Sequence[str], held_out: HeldOutFilter
+) -> list[RecordedExample]:
+    """Return examples of a pattern, one for each input; only recorded runs have some."""
+    found: dict[bytes, RecordedExample] = {}
+    for receipt in _iter_runs(brain):
+        if source_of_run(receipt) in held_out.sources:
+            continue
+        for steps in _find_in_run(receipt, skills):
+            try:
+                key = canonical_json(steps[0][0])
+            except ValueError:  # such as an infinite number
+                continue
+            if is_held_out(steps[0][0]) or held_out.hides(json.dumps(steps, ensure_ascii=False)):
+                continue
+            found.setdefault(key, RecordedExample(steps=steps))
+        if len(found) >= MAX_EXAMPLES:
+            break
+    return list(found.values())[:MAX_EXAMPLES]
+
+
+def _iter_runs(brain: PatternBrain) -> Iterator[Receipt]:
+    """Yield the recorded runs that succeeded, newest first."""
+    for snapshot in brain.history.log(limit=_MAX_SNAPSHOTS):
+        if snapshot.operation.get("kind") != "task" or snapshot.receipt is None:
+            continue
+        try:
+            run = brain.receipts.read_run(snapshot.snapshot)
+        except BrainError:  # redacted, or too long to be joined
+            continue
+        if run.outcome == "success":
+            yield run
+
+
+def _find_in_run(
+    receipt: Receipt, skills: Sequence[str]
+) -> Iterator[tuple[tuple[dict[str, Any], Any], ...]]:
+    calls = [
+        step
+        for step in receipt.steps
+        if step.kind == "tool" and step.version and step.input and not step.caller
+    ]
+    names = [slug_of_tool(step.name) for step in calls]
+    for begin in range(len(calls) - len(skills) + 1):
+        if names[begin : begin + len(skills)] == list(skills):
+            steps = [_read_step(step) for step in calls[begin : begin + len(skills)]]
+            complete = [step for step in steps if step is not None]
+            if len(complete) == len(skills):
+                yield tuple(complete)
+
+
+def _read_step(step: RunStep) -> tuple[dict[str, Any], Any] | None:
+    """Return arguments and output of a call, None if it failed or they are not recorded whole."""
+    arguments, output = _read_whole(step.input), _read_whole(step.output)
+    if step.error or arguments is None or output is None:
+        return None
+    payload = _parse(arguments)
+    return (payload, _parse(output)) if isinstance(payload, dict) else None
+
+
+def _read_whole(text: TextExcerpt | None) -> str | None:
+    if text is None or text.redacted or text.size != len(text.excerpt.encode()):
+        return None
+    return text.excerpt
+
+
+def _parse(text: str) -> Any:
+    """Return the value of a JSON text; of another text the text."""
+    data = text.encode()
+    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+        return text
+    try:
+        return strict_json.parse_unbounded_json(data)
+    except ValueError:
+        return text
+
+
+def show_example(example: RecordedExample, names: Sequence[str]) -> str:
+    """Return an example as text, a line for each call."""
+    rows = zip(names, example.steps, strict=True)
+    return "\n".join(
+        f"{name}({json.dumps(payload, ensure_ascii=False)}) gave"
+        f" {json.dumps(output, ensure_ascii=False)}"
+        for name, (payload, output) in rows
+    )
