@@ -36,8 +36,6 @@ MAX_WORK = 10_000
 """Items that are kept; those that are done are forgotten first, oldest first."""
 MAX_EVENTS = 100_000
 """Events that are kept; the oldest are forgotten first."""
-MAX_STEP_BYTES = 4 << 20
-"""Bytes of one step of an item."""
 _MAX_TEXT_CHARS = 4_000
 _MAX_PERIODS = 1_000
 _ROWS_PER_READ = 10_000
