@@ -292,7 +292,7 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
             ),
             "add": (
                 "evolve.tasks",
-                "Add a case of a skill for each task, on which its changes are then tried.",
+                "Add a case of a skill for each task.",
             ),
             "run": ("evolve.tasks", "Have a solver work on tasks, and score what it did."),
         },

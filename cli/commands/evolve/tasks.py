@@ -144,7 +144,7 @@ def _check_lines(row: TaskCheck) -> Iterator[str]:
 @argument("slug", type=SlugType())
 @argument("folders", metavar="FOLDER...", nargs=-1, required=True, type=None)
 def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> None:
-    """Add a case of a skill for each task, on which its changes are then tried.
+    """Add a case of a skill for each task.
 
     The case holds the name and the instruction; the task stays where it is, and 'brain evolve try
     --tasks FOLDER --solver COMMAND' runs it. What needs a judge, or cannot run here, is left out.

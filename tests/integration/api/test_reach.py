@@ -52,6 +52,7 @@ OPERATIONS = {
     "evolve status": "evolution.status",
     "evolve stats": "programs.stats",
     "evolve synthesize": "synthesize receipts.read_run receipts.read_run_file",
+    "evolve task add": "gate.add_case",
     "evolve try": "gate.open",
     "evolve unpin": "programs.unpin",
     "fork": "fork",
@@ -134,12 +135,15 @@ WITHOUT_BRAIN = (
     "completion",
     "config",
     "demo",
+    "evolve task check",
+    "evolve task list",
+    "evolve task run",
     "key list",
     "key new",
     "mcp",
     "tools",
 )
-"""Commands about the user, a chain, or the program; and those of `brain.serve`."""
+"""Commands about the user, a chain, tasks in folders, the program; and those of `brain.serve`."""
 PARTS = (
     "branches files gaps gate history imports ledger memory merge prompt proofs proposals receipts "
     "secrets signatures skills trust"
