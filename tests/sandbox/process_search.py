@@ -31,14 +31,17 @@ def processes_left(limit: int, seconds: float) -> list[int]:
     """Wait until no process has the limit, and return those that do not end in time."""
     deadline = time.monotonic() + seconds
     while found := processes_with_memory_limit(limit):
+        left = deadline - time.monotonic()
+        if left < 0:
+            return found
         with ExitStack() as stack:
             ended = select.poll()
-            for pid in found:
-                with suppress(OSError):
+            try:
+                for pid in found:
                     descriptor = os.pidfd_open(pid)
                     stack.callback(os.close, descriptor)
                     ended.register(descriptor, select.POLLIN)
-            ended.poll(max(0.0, deadline - time.monotonic()) * 1000)
-        if time.monotonic() > deadline:
-            return found
+            except OSError:
+                continue  # one has ended since, and nothing would wake the poll for it
+            ended.poll(left * 1000)
     return []
