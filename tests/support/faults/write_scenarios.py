@@ -223,7 +223,7 @@ SCENARIOS = {
     "redo": FaultScenario(_prepare_undone, _run_redo),
     "delete": FaultScenario(_prepare_recorded, _run_delete),
     "revert": FaultScenario(_prepare_recorded, _run_revert),
-    "acquire": FaultScenario(_prepare_edited_skill, _run_acquire),
+    "acquire": FaultScenario(_prepare_recorded, _run_acquire),
     "reject": FaultScenario(_prepare_recorded, _run_reject),
     "retire": FaultScenario(_prepare_edited_skill, _run_retire),
     "redact": FaultScenario(_prepare_recorded, _run_redact),
