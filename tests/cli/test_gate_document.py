@@ -47,7 +47,7 @@ def test_the_session_prints_what_the_document_shows(cli, count_words, project):
 
 def test_its_python_runs(agent, project):
     text = (project / DOCUMENT).read_text("utf-8")
-    (block,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    block = "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
     with Brain.open(agent) as brain:
         exec(compile(block, str(DOCUMENT), "exec"), {"brain": brain, "model": FakeModel()})
         assert [one.name for one in brain.proposals.list()]

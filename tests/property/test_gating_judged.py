@@ -68,7 +68,7 @@ class _TableRunner:
 
     def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
         at = self._places[case.blob]
-        what = self._table.rows[at][skills is NEW][number]
+        what = self._table.rows[at][skills is NEW][0 if self.repeats_itself else number]
         if what == ERROR:
             return CaseOutput(error="it crashed")
         suffix = f" {at} {number} {skills is NEW}" if self._table.different else ""

@@ -108,23 +108,27 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
     return found
 
 
-def find_same_attempt(session: Session, path: str, wanted: Verdict) -> EarlierAttempt | None:
+def find_same_attempt(
+    session: Session, path: str, wanted: Verdict
+) -> tuple[EarlierAttempt, str] | None:
     """Return an attempt at the same change on the same cases, None if there is none.
 
-    It is kept, or waits as a proposal; that of a proposal has no name. `path` is that of the text
-    of the skill; `wanted` has the texts, the program, the runner, and the documents of the cases.
+    It is kept, or waits as the proposal that is named beside it, "" if none does. `path` is that
+    of the text of the skill; `wanted` has the texts, the program, the runner, and the documents of
+    the cases.
     An attempt in which a model gave nothing but errors is none: it says nothing of the change.
     Only attempts with this text are read.
     """
-    proposed = [("", tip) for tip in list_open_tips(session).values()]
-    for ref, snapshot_id in [*list_rejected_refs(session, wanted.skill), *proposed]:
+    kept = [(ref, here, "") for ref, here in list_rejected_refs(session, wanted.skill)]
+    waiting = [("", tip, name) for name, tip in list_open_tips(session).items()]
+    for ref, snapshot_id, proposal in [*kept, *waiting]:
         entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), path)
         if entry is None or entry.blob != wanted.text:
             continue
         snapshot = session.load_snapshot(snapshot_id)
         verdict = read_decision_verdict(session, snapshot)
         if verdict is not None and _is_same(verdict, wanted) and not _has_only_errors(verdict):
-            return _describe_earlier(session, ref, snapshot_id, snapshot, verdict)
+            return _describe_earlier(session, ref, snapshot_id, snapshot, verdict), proposal
     return None
 
 

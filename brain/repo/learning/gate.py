@@ -197,8 +197,8 @@ class Gate:
             result = _Result(planned=planned, reason=trial.verdict.reason, trial=trial)
             return self._record(change, result, mode)
         tried = self._try(change, planned)
-        if isinstance(tried, EarlierAttempt):
-            return self._describe_same(change, planned, tried)
+        if isinstance(tried, tuple):
+            return self._describe_same(change, planned, *tried)
         self._confirm()
         return self._record(change, tried, mode)._replace(guards=tried.guards)
 
@@ -294,7 +294,9 @@ class Gate:
         files, resources = dict(program.files), dict(program.resources)
         return self._run(plan_change, replace(edit, files=files, resources=resources))
 
-    def _try(self, change: ProposedChange, planned: PlannedChange) -> _Result | EarlierAttempt:
+    def _try(
+        self, change: ProposedChange, planned: PlannedChange
+    ) -> _Result | tuple[EarlierAttempt, str]:
         """Try a change; return an earlier attempt if the same was tried on the same cases.
 
         Cases that were made of the run that the change was learned from are left out: its author
@@ -415,11 +417,12 @@ class Gate:
             session.close()
 
     def _describe_same(
-        self, change: ProposedChange, planned: PlannedChange, attempt: EarlierAttempt
+        self, change: ProposedChange, planned: PlannedChange, attempt: EarlierAttempt, proposal: str
     ) -> GateOutcome:
         """Return the outcome of a change that was tried before, with the same result."""
         name = _proposal_name(planned)
-        proposal = name if self._run(record.is_proposed, name) else ""
+        if not proposal and self._run(record.is_proposed, name):
+            proposal = name
         done = "proposed" if proposal else "kept"
         done = "rejected" if attempt.gate == "reject" else done
         reason = f"it was tried before: {attempt.reason}"

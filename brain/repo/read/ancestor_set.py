@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from ...errors import NotFound
 from ...objects import lineage
 from ..open.session import Session
 from . import lineage_cache
@@ -23,7 +24,10 @@ class AncestorSet:
 
     def __contains__(self, snapshot_id: bytes) -> bool:
         load = self._session.load_snapshot
-        depth = load(snapshot_id).jump.depth
+        try:
+            depth = load(snapshot_id).jump.depth
+        except NotFound:  # the cache also has what copies of this brain recorded
+            return False
         if lineage.find_ancestor_at(load, self._head, depth) == snapshot_id:
             return True
         if not self._merges:

@@ -35,7 +35,7 @@ def test_after_a_death_the_same_change_is_tried_once_more(tmp_path, mode, point)
 
 
 def test_a_death_between_proposal_and_attempt_makes_no_second_proposal(tmp_path):
-    with make_gated_brain(tmp_path, cases=3) as brain, dies_before_call(record, "record_change"):
+    with make_gated_brain(tmp_path, cases=1) as brain, dies_before_call(record, "record_change"):
         propose(brain, BETTER)
     with Brain.open(tmp_path, author="ada") as brain:
         assert len(brain.proposals.list()) == 1
