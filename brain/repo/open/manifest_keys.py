@@ -24,7 +24,7 @@ MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
     "commit": ("ledger", "every", "after", "branch", "signed"),
     "secrets": ("accepted",),
     "synthesis": ("tools", "recovery"),
-    "evolution": ("mode", "gaps"),
+    "evolution": ("mode", "gaps", "provisional"),
     "evolution.gaps": ("periodic",),
 }
 """Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
