@@ -78,6 +78,8 @@ def read_tasks(folder: Path) -> FoundTasks:
 
     Raises `InvalidInput`: `no_tasks`, or why the one task that the folder is cannot be read.
     """
+    if not folder.is_dir():
+        raise task_error(folder, "there is no such folder", "no_tasks")
     try:
         if _format(folder):
             return FoundTasks((_read_task(folder),), ())
