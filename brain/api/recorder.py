@@ -34,7 +34,7 @@ _MAX_NOTICES = 20
 
 
 class Note(NamedTuple):
-    """What is to be noted; `write` tells whether a gap is due.
+    """A thing to note; `write` tells whether a gap is due.
 
     `has_goal` says that it reports a goal. `fail` gets the error if it cannot be noted.
     """

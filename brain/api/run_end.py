@@ -1,4 +1,4 @@
-"""What the end of a run leaves to learn from: gathered here, and noted in the background."""
+"""Gather at the end of a run all that one may learn from, and note it in the background."""
 
 from __future__ import annotations
 

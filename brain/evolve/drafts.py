@@ -1,4 +1,4 @@
-"""What a model may answer about a skill, and the checks that make a draft of it.
+"""The answers of a model about a skill, and the checks that make a draft of one.
 
 An answer is untrusted text. Nothing is run here, and nothing of what passes is trusted: a program
 runs in the sandbox alone.

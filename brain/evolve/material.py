@@ -1,4 +1,4 @@
-"""What a model is shown of a brain beside a run: related skills, and what is known of them.
+"""Material of a brain that a model sees beside a run: related skills, and their attempts.
 
 That is earlier attempts, practice cases, and proposals that wait for a person.
 

@@ -1,4 +1,4 @@
-"""What the end of a run leaves to learn from: its skills in order, a hard run, goals that failed.
+"""The record of the end of a run: its skills in order, a hard run, goals that failed.
 
 No text of a message is stored of a sequence, only its hash.
 """

@@ -1,4 +1,4 @@
-"""What an image needs of this machine: a Python of its version, and the wheels that it installs.
+"""Provide what an image needs of this machine: a Python of its version, and its wheels.
 
 Both are got before anything of a task runs, into a cache folder of the user. Wheels alone are
 installed, so nothing of a package runs outside the sandbox. Inside, where there is no network,

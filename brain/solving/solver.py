@@ -1,4 +1,4 @@
-"""What solves a task: one protocol; oracle, empty solution, command in the session, model."""
+"""Solvers of a task, by one protocol: oracle, empty solution, command in the session, model."""
 
 from __future__ import annotations
 

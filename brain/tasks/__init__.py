@@ -1,1 +1,1 @@
-"""What a skill is tried on: tasks with files and verifiers, read as they lie in folders."""
+"""Tasks with files and verifiers on which a skill is tried, read as they lie in folders."""

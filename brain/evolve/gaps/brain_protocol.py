@@ -33,7 +33,7 @@ class _GapProposals(Protocol):
 
 
 class ProposingGate(Protocol):
-    """What tries a change: `Gate`."""
+    """The gate, as gaps use it: `Gate`."""
 
     def propose(self, change: ProposedChange) -> results.GateOutcome: ...
 
