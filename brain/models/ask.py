@@ -116,6 +116,7 @@ def ask(
 
     with _model_errors(model, limits, faults):
         run_coroutine(
+            model,
             agent.run(
                 hide(prompt),
                 model=_RecordedModel(model, record),
@@ -124,7 +125,7 @@ def ask(
                     request_limit=limits.requests, total_tokens_limit=limits.tokens
                 ),
                 timeout=limits.seconds,
-            )
+            ),
         )
     return checked[-1]
 
@@ -148,6 +149,7 @@ def work(
     )
     with _model_errors(model, limits, ["it did not come to an end"]):
         done = run_coroutine(
+            model,
             agent.run(
                 prompt,
                 model=model,
@@ -156,7 +158,7 @@ def work(
                     request_limit=limits.requests, total_tokens_limit=limits.tokens
                 ),
                 timeout=limits.seconds,
-            )
+            ),
         )
     return done.output
 
@@ -205,7 +207,7 @@ def ask_text(model: Model, system: str, prompt: str, max_tokens: int) -> str:
     )
     with _model_errors(model, AskLimits(), [""]):
         response = run_coroutine(
-            model.request(messages, ModelSettings(max_tokens=max_tokens), parameters)
+            model, model.request(messages, ModelSettings(max_tokens=max_tokens), parameters)
         )
     text = next(map(part_text, response.tool_calls), response.text or "")
     try:
@@ -324,15 +326,21 @@ def _said_text(part: Any) -> str:
     return part_text(part) if isinstance(part, TextPart | ToolCallPart) else ""
 
 
-def run_coroutine(work: Coroutine[Any, Any, Result]) -> Result:
+def run_coroutine(model: Model, work: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine to its end, even if an asyncio loop is running in this thread.
 
-    An interrupt ends it at once: `asyncio.run` would wait for what blocks the loop, such as a
+    The connections of `model` are closed at the end, since each call has a loop of its own. An
+    interrupt ends it at once: `asyncio.run` would wait for what blocks the loop, such as a
     program that is tried.
     """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         with asyncio.Runner() as runner:
-            return runner.get_loop().run_until_complete(work)
-    return ThreadPoolExecutor(1).submit(lambda: run_coroutine(work)).result()
+            return runner.get_loop().run_until_complete(_with_connections(model, work))
+    return ThreadPoolExecutor(1).submit(lambda: run_coroutine(model, work)).result()
+
+
+async def _with_connections(model: Model, work: Coroutine[Any, Any, Result]) -> Result:
+    async with model:
+        return await work
