@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
+from brain import evolve
 from brain.errors import BrainError
 
 from .settings.user_models import find_user_model
@@ -69,7 +70,7 @@ def _learn(
         stop.wait(seconds)
         poll()
 
-    for step in brain.evolution.run(model, stop, wait=wait):
+    for step in evolve.run(brain, model, stop, wait=wait):
         if step.result in ("done", "failed"):
             about = f" {step.slug}" if step.slug else ""
             app.print_note(escape(f"{step.evolver}{about}: {step.reason}"))
@@ -77,7 +78,7 @@ def _learn(
 
 def _note_waiting(app: App, brain: Brain, _stop: Event) -> None:
     """Say once for a brain that runs wait, if they do and no model is configured."""
-    if brain.evolution.take_no_model_notice():
+    if evolve.take_no_model_notice(brain):
         app.print_note(_NO_MODEL_NOTE)
 
 
@@ -85,7 +86,7 @@ def _transcript_poll(app: App, brain: Brain, transcripts: Sequence[Path]) -> Cal
     """Return what looks for transcripts that ended."""
     if not transcripts:
         return lambda: None
-    folders = brain.evolution.watch_transcripts(transcripts)
+    folders = evolve.TranscriptFolders(brain, transcripts)
 
     def poll() -> None:
         try:

@@ -15,10 +15,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..experience.settings import LoadExperienceSettings
-    from ..models import Model
-    from ..receipts import Receipt
     from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.open.manifest import SynthesisPolicy
     from ..repo.open.session import PinnedRootsProvider, SigningKeyProvider
     from ..search.embedding.embedder import OpenEmbedder
     from ..util.progress import Progress
@@ -358,7 +355,7 @@ class Brain(BrainParts):
 
         return self._locked.run(repair_brain)
 
-    # Copy, learn and watch
+    # Copy and watch
 
     def fork(
         self, path: str | Path, rev: str = "@", progress: Progress | None = None
@@ -404,24 +401,6 @@ class Brain(BrainParts):
             dry_run=dry_run,
         )
         return call_system(publish, self, client, Path(folder), request, *progress_args(progress))
-
-    def synthesize(
-        self,
-        run: Receipt,
-        model: Model,
-        *,
-        policy: SynthesisPolicy | None = None,
-        anyway: bool = False,
-        dry_run: bool = False,
-    ) -> results.Synthesized:
-        """Ask a model to draft a skill from a finished run, if it was hard, and propose it.
-
-        `run` has all steps, as of `receipts.read_run`. `policy` says which runs are hard, by
-        default the manifest; `anyway` takes any. Raises `ModelError`, `Conflict` (`evolution_off`).
-        """
-        from ..evolve.synthesis import synthesize
-
-        return synthesize(self, run, model, policy=policy, anyway=anyway, dry_run=dry_run)
 
     def watch(self, *, debounce: float = 0.5, max_wait: float = 10.0) -> Watch:
         """Return the watcher that records changes of the folder, as a context manager.

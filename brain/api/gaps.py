@@ -1,20 +1,18 @@
-"""`brain.gaps`: goals that fail repeatedly, and the skills that are learned for them."""
+"""`brain.gaps`: goals that fail repeatedly, from which `brain.evolve` learns."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .locked_session import LockedSession, Part
+from .locked_session import Part
 from .run_end import are_skills_disabled, may_have_failures, open_recorder, submit_report
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from .. import results
-    from ..evolve.gaps.brain_protocol import GapBrain
     from ..experience.store import Store
-    from ..models import Model
 
 
 class GapsPart(Part):
@@ -23,10 +21,6 @@ class GapsPart(Part):
     A task that ends in failure reports itself. Reports are noted by a thread of its own: they
     take no time, and nothing that goes wrong with them reaches the agent.
     """
-
-    def __init__(self, locked: LockedSession, brain: GapBrain) -> None:
-        super().__init__(locked)
-        self._brain = brain
 
     def report(
         self, goal: str, error: str = "", *, tool: str = "", reflections: Sequence[str] = ()
@@ -58,46 +52,28 @@ class GapsPart(Part):
         recorder.wait(timeout)
         return recorder.take_notices()
 
-    def run(
-        self, model: Model | None, *, now: int | None = None
-    ) -> builtins.list[results.GapResult]:
-        """Attempt the gaps that are due with a model; return what became of each.
+    def call_when_due(self, on_due: Callable[[], object] | None) -> None:
+        """From now on, call `on_due` in the background as soon as a gap is due; None ends this.
 
-        Without a model nothing is attempted, and the results say so. `now` is ms since 1970.
-        Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, `Locked`
-        (`learning`) while another process learns from this brain, or `ModelError` if the model
-        fails: its gap waits, and what was done before is in the audit.
+        What goes wrong in it is in the notices of `wait`.
         """
-        from ..evolve.evolution_mode import meter
-        from ..evolve.gaps.run_gaps import run_gaps
-        from ..experience.gaps import GAPS
-
-        brain, at = self._brain, self._locked.session.timestamp_ms() if now is None else now
-        if model is not None:
-            model = meter(brain, model, GAPS)
-        with self.open_store().learning():
-            return list(run_gaps(brain, model, now=at))
-
-    def attempt_at_once(self, model: Model | None) -> None:
-        """From now on, attempt each gap as soon as it is due, in the background.
-
-        None ends this. What goes wrong is in the notices of `wait`.
-        """
-        recorder = open_recorder(self._locked)
-        recorder.on_due = None if model is None else lambda: self.run(model)
+        open_recorder(self._locked).on_due = on_due
 
     def list(self, *, now: int | None = None) -> results.OpenGaps:
         """Return the goals that fail, what would happen to them, and how many attempts count.
 
         `now` is ms since 1970. Raises `StoreError`.
         """
+        from functools import partial
+
         from ..experience.gaps import list_gaps
+        from ..repo.learning.record import is_proposed
 
         return list_gaps(
             self.open_store(),
             mode=self.read_mode(),
             periodic=self.is_periodic(),
-            is_proposed=self._brain.gate.is_proposed,
+            is_proposed=partial(self._locked.run, is_proposed),
             now=self._locked.session.timestamp_ms() if now is None else now,
         )
 

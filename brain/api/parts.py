@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
     from .branches import BranchesPart
-    from .evolution import EvolutionPart
     from .files import FilesPart
     from .gaps import GapsPart
     from .gate import GatePart
@@ -92,6 +91,8 @@ class BrainParts:
     """The trust file, and pinned root keys."""
     signatures: SignaturesPart = _lazy_part()
     """Sign snapshots, and list signatures."""
+    gaps: GapsPart = _lazy_part()
+    """Goals that fail repeatedly; `brain.evolve` learns from them."""
     patterns: PatternsPart = _lazy_part()
     """Sequences of skills that recur."""
     receipts: ReceiptsPart = _lazy_part()
@@ -155,22 +156,8 @@ class BrainParts:
         return self._locked.session
 
     @cached_property
-    def gaps(self) -> GapsPart:
-        """Goals that fail repeatedly, and the skills that are learned for them."""
-        from .gaps import GapsPart
-
-        return GapsPart(self._locked, self)
-
-    @cached_property
     def proposals(self) -> ProposalsPart[Self]:
         """Changes that wait for review."""
         from .proposals import ProposalsPart
 
         return ProposalsPart(self._locked, type(self))
-
-    @cached_property
-    def evolution(self) -> EvolutionPart:
-        """Learn from runs by a scheduler, and see what it would do next."""
-        from .evolution import EvolutionPart
-
-        return EvolutionPart(self._locked, self)

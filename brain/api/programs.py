@@ -10,7 +10,6 @@ from .locked_session import Part
 
 if TYPE_CHECKING:
     import builtins
-    from pathlib import Path
     from threading import Event
 
     from .. import results
@@ -161,17 +160,6 @@ class ProgramsPart(Part):
             return self.count_use(runnable, outcome, cancelled=cancelled), ""
         except BrainError as error:  # the output is there all the same
             return None, error.message
-
-    def import_registry(self, folder: Path) -> results.ImportedRegistry:
-        """Write the acquired skills of another assistant, each as not admitted.
-
-        `folder` has their registry and files. Raises `InvalidInput` (`bad_registry`) for a damaged
-        registry, `NotFound` (`no_registry`).
-        """
-        from ..evolve import registry_import
-        from .skills import SkillsPart
-
-        return registry_import.import_registry(SkillsPart(self._locked), folder)
 
     def list(self) -> builtins.list[results.SkillProgram]:
         """Return the programs of all skills at the head, and whether they may run."""

@@ -1,8 +1,15 @@
 """Learn skills from an agent's own runs, by asking a model.
 
-A model is one of pydantic-ai, such as `brain.models.open_endpoint` gives; `FakeModel` answers
-from a list. `synthesis` drafts a skill from the transcript of a run, and `gate` decides what
-becomes of it. `schedule` does all of it in the background.
+    from brain import Brain, evolve
+
+    with Brain.open("my-agent") as brain:
+        for step in evolve.run_due(brain, model):
+            print(step.evolver, step.reason)
+
+It lies above `Brain`, and changes it through the gate alone. A model is one of pydantic-ai, such as
+`brain.models.open_endpoint` gives; `FakeModel` answers from a list. `synthesize` drafts a skill
+from the transcript of a run, `run_patterns` and `run_gaps` learn from what recurs and from what
+fails, and `run_due` and `run` do all of it as it becomes due.
 
 The names below are loaded when they are first used: the end of each run looks in here.
 """
@@ -15,15 +22,52 @@ if TYPE_CHECKING:
 
     from ..models.scripted import FakeModel
     from ..repo.receipts.triggers import find_trigger
+    from .evolution_mode import require_evolution
+    from .gaps.run_gaps import attempt_gaps_at_once, run_gaps
+    from .patterns.run_patterns import run_patterns
+    from .registry_import import import_registry
+    from .schedule.hard_runs import queue_run, take_no_model_notice
+    from .schedule.scheduler import make_due, run, run_due
+    from .schedule.status import read_status
+    from .schedule.transcript_folders import TranscriptFolders
     from .synthesis import Learner, synthesize
 
-__all__ = ["FakeModel", "Learner", "find_trigger", "synthesize"]
+__all__ = [
+    "FakeModel",
+    "Learner",
+    "TranscriptFolders",
+    "attempt_gaps_at_once",
+    "find_trigger",
+    "import_registry",
+    "make_due",
+    "queue_run",
+    "read_status",
+    "require_evolution",
+    "run",
+    "run_due",
+    "run_gaps",
+    "run_patterns",
+    "synthesize",
+    "take_no_model_notice",
+]
 
 _HOMES = {
     "FakeModel": "..models.scripted",
     "Learner": ".synthesis",
+    "TranscriptFolders": ".schedule.transcript_folders",
+    "attempt_gaps_at_once": ".gaps.run_gaps",
     "find_trigger": "..repo.receipts.triggers",
+    "import_registry": ".registry_import",
+    "make_due": ".schedule.scheduler",
+    "queue_run": ".schedule.hard_runs",
+    "read_status": ".schedule.status",
+    "require_evolution": ".evolution_mode",
+    "run": ".schedule.scheduler",
+    "run_due": ".schedule.scheduler",
+    "run_gaps": ".gaps.run_gaps",
+    "run_patterns": ".patterns.run_patterns",
     "synthesize": ".synthesis",
+    "take_no_model_notice": ".schedule.hard_runs",
 }
 
 

@@ -22,7 +22,7 @@ from ..repo.learning.change import SkillEdit
 
 if TYPE_CHECKING:
     from .. import results
-    from .brain_protocol import AcquiringBrain
+    from ..api.brain import Brain
 
 Schema = dict[str, Any]
 DefinitionReader = Callable[[bytes], Mapping[str, Any]]
@@ -160,9 +160,7 @@ def _json_type(value: Any) -> str:
     return next((name for kind, name in kinds if isinstance(value, kind)), "object")
 
 
-def find_same(
-    brain: AcquiringBrain, program: Program, description: str
-) -> results.SkillProgram | None:
+def find_same(brain: Brain, program: Program, description: str) -> results.SkillProgram | None:
     """Return the skill that has exactly this program and description, and may run."""
     for skill in brain.programs.list():
         is_same = skill.slug == program.slug and skill.program == program.id.hex()
@@ -171,7 +169,7 @@ def find_same(
     return None
 
 
-def build_edit(brain: AcquiringBrain, program: Program, description: str | None) -> SkillEdit:
+def build_edit(brain: Brain, program: Program, description: str | None) -> SkillEdit:
     """Return the edit that gives a skill a program; a known skill keeps its text."""
     try:
         brain.skills.view(program.slug)

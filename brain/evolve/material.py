@@ -25,10 +25,10 @@ from .prompts import (
 )
 
 if TYPE_CHECKING:
+    from ..api.brain import Brain
     from ..gating.case_files import Case
     from ..receipts import Receipt
     from ..results import Proposal, SkillChange
-    from .brain_protocol import LearningBrain
     from .drafts import SkillDraft
 
 _MAX_RELATED = 5
@@ -48,7 +48,7 @@ _MAX_READ_PROPOSALS, _MAX_SKILLS_OF_PROPOSAL = 100, 5
 class RelatedMaterial:
     """Reads what a model may be shown of `brain`; the held-out cases are read once."""
 
-    def __init__(self, brain: LearningBrain) -> None:
+    def __init__(self, brain: Brain) -> None:
         self.brain = brain
         self.held_out = brain.gate.read_held_out_filter()
 

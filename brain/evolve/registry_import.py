@@ -25,7 +25,7 @@ from ..util import strict_json
 from .acquire import build_skill_text
 
 if TYPE_CHECKING:
-    from .brain_protocol import SkillWriter
+    from ..api.brain import Brain
 
 REGISTRY_FILES = ("skills_registry.json", "index.json")
 MAX_REGISTRY_BYTES = 8 << 20
@@ -47,14 +47,15 @@ class RegistrySkill:
     note: str = ""
 
 
-def import_registry(writer: SkillWriter, folder: Path) -> ImportedRegistry:
-    """Write the skills of a registry, each as not admitted; the same again changes nothing.
+def import_registry(brain: Brain, folder: Path) -> ImportedRegistry:
+    """Write the acquired skills of another assistant, each as not admitted.
 
-    Raises `InvalidInput` (`bad_registry`) for an index that is damaged, `NotFound`
-    (`no_registry`), and what an upsert raises.
+    `folder` has their registry and files; the same again changes nothing. Raises `InvalidInput`
+    (`bad_registry`) for an index that is damaged, `NotFound` (`no_registry`), and what an upsert
+    raises.
     """
     skills, refused = read_registry(folder)
-    imported = [_write(writer, skill) for skill in skills]
+    imported = [_write(brain, skill) for skill in skills]
     return ImportedRegistry(skills=imported, refused=refused)
 
 
@@ -135,9 +136,9 @@ def _read_schema(value: Any) -> tuple[dict[str, Any], str]:
         return _ANY_OBJECT, f"its schema is left out: {error.message}"
 
 
-def _write(writer: SkillWriter, skill: RegistrySkill) -> ImportedSkill:
+def _write(brain: Brain, skill: RegistrySkill) -> ImportedSkill:
     program = Program(slug=skill.slug, files=dict(skill.files))
-    upserted = writer.upsert(
+    upserted = brain.skills.upsert(
         skill.slug,
         build_skill_text(program),
         description=skill.description,

@@ -27,10 +27,11 @@ from .tools import SKILL_FILE, DraftTools
 from .transcript import mask_text, render_transcript
 
 if TYPE_CHECKING:
+    from ..api.brain import Brain
+    from ..api.task import Task
     from ..models import Model
     from ..models.calls import CallRecorder
     from ..repo.open.manifest import SynthesisPolicy
-    from .brain_protocol import LearningBrain, LearningTask
     from .drafts import NoSkill, SkillAnswer, SkillDraft
 
 EVOLVER = "synthesis"
@@ -43,7 +44,7 @@ CREATED, IMPROVED, NOTHING, NOT_HARD = "created", "improved", "nothing", "not_ha
 
 
 def synthesize(
-    brain: LearningBrain,
+    brain: Brain,
     receipt: Receipt,
     model: Model,
     *,
@@ -87,7 +88,7 @@ class Drafted:
 
 
 def draft_skill(
-    brain: LearningBrain,
+    brain: Brain,
     receipt: Receipt,
     model: Model,
     trigger: str,
@@ -163,7 +164,7 @@ def build_change(receipt: Receipt, model: Model, drafted: Drafted) -> ProposedCh
 
 
 def propose_change(
-    brain: LearningBrain,
+    brain: Brain,
     change: ProposedChange | None,
     model: Model,
     confirm: Callable[[], None] = lambda: None,
@@ -212,13 +213,13 @@ class Learner:
     is recorded as a step, and `error` holds it. `result` and `error` are those of the last run.
     """
 
-    def __init__(self, brain: LearningBrain, model: Model) -> None:
+    def __init__(self, brain: Brain, model: Model) -> None:
         self._brain = brain
         self._model = model
         self.result: Synthesized | None = None
         self.error: BrainError | None = None
 
-    def __call__(self, task: LearningTask) -> None:
+    def __call__(self, task: Task) -> None:
         """Learn from a task that is about to end."""
         self.result = self.error = None
         try:
@@ -228,7 +229,7 @@ class Learner:
         else:
             task.mark_learned()
 
-    def _learn(self, task: LearningTask) -> Synthesized:
+    def _learn(self, task: Task) -> Synthesized:
         require_evolution(self._brain)
         receipt = task.build_receipt()
         trigger = find_trigger(receipt.steps, self._brain.receipts.read_synthesis_policy())

@@ -11,7 +11,7 @@ import pytest
 from brain_cli.error_report import CONFLICT
 from brain_cli.render.service_unit import build_unit
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import InvalidInput
 from tests.cli.conftest import COMMAND, environment, validate
 from tests.cli.test_evolve import KEY, SKILL, work
@@ -117,7 +117,7 @@ def test_a_signal_ends_it_once_the_model_has_answered(agent, cli, model, number)
     assert len(model.asked) == 1 and "Traceback" not in err
     assert "stale-price-feeds" in out
     with Brain.open(agent) as brain:
-        assert brain.evolution.status().evolvers[0].waiting == 1
+        assert evolve.read_status(brain).evolvers[0].waiting == 1
 
 
 def test_a_restart_after_a_clean_stop_goes_on_at_once_with_what_was_paid(agent, cli, model):

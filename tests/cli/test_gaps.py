@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.evolve import FakeModel
 from tests.cli.conftest import validate
 from tests.support.gap_answers import NO_SKILL
@@ -48,7 +48,7 @@ def test_the_document_follows_its_schema(agent, cli):
 def test_the_audit_is_json_lines_for_people_and_programs(agent, cli):
     fail(agent, 3)
     with Brain.open(agent) as brain:
-        brain.gaps.run(FakeModel(NO_SKILL))
+        evolve.run_gaps(brain, FakeModel(NO_SKILL))
     for options in ((), ("--json",)):
         lines = cli("evolve", "gaps", "--log", *options).out.splitlines()
         events = [json.loads(line) for line in lines]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.gating.case_files import Expectation
 from brain.gating.decision import DEFAULT_RULES
 from brain.gating.held_out import is_held_out
@@ -95,7 +95,7 @@ def test_a_scheduler_killed_at_a_step_is_followed_by_one_that_pays_nothing_twice
         assert proposal.name.startswith("evolve-sort-tickets-")
         (item,) = brain.gaps.open_store().items("synthesis")
         assert item.result is not None and item.result["result"] == "success"
-        cost = brain.evolution.status().costs[0]
+        cost = evolve.read_status(brain).costs[0]
         assert cost.requests >= len(asked) - 1
     cases = [body for body in asked if "You keep the skills" not in body]
     assert len(cases) == 2 * CASES * DEFAULT_RULES.min_rounds

@@ -2,7 +2,7 @@
 
 import shutil
 
-from brain import Brain
+from brain import Brain, evolve
 from tests.support.gated_brains import SKILL, make_gated_brain, propose
 
 
@@ -15,5 +15,5 @@ def test_what_a_copy_admitted_ends_no_command_of_another(tmp_path):
         assert len(brain.history.why(SKILL).decisions) == 1
     with Brain.open(tmp_path / "two", author="ada") as brain:
         assert brain.history.why(SKILL).decisions == []
-        assert brain.evolution.status().stream.attempts == 0
+        assert evolve.read_status(brain).stream.attempts == 0
         assert propose(brain, "# Greet\n\nSay hello to guests, twice.\n").done == "admitted"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from tests.cli.conftest import Call, agent, cli, folder, keys
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,
@@ -164,7 +164,7 @@ def test_a_learner_and_a_gap_tell_what_they_cost(agent, served):
             brain.gaps.report("sum the column", "no tool does it")
         brain.gaps.wait()
         served.replies[:] = [UNUSABLE, NO_SKILL]
-        (gap,) = brain.gaps.run(model)
+        (gap,) = evolve.run_gaps(brain, model)
         assert gap.requests == len(served.asked) - before == 2
-        costs = {cost.evolver: cost.requests for cost in brain.evolution.status().costs}
+        costs = {cost.evolver: cost.requests for cost in evolve.read_status(brain).costs}
         assert costs["gaps"] == 2 and costs["synthesis"] == before

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import BrainError
 from brain.evolve import Learner
 from brain.models import open_endpoint
@@ -50,11 +51,12 @@ def write_mode(folder: Path, mode: str) -> None:
     (folder / "manifest.yaml").write_text(f"evolution:\n  mode: {mode}\n")
 
 
-def learn_in_python(act: Callable[[Brain, FakeEndpoint], object]) -> Callable[..., str]:
+def learn_in_python(act: Callable[[Brain, Any], object]) -> Callable[..., str]:
     def run(agent: Path, _cli: Call, served: FakeEndpoint) -> str:
+        settings = {"model": "openai:small", "base_url": served.url}
         with Brain.open(agent) as brain:
             try:
-                act(brain, served)
+                act(brain, open_endpoint(parse_model_config(settings), "key"))
             except BrainError as error:
                 return error.code
         return ""
@@ -62,13 +64,8 @@ def learn_in_python(act: Callable[[Brain, FakeEndpoint], object]) -> Callable[..
     return run
 
 
-def model_of(served: FakeEndpoint) -> object:
-    settings = {"model": "openai:small", "base_url": served.url}
-    return open_endpoint(parse_model_config(settings), "key")
-
-
-def learn_from_a_task(brain: Brain, served: FakeEndpoint) -> None:
-    learner = Learner(brain, model_of(served))  # type: ignore[arg-type]
+def learn_from_a_task(brain: Brain, model: Any) -> None:
+    learner = Learner(brain, model)
     work(brain, learner)
     assert learner.error is not None
     raise learner.error
@@ -86,9 +83,9 @@ WAYS = {
     "synthesize": by_command("evolve", "synthesize", "--anyway"),
     "synthesize, dry": by_command("evolve", "synthesize", "--anyway", "--dry-run"),
     "run": by_command("evolve", "run", "--once"),
-    "brain.gaps.run": learn_in_python(lambda brain, served: brain.gaps.run(model_of(served))),
-    "brain.synthesize": learn_in_python(
-        lambda brain, served: brain.synthesize(brain.receipts.read_run("@~1"), model_of(served))
+    "run_gaps": learn_in_python(evolve.run_gaps),
+    "synthesize in Python": learn_in_python(
+        lambda brain, model: evolve.synthesize(brain, brain.receipts.read_run("@~1"), model)
     ),
     "Learner": learn_in_python(learn_from_a_task),
 }
@@ -135,7 +132,7 @@ def test_nothing_is_noted_of_what_happens_while_it_is_off(agent, cli):
         brain.gaps.report("a goal", "it failed")
         assert not brain.patterns.record("chat", ["a", "b"])
         brain.gaps.wait()
-        status = brain.evolution.status()
+        status = evolve.read_status(brain)
         assert [one.waiting for one in status.evolvers] == [0, 0, 0]
         assert brain.gaps.list().gaps == []
 

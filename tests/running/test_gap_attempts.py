@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import ModelError
 from brain.evolve import FakeModel
 from brain.experience.store import Item
@@ -115,10 +115,10 @@ def test_a_process_that_is_killed_after_a_program_was_kept_keeps_it_once(brain):
 def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain):
     fail(brain)
     model = FakeModel(ModelError("the endpoint is down"), NO_SKILL)
-    (step,) = brain.evolution.run_due(model)
+    (step,) = evolve.run_due(brain, model)
     assert (step.evolver, step.result) == ("gaps", "failed")
     assert "the model failed once" in step.reason
-    status = brain.evolution.status(model.model_name)
+    status = evolve.read_status(brain, model.model_name)
     assert [problem for problem in status.problems if "the model failed once" in problem]
     assert phases(brain) == []
     assert brain.gaps.list().gaps[0].next == "attempt: it is queued"

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import Locked, ModelError
 from brain.evolve import FakeModel
 from brain.models.scripted import Asked, ScriptedAnswer
@@ -66,10 +66,10 @@ class TestAClockThatJumps:
 
         def run_another() -> None:
             with pytest.raises(Locked) as refused:
-                brain.gaps.run(FakeModel(NO_SKILL), now=NOW - DAY)
+                evolve.run_gaps(brain, FakeModel(NO_SKILL), now=NOW - DAY)
             others.append(refused.value.code)
 
-        assert len(brain.gaps.run(Acting(run_another), now=NOW)) == 1
+        assert len(evolve.run_gaps(brain, Acting(run_another), now=NOW)) == 1
         assert others == ["learning"] and phases(brain) == [("model", "skipped")]
 
 
@@ -93,9 +93,9 @@ def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain):
 
     def run_second() -> None:
         with Brain.open(brain.root) as other:
-            seen.extend(other.evolution.run_due(FakeModel(), now=lambda: NOW))
+            seen.extend(evolve.run_due(other, FakeModel(), now=lambda: NOW))
 
-    (step,) = brain.evolution.run_due(Acting(run_second), now=lambda: NOW)
+    (step,) = evolve.run_due(brain, Acting(run_second), now=lambda: NOW)
     assert (step.evolver, step.result) == ("gaps", "done")
     assert [one.result for one in seen] == ["busy"]
     assert "another process learns" in seen[0].reason
@@ -107,7 +107,7 @@ def test_a_stop_before_a_request_goes_on_with_it_at_once(brain):
     model = FakeModel("nonsense", NO_SKILL)
 
     def run_due(should_stop: Callable[[], bool]) -> list[str]:
-        steps = brain.evolution.run_due(model, now=lambda: NOW, should_stop=should_stop)
+        steps = evolve.run_due(brain, model, now=lambda: NOW, should_stop=should_stop)
         return [f"{step.result}: {step.reason}" for step in steps if step.evolver == "gaps"]
 
     assert run_due(lambda: len(model.requests) == 1) == ["waiting: the scheduler ends"]

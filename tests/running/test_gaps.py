@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.api.program_runs import _limit_generated
 from brain.errors import Conflict, Locked, ModelError, StoreError
 from brain.evolve import FakeModel
@@ -335,7 +335,7 @@ class TestLimits:
                 with Brain.open(root) as opened:
                     while status:
                         with suppress(Locked):
-                            opened.gaps.run(LoggingModel(log, dies), now=NOW)
+                            evolve.run_gaps(opened, LoggingModel(log, dies), now=NOW)
                             status = 0
             finally:
                 os._exit(status)
@@ -491,9 +491,9 @@ class TestTheQueue:
                 asked.set()
                 return super().answer(request)
 
-        brain.gaps.attempt_at_once(Telling(NO_SKILL))
+        evolve.attempt_gaps_at_once(brain, Telling(NO_SKILL))
         fail(brain, times=2)
         assert not asked.is_set()
         fail(brain, times=1)
         assert asked.wait(TIMEOUT_SECONDS)
-        brain.gaps.attempt_at_once(None)
+        evolve.attempt_gaps_at_once(brain, None)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import ModelError
 from brain.evolve import FakeModel, Learner, synthesize
 from brain.evolve.gaps.run_gaps import run_gaps
@@ -213,7 +213,7 @@ def test_a_learner_and_the_scheduler_send_nothing_of_a_held_out_case(brain):
             for _ in range(6):
                 task.record_tool_call("shell", {"given": case_input}, as_text(case_input))
     assert learner.result is not None and learner.result.decision == "nothing"
-    steps = list(brain.evolution.run_due(model))
+    steps = list(evolve.run_due(brain, model))
     assert any(step.evolver == "synthesis" for step in steps)
     assert_hidden(model, shows_practice=False)
 

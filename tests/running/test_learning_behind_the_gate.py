@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.evolve import FakeModel
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
@@ -97,7 +97,7 @@ def test_a_failing_task_grows_a_skill_and_a_change_that_harms_another_task_is_re
             with pytest.raises(ValueError, match="no such tool"), brain.task(GOAL):
                 raise ValueError("no such tool")
         assert brain.gaps.wait(TIMEOUT_SECONDS) == []
-        steps = list(brain.evolution.run_due(FakeModel(gap_answer())))
+        steps = list(evolve.run_due(brain, FakeModel(gap_answer())))
         assert [(step.evolver, step.slug, step.reason) for step in steps] == [
             ("gaps", "count-words", "success")
         ]

@@ -35,7 +35,7 @@ def fail(brain: Brain, goal: str = GOAL, times: int = 3, **more: object) -> None
 
 def run_gaps(brain: Brain, model: Model | None, **more: object) -> list[GapResult]:
     """Attempt the gaps that are due, as the scheduler does."""
-    return list(run_gaps_module.run_gaps(brain, model, **more))  # type: ignore[arg-type]
+    return list(run_gaps_module.work_off_gaps(brain, model, **more))  # type: ignore[arg-type]
 
 
 def phases(brain: Brain) -> list[tuple[str, str]]:

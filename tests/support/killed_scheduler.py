@@ -13,7 +13,7 @@ import sys
 import urllib.request
 from typing import Any
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.evolve import FakeModel
 from brain.experience.store import Item, Store
 from brain.models.scripted import Asked, ScriptedAnswer
@@ -74,7 +74,7 @@ def main(folder: str, url: str, step: str) -> None:
     if step:
         die_after(step)
     with Brain.open(folder, author="tester") as brain:
-        for done in brain.evolution.run_due(LoopbackModel(url)):
+        for done in evolve.run_due(brain, LoopbackModel(url)):
             if done.evolver == "synthesis":
                 sys.stdout.write(f"{done.result}: {done.reason}\n")
 

@@ -43,7 +43,6 @@ from ..material import RelatedMaterial
 from ..model_runner import ModelRunner
 from ..prompts import GENERATED_CATEGORY
 from ..transcript import mask_text
-from .brain_protocol import GapBrain
 from .gap_conversation import (
     ASKED,
     GAPS_AGENT,
@@ -57,10 +56,11 @@ from .gap_conversation import (
 )
 
 if TYPE_CHECKING:
+    from ...api.brain import Brain
     from ...experience.store import AuditEvent, Item
     from ...models import Model
+    from ...repo.learning.gate import Gate
     from ..drafts import ToolDraft
-    from .brain_protocol import GapBrain, ProposingGate
 
 MAX_FAILURES_OF_MODEL = 3
 """Failures of the model during one attempt."""
@@ -100,11 +100,11 @@ class GapAttempt:
 
     def __init__(
         self,
-        brain: GapBrain,
+        brain: Brain,
         model: Model,
         item: Item,
         now: int,
-        gate: ProposingGate | None = None,
+        gate: Gate | None = None,
     ) -> None:
         from ...models.paid_once import MeteredModel
 
@@ -340,7 +340,7 @@ def describe_attempt(gap: OpenGap, ended: EndedAttempt) -> GapResult:
     )
 
 
-def _keep_refused_draft(brain: GapBrain, draft: ToolDraft, message: str) -> str:
+def _keep_refused_draft(brain: Brain, draft: ToolDraft, message: str) -> str:
     """Keep a refused program with its fault; return the name of the attempt.
 
     "" if it cannot be a snapshot, such as one that is too large. An equal attempt is kept once.
@@ -379,7 +379,7 @@ def build_meta_record(gap: OpenGap, name: str, at: int) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 
-def remember_capability(brain: GapBrain, gap: OpenGap, name: str, at: int) -> None:
+def remember_capability(brain: Brain, gap: OpenGap, name: str, at: int) -> None:
     """Add the record to the memory of a brain; an equal one is not added twice.
 
     A goal that repeats the input of a held-out case is left out of it.

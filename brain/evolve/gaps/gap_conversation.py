@@ -19,9 +19,9 @@ from ...results import SkillView, VersionReason
 from ..acquire import build_program
 from ..material import RelatedMaterial
 from ..prompts import GAP_SYSTEM_PROMPT, KnownAttempt, gap_message
-from .brain_protocol import GapBrain
 
 if TYPE_CHECKING:
+    from ...api.brain import Brain
     from ...experience.store import Item
     from ...models import Model
     from ...repo.learning.held_out_filter import HeldOutFilter
@@ -70,7 +70,7 @@ class GapConversation:
     Lines that repeat the input of a case of `held_out` are left out of what the model is asked.
     """
 
-    brain: GapBrain
+    brain: Brain
     model: Model
     item: Item
     proposed: Sequence[str]
@@ -160,7 +160,7 @@ class GapConversation:
         return CheckedDraft(draft=draft, program=program, base=base)
 
 
-def find_base(brain: GapBrain, slug: str) -> str | int | None:
+def find_base(brain: Brain, slug: str) -> str | int | None:
     """Return the version that a new program would improve: 0 for none, None if it may not.
 
     It may replace only what was made for gaps: every version of it carries a receipt of that, and
@@ -177,7 +177,7 @@ def find_base(brain: GapBrain, slug: str) -> str | int | None:
     return str(view.version) if made and is_own and _is_as_made(brain, view, made[0]) else None
 
 
-def _is_as_made(brain: GapBrain, view: SkillView, newest: VersionReason) -> bool:
+def _is_as_made(brain: Brain, view: SkillView, newest: VersionReason) -> bool:
     """Tell whether text and program of a skill are those of its newest version."""
     status = {program.slug: program.status for program in brain.programs.list()}
     written = brain.skills.view(view.slug, newest.snapshot)
@@ -199,7 +199,7 @@ def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
 
 
 def build_gap_message(
-    brain: GapBrain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
+    brain: Brain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
 ) -> str:
     """Return the first message about a gap. Held-out cases are in no part of it.
 
@@ -220,19 +220,19 @@ def build_gap_message(
     return gap_message(gap, names, wanted, background._replace(attempts=attempts))
 
 
-def list_proposed_skills(brain: GapBrain) -> tuple[str, ...]:
+def list_proposed_skills(brain: Brain) -> tuple[str, ...]:
     """Return the skills that proposals which wait for a person would add or change."""
     found = [skill.slug for one in brain.proposals.list() for skill in one.skills]
     return tuple(dict.fromkeys(found))
 
 
-def _list_wanted(brain: GapBrain) -> list[str]:
+def _list_wanted(brain: Brain) -> list[str]:
     """Return the slugs that have cases and no skill yet."""
     slugs = dict.fromkeys(case.slug for case in brain.gate.list_cases())
     return [slug for slug in slugs if not _exists(brain, slug)][:_MAX_WANTED]
 
 
-def _exists(brain: GapBrain, slug: str) -> bool:
+def _exists(brain: Brain, slug: str) -> bool:
     try:
         brain.skills.view(slug)
     except BrainError:

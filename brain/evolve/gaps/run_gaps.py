@@ -35,13 +35,14 @@ from ...experience.gaps import (
 from ...repo.open.manifest import OFF
 from ...results import GapResult
 from ...sandbox.find_sandbox import find_sandbox
-from ..evolution_mode import require_evolution
+from ..evolution_mode import meter, now_ms, require_evolution
 from .gap_attempt import GapAttempt, describe_attempt, remember_capability
 
 if TYPE_CHECKING:
+    from ...api.brain import Brain
     from ...experience.store import Store
     from ...models import Model
-    from .brain_protocol import GapBrain, ProposingGate
+    from ...repo.learning.gate import Gate
 
 _MAX_ATTEMPTS = 100
 """Items that one call works off."""
@@ -49,12 +50,34 @@ _ACCEPTED = "gaps accepted"
 """The kind of the items that remember what was accepted."""
 
 
-def run_gaps(
-    brain: GapBrain,
+def run_gaps(brain: Brain, model: Model | None, *, now: int | None = None) -> list[GapResult]:
+    """Attempt the gaps that are due with a model; return what became of each.
+
+    Without a model nothing is attempted, and the results say so. `now` is ms since 1970.
+    Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, `Locked`
+    (`learning`) while another process learns from this brain, or `ModelError` if the model
+    fails: its gap waits, and what was done before is in the audit.
+    """
+    if model is not None:
+        model = meter(brain, model, GAPS)
+    with brain.gaps.open_store().learning():
+        return list(work_off_gaps(brain, model, now=now_ms() if now is None else now))
+
+
+def attempt_gaps_at_once(brain: Brain, model: Model | None) -> None:
+    """From now on, attempt each gap as soon as it is due, in the background.
+
+    None ends this. What goes wrong is in the notices of `brain.gaps.wait`.
+    """
+    brain.gaps.call_when_due(None if model is None else lambda: run_gaps(brain, model))
+
+
+def work_off_gaps(
+    brain: Brain,
     model: Model | None,
     *,
     now: int,
-    gate: ProposingGate | None = None,
+    gate: Gate | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[GapResult]:
     """Attempt the gaps that are due, and yield what became of each; `now` is ms since 1970.
@@ -102,7 +125,7 @@ def _find_obstacle(model: Model | None) -> str:
     return ""
 
 
-def _remember_accepted(brain: GapBrain, store: Store, now: int) -> None:
+def _remember_accepted(brain: Brain, store: Store, now: int) -> None:
     """Remember the capabilities that a person accepted since they were proposed, and that may run.
 
     Each is an item, whose time is that of the record: a process that was killed adds the same

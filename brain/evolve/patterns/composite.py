@@ -24,13 +24,13 @@ from ..model_runner import ModelRunner
 from ..prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
 
 if TYPE_CHECKING:
+    from ...api.brain import Brain
     from ...experience.store import Item
     from ...models import Model
     from ...receipts import TextExcerpt
     from ...repo.learning.held_out_filter import HeldOutFilter
     from ...results import GateOutcome
     from ..drafts import CompositeAnswer, NoSkill, ToolDraft
-    from .brain_protocol import PatternBrain
 
 AGENT = "brain evolve patterns"
 """The agent in the receipt of a composite."""
@@ -59,7 +59,7 @@ class CompositeMaker:
 
     def __init__(
         self,
-        brain: PatternBrain,
+        brain: Brain,
         model: Model,
         skills: Sequence[str],
         made: Sequence[MadeSkill],
@@ -254,7 +254,7 @@ class RecordedExample:
 
 
 def find_examples(
-    brain: PatternBrain, skills: Sequence[str], held_out: HeldOutFilter
+    brain: Brain, skills: Sequence[str], held_out: HeldOutFilter
 ) -> list[RecordedExample]:
     """Return examples of a pattern, one for each input; only recorded runs have some."""
     found: dict[bytes, RecordedExample] = {}
@@ -274,7 +274,7 @@ def find_examples(
     return list(found.values())[:MAX_EXAMPLES]
 
 
-def _iter_runs(brain: PatternBrain) -> Iterator[Receipt]:
+def _iter_runs(brain: Brain) -> Iterator[Receipt]:
     """Yield the recorded runs that succeeded, newest first."""
     for snapshot in brain.history.log(limit=_MAX_SNAPSHOTS):
         if snapshot.operation.get("kind") != "task" or snapshot.receipt is None:

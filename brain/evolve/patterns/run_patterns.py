@@ -38,10 +38,10 @@ from ..evolution_mode import Interrupted, require_evolution
 from .composite import CompositeMaker
 
 if TYPE_CHECKING:
+    from ...api.brain import Brain
     from ...experience.store import Item, Store
     from ...models import Model
     from ...results import GateOutcome, SkillPattern
-    from .brain_protocol import PatternBrain
 
 MAX_STARTS = 50
 """Processes that were killed while they worked on one pattern; then it is given up."""
@@ -57,7 +57,7 @@ _RESULTS = {
 }
 
 
-def run_patterns(brain: PatternBrain, model: Model | None, *, now: int) -> Iterator[PatternResult]:
+def run_patterns(brain: Brain, model: Model | None, *, now: int) -> Iterator[PatternResult]:
     """Make skills of new patterns; yield what becomes of each.
 
     Without a model, the new patterns are yielded and nothing is spent. Raises `Conflict`
@@ -81,7 +81,7 @@ def run_patterns(brain: PatternBrain, model: Model | None, *, now: int) -> Itera
 _NO_MODEL = MadeSkill(NO_MODEL, _NO_MODEL_REASON)
 
 
-def _queue(brain: PatternBrain, store: Store, patterns: Sequence[SkillPattern], now: int) -> None:
+def _queue(brain: Brain, store: Store, patterns: Sequence[SkillPattern], now: int) -> None:
     programs = {one.slug: one for one in brain.programs.list()}
     made = read_made(store.items(PATTERNS))
     for pattern in patterns:
@@ -89,7 +89,7 @@ def _queue(brain: PatternBrain, store: Store, patterns: Sequence[SkillPattern], 
         store.add(PATTERNS, find_open_key(pattern.skills, programs, made), now, data)
 
 
-def _work_off(brain: PatternBrain, store: Store, model: Model, now: int) -> Iterator[PatternResult]:
+def _work_off(brain: Brain, store: Store, model: Model, now: int) -> Iterator[PatternResult]:
     """Yield what becomes of each queued pattern."""
     from ...models.paid_once import PaidOnce
 
@@ -118,7 +118,7 @@ def _work_off(brain: PatternBrain, store: Store, model: Model, now: int) -> Iter
 
 
 def _find_change(
-    brain: PatternBrain,
+    brain: Brain,
     item: Item,
     skills: Sequence[str],
     made: Mapping[str, MadeSkill | None],

@@ -27,10 +27,10 @@ from ...experience.run_end import SYNTHESIS, queue_receipt
 from ...experience.store import AuditEvent, Item, RateLimit
 from ...receipts import Receipt, decode_receipt, encode_receipt
 from ...repo.learning.change import ProposedChange
-from ...repo.open.manifest import OFF, load_learning_policy
+from ...repo.open.manifest import OFF
 from ...repo.receipts.triggers import LEARNED_OUTCOMES, find_trigger
 from ...results import GateOutcome, ScheduledStep
-from ..evolution_mode import Interrupted
+from ..evolution_mode import Interrupted, now_ms
 from ..synthesis import EVOLVER, build_change, draft_skill, propose_change
 from .jobs import (
     BUSY,
@@ -46,9 +46,8 @@ from .jobs import (
 )
 
 if TYPE_CHECKING:
-    from ...experience.store import Store
+    from ...api.brain import Brain
     from ...models import Model
-    from ...repo.open.session import Session
 
 SYNTHESIS_LIMITS = (RateLimit("hour", 3600, 6), RateLimit("day", 86_400, 24))
 """Runs that a brain learns from in an hour and a day."""
@@ -63,18 +62,20 @@ _MAX_REASON_CHARS = 400
 _DRAFT, _FAILURES = "draft", "failures"
 
 
-def queue_if_hard(session: Session, store: Store, receipt: Receipt, now: int) -> bool:
-    """Queue an imported run if it is hard and was not queued before; tell whether it was queued."""
-    policy, mode = load_learning_policy(session)
-    trigger = find_trigger(receipt.steps, policy)
-    if mode == OFF or not trigger or receipt.outcome not in LEARNED_OUTCOMES:
+def queue_run(brain: Brain, run: Receipt) -> bool:
+    """Queue an imported run to learn from, if it is hard; tell whether it was queued.
+
+    A run is queued once. Raises `StoreError`, or `InvalidInput` (`bad_manifest`).
+    """
+    trigger = find_trigger(run.steps, brain.receipts.read_synthesis_policy())
+    if brain.gate.read_mode() == OFF or not trigger or run.outcome not in LEARNED_OUTCOMES:
         return False
-    return queue_receipt(store, receipt, trigger, now)
+    return queue_receipt(brain.gaps.open_store(), run, trigger, now_ms())
 
 
-def take_no_model_notice(store: Store) -> bool:
-    """Tell whether runs wait, and that was not said before."""
-    name = "no model notice"
+def take_no_model_notice(brain: Brain) -> bool:
+    """Tell whether to say that runs wait for a model; True once for a brain, if they do."""
+    name, store = "no model notice", brain.gaps.open_store()
     if store.fact(name) or not store.waiting(SYNTHESIS):
         return False
     store.change(name, lambda _: {"said": True})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,12 +13,12 @@ from ...experience.store import RateLimit
 from ...repo.open.manifest import OFF
 from ...results import EvolverCost, GateOutcome, ScheduledStep
 from ...util.utc_time import utc_time
-from ..evolution_mode import Interrupted
+from ..evolution_mode import Interrupted, add_cost, now_ms
 
 if TYPE_CHECKING:
+    from ...api.brain import Brain
     from ...experience.store import Store
     from ...models import Model
-    from ..gaps.brain_protocol import GapBrain
 
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
@@ -32,11 +31,6 @@ MAX_PAUSE_MS = 6 * 3_600_000
 _PAUSE = "model pause"
 
 
-def now_ms() -> int:
-    """Return the time in ms since 1970."""
-    return time.time_ns() // 1_000_000
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobContext:
     """The brain, the store, and the model that jobs work with; `now` is the time in ms.
@@ -44,7 +38,7 @@ class JobContext:
     `should_stop` tells that the scheduler was asked to end.
     """
 
-    brain: GapBrain
+    brain: Brain
     store: Store
     model: Model | None
     now: Callable[[], int] = now_ms
@@ -71,6 +65,22 @@ class JobContext:
                 raise error
 
         return MeteredModel(self.model, check, partial(add_cost, self.store, evolver))
+
+
+def open_context(
+    brain: Brain,
+    model: Model | None = None,
+    now: Callable[[], int] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> JobContext:
+    """Return what jobs over a brain are given. Raises `StoreError`, `InvalidInput`."""
+    return JobContext(
+        brain=brain,
+        store=brain.gaps.open_store(),
+        model=model,
+        now=now or now_ms,
+        should_stop=should_stop,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,16 +141,6 @@ def make_step(
 
 
 # What an evolver has cost
-
-
-def add_cost(store: Store, evolver: str, requests: int, tokens_in: int, tokens_out: int) -> None:
-    """Count what an evolver paid. Raises `StoreError`."""
-    paid = {"requests": requests, "tokens_in": tokens_in, "tokens_out": tokens_out}
-
-    def add(fields: dict[str, Any]) -> dict[str, Any]:
-        return {name: fields.get(name, 0) + more for name, more in paid.items()}
-
-    store.change(f"cost/{evolver}", add)
 
 
 def read_cost(store: Store, evolver: str) -> EvolverCost:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from ...errors import BrainError, Locked, ModelError, SandboxError, StoreError
 from ...experience.gaps import GAP_LIMITS, GAPS, list_unqueued
@@ -24,12 +25,17 @@ from .jobs import (
     Job,
     JobContext,
     add_failure,
+    end_pause,
     make_step,
+    open_context,
     read_pause,
 )
 
 if TYPE_CHECKING:
-    from ..patterns.brain_protocol import PatternBrain
+    import threading
+
+    from ...api.brain import Brain
+    from ...models import Model
 
 POLL_SECONDS = 30.0
 """How often the queues are looked at."""
@@ -51,7 +57,7 @@ def _find_gap_switch(context: JobContext) -> str:
 
 
 def _find_new_patterns(context: JobContext) -> list[tuple[str, int | None]]:
-    brain = cast("PatternBrain", context.brain)
+    brain = context.brain
     new = (one for one in brain.patterns.list(now=context.now()).patterns if one.status == NEW)
     return [(" → ".join(one.skills), None) for one in new]
 
@@ -66,16 +72,16 @@ def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
     from ..patterns.run_patterns import run_patterns
 
     model = context.metered_model(PATTERNS)
-    for found in run_patterns(cast("PatternBrain", context.brain), model, now=context.now()):
+    for found in run_patterns(context.brain, model, now=context.now()):
         result = FAILED if found.status == "failed" else DONE
         yield make_step(PATTERNS, result, found.reason, slug=found.slug, outcome=found.outcome)
 
 
 def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
-    from ..gaps.run_gaps import run_gaps
+    from ..gaps.run_gaps import work_off_gaps
 
     model, should_stop = context.metered_model(GAPS), context.should_stop
-    for gap in run_gaps(context.brain, model, now=context.now(), should_stop=should_stop):
+    for gap in work_off_gaps(context.brain, model, now=context.now(), should_stop=should_stop):
         result = FAILED if gap.result == "failed" else DONE
         reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
         yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
@@ -101,6 +107,49 @@ JOBS = (
     ),
 )
 """A new kind of learning adds a row."""
+
+
+def run_due(
+    brain: Brain,
+    model: Model | None,
+    *,
+    now: Callable[[], int] | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[ScheduledStep]:
+    """Do what is due now, until it should stop: synthesis of queued runs, patterns, gaps.
+
+    Without a model, what needs one waits; while another process learns from this brain, one
+    step says so. `now` returns the time in ms since 1970. Raises `StoreError` if the store of
+    experience does not answer.
+    """
+    yield from Scheduler(open_context(brain, model, now, should_stop), time.sleep).run_due()
+
+
+def run(
+    brain: Brain,
+    model: Model | None,
+    stop: threading.Event,
+    *,
+    now: Callable[[], int] | None = None,
+    wait: Callable[[float], object] | None = None,
+) -> Iterator[ScheduledStep]:
+    """Do what is due, again and again, until `stop` is set.
+
+    An attempt that is interrupted so keeps its answers. `wait` waits for some seconds, by
+    default until `stop` is set.
+    """
+    yield from Scheduler(open_context(brain, model, now, stop.is_set), wait or stop.wait).run()
+
+
+def make_due(brain: Brain) -> None:
+    """Let patterns and gaps be due at once, and the model asked again although it failed.
+
+    The limits of attempts stay. Raises `StoreError`.
+    """
+    store = brain.gaps.open_store()
+    end_pause(store)
+    for job in JOBS:
+        job.set_last_run(store, None)
 
 
 class Scheduler:

@@ -13,12 +13,13 @@ from ...results import (
     RateStatus,
 )
 from ...util.utc_time import utc_time
-from .jobs import NO_MODEL_REASON, Job, JobContext, ModelPause, read_cost, read_pause
+from .jobs import NO_MODEL_REASON, Job, JobContext, ModelPause, open_context, read_cost, read_pause
 from .scheduler import JOBS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ...api.brain import Brain
     from ...experience.store import RateLimit
 
 _DECISIONS = 10
@@ -28,10 +29,19 @@ _OFF = "evolution is off"
 T = TypeVar("T")
 
 
-def read_evolution_status(
-    context: JobContext, model: str, jobs: Sequence[Job] = JOBS
+def read_status(
+    brain: Brain,
+    model: str = "",
+    *,
+    now: Callable[[], int] | None = None,
+    jobs: Sequence[Job] = JOBS,
 ) -> EvolutionStatus:
-    """Return the status; a store that does not answer is one of its problems."""
+    """Return what would be done next, what it has cost, and what was decided last.
+
+    `model` is the name of the model that would be asked, "" for none. A store that does not answer
+    is one of the problems of the status.
+    """
+    context = open_context(brain, now=now)
     mode = context.brain.gate.read_mode()
     problems: list[str] = []
     pause = _try(lambda: _find_pause(context, model), None, problems)

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...errors import BrainError
 from ...limits import MAX_TRANSCRIPT_BYTES
-from ...receipts import Receipt
 from ...receipts.transcripts import read_transcripts
+from ..evolution_mode import now_ms
+from .hard_runs import queue_run
 
 if TYPE_CHECKING:
-    from ...experience.store import Store
+    from ...api.brain import Brain
 
 QUIET_MS = 120_000
 """A session whose file was not written for so long has ended, or rests."""
@@ -31,7 +32,7 @@ class ImportedTranscript(NamedTuple):
 
 
 class TranscriptFolders:
-    """Folders, at any depth, with transcripts; `queue_run` queues a run if it is hard.
+    """Queues hard runs of transcripts in folders, at any depth, whenever it is polled.
 
     Only files that are written after this was first used on a brain are read: earlier sessions
     would cost without having been asked for.
@@ -39,14 +40,13 @@ class TranscriptFolders:
 
     def __init__(
         self,
+        brain: Brain,
         folders: Sequence[Path],
-        store: Store,
-        queue_run: Callable[[Receipt], bool],
-        now: Callable[[], int],
+        now: Callable[[], int] = now_ms,
     ) -> None:
+        self._brain = brain
         self._folders = folders
-        self._store = store
-        self._queue_run = queue_run
+        self._store = brain.gaps.open_store()
         self._now = now
         self._seen: dict[str, tuple[int, int]] = {}
 
@@ -78,7 +78,7 @@ class TranscriptFolders:
             receipts = read_transcripts(Path(path).read_bytes(), "")
         except (BrainError, OSError):
             return []
-        return [receipt.run for receipt in receipts if self._queue_run(receipt)]
+        return [receipt.run for receipt in receipts if queue_run(self._brain, receipt)]
 
     def _iter_files(self) -> Iterator[tuple[str, os.stat_result]]:
         left = MAX_WATCHED_FILES

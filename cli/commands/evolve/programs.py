@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from brain import limits
+from brain import evolve, limits
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.advice import ADVICE, CODE_PROFILES
@@ -466,7 +466,7 @@ def evolve_import_registry_command(app: App, folder: str) -> None:
     come as not admitted: give each tests, then 'brain evolve admit' tries it. Unsafe names
     are left out and named. A damaged registry is an error, and imports nothing.
     """
-    result = app.brain.programs.import_registry(Path(folder))
+    result = evolve.import_registry(app.brain, Path(folder))
     emit(app, result, _registry_lines(result))
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from brain import evolve
 from brain.errors import printable_text
 
 from ... import signals
@@ -67,21 +68,19 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
     if print_unit:
         _print_unit(app, print_unit)
         return
-    from brain.evolve.evolution_mode import require_evolution
-
-    require_evolution(app.brain)
+    evolve.require_evolution(app.brain)
     model = find_user_model()
     if model is None:
         app.print_note(NO_MODEL_NOTE)
     stop = threading.Event()
     with signals.stop_on_signal(stop.set):
         if at_once:
-            app.brain.evolution.make_due()
+            evolve.make_due(app.brain)
         if once or at_once:
-            steps = app.brain.evolution.run_due(model, should_stop=stop.is_set)
+            steps = evolve.run_due(app.brain, model, should_stop=stop.is_set)
         else:
             app.print_note(f"Learning in {escape(str(app.brain.root))}; Ctrl-C ends it")
-            steps = app.brain.evolution.run(model, stop)
+            steps = evolve.run(app.brain, model, stop)
         for step in steps:
             emit_line(app, step, step_lines(step))
     if once and not at_once:
@@ -89,7 +88,7 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
 
 
 def _note_what_waits(app: App, model: str) -> None:
-    for evolver in app.brain.evolution.status(model).evolvers:
+    for evolver in evolve.read_status(app.brain, model).evolvers:
         if evolver.waiting and not evolver.reason and evolver.next is not None:
             line = f"Note: {_evolver_line(evolver)}; `brain evolve run --now` does it now"
             app.print_note(escape(line))
@@ -126,7 +125,7 @@ def evolve_status_command(app: App) -> None:
     does not answer. Nothing is asked and nothing is changed.
     """
     settings = load_model_settings()
-    status = app.brain.evolution.status(settings.model if settings else "")
+    status = evolve.read_status(app.brain, settings.model if settings else "")
     emit(app, status, _status_lines(status))
 
 

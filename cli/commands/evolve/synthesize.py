@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from brain import evolve
 from brain.errors import ModelError
 
 from ...command import WRITE_EXITS, argument, brain_command, flag
@@ -44,15 +45,13 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     related skills. Its answer is checked and goes through the gate, which tries it on the
     held-out cases of the skill: see 'brain evolve case'. By default it becomes a proposal.
     """
-    from brain.evolve.evolution_mode import require_evolution
-
-    require_evolution(app.brain)
+    evolve.require_evolution(app.brain)
     model = open_user_model()
     data = read_receipt_file(source)
     receipts = app.brain.receipts
     run = receipts.read_run(source) if data is None else receipts.read_run_file(data)
     try:
-        result = app.brain.synthesize(run, model, anyway=anyway, dry_run=dry_run)
+        result = evolve.synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
     except ModelError as error:
         paid = error.requests, error.tokens_in, error.tokens_out
         app.print_note(cost_line(model.model_name, *paid))

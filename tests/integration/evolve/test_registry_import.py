@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import BrainError, Conflict
 from brain.evolve.registry_import import REGISTRY_FILES
 from tests.support.refusals import raises_code
@@ -38,14 +38,14 @@ def brain(tmp_path):
 
 
 def test_safe_skills_come_as_not_admitted_and_the_others_are_named(brain, registry):
-    result = brain.programs.import_registry(registry)
+    result = evolve.import_registry(brain, registry)
     assert [(one.slug, one.version) for one in result.skills] == [("greet", 1)]
     assert [one.name for one in result.refused] == [*map(repr_line, list(INDEX)[1:])]
     assert [one.status for one in brain.programs.list()] == ["not_admitted"]
     with raises_code("not_admitted", Conflict):
         brain.programs.run("greet", {"text": "x"})
     head = brain.head
-    assert not brain.programs.import_registry(registry).skills[0].changed
+    assert not evolve.import_registry(brain, registry).skills[0].changed
     assert brain.head == head
 
 
@@ -62,7 +62,7 @@ def test_a_registry_cut_short_is_an_error_and_imports_nothing(brain, registry, s
     path.write_bytes(data[: int(len(data) * share)])
     head = brain.head
     with raises_code("bad_registry", BrainError):
-        brain.programs.import_registry(registry)
+        evolve.import_registry(brain, registry)
     assert brain.head == head
 
 
@@ -70,10 +70,10 @@ def test_a_registry_cut_short_is_an_error_and_imports_nothing(brain, registry, s
 def test_what_is_no_registry_is_an_error(brain, registry, text):
     (registry / "skills_registry.json").write_text(text)
     with raises_code("bad_registry", BrainError):
-        brain.programs.import_registry(registry)
+        evolve.import_registry(brain, registry)
 
 
 def test_a_folder_without_one_is_named(brain, tmp_path):
     with raises_code("no_registry", BrainError) as failed:
-        brain.programs.import_registry(tmp_path)
+        evolve.import_registry(brain, tmp_path)
     assert all(name in failed.value.hint for name in REGISTRY_FILES)

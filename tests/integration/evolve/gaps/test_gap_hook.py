@@ -10,7 +10,7 @@ from contextlib import closing
 import apsw
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.api.recorder import MAX_WAITING, Note, Recorder
 from brain.evolve import FakeModel
 from brain.experience.gaps import (
@@ -137,7 +137,7 @@ def test_the_environment_turns_it_off(brain, monkeypatch, value):
     fail_task(brain)
     assert open_gaps(brain) == []
     assert brain.gaps.list().mode == "off"
-    assert brain.gaps.run(FakeModel()) == []
+    assert evolve.run_gaps(brain, FakeModel()) == []
     assert not (brain.root / ".brain" / "evolution.db").exists()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, evolve
 from brain.errors import ModelError, StoreError
 from brain.evolve import FakeModel, Learner
 from brain.evolve.schedule.hard_runs import MAX_FAILURES, SYNTHESIS_LIMITS
@@ -19,6 +19,7 @@ from brain.evolve.schedule.jobs import (
     Job,
     JobContext,
     make_step,
+    open_context,
     pause_length,
 )
 from brain.evolve.schedule.scheduler import JOBS, Scheduler
@@ -75,7 +76,7 @@ def work(brain: Brain, *errors: str, task: str = "Audit the vault", **more: Any)
 def context_of(
     brain: Brain, model: Any, clock: Clock, stop: Callable[[], bool] = lambda: False
 ) -> JobContext:
-    return brain.evolution._context(model, clock.now, stop)
+    return open_context(brain, model, clock.now, stop)
 
 
 def run_due(
@@ -162,8 +163,8 @@ class TestHardRunsAreQueued:
     def test_an_imported_run_is_queued_once(self, brain):
         work(brain, "exit 1", "")
         receipt = brain.receipts.read_run()._replace(run="imported")
-        assert brain.evolution.queue_run(receipt)
-        assert not brain.evolution.queue_run(receipt)
+        assert evolve.queue_run(brain, receipt)
+        assert not evolve.queue_run(brain, receipt)
         assert "imported" in waiting(brain)
 
 
@@ -354,7 +355,7 @@ class TestWhatWasPaidForIsNotAskedAgain:
         (step, *_) = run_due(brain, model, clock)
         assert step.result == "failed" and "given up: the answer has" in step.reason
         assert waiting(brain) == [] and len(model.requests) == 1
-        assert brain.evolution.status().costs[0].tokens_out == 75
+        assert evolve.read_status(brain).costs[0].tokens_out == 75
 
     @pytest.mark.parametrize("code", ["answer_cut", "answer_too_large"])
     def test_an_answer_that_came_and_cannot_be_used_is_not_asked_for_again(
@@ -473,7 +474,7 @@ class TestTheLoop:
                 stop.set()
 
         run = work(brain, "exit 1", "")
-        steps = list(brain.evolution.run(FakeModel(NOTHING), stop, now=clock.now, wait=wait))
+        steps = list(evolve.run(brain, FakeModel(NOTHING), stop, now=clock.now, wait=wait))
         assert [step.key for step in steps if step.evolver == "synthesis"] == [run]
         assert waits == [30.0] * 3
 
@@ -531,7 +532,7 @@ class TestStatus:
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(SKILL), clock)
         work(brain, "exit 1", "")
-        status = brain.evolution.status("scripted", now=clock.now)
+        status = evolve.read_status(brain, "scripted", now=clock.now)
         assert (status.mode, status.model, status.problems) == ("propose", "scripted", [])
         synthesis = status.evolvers[0]
         assert (synthesis.waiting, synthesis.reason) == (1, "")
@@ -550,7 +551,7 @@ class TestStatus:
         for _ in range(2):
             for limit in GAP_LIMITS:
                 context.store.add_count("gaps", limit, clock.ms)
-        status = brain.evolution.status("scripted", now=clock.now)
+        status = evolve.read_status(brain, "scripted", now=clock.now)
         rates = [rate for rate in status.rates if rate.evolver == "gaps"]
         assert [(one.limit, one.attempts, one.most, one.left) for one in rates] == [
             ("hour", 2, 2, 0),
@@ -574,7 +575,7 @@ class TestStatus:
         self, brain, clock, monkeypatch, variable, off
     ):
         monkeypatch.setenv(variable, "false")
-        status = brain.evolution.status("scripted", now=clock.now)
+        status = evolve.read_status(brain, "scripted", now=clock.now)
         (found,) = [one for one in status.evolvers if one.evolver == off]
         assert (found.next, found.reason) == (None, f"{variable} turns {off} off")
         assert all(one.reason == "" for one in status.evolvers if one.evolver != off)
@@ -585,7 +586,7 @@ class TestStatus:
     def test_a_pause_of_the_model_is_why_all_wait_and_until_when(self, brain, clock):
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(), clock)
-        status = brain.evolution.status("scripted", now=clock.now)
+        status = evolve.read_status(brain, "scripted", now=clock.now)
         for one in status.evolvers:
             assert "the model failed once and is not asked before" in one.reason
             assert one.next is not None
@@ -593,15 +594,15 @@ class TestStatus:
 
     def test_a_store_that_does_not_answer_is_a_problem(self, brain, clock):
         (brain.root / ".brain/evolution.db").write_bytes(b"no database" * 100)
-        status = brain.evolution.status(now=clock.now)
+        status = evolve.read_status(brain, now=clock.now)
         assert len(status.problems) == 1 and status.evolvers == []
         assert status.rates[0].attempts is None
 
     def test_without_a_model_and_off_it_says_why_nothing_happens(self, brain, clock):
-        status = brain.evolution.status(now=clock.now)
+        status = evolve.read_status(brain, now=clock.now)
         assert "no model is configured" in status.evolvers[0].reason
         set_manifest(brain, "evolution:\n  mode: off\n")
-        status = brain.evolution.status("scripted", now=clock.now)
+        status = evolve.read_status(brain, "scripted", now=clock.now)
         assert status.mode == "off"
         assert {(one.next, one.reason) for one in status.evolvers} == {(None, "evolution is off")}
 

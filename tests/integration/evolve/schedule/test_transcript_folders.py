@@ -42,10 +42,7 @@ class Poller:
 
     def __init__(self, brain: Brain, folder: Path) -> None:
         self.now = 1_800_000_000_000
-        store = brain._locked.session.experience
-        self._folders = TranscriptFolders(
-            [folder], store, brain.evolution.queue_run, lambda: self.now
-        )
+        self._folders = TranscriptFolders(brain, [folder], lambda: self.now)
 
     def poll(self, later: int = 0) -> list[str]:
         self.now += later
