@@ -13,10 +13,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 from .._version import __version__
@@ -48,16 +48,6 @@ _MIN_SECONDS = 0.05
 _NO_FIXTURE = "no fixture covers"
 FindCalled = Callable[[str], Program | None]
 """Returns the program of a skill that another one calls, by the name of its tool."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _World:
-    """What stands for the world while a program is tried."""
-
-    fixtures: Fixtures
-    hosts: tuple[str, ...]
-    minutes: float
-    folders: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,13 +127,6 @@ class TrialRuns:
         self._find_called = find_called or (lambda name: None)
         self._cancel = cancel
         self._deadline = time.monotonic() + max_seconds
-        self._samples = ExitStack()
-        self._worlds: dict[bytes, _World] = {}
-        self._lock = Lock()
-
-    def close(self) -> None:
-        """Remove the sample folders."""
-        self._samples.close()
 
     @property
     def is_over(self) -> bool:
@@ -152,8 +135,7 @@ class TrialRuns:
 
     def raise_if_cancelled(self) -> None:
         """Raise `SandboxError` (`cancelled`) if the trial was cancelled."""
-        if self._cancel is not None and self._cancel.is_set():
-            raise SandboxError("the trial was cancelled", code="cancelled", hint="try it again")
+        raise_if_cancelled(self._cancel)
 
     def try_authored(
         self, program: Program, cases: Sequence[TestCase]
@@ -193,77 +175,86 @@ class TrialRuns:
         self.raise_if_cancelled()
         if self.is_over:
             return RunOutcome(ok=False, error=f"the trial took longer than {self.max_seconds:g} s")
-        missing: list[str] = []
-        outcome = self._run_in(tool_name(program.slug), program, payload, None, missing)
-        if not missing:
-            return outcome
-        # Whatever the program made of it: what it did without an answer shows nothing.
-        return replace(outcome, ok=False, error=fit_summary(f"{_NO_FIXTURE} {missing[0]}"))
+        return run_over_fixtures(
+            self.sandbox,
+            program,
+            payload,
+            limits=self._limits_left,
+            find_called=self._find_called,
+            cancel=self._cancel,
+        )
 
-    def _run_in(
-        self,
-        name: str,
-        program: Program,
-        payload: dict[str, Any],
-        broker: Broker | None,
-        missing: list[str],
-    ) -> RunOutcome:
-        """Run a program, also one that another calls, over fixtures of its own."""
-        world = self._open_world(program)
+    def _limits_left(self) -> SandboxLimits:
+        left = max(self._deadline - time.monotonic(), _MIN_SECONDS)
+        return replace(self.limits, wall_seconds=min(self.limits.wall_seconds, left))
+
+
+def raise_if_cancelled(cancel: Event | None) -> None:
+    """Raise `SandboxError` (`cancelled`) if a trial was cancelled."""
+    if cancel is not None and cancel.is_set():
+        raise SandboxError("the trial was cancelled", code="cancelled", hint="try it again")
+
+
+def run_over_fixtures(
+    sandbox: Sandbox,
+    program: Program,
+    payload: Mapping[str, Any],
+    *,
+    limits: Callable[[], SandboxLimits],
+    find_called: FindCalled,
+    cancel: Event | None = None,
+) -> RunOutcome:
+    """Run a program, and those that it calls, each over its own fixtures in place of the world.
+
+    It reaches no host and no folder of this machine, whatever is approved here, so what is called
+    needs no right to run. A request that no fixture covers fails the run. Raises as `run_program`,
+    and `InvalidInput` (`bad_fixtures`).
+    """
+    missing: list[str] = []
+
+    def run(tried: Program, values: Mapping[str, Any], broker: Broker) -> RunOutcome:
+        needs = read_needs(tried)
+        fixtures = Fixtures() if needs == NO_NEEDS else read_fixtures(tried, needs)
 
         def answer_request(asked: WebRequest, *_: object) -> WebAnswer:
-            found = world.fixtures.find_answer(asked)
+            found = fixtures.find_answer(asked)
             if found is None:
                 missing.append(f"{asked.method} {asked.url}")
                 raise InvalidInput(f"{_NO_FIXTURE} {missing[-1]}", code="no_fixture")
             return found
 
-        def run_called(called: str, inner: dict[str, Any], below: Broker) -> RunOutcome:
-            found = self._find_called(called)
-            if found is None:
-                return RunOutcome(ok=False, error=f"no skill is called {called}")
-            return self._run_in(called, found, inner, below, missing)
-
-        is_tried = broker is None
-        if broker is None:
-            broker = Broker(name, run_skill=run_called)
-        broker.approve(world.hosts, fetch=answer_request)
-        try:
+        broker.approve(needs.hosts, fetch=answer_request)
+        with ExitStack() as samples:
+            folders = {
+                name: samples.enter_context(_written(files))
+                for name, files in fixtures.folders.items()
+                if needs.folders[name] == "read"
+            }
             return run_program(
-                self.sandbox,
-                program,
-                payload,
-                limits=self._limits_left(world.minutes * 60),
-                folders=world.folders,
-                files=world.fixtures.files,
+                sandbox,
+                tried,
+                values,
+                limits=limits(),
+                folders=folders,
+                files=fixtures.files,
                 answer=broker.answer,
-                cancel=self._cancel,
+                cancel=cancel,
             )
+
+    def run_called(name: str, values: dict[str, Any], below: Broker) -> RunOutcome:
+        found = find_called(name)
+        if found is None:
+            return RunOutcome(ok=False, error=f"no skill is called {name}")
+        try:
+            return run(found, values, below)
         except InvalidInput as error:
-            if is_tried:
-                raise
             return RunOutcome(ok=False, error=fit_summary(error.message))
 
-    def _open_world(self, program: Program) -> _World:
-        """Return the fixtures of a program, its sample folders written where a job can read."""
-        with self._lock:
-            if program.id not in self._worlds:
-                needs = read_needs(program)
-                fixtures = Fixtures() if needs == NO_NEEDS else read_fixtures(program, needs)
-                folders = {
-                    name: self._samples.enter_context(_written(files))
-                    for name, files in fixtures.folders.items()
-                    if needs.folders[name] == "read"
-                }
-                self._worlds[program.id] = _World(
-                    fixtures=fixtures, hosts=needs.hosts, minutes=needs.minutes, folders=folders
-                )
-            return self._worlds[program.id]
-
-    def _limits_left(self, needed: float = 0) -> SandboxLimits:
-        left = max(self._deadline - time.monotonic(), _MIN_SECONDS)
-        seconds = max(self.limits.wall_seconds, needed)
-        return replace(self.limits, wall_seconds=min(seconds, left))
+    outcome = run(program, payload, Broker(tool_name(program.slug), run_skill=run_called))
+    if not missing:
+        return outcome
+    # Whatever the program made of it: what it did without an answer shows nothing.
+    return replace(outcome, ok=False, error=fit_summary(f"{_NO_FIXTURE} {missing[0]}"))
 
 
 @contextmanager
@@ -377,8 +368,7 @@ def try_program(
         course.reason = fault.message
     else:
         most = max(max_seconds, _TRIAL_FACTOR * 60 * read_needs(program).minutes)
-        with closing(TrialRuns(watched, limits, most, find_called, cancel)) as runs:
-            _try_all(runs, course, seed)
+        _try_all(TrialRuns(watched, limits, most, find_called, cancel), course, seed)
     sandbox_name, applied, versions = watched.describe_wall()
     verdict = Verdict(
         decision="reject" if course.reason else "admit",

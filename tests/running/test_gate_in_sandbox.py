@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from brain import Brain
+from brain import Brain, NotFound
 from brain.gating.case_files import Case, Expectation
 from brain.gating.held_out import is_held_out
 from brain.programs.program import Program
@@ -27,6 +27,7 @@ from tests.running.programs import (
 )
 from tests.support.cases import read_cases
 from tests.support.gated_brains import Answer, ScriptedRunner, set_mode
+from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
 
@@ -369,4 +370,85 @@ def test_a_composite_is_admitted_where_what_it_calls_is_not(tmp_path, sandbox, m
         assert not ran.ok and "not tried on this machine" in ran.error  # a trial gives it no right
         brain.programs.admit("count", sandbox=sandbox)
         assert brain.programs.run("top", {"text": "a b"}, sandbox=sandbox).output == 2
+        assert brain.verify(deep=True).findings == []
+
+
+WORSE = COUNT.replace("len(", "7 + len(")
+WORSE_CHECK = COUNT_CHECK.replace("len(", "7 + len(")
+
+
+@pytest.mark.parametrize(
+    ("before", "code", "check", "equals", "decision", "by", "said"),
+    [
+        (COUNT, WORSE, WORSE_CHECK, 2, "reject", "gate", "6 held-out cases got worse"),
+        (COUNT, HYPHENS, HYPHENS_CHECK, 3, "admit", "gate", ""),
+        (COUNT, COUNT + "\n", COUNT_CHECK, 2, "admit", "trial", ""),
+        (None, COUNT, COUNT_CHECK, 2, "admit", "gate", ""),
+        (None, COUNT, COUNT_CHECK, 9, "reject", "gate", "no gain: 0 of 6 held-out cases"),
+    ],
+    ids=["worse", "better", "as good", "new and right", "new and wrong"],
+)
+def test_what_is_acquired_passes_the_cases_of_its_skill(
+    tmp_path, sandbox, before, code, check, equals, decision, by, said
+):
+    with Brain.init(tmp_path, author="ada") as brain:
+        if before:
+            first = SkillEdit(name="count", files=files(before), description="Count words")
+            brain.programs.acquire(first, sandbox=sandbox)
+        add_cases(brain, Expectation(has_equals=True, equals=equals))
+        tests = [{"payload": {"text": "a-b"}}, {"payload": {"text": "x y z"}}]
+        program = build_program(code, schema=TEXT_SCHEMA, cases=tests, check=check)
+        edit = SkillEdit(name="count", files=program.files, description="Count the words")
+        decided = brain.programs.acquire(edit, sandbox=sandbox)
+        assert (decided.decision, said in decided.reason) == (decision, True), decided.reason
+        assert brain.verify(deep=True).findings == []
+        if by == "gate":
+            again = brain.gate.recheck(decided.attempt or "count", run=True, sandbox=sandbox)
+            assert (again.differences, again.unknown, len(again.cases)) == ([], [], 6)
+        else:
+            with raises_code("no_verdict", NotFound):
+                brain.gate.recheck("count")
+
+
+def test_a_program_that_was_edited_in_place_passes_its_cases_against_nothing(tmp_path, sandbox):
+    with make_counter(tmp_path, sandbox) as brain:
+        add_cases(brain, Expectation(has_equals=True, equals=2))
+        assert brain.programs.admit("count", sandbox=sandbox).changed is False
+        for path, content in files(WORSE, WORSE_CHECK).items():
+            (tmp_path / "skills/count" / path).write_bytes(content)
+        tests = b'[{"payload": {"text": "a"}}, {"payload": {"text": "x y z"}}]'
+        (tmp_path / "skills/count/tests/cases.json").write_bytes(tests)
+        refused = brain.programs.admit("count", sandbox=sandbox)
+        assert (refused.decision, refused.cases > 6) == ("reject", True), refused.reason
+        (tmp_path / "skills/count/skill.py").write_text(COUNT + "\n")
+        (tmp_path / "skills/count/tests/check.py").write_text(COUNT_CHECK)
+        admitted = brain.programs.admit("count", sandbox=sandbox)
+        assert (admitted.decision, admitted.changed) == ("admit", True)
+        for decided in (refused.attempt, "count"):
+            again = brain.gate.recheck(decided, run=True, sandbox=sandbox)
+            assert (again.differences, again.unknown) == ([], [])
+        assert brain.verify(deep=True).findings == []
+
+
+def test_cases_run_over_the_fixtures_of_the_program_and_of_what_it_calls(tmp_path, sandbox):
+    ask = (
+        "import json, sys\nfrom skillapi import fetch\ntext = json.loads(sys.argv[1])['text']\n"
+        "print(len(text) + len(fetch('https://api.example.org/' + text.partition(' ')[0])))\n"
+    )
+    caller = CALLER.format("ask")
+    check = "def check(payload, output):\n    assert output == 4 + len(payload['text'])\n"
+    tests = [{"payload": {"text": "a 1"}}, {"payload": {"text": "b 2"}}]
+    recorded = [{"url": "https://api.example.org/*", "body": "four"}]
+    needs = {
+        "tests/needs.json": b'{"hosts": ["api.example.org"]}',
+        "tests/fixtures/requests.json": json.dumps(recorded).encode(),
+    }
+    with Brain.init(tmp_path, author="ada") as brain:
+        for slug, code, more in (("ask", ask, needs), ("top", caller, {})):
+            add_cases(brain, Expectation(check=check), slug=slug, form="x{} y")
+            program = build_program(code, schema=TEXT_SCHEMA, cases=tests, check=check, slug=slug)
+            edit = SkillEdit(name=slug, files={**program.files, **more}, description="Ask a host")
+            decided = brain.programs.acquire(edit, are_needs_approved=True, sandbox=sandbox)
+            assert decided.decision == "admit", decided.reason
+            assert brain.gate.recheck(slug, run=True, sandbox=sandbox).differences == []
         assert brain.verify(deep=True).findings == []

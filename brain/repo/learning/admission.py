@@ -205,16 +205,7 @@ def note_tried_program(session: Session, tried: TriedProgram) -> None:
     known = read_tried_program(session, tried.program)
     if known is not None:
         tried = tried.with_approvals(known)
-    write_atomic(folder / tried.program.hex(), _encode(tried))
-
-
-def approve(session: Session, tried: TriedProgram, approved: Approvals) -> None:
-    """Replace what was approved for a program on this machine.
-
-    Raises as `require_state_folder`.
-    """
-    path = require_state_folder(session) / tried.program.hex()
-    write_atomic(path, _encode(tried.with_approvals(approved)))
+    write_atomic(folder / tried.program.hex(), encode_tried(tried))
 
 
 def list_own_places(session: Session) -> tuple[str, ...]:
@@ -244,7 +235,8 @@ def read_state_mark() -> int:
         return 0
 
 
-def _encode(tried: TriedProgram) -> bytes:
+def encode_tried(tried: TriedProgram) -> bytes:
+    """Return the text of the note that a program was tried here."""
     record = {
         "program": tried.program.hex(),
         "verdict": tried.verdict.hex(),

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 from ...errors import InvalidInput, NotFound, printable_text
@@ -16,8 +17,14 @@ from ...sandbox.hidden_paths import explain_refusal, find_hidden
 from ...util.atomic_file import write_atomic
 from ...util.secret_names import is_secret_file_name
 from ..open.session import Session
-from . import admission
-from .admission import NOTHING_APPROVED, Approvals, TriedProgram
+from .admission import (
+    NOTHING_APPROVED,
+    Approvals,
+    TriedProgram,
+    encode_tried,
+    list_own_places,
+    require_state_folder,
+)
 
 MAX_APPROVALS = 32
 _MAX_FILE_BYTES = 10 << 20
@@ -41,13 +48,12 @@ def approve(
 ) -> None:
     """Replace what was approved for a program on this machine.
 
-    `files` are the names of the files that it needs; all other places are folders.
-
-    A link is approved for where it leads now. Raises as `check_approvals`, and as
-    `admission.approve`.
+    `files` are the names of the files that it needs; all other places are folders. A link is
+    approved for where it leads now. Raises as `check_approvals` and `require_state_folder`.
     """
     checked = check_approvals(session, tried, wanted, knowingly, files)
-    admission.approve(session, tried, checked)
+    path = require_state_folder(session) / tried.program.hex()
+    write_atomic(path, encode_tried(tried.with_approvals(checked)))
 
 
 def check_approvals(
@@ -63,7 +69,7 @@ def check_approvals(
     approve, `too_many`; `consequences` for what was not approved before and has some, unless
     `knowingly`. Also `NotFound` (`no_path`).
     """
-    places = admission.list_own_places(session)
+    places = list_own_places(session)
     paths = [*known.folders.values(), *known.write.values()]
     folders, write = (
         {
@@ -93,7 +99,7 @@ def check_approvals(
             hint="remove some with --remove",
         )
     found = [
-        *(text for path in new for text in _explain_folder(path, places)),
+        *(text for path in new if os.path.isdir(path) for text in _explain_folder(path, places)),
         *(text for host in hosts if host not in known.hosts for text in explain_host(host)),
     ]
     if found and not knowingly:
@@ -143,22 +149,19 @@ def read_files(needs: Needs, known: Approvals) -> dict[str, bytes]:
     """
     out = {}
     for name in needs.files:
+        reason = f"it has more than {_MAX_FILE_BYTES} bytes"
         try:
             with open(os.open(known.folders[name], os.O_RDONLY | os.O_NOFOLLOW), "rb") as file:
                 out[name] = file.read(_MAX_FILE_BYTES + 1)
         except OSError as error:
-            raise _bad_file_error(name, error.strerror or "it cannot be read") from error
-        if len(out[name]) > _MAX_FILE_BYTES:
-            raise _bad_file_error(name, f"it has more than {_MAX_FILE_BYTES} bytes")
+            reason = error.strerror or "it cannot be read"
+        if len(out.get(name, b"")) > _MAX_FILE_BYTES or name not in out:
+            raise InvalidInput(
+                f"the file {name} cannot be given to the skill: {reason}",
+                code="bad_file",
+                hint="approve another with `brain evolve allow SKILL --read NAME=PATH`",
+            )
     return out
-
-
-def _bad_file_error(name: str, reason: str) -> InvalidInput:
-    return InvalidInput(
-        f"the file {name} cannot be given to the skill: {reason}",
-        code="bad_file",
-        hint="approve another with `brain evolve allow SKILL --read NAME=PATH`",
-    )
 
 
 def write_files(known: Approvals, files: Mapping[str, bytes]) -> None:
@@ -217,9 +220,6 @@ def _resolve(path: str, *, is_file: bool) -> str:
 
 
 def _explain_folder(path: str, places: Sequence[str]) -> Iterator[str]:
-    """Yield what it means to approve a folder that has what no skill may see."""
-    if not os.path.isdir(path):
-        return
     secret = [one.path for one in find_hidden(os.path.realpath(path), places) if one.is_secret]
     if secret:
         more = f" and {len(secret) - _MAX_NAMED} more" if len(secret) > _MAX_NAMED else ""
@@ -280,7 +280,6 @@ def change_approvals(
 
 
 def _split_name(place: str) -> tuple[str, str]:
-    """Return the name of a place, "" if none is given, and its path without links."""
     name, equals, path = place.partition("=")
     is_named = equals and _NAME.sub("-", name) == name and not os.path.exists(place)
     path = path if is_named else place
@@ -288,18 +287,14 @@ def _split_name(place: str) -> tuple[str, str]:
 
 
 def _add(known: Mapping[str, str], places: Sequence[str]) -> dict[str, str]:
+    """Add places, those without a name under one that no other has."""
     out = dict(known)
     for name, path in map(_split_name, places):
         if name or path not in out.values():
-            out[name or _free_name(path, out)] = path
+            base = _NAME.sub("-", os.path.basename(path)).strip(".-") or "folder"
+            names = (f"{base}-{number}" if number > 1 else base for number in count(1))
+            out[name or next(free for free in names if free not in out)] = path
     return out
-
-
-def _free_name(path: str, folders: dict[str, str]) -> str:
-    """Return a name for a folder that no other one has."""
-    base = _NAME.sub("-", os.path.basename(path)).strip(".-") or "folder"
-    names = (base, *(f"{base}-{number}" for number in range(2, len(folders) + 3)))
-    return next(name for name in names if name not in folders)
 
 
 def _split_port(host: str) -> tuple[str, str]:

@@ -398,8 +398,9 @@ class SkillsAt:
     """The skills of a bundle, as they are or with a change; `slug` is the one under test.
 
     `path` is that of its text: a bundle that no snapshot has is in no lineage where it could be
-    found. `files` are shown in a prompt too, as far as they are there. `lock` keeps the session to
-    one thread at a time.
+    found. `files` are shown in a prompt too, as far as they are there. `has_own`: whether the
+    program of the skill under test counts; one that waits for its admission in place does not run
+    before. `lock` keeps the session to one thread at a time.
     """
 
     def __init__(
@@ -410,8 +411,11 @@ class SkillsAt:
         slug: str,
         path: str = "",
         files: Sequence[str] = (),
+        *,
+        has_own: bool = True,
     ) -> None:
         self.slug = slug
+        self._has_own = has_own
         self._session = session
         self._lock = lock
         self._bundle = bundle
@@ -435,6 +439,8 @@ class SkillsAt:
         with self._lock:
             if slug not in self._programs:
                 skill = self._find(slug)
+                if skill and skill.slug == self.slug and not self._has_own:
+                    skill = None
                 try:
                     found = skill and find_program(self._session, self._bundle, skill)
                 except (InvalidInput, NotFound):  # too large or redacted

@@ -7,9 +7,12 @@
 4. What was decided is recorded with its numbers: admitted, proposed to a person, or kept as an
    attempt that later ones see.
 
-What an evolver proposes goes through all of it. What a person or an agent acquires, under rights of
-their own, is decided by its trial (1, 2 and 4). If the skill changes meanwhile, the change of an
-evolver is tried once more on what it is then. The brain is not locked while anything runs.
+What an evolver proposes goes through all of it. If the skill changes meanwhile, its change is tried
+once more on what it is then. What a person or an agent acquires, under rights of their own, goes
+through all of it too where its skill has held-out cases; it need not show a gain, but is kept as an
+attempt if a case got worse, or if it is new and passes none. Where the cases say neither that nor
+that it helps, and where there are none, its trial decides. The brain is not locked while anything
+runs.
 """
 
 from __future__ import annotations
@@ -30,9 +33,10 @@ from ...gating.decision import DEFAULT_RULES
 from ...programs.advice import ADVICE
 from ...programs.needs import read_needs
 from ...programs.program import Program, fit_summary, slug_of_tool
+from ...receipts import Receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, EarlierAttempt, GateOutcome, GuardCounts
-from ...running.trial import Trial, refuse_program, try_program
+from ...running.trial import Trial, raise_if_cancelled, refuse_program, try_program
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox, SandboxLimits
 from ...skills.skill_version import version_value
@@ -49,6 +53,7 @@ from ..open.manifest import (
 )
 from ..open.session import Session
 from . import record
+from .admission import find_admission
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
 from .cases import read_held_out, refuse_same_inputs
 from .change import (
@@ -105,6 +110,7 @@ class TrialOptions:
 
 
 DEFAULT_OPTIONS = TrialOptions()
+GATE_OPTIONS = TrialOptions(decided_by=GATE_RULE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,20 +247,15 @@ class Gate:
         cancel: Event | None = None,
     ) -> Decided:
         assert planned.program is not None
-        skills = self._skills_at(planned, is_after=True)
         if waits:
             rule, profile = options.decided_by, options.code_profile
             trial = refuse_program(planned.program, waits, decided_by=rule, code_profile=profile)
+            result = _Result(planned=planned, reason=waits, trial=trial)
         else:
-            trial = self._try_program(planned.program, skills, options, cancel)
-        planned = self._with_program(edit, planned, trial.program)
-        decided = DecidedChange(
-            planned=planned,
-            verdict=trial.verdict,
-            contents=trial.contents,
-            program=trial.program,
-            message=message,
-        )
+            tried = self._try(edit, planned, options, cancel)
+            assert isinstance(tried, _Result)
+            result = tried
+        decided = _decide_acquired(result, message)
         done = self._run(record.record_change, decided)
         return self._commit(done) if done.changed else done
 
@@ -264,7 +265,8 @@ class Gate:
         bundle = planned.after if is_after else planned.before
         path = planned.path if is_after else planned.base_path
         files = [one.path for one in planned.changes][:MAX_SHOWN_FILES]
-        return SkillsAt(self._session, self._lock, bundle, planned.slug, path, files)
+        runs = is_after or not planned.is_equal
+        return SkillsAt(self._session, self._lock, bundle, planned.slug, path, files, has_own=runs)
 
     def _try_program(
         self,
@@ -295,41 +297,52 @@ class Gate:
         return self._run(plan_change, replace(edit, files=files, resources=resources))
 
     def _try(
-        self, change: ProposedChange, planned: PlannedChange
+        self,
+        change: SkillEdit,
+        planned: PlannedChange,
+        options: TrialOptions = GATE_OPTIONS,
+        cancel: Event | None = None,
     ) -> _Result | tuple[EarlierAttempt, str]:
-        """Try a change; return an earlier attempt if the same was tried on the same cases.
+        """Try a change; return an earlier attempt if an evolver's was tried on the same cases.
 
         Cases that were made of the run that the change was learned from are left out: its author
-        has seen that run.
+        has seen that run. A program that the lineage admits already passes its trial alone.
         """
+        proposed = change if isinstance(change, ProposedChange) else None
         deadline = time.monotonic() + self._limits.seconds
 
         def time_left() -> float:
+            raise_if_cancelled(cancel)
             return deadline - time.monotonic()
 
-        seen = own_sources(change.receipt) if change.receipt else ()
+        seen = own_sources(proposed.receipt) if proposed and proposed.receipt else ()
         old, new = (self._skills_at(planned, is_after=is_after) for is_after in (False, True))
-        own = self._run(read_held_out, planned.head, planned.path)
+        program = planned.program
+        is_known = (
+            planned.is_equal and program and self._run(find_admission, planned.head, program.id)
+        )
+        own = [] if is_known else self._run(read_held_out, planned.head, planned.path)
         unseen = [case for case in own if case.source not in seen]
         refuse_same_inputs(unseen)
         cases = take_cases(unseen, self._limits.cases)[0]
-        program = planned.program
-        sandbox = SandboxRunner(self._sandbox) if program is not None and cases else None
+        sandbox = None
+        if program is not None and cases:
+            sandbox = SandboxRunner(self._sandbox, cancel=cancel)
         runners = [one for one in (self._runner, sandbox, self._text_runner) if one and cases]
         found = self._run(find_guards, planned) if runners else []
         guards = [case for case in found if case.source not in seen]
         left_out = len(own) - len(unseen) + len(found) - len(guards)
         stages = plan_stages(runners, guards, new, self._limits.guards) if runners else []
-        for stage in stages:
+        for stage in stages if proposed else ():
             if same := self._run(find_same_attempt, planned.path, _wanted(planned, stage, cases)):
                 return same
         trial = None
         if program is not None:
-            trial = self._try_program(program, new, TrialOptions(decided_by=GATE_RULE))
+            trial = self._try_program(program, new, options, cancel)
+            planned = self._with_program(change, planned, trial.program)
             if trial.verdict.decision == "reject":
                 reason = trial.verdict.reason
                 return _Result(planned=planned, reason=reason, trial=trial)
-            planned = self._with_program(change, planned, trial.program)
             new = self._skills_at(planned, is_after=True)
         result = _Result(
             planned=planned,
@@ -354,15 +367,16 @@ class Gate:
     def _record(self, change: ProposedChange, result: _Result, mode: str) -> GateOutcome:
         """Admit or propose a change, or keep the attempt, by the mode of the brain."""
         gate = result.record.decision.gate if result.record else ""
+        about = _message(change, result.planned), change.receipt
         if gate == "admit":
-            decided = _decide(change, result, "admit")
+            decided = _decide(result, "admit", *about)
             if mode == GATED:
                 admitted = self._commit(self._run(record.record_change, decided))
                 return _outcome(change, result.planned, "admitted", decided=decided, done=admitted)
             return self._open_proposal(change, decided)
         policy = self._run(load_provisional_policy)
         if result.record and result.record.decision.is_provisional and policy != OFF:
-            decided = _decide(change, result, "admit")
+            decided = _decide(result, "admit", *about)
             if (mode, policy) == (GATED, ALLOW):
                 live = self._commit(self._run(record.record_change, decided))
                 return _outcome(change, result.planned, "provisional", decided=decided, done=live)
@@ -372,7 +386,7 @@ class Gate:
             proposed = self._propose_untried(change, result)
             if result.record is None:
                 return proposed
-        decided = _decide(change, result, "reject")
+        decided = _decide(result, "reject", *about)
         attempt = self._run(record.record_change, decided)
         if result.is_for_person:
             outcome = _outcome(change, result.planned, "proposed", decided=decided, done=attempt)
@@ -385,7 +399,8 @@ class Gate:
         """Propose what no case could try; a program at least passed its own tests."""
         if result.trial is not None:
             passed = replace(result, reason="", record=None)
-            decided = _decide(change, passed, "admit")
+            about = _message(change, result.planned)
+            decided = _decide(passed, "admit", about, change.receipt)
             return self._open_proposal(change, decided)._replace(reason=result.reason)
         return self._open_proposal(change, None, result)
 
@@ -514,7 +529,28 @@ def _add_left_out(result: _Result, count: int) -> _Result:
     return replace(result, record=tried, reason=result.reason and result.reason + note)
 
 
-def _decide(change: ProposedChange, result: _Result, decision: str) -> DecidedChange:
+def _decide_acquired(result: _Result, message: str) -> DecidedChange:
+    """Return what a person or an agent acquired with its verdict: of the cases, or of its trial."""
+    planned, trial, tried = result.planned, result.trial, result.record
+    assert trial is not None
+    decision = ""
+    if tried is not None:
+        found = tried.decision
+        is_new = planned.base_program is None or planned.is_equal
+        is_read = any(not isinstance(one.case.input, str) for one in tried.cases)
+        if found.worse or found.losses > found.wins or (is_new and is_read and not found.wins):
+            decision = "reject"
+        elif found.gate == "admit" or found.is_provisional:
+            decision = "admit"
+    if not decision:
+        decision = trial.verdict.decision
+        result = replace(result, record=None, reason=trial.verdict.reason)
+    return _decide(result, decision, message)
+
+
+def _decide(
+    result: _Result, decision: str, message: str, receipt: Receipt | None = None
+) -> DecidedChange:
     """Return a change with its verdict."""
     planned, trial = result.planned, result.trial
     contents = trial.contents if trial else ()
@@ -539,8 +575,8 @@ def _decide(change: ProposedChange, result: _Result, decision: str) -> DecidedCh
         verdict=verdict._replace(changes=planned.changes),
         contents=tuple(dict.fromkeys(contents)),
         program=trial.program if trial else None,
-        message=_message(change, planned),
-        receipt=change.receipt,
+        message=message,
+        receipt=receipt,
     )
 
 

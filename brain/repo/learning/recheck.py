@@ -419,7 +419,11 @@ def with_rerun(
         return replace(tools, not_run="nothing ran again: no snapshot here has this verdict")
     with lock:
         bundles = [session.bundle_of(snapshot) for snapshot in (found.parent, found.snapshot)]
-    sides = [SkillsAt(session, lock, bundle, found.verdict.skill) for bundle in bundles]
+    in_place = bundles[0] == bundles[1]  # what an admission in place admits did not run before
+    sides = [
+        SkillsAt(session, lock, bundle, found.verdict.skill, has_own=side == 1 or not in_place)
+        for side, bundle in enumerate(bundles)
+    ]
 
     others = [runner for runner in runners if runner != SANDBOX_RUNNER]
     not_run = f"what was run by {others[0]} did not run again" if others else ""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol
+from threading import Event
+from typing import Literal, Protocol
 
 from ...errors import InvalidInput
 from ...gating.case_files import Case
-from ...programs.program import Program, slug_of_tool, tool_name
-from ...running.broker import Broker
-from ...running.run import RunOutcome, run_program
+from ...programs.program import slug_of_tool
+from ...running.trial import run_over_fixtures
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from .change import SkillsAt
 
@@ -91,18 +91,17 @@ class Runners:
 
 
 class SandboxRunner:
-    """The `CaseRunner` of programs, and of what they call.
-
-    It reaches no files and no hosts, whatever is approved, so a skill that is called needs no
-    right of its own to run.
-    """
+    """The `CaseRunner` of programs, and of what they call, each over its own fixtures."""
 
     name = SANDBOX_RUNNER
     repeats_itself = True
     kinds: tuple[CaseKind, ...] = ("program",)
 
-    def __init__(self, sandbox: Sandbox, case_seconds: float = CASE_SECONDS) -> None:
+    def __init__(
+        self, sandbox: Sandbox, case_seconds: float = CASE_SECONDS, cancel: Event | None = None
+    ) -> None:
         self._sandbox = sandbox
+        self._cancel = cancel
         self._limits = replace(DEFAULT_LIMITS, wall_seconds=case_seconds)
 
     def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
@@ -112,28 +111,19 @@ class SandboxRunner:
             return CaseOutput(error="the skill has no program")
         if isinstance(case.input, str):
             return CaseOutput(error="its input is a text, not an object of arguments")
-        outcome = self._run(program, dict(case.input), self._open_broker(skills, case.skill))
+        try:
+            outcome = run_over_fixtures(
+                self._sandbox,
+                program,
+                case.input,
+                limits=lambda: self._limits,
+                find_called=lambda name: skills.program(slug_of_tool(name)),
+                cancel=self._cancel,
+            )
+        except InvalidInput as error:  # the payload does not fit the schema, or a file is damaged
+            return CaseOutput(error=error.message)
         if not outcome.ok:
             return CaseOutput(error=outcome.error)
         output = outcome.output
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
         return CaseOutput(output=text.encode("utf-8", "backslashreplace"))
-
-    def _open_broker(self, skills: SkillsAt, slug: str) -> Broker:
-        def run_called(name: str, payload: dict[str, Any], broker: Broker) -> RunOutcome:
-            called = skills.program(slug_of_tool(name))
-            if called is None:
-                return RunOutcome(ok=False, error=f"no skill is called {name}")
-            return self._run(called, payload, broker)
-
-        return Broker(tool_name(slug), run_skill=run_called)
-
-    def _run(self, program: Program, payload: dict[str, Any], broker: Broker) -> RunOutcome:
-        try:
-            return run_program(
-                self._sandbox, program, payload, limits=self._limits, answer=broker.answer
-            )
-        except (
-            InvalidInput
-        ) as error:  # the payload does not fit the schema, or the schema is damaged
-            return RunOutcome(ok=False, error=error.message)
