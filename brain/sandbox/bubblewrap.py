@@ -2,8 +2,8 @@
 
 As root, `setpriv` first changes to a user that nothing else has. Inside there are the Python that
 runs it, read-only, an empty /tmp of bounded size, five devices, and the files of the job;
-no network, no other files, no environment, and no /proc, which shows much of the host.
-`prlimit` sets what each process may use.
+no network, no other files, no environment, and no /proc, which shows much of the host, but in
+sessions: there a part of it shows what runs inside. `prlimit` sets what each process may use.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ from .job import (
     SandboxProfile,
     list_job_files,
 )
-from .memory import JobMemory, MemoryGroup, memory_group
+from .memory import JobMemory, memory_group
 from .process import FIRST_CONTENT, spawn_process
 from .seccomp import build_filter
-from .watch import watch_job
+from .watch import JobWatch
 
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
@@ -46,6 +46,8 @@ _MACHINE_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/include", "/usr/share", "
 _MACHINE_SETTINGS = ("alternatives", "fonts", "java", "ld.so.cache", "perl", "ssl/openssl.cnf")
 """Of /etc, with python3*: nothing in them is of this host rather than of its programs."""
 _DEVICES = ("null", "zero", "full", "random", "urandom")
+_OF_PROC = "cpuinfo filesystems loadavg meminfo mounts net self stat sys thread-self uptime version"
+"""What a session sees in /proc beside its processes."""
 _OWN_PROCESSES = 1
 """What bubblewrap itself runs inside, counted with those of the job."""
 _STACK_BYTES = 8 << 20
@@ -60,6 +62,7 @@ class BubblewrapSandbox:
         """`programs` are the paths of bwrap, prlimit and, as root, setpriv."""
         self._programs = programs
         self._as_root = os.geteuid() == 0
+        self._may_mount_proc = True
 
     @cached_property
     def interpreter(self) -> Interpreter:
@@ -80,6 +83,15 @@ class BubblewrapSandbox:
 
     def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
         """Run a job to its end; see `Sandbox.run`."""
+        try:
+            return self._run(job, cancel)
+        except SandboxError as error:
+            if not (job.is_machine and self._may_mount_proc and "/newroot/proc" in error.message):
+                raise
+            self._may_mount_proc = False  # where this one covers parts of it, as in a container
+            return self._run(job, cancel)
+
+    def _run(self, job: SandboxJob, cancel: Event | None) -> SandboxOutcome:
         files = list_job_files(job, job.arguments)
         folders = list(check_folders(job.folders, job.hidden, for_other_user=self._as_root))
         if self._as_root:
@@ -105,9 +117,13 @@ class BubblewrapSandbox:
                 ),
                 **dict(zip(numbers, files.values(), strict=True)),
             }
+            user = [] if uid is None else [self._programs["setpriv"], f"--reuid={uid}"]
+            if user:
+                user += [f"--regid={uid}", "--clear-groups", "--no-new-privs"]
+                user += ["--bounding-set=-all", "--inh-caps=-all", "--"]
             arguments = [
                 *(group.enter_command() if group is not None else ()),
-                *self._change_user(uid),
+                *user,
                 *(self._programs["bwrap"], "--args", str(options), "--"),
                 *self._limit(job.limits, job.limits.processes if group is None and not sums else 1),
                 *(self.interpreter.path, "-I", "-S", "-B", START_FILE),
@@ -116,16 +132,13 @@ class BubblewrapSandbox:
             stack.callback(process.close)
             memory = JobMemory(process, group, job.limits, sums)
             stack.callback(memory.close)
-            outcome = watch_job(process, job, cancel, memory)
-            return replace(outcome, memory=_describe_memory(job.limits, group, sums))
-
-    def _change_user(self, uid: int | None) -> list[str]:
-        if uid is None:
-            return []
-        return [
-            *(self._programs["setpriv"], f"--reuid={uid}", f"--regid={uid}", "--clear-groups"),
-            *("--no-new-privs", "--bounding-set=-all", "--inh-caps=-all", "--"),
-        ]
+            outcome = JobWatch(process, job, cancel, memory).watch()
+            limited = "address space, shared out to processes" if shares else "address space"
+            if sums:
+                limited = "address space of each process, and their sum as it was looked at"
+            if group is not None:
+                limited = f"control group v{group.version}"
+            return replace(outcome, memory=limited)
 
     def _isolate(self, job: SandboxJob, seccomp: int, files: Mapping[str, int]) -> list[str]:
         """Return options for a file of them, since all users of the machine see command lines."""
@@ -155,6 +168,8 @@ class BubblewrapSandbox:
                 out += ["--ro-bind", f"/{name}", f"/{name}"]
         for name in _DEVICES:
             out += ["--dev-bind", f"/dev/{name}", f"/dev/{name}"]
+        if job.is_machine and self._may_mount_proc:
+            out += _mount_proc()
         if not job.is_machine:
             out += ["--perms", "0700", "--size", str(size), "--tmpfs", "/tmp"]
         out += ["--symlink", "/tmp", "/dev/shm"]
@@ -182,20 +197,27 @@ def _mount_folders(folders: Sequence[tuple[str, str, Sequence[Hidden]]]) -> Iter
     for inside, path, hidden in folders:
         yield from ("--ro-bind", path, inside)
         for one in hidden:
-            place = f"{inside}/{one.path}"
-            if one.is_folder:
-                yield from ("--perms", "0555", "--size", str(_MIN_FILE_BYTES), "--tmpfs", place)
-                yield from ("--remount-ro", place)
-            else:  # a device of a mount without devices cannot be opened
-                yield from ("--ro-bind", "/dev/null", place)
+            yield from _cover(f"{inside}/{one.path}", one.is_folder)
 
 
-def _describe_memory(limits: SandboxLimits, group: MemoryGroup | None, sums: bool) -> str:
-    if group is not None:
-        return f"control group v{group.version}"
-    if sums:
-        return "address space of each process, and their sum as it was looked at"
-    return "address space" if limits.processes == 1 else "address space, shared out to processes"
+def _mount_proc() -> Iterator[str]:
+    yield from ("--proc", "/proc")
+    # To write to the memory of the first process would let it outlive this program.
+    yield from _cover("/proc/1", is_folder=True)
+    with os.scandir("/proc") as entries:
+        for one in entries:
+            if not one.name.isdigit() and one.name not in _OF_PROC.split():
+                yield from _cover(f"/proc/{one.name}", one.is_dir())
+    for name, target in {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}.items():
+        yield from ("--symlink", f"/proc/self/fd{target}", f"/dev/{name}")
+
+
+def _cover(place: str, is_folder: bool) -> Iterator[str]:
+    if is_folder:
+        yield from ("--perms", "0555", "--size", str(_MIN_FILE_BYTES), "--tmpfs", place)
+        yield from ("--remount-ro", place)
+    else:  # a device of a mount without devices cannot be opened
+        yield from ("--ro-bind", "/dev/null", place)
 
 
 def _ask_version(program: str) -> str:
@@ -290,14 +312,12 @@ def end_orphans() -> None:
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):  # it has ended
             uid = folder.stat().st_uid
-            if FIRST_UID <= uid <= LAST_UID and _is_orphan(folder):
+            if not FIRST_UID <= uid <= LAST_UID:
+                continue
+            if re.search(r"^PPid:\t1$", (folder / "status").read_text(), re.MULTILINE):
                 with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as lock:
                     if _lock_uid(lock, uid):
                         os.kill(int(folder.name), signal.SIGKILL)
-
-
-def _is_orphan(folder: Path) -> bool:
-    return re.search(r"^PPid:\t1$", (folder / "status").read_text(), re.MULTILINE) is not None
 
 
 def _lock_uid(lock: socket.socket, uid: int) -> bool:

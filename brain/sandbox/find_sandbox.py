@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..errors import SandboxError, printable_text
 from .job import DEFAULT_LIMITS, Sandbox, SandboxJob, SandboxProfile
 
+_FINDS_PROC = b"import os, sys; sys.exit(not os.path.exists('/proc/self'))"
 _SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin"
 """Where the programs of a sandbox are looked for: not in the PATH, which others may have set."""
 
@@ -17,7 +18,8 @@ _SYSTEM_PATH = "/usr/bin:/bin:/usr/local/bin"
 def probe_sandbox() -> SandboxProfile:
     """Run an empty job in the sandbox of this machine, and return what that is made of.
 
-    `memory` in it says what limited the memory of its processes together.
+    `memory` in it says what limited the memory of its processes together, and `/proc`, whether
+    sessions have one.
 
     Raises `SandboxError` that says why there is none, and what to do.
     """
@@ -34,8 +36,13 @@ def probe_sandbox() -> SandboxProfile:
             f" {printable_text(outcome.stderr)}",
             hint="run `bwrap --version` and `prlimit --version`, and install anew what fails",
         )
-    memory = ("memory", outcome.memory)
-    return replace(sandbox.profile, versions=(*sandbox.profile.versions, memory))
+    found = [("memory", outcome.memory)]
+    if sys.platform == "linux":
+        job = replace(job, files={"/job/empty.py": _FINDS_PROC}, is_machine=True)
+        has_proc = sandbox.run(job).status == 0
+        why = "sessions have none: parts of this machine's own are covered, as in a container"
+        found.append(("/proc", "of their own for sessions" if has_proc else why))
+    return replace(sandbox.profile, versions=(*sandbox.profile.versions, *found))
 
 
 def find_sandbox() -> Sandbox:

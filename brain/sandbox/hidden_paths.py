@@ -193,11 +193,8 @@ def _is_below_or_same(path: str, folder: str) -> bool:
 
 
 def _too_large(folder: str, why: str) -> SandboxError:
-    return SandboxError(
-        f"{printable_text(folder)} has {why}",
-        code="bad_folder",
-        hint="approve a smaller folder, with only what the skill reads",
-    )
+    hint = "approve a smaller folder, with only what the skill reads"
+    return _bad_folder(f"{printable_text(folder)} has {why}", hint)
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")

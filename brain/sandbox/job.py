@@ -134,8 +134,5 @@ def list_job_files(job: SandboxJob, arguments: tuple[str, ...]) -> dict[str, byt
     if any("\0" in argument for argument in arguments):
         raise ValueError("an argument has a zero character")
     content = "\0".join(arguments).encode("utf-8", "surrogateescape")
-    return {**job.files, START_FILE: _start_source(), _ARGUMENTS_FILE: content}
-
-
-def _start_source() -> bytes:
-    return resources.files(__package__).joinpath("inside/start.py").read_bytes()
+    start = resources.files(__package__).joinpath("inside/start.py").read_bytes()
+    return {**job.files, START_FILE: start, _ARGUMENTS_FILE: content}

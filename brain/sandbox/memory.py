@@ -34,15 +34,8 @@ _REMOVE_TRIES = 100
 _REMOVE_PAUSE = 0.01
 
 
-class GroupParent(NamedTuple):
-    """Where this process can make control groups for memory, and the version of these, 1 or 2."""
-
-    folder: Path
-    version: int
-
-
 class MemoryGroup(NamedTuple):
-    """A control group of one job."""
+    """A control group of one job, or the one below which it is made; its version is 1 or 2."""
 
     folder: Path
     version: int
@@ -157,7 +150,7 @@ def _make_group(memory_bytes: int) -> tuple[MemoryGroup, int] | None:
 
 
 @cache
-def find_group_parent() -> GroupParent | None:
+def find_group_parent() -> MemoryGroup | None:
     """Return where this process can make control groups for memory, None if it cannot."""
     try:
         own_groups = Path("/proc/self/cgroup").read_text().splitlines()
@@ -179,17 +172,15 @@ def _folder_of(mounts: list[str], version: int, path: str) -> Path | None:
         left, _, right = row.partition(" - ")
         root, mount_point = left.split(" ")[3:5]
         kind, _, options = right.split(" ", 2)
-        is_it = (
-            kind == "cgroup2"
-            if version == 2
-            else (kind == "cgroup" and "memory" in options.split(","))
-        )
-        if is_it and (path + "/").startswith(root.rstrip("/") + "/"):
+        is_first = kind == "cgroup" and "memory" in options.split(",")
+        if (kind == "cgroup2" if version == 2 else is_first) and (path + "/").startswith(
+            root.rstrip("/") + "/"
+        ):
             return Path(mount_point + path[len(root.rstrip("/")) :])
     return None
 
 
-def _parent_for(own: Path, version: int) -> GroupParent | None:
+def _parent_for(own: Path, version: int) -> MemoryGroup | None:
     """Return where groups can be made for a process that is in the group `own`.
 
     Groups of version 2 that hold processes hold no groups with a limit, except the topmost.
@@ -204,7 +195,7 @@ def _parent_for(own: Path, version: int) -> GroupParent | None:
             return None
     procs = folder / "cgroup.procs"
     is_usable = os.access(folder, os.W_OK) and os.access(procs, os.W_OK)
-    return GroupParent(folder, version) if is_usable else None
+    return MemoryGroup(folder, version) if is_usable else None
 
 
 def _make_locked(folder: Path) -> int:

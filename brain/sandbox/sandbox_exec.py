@@ -24,7 +24,7 @@ from ..errors import SandboxError
 from .hidden_paths import Hidden, check_folders
 from .job import SandboxJob, SandboxLimits, SandboxOutcome, SandboxProfile, list_job_files
 from .process import SandboxProcess, start_program
-from .watch import watch_job
+from .watch import JobWatch
 
 _READABLE = ("/usr/lib", "/System/Library", "/usr/share/zoneinfo", "/private/var/db/timezone")
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/random", "/dev/urandom")
@@ -73,8 +73,7 @@ class SandboxExecSandbox:
                 *(os.path.realpath(sys.executable), "-I", "-S", "-B", f"{root}/job/.start.py"),
             ]
             process = stack.enter_context(_started(command, job.stdin))
-            outcome = watch_job(process, job, cancel, None)
-            return replace(outcome, memory="not limited")
+            return replace(JobWatch(process, job, cancel, None).watch(), memory="not limited")
 
 
 def _limit(limits: SandboxLimits, folder: str) -> str:

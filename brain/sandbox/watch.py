@@ -23,18 +23,9 @@ _READY, _GO = b"?", b"!\n"
 _SIGNAL_BASE = 128
 
 
-def watch_job(
-    process: SandboxProcess, job: SandboxJob, cancel: Event | None, memory: JobMemory | None
-) -> SandboxOutcome:
-    """Watch until the job has ended, or a limit or `cancel` ends it.
+class JobWatch:
+    """Watches one job; a limit or `cancel` ends it."""
 
-    Raises `SandboxError` (`no_sandbox`) if the sandbox ended before the job began, and what
-    `job.answer` raises.
-    """
-    return _JobWatch(process, job, cancel, memory).watch()
-
-
-class _JobWatch:
     def __init__(
         self,
         process: SandboxProcess,
@@ -58,7 +49,11 @@ class _JobWatch:
         self._selector = selectors.PollSelector()  # which takes no descriptor
 
     def watch(self) -> SandboxOutcome:
-        """Read and answer until the process has ended, and say how."""
+        """Read and answer until the process has ended, and say how.
+
+        Raises `SandboxError` (`no_sandbox`) if the sandbox ended before the job began, and what
+        `job.answer` raises.
+        """
         for descriptor in (*self._outputs, self._process.requests, self._process.ended):
             self._selector.register(descriptor, selectors.EVENT_READ)
         while not self._has_ended(self._selector.select(POLL_SECONDS)):
@@ -142,18 +137,15 @@ class _JobWatch:
                 self._memory.begin()
             self._send(_GO)
         elif line.startswith(b"="):
-            self._take_result(line[1:])
+            self._result_bytes += len(line)
+            if self._result_bytes > self._job.limits.output_bytes:
+                self._end("output")
+            else:
+                self._result = line[1:]
         elif len(line) > self._job.limits.output_bytes:
             self._end("output")
         else:
             self._take_request(line)
-
-    def _take_result(self, result: bytes) -> None:
-        self._result_bytes += len(result) + 1
-        if self._result_bytes > self._job.limits.output_bytes:
-            self._end("output")
-        else:
-            self._result = result
 
     def _take_request(self, line: bytes) -> None:
         if _is_readable(self._process.ended):

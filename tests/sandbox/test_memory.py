@@ -10,7 +10,7 @@ import pytest
 
 from brain.sandbox import bubblewrap, memory
 from brain.sandbox.job import SandboxLimits
-from brain.sandbox.memory import GroupParent, find_group_parent, memory_group
+from brain.sandbox.memory import MemoryGroup, find_group_parent, memory_group
 
 FIRST = "30 20 0:26 / {} rw - cgroup cgroup rw,memory"
 SECOND = "31 20 0:27 / {} rw - cgroup2 cgroup2 rw"
@@ -20,7 +20,7 @@ SECOND = "31 20 0:27 / {} rw - cgroup2 cgroup2 rw"
 def find(monkeypatch, tmp_path):
     """Find the parent for a process with these groups and mounts."""
 
-    def find_for(groups: str, *mounts: str) -> GroupParent | None:
+    def find_for(groups: str, *mounts: str) -> MemoryGroup | None:
         rows = {"/proc/self/cgroup": groups, "/proc/self/mountinfo": "\n".join(mounts)}
         read = Path.read_text
         monkeypatch.setattr(
@@ -41,25 +41,25 @@ def make_group(folder: Path, **files: str) -> Path:
 def test_groups_of_version_1_are_made_below_that_of_this_process(find, tmp_path):
     own = make_group(tmp_path / "a" / "b")
     groups = "5:cpu:/x\n4:memory:/a/b\n0::/z\n"
-    assert find(groups, FIRST.format(tmp_path)) == GroupParent(own, 1)
+    assert find(groups, FIRST.format(tmp_path)) == MemoryGroup(own, 1)
     assert find(groups, FIRST.format(tmp_path).replace("memory", "cpu")) is None
 
 
 def test_groups_of_version_2_are_made_beside_that_of_this_process(find, tmp_path):
     parent = make_group(tmp_path / "user", subtree_control="cpu memory pids\n")
     make_group(parent / "shell", type="domain\n", subtree_control="")
-    assert find("0::/user/shell\n", SECOND.format(tmp_path)) == GroupParent(parent, 2)
+    assert find("0::/user/shell\n", SECOND.format(tmp_path)) == MemoryGroup(parent, 2)
 
 
 def test_groups_of_version_2_are_made_below_the_topmost(find, tmp_path):
     top = make_group(tmp_path / "top", subtree_control="memory\n")
-    assert find("0::/\n", SECOND.format(top)) == GroupParent(top, 2)
+    assert find("0::/\n", SECOND.format(top)) == MemoryGroup(top, 2)
 
 
 def test_the_part_of_a_path_above_the_mount_is_left_out(find, tmp_path):
     own = make_group(tmp_path / "b")
     mount = FIRST.format(tmp_path).replace(" / ", " /docker/a ")
-    assert find("4:memory:/docker/a/b\n", mount) == GroupParent(own, 1)
+    assert find("4:memory:/docker/a/b\n", mount) == MemoryGroup(own, 1)
     assert find("4:memory:/docker/ab\n", mount) is None
 
 
@@ -71,7 +71,7 @@ def test_there_are_none_where_memory_is_not_controlled(find, tmp_path):
 
 
 def test_where_no_group_can_be_made_after_all_there_is_none(tmp_path, monkeypatch):
-    missing = GroupParent(tmp_path / "x", 1)
+    missing = MemoryGroup(tmp_path / "x", 1)
     monkeypatch.setattr(memory, "find_group_parent", lambda: missing)
     with memory_group(1) as group:
         assert group is None

@@ -58,6 +58,16 @@ def test_what_every_program_loads_cannot_be_replaced(shared, path):
     assert shared.run(script="mv $(dirname $1) /y || rm -r $(dirname $1)", cwd="/").status != 0
 
 
+def test_a_session_has_a_proc_of_its_own_processes(own):
+    own.run(script="sleep 600 & read -r line < <(echo through a file); echo $line >/work/f")
+    assert own.get("f") == b"through a file\n"
+    shown = own.run("ps", "-eo", "args=").output.decode().splitlines()
+    assert shown[1:] == ["sleep 600", "ps -eo args="] and "python" in shown[0]
+    hidden = "cat /proc/$PPID/environ /proc/$PPID/fd/3 /proc/cmdline; ls /proc/1 /proc/$PPID/fd"
+    step = own.run(script=f"echo >/proc/$PPID/mem || echo >/proc/$PPID/fd/3 || {{ {hidden}; }}")
+    assert step.output.count(b"ermission denied") == 6 and step.output.count(b"\n") == 7
+
+
 def test_a_step_has_its_own_folder_environment_and_input(shared):
     step = shared.run(
         *("sh", "-c", "pwd; echo $A; cat; exit 7"), cwd="/tmp", env={"A": "ä"}, stdin=b"in\0put"

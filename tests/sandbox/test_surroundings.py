@@ -13,7 +13,8 @@ PROBE = """
 from brain.errors import SandboxError
 from brain.sandbox.find_sandbox import probe_sandbox
 try:
-    print("ok", probe_sandbox().name)
+    profile = probe_sandbox()
+    print("ok", profile.name, dict(profile.versions).get("/proc", ""))
 except SandboxError as error:
     print(f"{error.code}: {error.message}; {error.hint}")
 """
@@ -35,7 +36,11 @@ def _here(sandbox):
 
 
 def test_a_user_namespace_in_which_others_can_be_made_has_a_sandbox():
-    assert probe(*AS_USER) == "ok bubblewrap\n"
+    assert probe(*AS_USER) == "ok bubblewrap of their own for sessions\n"
+
+
+def test_where_parts_of_proc_are_covered_sessions_run_without_one():
+    assert probe(*AS_USER, "--tmpfs", "/proc/acpi").startswith("ok bubblewrap sessions have none")
 
 
 def test_without_bubblewrap_it_is_named_and_how_to_install_it():

@@ -4,6 +4,7 @@ It imports nothing of the project. Each answer is a line of JSON on descriptor 3
 command comes as a line on descriptor 4. Each answer repeats `of`, which only this process knows.
 """
 
+import ctypes
 import errno
 import io
 import json
@@ -15,6 +16,8 @@ import sys
 import time
 from binascii import a2b_base64, b2a_base64
 
+NOT_DUMPABLE = (4, 0)
+"""PR_SET_DUMPABLE: no other process opens the memory and the descriptors of this one in /proc."""
 PART_BYTES = 1 << 18
 PIPE_PARTS = 17
 """Reads that empty a pipe, however large a command made it."""
@@ -178,6 +181,8 @@ def finish():
 
 
 DOES = {"run": run, "put": put, "get": get, "pack": pack, "more": more}
+if ctypes.CDLL(None).prctl(*NOT_DUMPABLE):
+    os._exit(1)
 for descriptor in (3, 4):
     os.set_inheritable(descriptor, False)
 home, place = sys.argv[1:]
