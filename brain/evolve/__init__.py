@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from ..models.scripted import FakeModel
     from ..repo.receipts.triggers import find_trigger
     from .evolution_mode import require_evolution
-    from .gaps.run_gaps import attempt_gaps_at_once, run_gaps
-    from .patterns.run_patterns import run_patterns
+    from .gaps import attempt_gaps_at_once, run_gaps
+    from .patterns import run_patterns
     from .registry_import import import_registry
     from .schedule.hard_runs import queue_run, take_no_model_notice
     from .schedule.scheduler import make_due, run, run_due
@@ -55,7 +55,7 @@ _HOMES = {
     "FakeModel": "..models.scripted",
     "Learner": ".synthesis",
     "TranscriptFolders": ".schedule.transcript_folders",
-    "attempt_gaps_at_once": ".gaps.run_gaps",
+    "attempt_gaps_at_once": ".gaps",
     "find_trigger": "..repo.receipts.triggers",
     "import_registry": ".registry_import",
     "make_due": ".schedule.scheduler",
@@ -64,8 +64,8 @@ _HOMES = {
     "require_evolution": ".evolution_mode",
     "run": ".schedule.scheduler",
     "run_due": ".schedule.scheduler",
-    "run_gaps": ".gaps.run_gaps",
-    "run_patterns": ".patterns.run_patterns",
+    "run_gaps": ".gaps",
+    "run_patterns": ".patterns",
     "synthesize": ".synthesis",
     "take_no_model_notice": ".schedule.hard_runs",
 }

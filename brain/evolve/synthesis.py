@@ -18,10 +18,9 @@ from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
 from ..repo.learning.change import ProposedChange
 from ..repo.receipts.triggers import find_trigger
 from ..results import GateOutcome, Synthesized
-from .call_receipt import build_call_receipt
 from .evolution_mode import meter, require_evolution
+from .evolver import ModelRunner, build_call_receipt
 from .material import RelatedMaterial, ShownSkills
-from .model_runner import ModelRunner
 from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message
 from .tools import SKILL_FILE, DraftTools
 from .transcript import mask_text, render_transcript

@@ -4,7 +4,7 @@ import pytest
 
 from brain.errors import ModelError
 from brain.evolve import FakeModel
-from brain.evolve.model_runner import ModelRunner
+from brain.evolve.evolver import ModelRunner
 from brain.gating.case_files import Case, Expectation
 from brain.programs.program import Program
 from brain.repo.learning.runners import SandboxRunner

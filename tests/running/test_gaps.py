@@ -14,9 +14,8 @@ from brain import Brain, evolve
 from brain.api.program_runs import _limit_generated
 from brain.errors import Conflict, Locked, ModelError, StoreError
 from brain.evolve import FakeModel
-from brain.evolve.gaps import gap_attempt as gap_attempt_module
-from brain.evolve.gaps import run_gaps as run_gaps_module
-from brain.evolve.gaps.gap_conversation import GAPS_AGENT, find_base
+from brain.evolve import gaps as gaps_module
+from brain.evolve.gaps import GAPS_AGENT, find_base
 from brain.experience.gaps import GAP_LIMITS, GAPS
 from brain.experience.store import Item
 from brain.gating.case_files import Expectation
@@ -317,7 +316,7 @@ class TestLimits:
     ):
         for number in range(4):
             fail(brain, f"{GOAL} {number}")
-        monkeypatch.setattr(run_gaps_module, "_find_obstacle", lambda model: "")
+        monkeypatch.setattr(gaps_module, "_find_obstacle", lambda model: "")
         log = tmp_path / "asked"
         children = [self.fork_attempt(brain.root, log, number == 0) for number in range(PROCESSES)]
         statuses = [os.waitpid(child, 0)[1] for child in children]
@@ -383,7 +382,7 @@ class TestAKilledProcess:
     def test_after_the_gate_proposes_nothing_twice(self, brain):
         fail(brain)
         model, gate = FakeModel(gap_answer()), RecordingGate("admitted")
-        with dies_before_call(gap_attempt_module, "remember_capability"):
+        with dies_before_call(gaps_module, "remember_capability"):
             run_gaps(brain, model, now=NOW, gate=gate)
         (result,) = self.resume(brain, model, gate)
         assert (result.result, len(model.requests), len(gate.changes)) == ("success", 1, 1)

@@ -17,9 +17,9 @@ import pytest
 from brain import Brain, evolve
 from brain.errors import ModelError
 from brain.evolve import FakeModel, Learner, synthesize
-from brain.evolve.gaps.run_gaps import run_gaps
-from brain.evolve.model_runner import MAX_ANSWER_TOKENS
-from brain.evolve.patterns.run_patterns import run_patterns
+from brain.evolve.evolver import MAX_ANSWER_TOKENS
+from brain.evolve.gaps import work_off_gaps
+from brain.evolve.patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.scripted import Asked, ScriptedAnswer
@@ -233,7 +233,7 @@ def test_gaps_are_sent_nothing_of_a_held_out_case(brain):
     assert brain.gaps.wait(TIMEOUT_SECONDS) == []
     model = RecordingModel(gap_answer(name="count_lines"), gap_answer())
     day = 24 * 3_600_000
-    results = [one for at in range(4) for one in run_gaps(brain, model, now=NOW + at * day)]
+    results = [one for at in range(4) for one in work_off_gaps(brain, model, now=NOW + at * day)]
     assert any("held-out case" in one.reason for one in results)
     assert any(one.phase not in ("model", "rate_limit") for one in results)
     assert_hidden(model, shows_practice=True)

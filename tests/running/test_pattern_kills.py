@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.patterns.run_patterns import run_patterns
+from brain.evolve.patterns import run_patterns
 from brain.experience.patterns import PATTERNS
 from brain.experience.store import Item, Store
 from brain.models.scripted import Asked, ScriptedAnswer

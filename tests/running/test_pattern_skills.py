@@ -10,8 +10,7 @@ import pytest
 from brain import Brain
 from brain.errors import Conflict, ModelError, SandboxError, ToolFailure
 from brain.evolve import FakeModel
-from brain.evolve.patterns.composite import find_examples
-from brain.evolve.patterns.run_patterns import run_patterns
+from brain.evolve.patterns import find_examples, run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
@@ -374,7 +373,7 @@ def test_without_a_sandbox_no_answer_is_paid(brain, monkeypatch):
     def find_none() -> Sandbox:
         raise SandboxError("there is none")
 
-    monkeypatch.setattr("brain.evolve.patterns.run_patterns.find_sandbox", find_none)
+    monkeypatch.setattr("brain.evolve.patterns.find_sandbox", find_none)
     unused = FakeModel(answer())
     with pytest.raises(SandboxError):
         run_patterns(brain, unused, now=now_of(brain))

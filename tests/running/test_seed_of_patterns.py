@@ -4,7 +4,7 @@ import pytest
 
 from brain import Brain
 from brain.evolve import FakeModel
-from brain.evolve.patterns.run_patterns import run_patterns
+from brain.evolve.patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.repo.learning.change import SkillEdit
 from brain.serve.tools import Toolbox

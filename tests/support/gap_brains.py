@@ -3,7 +3,7 @@
 from pydantic_ai.models import Model
 
 from brain import Brain
-from brain.evolve.gaps import run_gaps as run_gaps_module
+from brain.evolve.gaps import work_off_gaps
 from brain.gating.case_files import Expectation
 from brain.repo.learning.change import ProposedChange
 from brain.results import GapResult, GateOutcome
@@ -35,7 +35,7 @@ def fail(brain: Brain, goal: str = GOAL, times: int = 3, **more: object) -> None
 
 def run_gaps(brain: Brain, model: Model | None, **more: object) -> list[GapResult]:
     """Attempt the gaps that are due, as the scheduler does."""
-    return list(run_gaps_module.work_off_gaps(brain, model, **more))  # type: ignore[arg-type]
+    return list(work_off_gaps(brain, model, **more))  # type: ignore[arg-type]
 
 
 def phases(brain: Brain) -> list[tuple[str, str]]:

@@ -69,7 +69,7 @@ def _find_new_gaps(context: JobContext) -> list[tuple[str, int | None]]:
 
 
 def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
-    from ..patterns.run_patterns import run_patterns
+    from ..patterns import run_patterns
 
     model = context.metered_model(PATTERNS)
     for found in run_patterns(context.brain, model, now=context.now()):
@@ -78,7 +78,7 @@ def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
 
 
 def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
-    from ..gaps.run_gaps import work_off_gaps
+    from ..gaps import work_off_gaps
 
     model, should_stop = context.metered_model(GAPS), context.should_stop
     for gap in work_off_gaps(context.brain, model, now=context.now(), should_stop=should_stop):

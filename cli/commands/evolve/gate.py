@@ -145,7 +145,7 @@ def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner |
     """Return what runs cases by the user's model; None without one, unless it is needed."""
     from brain.errors import NotFound
     from brain.evolve.evolution_mode import require_evolution
-    from brain.evolve.model_runner import ModelRunner
+    from brain.evolve.evolver import ModelRunner
     from brain.models.paid_once import MeteredModel
 
     from ...settings.user_models import open_user_model

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import FakeModel
-from brain.evolve.model_runner import ModelRunner
+from brain.evolve.evolver import ModelRunner
 from brain.gating.decision import DEFAULT_RULES
 from brain.models.calls import ANSWER_FAULTS
 from brain.models.scripted import Asked, ScriptedAnswer

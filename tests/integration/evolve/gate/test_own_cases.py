@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from brain import Brain
-from brain.evolve.call_receipt import build_call_receipt
+from brain.evolve.evolver import build_call_receipt
 from brain.gating.case_files import Expectation
 from brain.receipts import Receipt
 from brain.receipts.receipt import SYNTHESIS_AGENT, learning_task, run_source

@@ -1,0 +1,266 @@
+"""The one course of learning: evidence, a draft, its checks, a change, the gate, and the end.
+
+An `Evolver` makes one attempt at one item of the store of experience. A source of items is a
+subclass, which says only what is its own: which evidence a model is shown and with which prompt,
+which checks its draft must pass, and what is noted at the end (`patterns`, `gaps`). The grind,
+which solves tasks until their scores rise, joins as one more: its items are folders of tasks, its
+evidence is the feedback of their verifiers, and its change may touch several skills.
+
+Each answer is kept with the item before it is used, and the item ends together with its lines of
+the audit: after a kill the next attempt goes on with what was paid, and nothing ends twice.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .. import limits
+from ..errors import BrainError, ModelError, SandboxError
+from ..gating.case_files import Case, case_text
+from ..models.calls import (
+    ANSWER_FAULTS,
+    MAX_MODEL_ANSWER_BYTES,
+    AskLimits,
+    Bill,
+    ModelCall,
+)
+from ..receipts import Receipt, RunStep, keep_text
+from ..receipts.budget import shorten_without_secrets
+from ..repo.learning.change import ProposedChange, SkillsAt
+from ..repo.learning.runners import CaseKind, CaseOutput
+from .evolution_mode import Interrupted
+from .material import RelatedMaterial
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from ..api.brain import Brain
+    from ..experience.store import Item
+    from ..models import Model
+    from ..models.paid_once import PaidSteps
+    from ..repo.learning.gate import Gate
+    from ..results import GateOutcome
+
+MAX_ANSWER_TOKENS = 1024
+"""Tokens of an answer to a case."""
+Ended = TypeVar("Ended")
+Form = TypeVar("Form", bound="BaseModel")
+Result = TypeVar("Result")
+
+
+class AttemptOver(Exception):
+    """Leaves an attempt at its end; `ended` is what became of it."""
+
+    def __init__(self, ended: Any) -> None:
+        super().__init__(ended)
+        self.ended = ended
+
+
+class Evolver(ABC, Generic[Ended]):
+    """One attempt at one item; `now` is ms since 1970.
+
+    Without a `gate` it has its own, whose answers of the model are kept with the item.
+    """
+
+    agent = ""
+    """The agent in the receipt of what is made."""
+    max_starts = 50
+    """Processes that were killed during one attempt; then it is given up."""
+    task = ""
+    """What the receipt says that was done."""
+
+    def __init__(
+        self, brain: Brain, model: Model, item: Item, now: int, gate: Gate | None = None
+    ) -> None:
+        from ..models.paid_once import MeteredModel, PaidOnce
+
+        self.brain = brain
+        self.item = item
+        self.now = now
+        self.outcome: GateOutcome | None = None
+        self.bill = Bill()
+        self.calls: list[ModelCall] = []
+        self.requests = 0
+        self.material = RelatedMaterial(brain)
+        self._gate = gate
+        self._model = MeteredModel(model, lambda _: None, self.bill.add)
+        self._paid = PaidOnce(self._model, self.steps())
+
+    def make(self) -> Ended | None:
+        """Make the attempt, end its item, and return what became of it.
+
+        None if the item is gone, or another process ended it. Raises what says that it cannot go on
+        now, such as `ModelError`, `SandboxError`, `Interrupted`; another attempt goes on later.
+        """
+        ended: Ended | None
+        try:
+            ended = self._work()
+        except AttemptOver as over:
+            ended = over.ended
+        except BrainError as error:
+            if error.code == "work_lost":
+                return None
+            is_off = error.code == "evolution_off"
+            ended = None if is_off else self.fail(error)
+            if ended is None:
+                if is_off or isinstance(error, (Interrupted, ModelError, SandboxError)):
+                    self.item.wait()
+                raise
+        except (KeyboardInterrupt, GeneratorExit):
+            self.item.wait()
+            raise
+        assert ended is not None
+        self.finish(ended)
+        return ended
+
+    def _work(self) -> Ended:
+        if self.item.starts > self.max_starts:
+            return self.give_up(f"{self.max_starts} processes ended during it")
+        ended = self.begin()
+        if ended is not None:
+            return ended
+        self.outcome = self._propose(self.draft())
+        return self.conclude(self.outcome)
+
+    # What a source says
+
+    def steps(self) -> PaidSteps:
+        """Return what keeps the answers to what is asked for a draft."""
+        return self.item
+
+    @abstractmethod
+    def give_up(self, reason: str) -> Ended:
+        """Return the end of an attempt that too many processes died of."""
+
+    @abstractmethod
+    def begin(self) -> Ended | None:
+        """Return the end if nothing is to be asked; else None, with the attempt counted."""
+
+    @abstractmethod
+    def draft(self) -> ProposedChange:
+        """Ask for a draft, and return the change. Raises `AttemptOver` without one."""
+
+    @abstractmethod
+    def conclude(self, outcome: GateOutcome) -> Ended:
+        """Return the end that follows from what the gate said."""
+
+    @abstractmethod
+    def fail(self, error: BrainError) -> Ended | None:
+        """Return the end that follows from an error, None if another attempt goes on later."""
+
+    @abstractmethod
+    def finish(self, ended: Ended) -> None:
+        """End the item, with its lines of the audit."""
+
+    # What all of them do
+
+    def ask(
+        self,
+        form: type[Form],
+        check: Callable[[Form], Result],
+        *,
+        system: str,
+        prompt: str,
+        limits: AskLimits,
+        on_fault: Callable[[str], object] = lambda fault: None,
+    ) -> Result:
+        """Ask until an answer passes `check`, as `brain.models.ask`; held-out inputs are hidden."""
+        from ..models.ask import ask
+
+        return ask(
+            self._paid,
+            form,
+            check,
+            system=system,
+            prompt=prompt,
+            hide=self.material.held_out.hide_in,
+            record=self._record,
+            on_fault=on_fault,
+            limits=limits,
+        )
+
+    def _record(self, call: ModelCall) -> None:
+        self.requests += 1
+        if not call.error:
+            self.calls.append(call)
+
+    def _propose(self, change: ProposedChange) -> GateOutcome:
+        """Give the gate a change, with the receipt of the calls."""
+        from ..models.paid_once import PaidOnce
+
+        name = self._model.model_name
+        receipt = build_call_receipt(self.task, self.agent, name, self.calls)
+        runner = ModelRunner(PaidOnce(self._model, self.item))
+        gate = self._gate or self.brain.gate.open(text_runner=runner, confirm=self.item.confirm)
+        return gate.propose(replace(change, receipt=receipt))
+
+
+def build_call_receipt(task: str, agent: str, model: str, calls: Sequence[ModelCall]) -> Receipt:
+    """Return a receipt with the calls of a model; the write that carries it adds its own step."""
+    now = time.time_ns() // 1_000_000
+    name = shorten_without_secrets(model, limits.MAX_STEP_NAME_BYTES)
+    steps = tuple(
+        RunStep(
+            "llm",
+            now,
+            name,
+            input=keep_text(call.prompt),
+            output=keep_text(call.text),
+            tokens_in=call.tokens_in,
+            tokens_out=call.tokens_out,
+        )
+        for call in calls
+    )
+    return Receipt(
+        run=secrets.token_hex(16),
+        task=shorten_without_secrets(task, limits.MAX_TASK_BYTES),
+        agent=agent,
+        model=name,
+        started=now,
+        ended=now,
+        steps=steps,
+        outcome="success",
+    )
+
+
+class ModelRunner:
+    """The `CaseRunner` of skills that are texts: the answer of a model is the output.
+
+    The model gets a case with its skill and the changed one in the prompt.
+    """
+
+    repeats_itself = False
+    kinds: tuple[CaseKind, ...] = ("text",)
+
+    def __init__(self, model: Model, max_tokens: int = MAX_ANSWER_TOKENS) -> None:
+        self._model = model
+        self._max_tokens = max_tokens
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self._model.model_name
+
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
+        """Ask the model; an answer that cannot be used is an error of the case.
+
+        Raises `ModelError` if the model fails as a whole, such as one that cannot be reached.
+        """
+        from ..models.ask import ask_text
+
+        task = case_text(case)
+        try:
+            answer = ask_text(self._model, skills.prompt(case), task, self._max_tokens)
+        except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
+            return CaseOutput(error=f"{error.code}: {error.message}")
+        output = answer.encode("utf-8", "backslashreplace")
+        if len(output) > MAX_MODEL_ANSWER_BYTES:
+            return CaseOutput(error=f"the answer has {len(output)} bytes")
+        return CaseOutput(output=output)

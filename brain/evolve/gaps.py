@@ -1,0 +1,579 @@
+"""Learn from the goals that fail: write a skill for each gap that is due, and propose it.
+
+Each attempt goes this way, and each end of it is one event of the audit:
+
+1. The oldest item of the queue is started: a goal with the failures that it had.
+2. The attempt is counted under the limits, before anything is spent.
+3. The model writes a program, which passes four checks of its code; after a refused answer it may
+   try again, a few times in all. Before each request the intent to make it is kept, so that an
+   answer that may be paid and is lost is not asked for again.
+4. The gate tries the program on held-out cases, and admits it, proposes it to a person, or stores
+   it as a rejected attempt.
+5. What was admitted becomes a record of the memory, so that later prompts know of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from ..errors import (
+    BrainError,
+    Conflict,
+    InvalidInput,
+    Locked,
+    ModelError,
+    NotFound,
+    SandboxError,
+    StoreError,
+)
+from ..experience import gaps as audit
+from ..experience.gaps import (
+    GAPS,
+    SUPERSEDED,
+    EndedAttempt,
+    OpenGap,
+    build_gap_event,
+    find_open_gap,
+    find_waiting_proposal,
+    format_score,
+    format_time,
+    list_proposed,
+    list_refused,
+    queue_open_gaps,
+    read_gap,
+)
+from ..models.calls import ANSWER_FAULTS, AskLimits, NoAnswer, UnfitAnswer
+from ..programs import PROGRAM_FILE
+from ..programs.program import fit_summary, tool_name
+from ..receipts.budget import shorten_without_secrets
+from ..repo.learning.change import ProposedChange
+from ..repo.open.manifest import OFF
+from ..results import GapResult, GateOutcome, SkillView, VersionReason
+from ..sandbox.find_sandbox import find_sandbox
+from ..skills.visible_text import fold_to_line
+from .acquire import build_edit, build_program
+from .evolution_mode import Interrupted, meter, now_ms, require_evolution
+from .evolver import AttemptOver, Evolver
+from .material import RelatedMaterial
+from .prompts import GAP_SYSTEM_PROMPT, GENERATED_CATEGORY, KnownAttempt, gap_message
+from .transcript import mask_text
+
+if TYPE_CHECKING:
+    from ..api.brain import Brain
+    from ..experience.store import AuditEvent, Item, Store
+    from ..models import Model
+    from ..models.paid_once import PaidSteps
+    from ..repo.learning.gate import Gate
+    from ..repo.learning.held_out_filter import HeldOutFilter
+    from .drafts import GapAnswer, NoSkill, ToolDraft
+
+GAPS_AGENT = "brain evolve gaps"
+"""The agent in the receipts of what is made for gaps."""
+MAX_ITEMS = 100
+"""Items that one call works off."""
+MAX_FAILURES_OF_MODEL = 3
+"""Failures of the model during one attempt."""
+MAX_GAP_ANSWER_TOKENS = 12_000
+_ACCEPTED = "gaps accepted"
+"""The kind of the items that remember what was accepted."""
+_HELD_OUT_REASON = "its goal repeats the input of a held-out case, which no model is shown"
+_COUNTED, _LIMITED, _PROPOSED, _PROMPT, _ASKED, _ADMITTED, _FAILURES = (
+    "counted",
+    "limited",
+    "proposed",
+    "prompt",
+    "asked",
+    "admitted",
+    "failures",
+)
+"""Steps of an item: it counts; the audit says that it waits; what was proposed when it began; what
+the model is asked first; it was asked, and did not answer yet; the capability that the gate
+admitted, and when; failures of the model."""
+META_TARGET = "meta.jsonl"
+"""The memory of these records: the file in memory/."""
+META_SOURCE = "capability_evolution_engine"
+MAX_CONTEXT_BYTES = 300
+_TAGS = ("generated_skill", "capability_evolution")
+_MAX_SELECTED = 30
+_MAX_WANTED = 10
+_MAX_ATTEMPTS = 6
+_MAX_UNKEPT = 3
+"""Answers without a program that are shown."""
+
+
+def run_gaps(brain: Brain, model: Model | None, *, now: int | None = None) -> list[GapResult]:
+    """Attempt the gaps that are due with a model; return what became of each.
+
+    Without a model nothing is attempted, and the results say so. `now` is ms since 1970.
+    Raises `Conflict` (`evolution_off`), `InvalidInput` (`bad_manifest`), `StoreError`, `Locked`
+    (`learning`) while another process learns from this brain, or `ModelError` if the model
+    fails: its gap waits, and what was done before is in the audit.
+    """
+    if model is not None:
+        model = meter(brain, model, GAPS)
+    with brain.gaps.open_store().learning():
+        return list(work_off_gaps(brain, model, now=now_ms() if now is None else now))
+
+
+def attempt_gaps_at_once(brain: Brain, model: Model | None) -> None:
+    """From now on, attempt each gap as soon as it is due, in the background.
+
+    None ends this. What goes wrong is in the notices of `brain.gaps.wait`.
+    """
+    brain.gaps.call_when_due(None if model is None else lambda: run_gaps(brain, model))
+
+
+def work_off_gaps(
+    brain: Brain,
+    model: Model | None,
+    *,
+    now: int,
+    gate: Gate | None = None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> Iterator[GapResult]:
+    """Attempt the gaps that are due, and yield what became of each; `now` is ms since 1970.
+
+    Only for a process that holds the learning of the brain. Without a model or a sandbox nothing is
+    attempted, and the results say so; nor is anything if the environment turns gaps off. After a
+    failure of the model nothing more is attempted. Raises `Conflict` (`evolution_off`),
+    `InvalidInput` (`bad_manifest`), `ModelError`, or `StoreError` if the store of experience does
+    not work.
+    """
+    require_evolution(brain)
+    if brain.gaps.read_mode() == OFF:
+        return
+    store = brain.gaps.open_store()
+    _remember_accepted(brain, store, now)
+    if brain.gaps.is_periodic():
+        queue_open_gaps(store, now)
+    obstacle = _find_obstacle(model)
+    if model is None or obstacle:
+        skipped = EndedAttempt(phase=audit.MODEL_PHASE, result=audit.SKIPPED, reason=obstacle)
+        for work in store.items(GAPS):
+            if work.result is None:
+                yield describe_attempt(read_gap(work.data), skipped)
+        return
+    for _ in range(MAX_ITEMS):
+        item = None if should_stop() else store.next(GAPS, now)
+        if item is None:
+            return
+        attempt = GapAttempt(brain, model, item, now, gate)
+        ended = attempt.make()
+        if ended is not None and ended.phase != SUPERSEDED:
+            yield describe_attempt(attempt.gap, ended)._replace(
+                outcome=attempt.outcome,
+                requests=attempt.bill.requests,
+                tokens_in=attempt.bill.tokens_in,
+                tokens_out=attempt.bill.tokens_out,
+            )
+        if attempt.model_error is not None:
+            raise attempt.model_error
+
+
+def _find_obstacle(model: Model | None) -> str:
+    """Return why nothing can be attempted, "" if it can."""
+    if model is None:
+        return "no model is configured; choose one with `brain config model`"
+    try:
+        find_sandbox()
+    except SandboxError as error:
+        return error.message
+    return ""
+
+
+def _remember_accepted(brain: Brain, store: Store, now: int) -> None:
+    """Remember the capabilities that a person accepted since they were proposed, and that may run.
+
+    Each is an item, whose time is that of the record: a process that was killed adds the same
+    record to the memory, which has it once. Raises `StoreError`.
+    """
+    proposed = list_proposed(store.items(GAPS))
+    if not proposed:
+        return
+    for one in brain.programs.list():
+        if one.status == "runnable" and one.slug in proposed:
+            store.add(_ACCEPTED, one.slug, now, proposed[one.slug])
+    while (item := store.next(_ACCEPTED, now)) is not None:
+        gap, name, reason = read_gap(item.data), item.key.replace("-", "_"), ""
+        try:
+            remember_capability(brain, gap, name, item.at)
+        except BrainError as error:
+            reason = f"it is not in the memory: {error.message}"
+        complete = gap, item.at, audit.COMPLETE_PHASE, audit.SUCCESS
+        event = build_gap_event(*complete, name=name, reason=reason)
+        item.finish({}, event)
+
+
+class LostAnswer(BrainError):
+    """An earlier process ended while the model worked; its answer may be paid, and is lost."""
+
+    code = "answer_lost"
+
+
+class _AskedOnce:
+    """Keeps answers with an item, and before each request that it is made."""
+
+    def __init__(self, item: Item) -> None:
+        self._item = item
+
+    def find(self, name: str) -> bytes | None:
+        """Return the stored answer; without one, store that it is asked for."""
+        found = self._item.find(name)
+        if found is None:
+            if self._item.find(_ASKED) is not None:
+                raise LostAnswer("a process ended while the model worked on its answer")
+            self._item.keep(_ASKED)
+        return found
+
+    def keep(self, name: str, value: bytes) -> None:
+        """Store an answer."""
+
+        def keep() -> None:
+            self._item.keep(name, value)
+            self._item.forget(_ASKED)
+
+        self._item.store.atomically(keep)
+
+
+class GapAttempt(Evolver[EndedAttempt]):
+    """One attempt at one gap. `model_error` is why it ended, if the model failed too often."""
+
+    agent = GAPS_AGENT
+    max_starts = 10
+
+    def __init__(
+        self, brain: Brain, model: Model, item: Item, now: int, gate: Gate | None = None
+    ) -> None:
+        super().__init__(brain, model, item, now, gate)
+        self.gap = read_gap(item.data)
+        self.task = f"Fill a gap: {self.gap.goal}"
+        self.model_error: ModelError | None = None
+        self._message = mask_text(f"Fill a gap: {' '.join(self.gap.goal.split())}")
+        self._refused: ToolDraft | None = None
+        self._name = ""
+
+    def steps(self) -> PaidSteps:
+        """Return what keeps the answers, and that they were asked for."""
+        return _AskedOnce(self.item)
+
+    def give_up(self, reason: str) -> EndedAttempt:
+        """Return the end of an attempt that processes died of, or whose answer is lost."""
+        return EndedAttempt(phase=audit.INTERRUPTED_PHASE, result=audit.FAILED, reason=reason)
+
+    def begin(self) -> EndedAttempt | None:
+        """Count the attempt; what was admitted is only remembered."""
+        item, gap = self.item, self.gap
+        is_counted = item.find(_COUNTED) is not None
+        if not is_counted:
+            current = find_open_gap(item.store, gap.key)
+            if current is None or current.episode != gap.episode:  # failed again, or succeeded
+                return EndedAttempt(phase=SUPERSEDED, result="")
+        if item.find(_ADMITTED) is not None:
+            return self._remember()
+        if hide_held_out(self.material.held_out, gap) is None:
+            phase = audit.MODEL_PHASE
+            return EndedAttempt(phase=phase, result=audit.SKIPPED, reason=_HELD_OUT_REASON)
+        if is_counted:
+            return None
+        waiting = find_waiting_proposal(gap, item.store.items(GAPS), self.brain.gate.is_proposed)
+        if waiting is not None:
+            return replace(waiting, reason=f"{waiting.proposal} waits for a person")
+        return self._count()
+
+    def _count(self) -> EndedAttempt | None:
+        """Count the attempt, or let it wait until the limit is over; the audit says so once."""
+        item = self.item
+        limit = item.count(audit.GAP_LIMITS, self.now)
+        if limit is None:
+            proposed = [one.slug for each in self.brain.proposals.list() for one in each.skills]
+            item.keep(_PROPOSED, json.dumps(proposed).encode())
+            return None
+        reason = f"the {limit.name} limit is reached"
+        ended = EndedAttempt(phase=audit.RATE_PHASE, result=audit.SKIPPED, reason=reason)
+
+        def leave() -> None:
+            if item.find(_LIMITED) is None:
+                item.keep(_LIMITED)
+                item.store.log(self._event(ended))
+            item.wait(self.now, limit.end(self.now))
+
+        item.store.atomically(leave)
+        return ended
+
+    def draft(self) -> ProposedChange:
+        """Ask for a program. What is asked stays the same, so that kept answers are those to it."""
+        from .drafts import GapAnswer, NoSkill
+
+        try:
+            change = self.ask(
+                GapAnswer,
+                self._check,
+                system=GAP_SYSTEM_PROMPT,
+                prompt=self.item.once(_PROMPT, self._build_prompt).decode(),
+                limits=AskLimits(max_tokens=MAX_GAP_ANSWER_TOKENS),
+            )
+        except LostAnswer as error:
+            raise AttemptOver(self.give_up(error.message)) from error
+        except SandboxError as error:
+            raise self._over(audit.VALIDATION_PHASE, audit.FAILED, error.message) from error
+        except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
+            fault = error.fault if isinstance(error, NoAnswer) else error.message
+            attempt = self._keep_refused()
+            rejected = audit.VALIDATION_PHASE, audit.REJECTED, fault
+            raise self._over(*rejected, attempt=attempt) from error
+        if isinstance(change, NoSkill):
+            reason = change.reason or "no skill would help"
+            raise self._over(audit.MODEL_PHASE, audit.SKIPPED, reason)
+        self._name = tool_name(change.name)
+        return change
+
+    def _build_prompt(self) -> bytes:
+        shown = hide_held_out(self.material.held_out, self.gap)
+        assert shown is not None
+        refused = list_refused(self.gap, self.item.store.items(GAPS))
+        message = build_gap_message(self.brain, self.material, shown, refused)
+        return message.encode("utf-8", "replace")
+
+    def _check(self, answer: GapAnswer) -> ProposedChange | NoSkill:
+        """Return what an answer says. Raises `InvalidInput` with what the model should change."""
+        from .drafts import NoSkill, check_definition, check_gap_answer
+
+        draft = check_gap_answer(answer)
+        if isinstance(draft, NoSkill):
+            return draft
+        if draft.fault:
+            self._refused = draft
+            raise UnfitAnswer(draft.fault)
+        if draft.slug in json.loads(self.item.find(_PROPOSED) or b"[]"):
+            raise UnfitAnswer(
+                f"a proposal of {draft.slug} waits for a person; choose another name, or nothing"
+            )
+        base = find_base(self.brain, draft.slug)
+        if base is None:
+            raise UnfitAnswer(f"there is a skill {draft.slug} already; choose another name")
+
+        def read_definition(code: bytes) -> dict[str, object]:
+            definition = dict(self.brain.programs.read_definition(code))
+            check_definition(definition, draft.name)
+            return definition
+
+        try:
+            program = build_program(draft.program, read_definition)
+        except InvalidInput as error:
+            self._refused = replace(draft, fault=error.message)
+            raise
+        edit = build_edit(self.brain, program, draft.program.description)
+        return ProposedChange(
+            name=draft.slug,
+            evolver=GAPS,
+            description=edit.description,
+            body=edit.body,
+            files=edit.files,
+            base=base,
+            category=GENERATED_CATEGORY,
+            message=self._message,
+        )
+
+    def _keep_refused(self) -> str:
+        """Keep the last refused program with its fault; return the name of the attempt.
+
+        "" without one, and if it cannot be a snapshot, such as one that is too large. An equal
+        attempt is kept once.
+        """
+        draft, programs = self._refused, self.brain.programs
+        if draft is None:
+            return ""
+        self._name = draft.name
+        code, fault = draft.program.code.encode("utf-8", "replace"), fit_summary(draft.fault)
+        for known in programs.attempts(draft.slug):
+            kept = programs.read_attempt(known.attempt).files
+            if known.reason == fault and kept.get(PROGRAM_FILE) == code:
+                return known.attempt
+        change = ProposedChange(
+            name=draft.slug,
+            evolver=GAPS,
+            description=draft.program.description,
+            files={PROGRAM_FILE: code},
+            category=GENERATED_CATEGORY,
+            message=self._message,
+            fault=fault,
+        )
+        try:
+            return self.brain.gate.open().propose(change).attempt
+        except (InvalidInput, Conflict):  # the fault is in the audit, and shown all the same
+            return ""
+
+    def conclude(self, outcome: GateOutcome) -> EndedAttempt:
+        """Remember what was admitted; anything else is the end."""
+        if outcome.done == "proposed":
+            reason = outcome.reason or "it waits for a person"
+            proposed = audit.PROPOSED_PHASE, audit.SKIPPED, reason
+            raise self._over(*proposed, proposal=outcome.proposal)
+        if outcome.done not in ("admitted", "provisional", "nothing"):
+            rejected = audit.GATE_PHASE, audit.REJECTED, outcome.reason
+            raise self._over(*rejected, attempt=outcome.attempt)
+        self.item.keep(_ADMITTED, json.dumps([self._name, self.now]).encode())
+        return self._remember()
+
+    def _remember(self) -> EndedAttempt:
+        """Remember the admitted capability, and end with success."""
+        name, at = json.loads(self.item.find(_ADMITTED) or b"")
+        reason = ""
+        try:
+            remember_capability(self.brain, self.gap, name, at)
+        except BrainError as error:
+            reason = f"it is not in the memory: {error.message}"
+        return EndedAttempt(
+            phase=audit.COMPLETE_PHASE, result=audit.SUCCESS, reason=reason, name=name
+        )
+
+    def fail(self, error: BrainError) -> EndedAttempt | None:
+        """End after too many failures of the model, or if the gate could not try the change."""
+        item = self.item
+        if isinstance(error, (ModelError, Interrupted)):
+            item.forget(_ASKED)  # no answer came, so the request may be made again
+        if isinstance(error, ModelError):
+            failures = int(item.find(_FAILURES) or b"0") + 1
+            if failures < MAX_FAILURES_OF_MODEL:
+                item.keep(_FAILURES, str(failures).encode())
+                return None
+            self.model_error = error
+            phase = audit.MODEL_PHASE
+            return EndedAttempt(phase=phase, result=audit.FAILED, reason=error.message)
+        if not self._name or isinstance(error, (Interrupted, Locked, StoreError)):
+            return None
+        return EndedAttempt(
+            phase=audit.GATE_PHASE, result=audit.FAILED, reason=error.message, name=self._name
+        )
+
+    def finish(self, ended: EndedAttempt) -> None:
+        """End the item, unless it waits for the limit."""
+        if ended.phase != audit.RATE_PHASE:
+            events = [] if ended.phase == SUPERSEDED else [self._event(ended)]
+            self.item.finish(asdict(ended), *events, keep_data=True)
+
+    def _over(self, phase: str, result: str, reason: str, **more: str) -> AttemptOver:
+        ended = EndedAttempt(phase=phase, result=result, reason=reason, name=self._name, **more)
+        return AttemptOver(ended)
+
+    def _event(self, ended: EndedAttempt) -> AuditEvent:
+        what = self.gap, self.now, ended.phase, ended.result
+        return build_gap_event(*what, name=ended.name, reason=ended.reason)
+
+
+def describe_attempt(gap: OpenGap, ended: EndedAttempt) -> GapResult:
+    """Return what became of a gap as a result."""
+    return GapResult(
+        key=gap.key,
+        goal=gap.goal,
+        score=format_score(gap.score.percent),
+        capability_name=ended.name,
+        slug=ended.slug,
+        phase=ended.phase,
+        result=ended.result,
+        reason=ended.reason,
+    )
+
+
+def build_meta_record(gap: OpenGap, name: str, at: int) -> str:
+    """Return the record as one line of JSON, with the fields of the seed."""
+    record = {
+        "capability_name": name,
+        "gap_score": gap.score.percent / 100,
+        "task_context": shorten_without_secrets(fold_to_line(gap.goal), MAX_CONTEXT_BYTES),
+        "timestamp": format_time(at),
+        "source": META_SOURCE,
+        "tags": [*_TAGS, name],
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def remember_capability(brain: Brain, gap: OpenGap, name: str, at: int) -> None:
+    """Add the record to the memory of a brain; an equal one is not added twice.
+
+    A goal that repeats the input of a held-out case is left out of it.
+    Raises `NotFound` (`no_memory`) where there is no place for it, or as `brain.memory.add`.
+    """
+    if brain.gate.read_held_out_filter().hides(gap.goal):  # a case that was added since
+        gap = replace(gap, goal="")
+    record = build_meta_record(gap, name, at)
+    brain.memory.add(META_TARGET, record, message=f"Remember the capability {name}")
+
+
+def find_base(brain: Brain, slug: str) -> str | int | None:
+    """Return the version that a new program would improve: 0 for none, None if it may not.
+
+    It may replace only what was made for gaps: every version of it carries a receipt of that, and
+    nobody has edited it since.
+    """
+    try:
+        view = brain.skills.view(slug)
+    except NotFound:
+        return 0
+    except InvalidInput:  # several skills have this name
+        return None
+    made = brain.history.why(slug).versions
+    is_own = all(one.work is not None and one.work.agent == GAPS_AGENT for one in made)
+    return str(view.version) if made and is_own and _is_as_made(brain, view, made[0]) else None
+
+
+def _is_as_made(brain: Brain, view: SkillView, newest: VersionReason) -> bool:
+    """Tell whether text and program of a skill are those of its newest version."""
+    status = {program.slug: program.status for program in brain.programs.list()}
+    written = brain.skills.view(view.slug, newest.snapshot)
+    return written.body == view.body and status.get(view.slug) == "runnable"
+
+
+def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
+    """Return a gap without error and reflections that repeat the input of a held-out case.
+
+    None if its goal does.
+    """
+    if held_out.hides(gap.goal) or held_out.hides(gap.tool):
+        return None
+    return replace(
+        gap,
+        error="" if held_out.hides(gap.error) else gap.error,
+        reflections=tuple(text for text in gap.reflections if not held_out.hides(text)),
+    )
+
+
+def build_gap_message(
+    brain: Brain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
+) -> str:
+    """Return the first message about a gap. Held-out cases are in no part of it.
+
+    `refused` are earlier attempts at it that were rejected, newest first.
+    """
+    selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
+    names = [f"{skill.slug}: {skill.description}" for skill in selected]
+    wanted = _list_wanted(brain)
+    unkept = [
+        KnownAttempt(one.slug or "no program", one.reason, "")
+        for one in refused
+        if one.phase == audit.VALIDATION_PHASE and not one.attempt
+    ]
+    background = material.read_background(
+        dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
+    )
+    attempts = [*unkept[:_MAX_UNKEPT], *background.attempts][:_MAX_ATTEMPTS]
+    return gap_message(gap, names, wanted, background._replace(attempts=attempts))
+
+
+def _list_wanted(brain: Brain) -> list[str]:
+    """Return the slugs that have cases and no skill yet."""
+    slugs = dict.fromkeys(case.slug for case in brain.gate.list_cases())
+    return [slug for slug in slugs if not _exists(brain, slug)][:_MAX_WANTED]
+
+
+def _exists(brain: Brain, slug: str) -> bool:
+    try:
+        brain.skills.view(slug)
+    except BrainError:
+        return False
+    return True
