@@ -4,6 +4,7 @@ python -m tests.error_reference docs/errors.md
 """
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,7 @@ class ErrorRow(NamedTuple):
     hint: str
 
 
+@functools.cache
 def list_errors() -> list[ErrorRow]:
     """Return the errors whose code and message are written out, sorted, each once."""
     rows = {

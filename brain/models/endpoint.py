@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 
@@ -20,6 +21,8 @@ MAX_RETRY_SECONDS = 60.0
 _FIRST_RETRY_SECONDS = 1.0
 MAX_RESPONSE_BYTES = 8 << 20
 """Size of one HTTP response of an endpoint."""
+# Reading the certificates takes longer than asking a model of this machine.
+_tls_context = functools.cache(httpx2.create_ssl_context)
 
 
 class EndpointModel(Model):
@@ -205,6 +208,7 @@ def _bounded_client(settings: ModelConfig) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
         timeout=settings.timeout,
         trust_env=not settings.is_local,
+        verify=_tls_context(trust_env=not settings.is_local),
         follow_redirects=False,
         headers={"accept-encoding": "identity"},
         event_hooks={"response": [_bound_response]},

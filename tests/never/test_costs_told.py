@@ -25,7 +25,7 @@ DRAFT = {
     "body": "# Stale feeds\n\nRead the time of the answer.\n",
     "reason": "The price was a day old.",
 }
-CASES = 16
+CASES = 8
 """Of these the hash of the input holds out about the half."""
 CUT = {"choices": [{"index": 0, "message": {"role": "assistant"}, "finish_reason": "length"}]}
 UNUSABLE = completion_reply("nothing of use")

@@ -102,7 +102,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, m
     monkeypatch.setattr(skill_walk, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
-        for step in range(14):
+        for step in range(10):
             edit(rng, brain.root, rng.choice((1, 3, 30, 250)))
             brain.snapshot()
             if step % 4 == 1:

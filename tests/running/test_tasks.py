@@ -217,7 +217,7 @@ def test_a_command_outside_sees_a_copy_of_the_folder_and_what_it_is_given(
     files = {**HARBOR, "environment/Dockerfile": "FROM debian:12\nWORKDIR /app\nCOPY a.txt .\n"}
     task = read({**files, "environment/a.txt": "in\n", "solution/secret": "x"})
     command = (
-        "cat a.txt; cat; echo ${SECRET-unset} $KEY; find / -xdev -name test.sh -path '*work*';"
+        "cat a.txt; cat; echo ${SECRET-unset} $KEY; find ${PWD%/*/*} -name test.sh -path '*work*';"
         " cat ~/.claude/skills/greet/SKILL.md; echo hello > out.txt; ln -s /etc/passwd link"
     )
     run = run_task(TaskSessions(sandbox, task), HostCommand(command, {"KEY": "k"}), [SKILL])

@@ -53,7 +53,7 @@ def outside(brain: Brain) -> dict[str, bytes]:
 @given(calls=st.lists(CALLS, min_size=1, max_size=8))
 @example(calls=[("memory", {"target": "", "content": "", "operations": [math.nan]})])
 @settings(
-    max_examples=150,
+    max_examples=50,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_call_gives_an_answer_or_a_failure_and_writes_nowhere_else(calls, agent):
