@@ -1,8 +1,8 @@
 """Run the cases of a skill that are tasks: a solver works on them, with the skill in front.
 
 Such a case names a task and holds its instruction, and expects a score of 1. The task itself, with
-its tests, lies in a folder outside of the brain, where no evolver sees it. The output is the score,
-so a verdict is derived again without the task.
+its tests, lies in a folder outside of the brain, where no evolver sees it. The output is the score
+in thousandths, so a verdict is derived again without the task.
 """
 
 from __future__ import annotations
@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from ..errors import BrainError, Conflict, ModelError
-from ..gating.case_files import Case, Expectation
+from ..errors import BrainError, ModelError
+from ..gating.case_files import Case
+from ..gating.decision import MAX_SCORE
+from ..gating.output_check import in_thousandths
 from ..repo.learning.change import SkillsAt
 from ..repo.learning.runners import CaseKind, CaseOutput
 from ..sandbox.job import Sandbox
@@ -23,7 +25,6 @@ from ..solving.solver import Skill, Solver
 from ..solving.task_session import TaskSessions
 from ..tasks.task import Task
 
-TASK_PASSES = Expectation(has_equals=True, equals={"score": 1})
 _IMAGES = 2
 """Images that are kept in memory: both sides of a case follow each other."""
 
@@ -43,22 +44,13 @@ class TaskRunner:
         self.name = solver.name
         self._solver = solver
         self._tasks = {task.name: task for task in tasks}
-        self._read: dict[str, bool] = {}
         self._open = lru_cache(_IMAGES)(lambda name: TaskSessions(sandbox, self._tasks[name]))
 
     def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
         """Have the solver work on the task of a case, and return its score.
 
-        Raises `ModelError` if its model fails as a whole, and `Conflict` (`skill_not_read`) once
-        a round is over in which it opened the skill in no task: its text then decides nothing.
+        Raises `ModelError` if its model fails as a whole.
         """
-        if number and not any(self._read.values()):
-            raise Conflict(
-                f"the skill was read in 0 of {len(self._read)} tasks, so its text made no"
-                " difference",
-                code="skill_not_read",
-                hint="describe in its front matter when to use it, as that is what a solver sees",
-            )
         named = None if isinstance(case.input, str) else case.input.get("task")
         task = self._tasks.get(named) if isinstance(named, str) else None
         if task is None or case_input(task) != case.input:
@@ -72,10 +64,8 @@ class TaskRunner:
             raise
         except BrainError as error:
             return CaseOutput(error=error.message)
-        unknown = run.attempt.was_read is None and bool(files)
-        self._read[case.path] = (
-            self._read.get(case.path, False) or unknown or bool(run.attempt.was_read)
-        )
+        was_read = run.attempt.was_read
         if run.score.value is None:
-            return CaseOutput(error=run.score.reason)
-        return CaseOutput(output=json.dumps({"score": run.score.value}).encode())
+            return CaseOutput(error=run.score.reason, was_read=was_read)
+        score = in_thousandths(run.score.value) / MAX_SCORE
+        return CaseOutput(output=json.dumps({"score": score}).encode(), was_read=was_read)

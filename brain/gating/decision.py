@@ -285,9 +285,8 @@ def decide(
     gate, reason = _judge(evidence, more)
     provisional = _describe_provisional(evidence) if gate != "reject" else ""
     if read_cases == 0:
-        noun = "case" if evidence.cases == 1 else "cases"
         gate, provisional = "undecided", ""
-        reason = f"read in 0 of {evidence.cases} {noun}, so its text was not tried"
+        reason = f"read in 0 of {_count_noun(evidence.cases, 'task')}, so its text was not tried"
     elif gate == "undecided" and provisional:
         reason = f"{reason}; {provisional}"
     return GateDecision(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 from ..errors import printable_text
@@ -10,7 +12,10 @@ from ..programs.test_cases import is_meaningful
 from ..util import strict_json
 from ..util.json_schema import equal_json
 from .case_files import Case, Expectation
+from .decision import MAX_SCORE
 
+TASK_PASSES = Expectation(has_equals=True, equals={"score": 1})
+"""What a case expects that stands for a task: its output is the score, from 0 to 1."""
 MAX_OUTPUT_DEPTH = 64
 MAX_OUTPUT_VALUES = 100_000
 _SHOWN_CHARS = 120
@@ -54,6 +59,36 @@ def read_output(output: bytes) -> Any:
         return strict_json.parse_unbounded_json(text)
     except (ValueError, RecursionError):
         return text
+
+
+def score_outcomes(case: Case, letters: str, outputs: Sequence[bytes]) -> tuple[int, ...]:
+    """Return the scores of outcomes in thousandths, empty if each is all or nothing."""
+    found = tuple(score_outcome(case, *one) for one in zip(letters, outputs, strict=True))
+    return found if any(0 < score < MAX_SCORE for score in found) else ()
+
+
+def score_outcome(case: Case, letter: str, output: bytes) -> int:
+    """Return the score of an outcome in thousandths: what a task reached, else all or nothing."""
+    if letter != "f" or case.expect != TASK_PASSES or not _is_of_task(case):
+        return MAX_SCORE if letter == "p" else 0
+    value = read_output(output)
+    score: Any = value.get("score") if isinstance(value, dict) and len(value) == 1 else None
+    return min(in_thousandths(score), MAX_SCORE - 1) if is_score(score) else 0
+
+
+def _is_of_task(case: Case) -> bool:
+    return not isinstance(case.input, str) and set(case.input) == {"task", "instruction"}
+
+
+def is_score(value: object) -> bool:
+    """Tell whether a value is a number from 0 to 1."""
+    return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # NaN is not
+
+
+def in_thousandths(score: float) -> int:
+    """Return a score from 0 to 1 as whole thousandths, exactly: only 1 itself is 1000."""
+    rounded = int(MAX_SCORE * Fraction(score) + Fraction(1, 2))
+    return rounded if score == 1 else min(rounded, MAX_SCORE - 1)
 
 
 def check_row(case: Case, output: bytes) -> tuple[Any, Any]:

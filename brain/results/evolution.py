@@ -19,7 +19,8 @@ class GateNumbers(NamedTuple):
 
     `worse` are the paths of cases that got worse. `more_cases` is how many more it would take.
     `provisional` tells whether the change is shown to help these very cases, yes or no, with the
-    E of the runs; both are "" of a gate that did not ask.
+    E of the runs; both are "" of a gate that did not ask. `read_cases` is in how many cases a
+    solver opened the changed skill, None if that is not known.
     """
 
     cases: int
@@ -33,6 +34,7 @@ class GateNumbers(NamedTuple):
     runner: str
     provisional: str = ""
     e_of_runs: str = ""
+    read_cases: int | None = None
 
 
 class UnrunGuards(NamedTuple):

@@ -157,7 +157,7 @@ class ModelSolver:
             tokens_in=bill.tokens_in,
             tokens_out=bill.tokens_out,
         )
-        return _with_reading(attempt, skills, session)
+        return attempt if task.case else _with_reading(attempt, skills, session)
 
 
 def make_prompt(task: Task, skills: Sequence[Skill], folder: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..errors import SandboxError, printable_text
-from ..gating.output_check import check_row, find_fault
+from ..gating.output_check import check_row, find_fault, is_score
 from ..sandbox.session import SYSTEM_PATH, SandboxSession
 from ..tasks.images import Place
 from ..tasks.task import Grader, Task
@@ -124,7 +124,7 @@ def read_reward(session: SandboxSession) -> Score:
                 continue
             return Score(None, f"{name} cannot be read: {error.message}")
         parts = read(data)
-        if not parts or not all(_is_score(value) for value in parts.values()):
+        if not parts or not all(is_score(value) for value in parts.values()):
             shown = printable_text(data, 80)
             return Score(None, f"{name} holds no numbers from 0 to 1: {shown}")
         value = parts.get("reward", math.fsum(parts.values()) / len(parts))
@@ -145,10 +145,6 @@ def _read_text(data: bytes) -> dict[str, float]:
         return {"reward": float(data.decode().strip())}
     except ValueError:
         return {}
-
-
-def _is_score(value: object) -> bool:
-    return type(value) in (int, float) and 0 <= value <= 1  # type: ignore[operator]  # NaN is not
 
 
 def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:

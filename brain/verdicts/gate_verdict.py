@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..gating.case_files import Case
-from ..gating.decision import DEFAULT_RULES, CaseRow, GateDecision, find_round_limit
+from ..gating.decision import DEFAULT_RULES, MAX_SCORE, CaseRow, GateDecision, find_round_limit
 from .verdict_rules import ATTEMPT_NAME, state_numbers
 from .verdict_types import NamedNumber, NamedText, Verdict, VerdictCase
 
@@ -127,5 +127,9 @@ def _describe_case(tried: GateCase, decision: GateDecision) -> VerdictCase:
 
 
 def _describe_loss(row: CaseRow) -> str:
+    if row.scores:
+        rounds = len(row.before)
+        before, after = (sum(row.scores[at::2]) / (rounds * MAX_SCORE) for at in (0, 1))
+        return f"scored {before:.3f} before, {after:.3f} after"
     before, after = row.before.count("p"), row.after.count("p")
     return f"passed {before} of {len(row.before)} before, {after} of {len(row.after)} after"

@@ -266,6 +266,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "receipt": _receipt,
     "verdict": _verdict,
     "split": lambda vector: other_gates.read_split(vector.data),
+    "score": lambda vector: other_gates.score(vector.data),
     "gate": lambda vector: other_gates.decide(vector.data),
     "proof-content": _proof_content,
     "signature": _signature,

@@ -461,6 +461,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "receipt": _receipt,
     "verdict": _verdict,
     "split": lambda vector: gates.split_facts(vector.data),
+    "score": lambda vector: gates.score_facts(vector.data),
     "gate": lambda vector: gates.gate_facts(vector.data),
     "proof-content": _proof_content,
     "signature": _signature,

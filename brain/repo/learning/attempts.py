@@ -150,6 +150,7 @@ def read_numbers(verdict: Verdict) -> GateNumbers | None:
         runner=verdict.runner,
         provisional=verdict.provisional,
         e_of_runs=_in_text(numbers.get("e_of_runs_milli")),
+        read_cases=numbers.get("read_cases"),
     )
 
 

@@ -510,7 +510,9 @@ def _conclude(
             attempt=attempt,
         ),
         guards=counts,
-        is_for_person=decision.gate == "undecided" and decision.cases < DEFAULT_RULES.min_cases,
+        is_for_person=decision.gate == "undecided"
+        and decision.cases < DEFAULT_RULES.min_cases
+        and decision.read_cases != 0,
     )
 
 

@@ -18,9 +18,9 @@ from threading import RLock
 from ...digest import DIGEST_SIZE, NO_DIGEST, is_hex
 from ...errors import BrainError, InvalidInput, NotFound, SandboxError, printable_text
 from ...gating.case_files import MAX_CASE_BYTES, Case, parse_case
-from ...gating.decision import GateDecision
+from ...gating.decision import MAX_SCORE, CaseRow, GateDecision
 from ...gating.held_out import hash_input
-from ...gating.output_check import find_fault
+from ...gating.output_check import find_fault, score_outcome
 from ...objects.operation import DECISION_KINDS, evidence_blob
 from ...results import Recheck, RecheckedCase, RecheckedNumber
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
@@ -209,6 +209,7 @@ UNKNOWN, ERROR = UNJUDGED, "e"
 MAX_SECONDS = 1800.0
 """How long checks and programs may run in one recheck: as long as one attempt of a gate."""
 
+_OTHER_SCORES = "by what came out, its scores are others"
 _NOT_CHECKED = "its check did not run on all outputs: the time for checks is over"
 
 Rerun = Callable[[Case], Sequence[bytes | None]]
@@ -237,11 +238,12 @@ def recheck_verdict(found: FoundVerdict, tools: RecheckTools) -> Recheck:
     """Derive a verdict again, and say where it differs."""
     verdict = found.verdict
     judge, inputs = _Judge(tools), _Inputs()
-    cases = [
+    checked = [
         _recheck_case(judge, tools, row, inputs.add(row, tools.read_case(row)))
         for row in verdict.gate_cases
     ]
-    decision = _decide_again(verdict, cases)
+    cases = [case for case, _ in checked]
+    decision = decide_again(verdict, [row for _, row in checked])
     return Recheck(
         verdict=found.blob.hex(),
         snapshot=found.snapshot.hex(),
@@ -304,7 +306,8 @@ class _Inputs:
 
 def _recheck_case(
     judge: _Judge, tools: RecheckTools, row: VerdictCase, stored: StoredCase
-) -> RecheckedCase:
+) -> tuple[RecheckedCase, CaseRow]:
+    """Return a case as it was checked, and its row by what came out; the unknown as it was said."""
     said = [letter for pair in zip(row.before, row.after, strict=True) for letter in pair]
     found, problem = [UNKNOWN] * len(said), stored.fault or stored.missing
     ran: list[str] = []
@@ -320,10 +323,14 @@ def _recheck_case(
             problem = problem or not_run
     found = [ERROR if letter == ERROR else new for letter, new in zip(said, found, strict=True)]
     pairs = [*zip(said, found, strict=True), *zip(said, ran * (len(said) // 2), strict=False)]
-    return RecheckedCase(
+    scores = _score_again(row, stored, said, found)
+    fault = stored.fault or (_OTHER_SCORES if scores != row.scores else "")
+    problem = problem or fault
+    filled = _fill(found, said)
+    rechecked = RecheckedCase(
         path=row.name,
         kind=row.kind,
-        state=_compare(pairs, stored.fault, problem),
+        state=_compare(pairs, fault, problem),
         before=row.before,
         after=row.after,
         found_before="".join(found[::2]),
@@ -332,6 +339,20 @@ def _recheck_case(
         ran_after="".join(ran[1:]),
         problem=problem,
     )
+    return rechecked, replace(
+        row_of_case(row), before=filled[::2], after=filled[1::2], scores=scores
+    )
+
+
+def _score_again(
+    row: VerdictCase, stored: StoredCase, said: Sequence[str], found: Sequence[str]
+) -> tuple[int, ...]:
+    """Return the scores by what came out; those that are not known as the verdict says them."""
+    scores = list(row.scores or [MAX_SCORE * (letter == "p") for letter in said])
+    for at, (letter, output) in enumerate(zip(found, stored.outputs, strict=True)):
+        if stored.case is not None and letter != UNKNOWN and (output is not None or letter == "e"):
+            scores[at] = score_outcome(stored.case, letter, output or b"")
+    return tuple(scores) if any(0 < score < MAX_SCORE for score in scores) else ()
 
 
 def _compare(pairs: Sequence[tuple[str, str]], fault: str, problem: str) -> str:
@@ -355,20 +376,7 @@ def _run_again(judge: _Judge, rerun: Rerun, case: Case) -> tuple[list[str], str]
     return [ERROR if output is None else letter for letter, output in pairs], problem
 
 
-def _decide_again(verdict: Verdict, cases: Sequence[RecheckedCase]) -> GateDecision | None:
-    """Return the decision by the outcomes found; what is not known counts as the verdict says."""
-    rows = [
-        replace(
-            row_of_case(row),
-            before=_fill(case.found_before, row.before),
-            after=_fill(case.found_after, row.after),
-        )
-        for row, case in zip(verdict.gate_cases, cases, strict=True)
-    ]
-    return decide_again(verdict, rows)
-
-
-def _fill(found: str, said: str) -> str:
+def _fill(found: Sequence[str], said: Sequence[str]) -> str:
     return "".join(b if a == UNKNOWN else a for a, b in zip(found, said, strict=True))
 
 

@@ -19,7 +19,7 @@ from ...gating.decision import (
     decide,
     find_round_limit,
 )
-from ...gating.output_check import check_row, find_fault
+from ...gating.output_check import check_row, find_fault, score_outcomes
 from ...results import GuardCounts, UnrunGuards
 from ...running.run import check_outputs
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
@@ -147,11 +147,17 @@ class _CaseCourse:
     before: str = ""
     after: str = ""
     outputs: list[bytes] = field(default_factory=list)
+    was_read: bool | None = None
 
     @property
     def row(self) -> CaseRow:
+        letters = "".join(a + b for a, b in zip(self.before, self.after, strict=True))
         return CaseRow(
-            name=self.case.path, before=self.before, after=self.after, is_guard=self.is_guard
+            name=self.case.path,
+            before=self.before,
+            after=self.after,
+            is_guard=self.is_guard,
+            scores=score_outcomes(self.case, letters, self.outputs),
         )
 
 
@@ -181,7 +187,7 @@ class CaseRounds:
         ]
         decision: GateDecision | None = None
         stopped = ""
-        number = 0
+        number, is_counted = 0, False
         while decision is None or not decision.is_final:
             if 2 * len(courses) * (number + 1) > self.limits.runs:
                 stopped = f"the limit of {self.limits.runs} runs was reached"
@@ -192,7 +198,10 @@ class CaseRounds:
             number += 1
             rows = [course.row for course in courses]
             most = find_round_limit(rows, repeats_itself=self.runner.repeats_itself)
-            decision = decide(rows, repeats_itself=most <= CHECKED_ROUNDS)
+            reads = [one.was_read for one in courses if one.was_read is not None]
+            is_counted = is_counted or (number == 1 and bool(reads))
+            read = sum(reads) if is_counted else None
+            decision = decide(rows, repeats_itself=most <= CHECKED_ROUNDS, read_cases=read)
             letters = "".join(course.before + course.after for course in courses)
             if most > CHECKED_ROUNDS and not letters.strip(_ERROR):
                 stopped = f"{len(letters)} of {len(letters)} runs ended in an error"
@@ -227,6 +236,8 @@ class CaseRounds:
         for course, (outputs, (before, after)) in zip(courses, pairs, strict=True):
             course.before += before
             course.after += after
+            if not course.is_guard and outputs[1].was_read is not None:
+                course.was_read = course.was_read or outputs[1].was_read
             course.outputs += [
                 one.error.encode("utf-8", "backslashreplace") if one.error else one.output
                 for one in outputs
@@ -238,7 +249,7 @@ def _bound(output: CaseOutput) -> CaseOutput:
     """Return an output that is not too long to be stored, else an error."""
     if len(output.output) > MAX_OUTPUT_BYTES:
         return CaseOutput(error=f"the output has {len(output.output)} bytes")
-    return CaseOutput(output=output.output, error=output.error[:MAX_ERROR_CHARS])
+    return replace(output, error=output.error[:MAX_ERROR_CHARS])
 
 
 class OutputJudge:

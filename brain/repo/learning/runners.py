@@ -26,10 +26,15 @@ CaseKind = Literal["program", "text"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CaseOutput:
-    """What came out: JSON or text. `error` says why there is no output, "" if there is one."""
+    """What came out: JSON or text. `error` says why there is no output, "" if there is one.
+
+    `was_read` tells whether the text of the skill was opened, beyond what stood in front; None if
+    that cannot be known.
+    """
 
     output: bytes = b""
     error: str = ""
+    was_read: bool | None = None
 
 
 class CaseRunner(Protocol):

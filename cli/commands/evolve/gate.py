@@ -201,6 +201,8 @@ def _number_lines(numbers: GateNumbers) -> Iterator[str]:
         f"{numbers.cases} cases, {numbers.rounds} rounds by {numbers.runner}: {numbers.wins} wins,"
         f" {numbers.losses} losses, {numbers.ties} ties, E = {numbers.e_value}"
     )
+    if numbers.read_cases is not None:
+        yield f"The skill was read in {numbers.read_cases} of {numbers.cases} tasks"
     for path in numbers.worse:
         yield escape(f"Worse: {path}")
     if numbers.more_cases:

@@ -149,7 +149,8 @@ def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> No
     The case holds the name and the instruction; the task stays where it is, and 'brain evolve try
     --tasks FOLDER --solver COMMAND' runs it. What needs a judge, or cannot run here, is left out.
     """
-    from brain.evolve.task_runner import TASK_PASSES, case_input
+    from brain.evolve.task_runner import case_input
+    from brain.gating.output_check import TASK_PASSES
 
     tasks, broken = read_folders(folders)
     added, left_out = [], {one.name: one.error.message for one in broken}

@@ -15,6 +15,21 @@ def read_split(text: bytes) -> dict[str, Any]:
     return {"held_out": digest[0] % 2 == 0}
 
 
+def score(text: bytes) -> dict[str, Any]:
+    """Return the scores of a case by its outcomes and what came out."""
+    given = json.loads(text)
+    is_task = sorted(given["input"]) == ["instruction", "task"]
+    is_task = is_task and given["expect"] == {"equals": {"score": 1}}
+    found = []
+    for letter, output in zip(given["outcomes"], given["outputs"], strict=True):
+        value = json.loads(output) if is_task and letter == "f" else None
+        x = value.get("score") if isinstance(value, dict) and len(value) == 1 else None
+        is_right = type(x) in (int, float) and 0 <= x <= 1
+        least = int(Fraction(x) * 2000 + 1) // 2 if is_right else 0
+        found.append(1000 if letter == "p" else min(least, 999))
+    return {"scores": found if any(0 < one < 1000 for one in found) else []}
+
+
 def decide(text: bytes) -> dict[str, Any]:
     """Return what the outcomes of cases say."""
     given = json.loads(text)

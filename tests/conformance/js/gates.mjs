@@ -10,6 +10,19 @@ export function readSplit(data) {
   return { held_out: digest("brain v1 case split", Buffer.from(canonical(JSON.parse(data))))[0] % 2 === 0 };
 }
 
+/** Return the scores of a case by its outcomes and what came out. */
+export function readScores(data) {
+  const { input, expect, outcomes, outputs } = JSON.parse(data);
+  const isTask = Object.keys(input).sort().join() === "instruction,task" && canonical(expect) === '{"equals":{"score":1}}';
+  const scores = [...outcomes].map((letter, at) => (letter === "p" ? 1000 : isTask && letter === "f" ? scoreOf(JSON.parse(outputs[at])) : 0));
+  return { scores: scores.some((score) => score > 0 && score < 1000) ? scores : [] };
+}
+
+function scoreOf(output) {
+  const x = !Array.isArray(output) && Object.keys(output).join() === "score" ? output.score : undefined;
+  return typeof x === "number" && x >= 0 && x <= 1 ? Math.min(Math.floor(1000 * x + 0.5), 999) : 0;
+}
+
 /** Return what the outcomes of cases say. */
 export function decideGate(data) {
   const { max_rounds, cases, asked = false, read_cases } = JSON.parse(data);

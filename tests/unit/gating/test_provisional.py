@@ -56,7 +56,7 @@ def test_a_guard_that_lost_half_keeps_a_change_from_being_provisional():
 def test_a_change_that_no_run_read_is_not_tried_further():
     decision = try_rows((5, "fff", "ppp"), read_cases=0)
     assert (decision.gate, decision.is_provisional, decision.is_final) == ("undecided", False, True)
-    assert decision.reason == "read in 0 of 5 cases, so its text was not tried"
+    assert decision.reason == "read in 0 of 5 tasks, so its text was not tried"
     assert not try_rows((5, "fff", "ppp"), read_cases=1).is_final
 
 

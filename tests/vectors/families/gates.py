@@ -6,8 +6,10 @@ from random import Random
 from typing import Any
 
 from brain.errors import FormatError
+from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import CaseRow
 from brain.gating.held_out import is_held_out
+from brain.gating.output_check import score_outcomes
 from brain.verdicts.verdict_rules import decide_rows, state_numbers
 from tests.vectors.families.vector import Vector, refused, valid
 
@@ -118,6 +120,38 @@ _REFUSED: dict[str, tuple[int, Rows]] = {
 }
 
 
+def _scored(number: str) -> str:
+    return f'{{"score": {number}}}'
+
+
+_TASK, _PASSES = {"task": "t", "instruction": "Do it."}, {"equals": {"score": 1}}
+_SCORED: dict[str, tuple[Any, Any, str, list[str]]] = {
+    "thousandths": (
+        _TASK,
+        _PASSES,
+        "fffffpe",
+        [
+            *map(_scored, ("0", "0.29", "0.0005", "0.9999", "0.4994", "1.0")),
+            "gone",
+        ],
+    ),
+    "all or nothing": (_TASK, _PASSES, "fp", [_scored("0.0"), _scored("1")]),
+    "no scores": (
+        _TASK,
+        _PASSES,
+        "ffffff",
+        [
+            *map(_scored, ("1.5", "-1", "true")),
+            "[0.5]",
+            '{"score": 0.5, "x": 1}',
+            '{"points": 0.5}',
+        ],
+    ),
+    "no task": ({"text": "a"}, _PASSES, "f", [_scored("0.5")]),
+    "more is expected": (_TASK, {**_PASSES, "contains": ["a"]}, "f", [_scored("0.5")]),
+}
+
+
 def vectors() -> Iterator[Vector]:
     """Yield halves of inputs, and decisions by outcomes."""
     for name, value in _INPUTS.items():
@@ -131,6 +165,10 @@ def vectors() -> Iterator[Vector]:
         yield valid(name, "gate", {"text": text}, **gate_facts(text.encode()))
     for name, (max_rounds, rows) in _REFUSED.items():
         yield refused(name, "gate", {"text": _text(max_rounds, rows)}, "bad_rounds")
+    for name, (case_input, expect, letters, outputs) in _SCORED.items():
+        given = {"input": case_input, "expect": expect, "outcomes": letters, "outputs": outputs}
+        text = json.dumps(given)
+        yield valid(name, "score", {"text": text}, **score_facts(text.encode()))
     differ = _text(2, _rows((5, _OWN, "ff", "pf")), asked=True)
     yield refused("two rounds that differ", "gate", {"text": differ}, "bad_rounds")
 
@@ -169,6 +207,27 @@ def _text(max_rounds: int, rows: Rows, **more: Any) -> str:
 def split_facts(text: bytes) -> dict[str, Any]:
     """Return what a vector tells of the input of a case."""
     return {"held_out": is_held_out(json.loads(text))}
+
+
+def score_facts(text: bytes) -> dict[str, Any]:
+    """Return what a vector tells of the scores of a case."""
+    given = json.loads(text)
+    expect = Expectation(
+        has_equals=True,
+        equals=given["expect"]["equals"],
+        contains=tuple(given["expect"].get("contains", ())),
+    )
+    case = Case(
+        skill="s",
+        name="n",
+        path="p",
+        blob=b"",
+        input=given["input"],
+        expect=expect,
+        is_held_out=True,
+    )
+    outputs = [output.encode() for output in given["outputs"]]
+    return {"scores": list(score_outcomes(case, given["outcomes"], outputs))}
 
 
 def gate_facts(text: bytes) -> dict[str, Any]:
