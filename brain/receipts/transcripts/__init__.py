@@ -6,7 +6,6 @@ not understood are counted and skipped, and secrets are removed from texts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -14,13 +13,11 @@ from ... import limits
 from ...digest import blob_id
 from ...errors import InvalidInput, NotFound, printable_text
 from ..receipt import Receipt
-from . import claude, codex, gemini, hermes, openai, opencode
-from .builder import RunBuilder
+from .formats import PARSERS
 from .lenient_json import JsonObject, objects_in_list, parse_record, split_records
 
 TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
 """The supported formats, by the name of the program. Older receipts may name others."""
-TranscriptParser = Callable[[Iterable[Any]], list[RunBuilder]]
 _MAX_SAMPLED_RECORDS = 20
 """The records by which the format is detected."""
 
@@ -57,7 +54,7 @@ def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
     document = _parse_document(data)
     format_name = format_name or _detect_format(data, document)
     values = [document] if document is not None else map(parse_record, split_records(data))
-    parsed = _PARSERS[format_name][1](values)
+    parsed = PARSERS[format_name][1](values)
     runs = [run for run in parsed if not run.is_empty]
     if not runs:
         raise _unreadable_error(format_name)
@@ -114,7 +111,7 @@ def _detect_format(data: bytes, document: Any) -> str:
         lines = islice(split_records(data), _MAX_SAMPLED_RECORDS)
         samples = [JsonObject.of(parse_record(line)) for line in lines]
     for record in samples:
-        for format_name, (is_format, _) in _PARSERS.items():
+        for format_name, (is_format, _) in PARSERS.items():
             if is_format(record):
                 return format_name
     raise _unreadable_error("")
@@ -128,65 +125,3 @@ def _unreadable_error(format_name: str) -> InvalidInput:
         code="no_transcript",
         hint=f"the formats are {', '.join(TRANSCRIPT_FORMATS)}; choose one with --from",
     )
-
-
-def _add_value(
-    run: RunBuilder, value: Any, add_record: Callable[[RunBuilder, JsonObject], None]
-) -> None:
-    run.records += 1
-    if isinstance(value, dict):
-        add_record(run, JsonObject(value))
-    else:
-        run.unknown += 1
-
-
-def _one_run(add_record: Callable[[RunBuilder, JsonObject], None]) -> TranscriptParser:
-    """Return a parser of files whose records all belong to one run."""
-
-    def parse(values: Iterable[Any]) -> list[RunBuilder]:
-        run = RunBuilder()
-        for value in values:
-            _add_value(run, value, add_record)
-        return [run]
-
-    return parse
-
-
-def _run_each(
-    is_session: Callable[[JsonObject], bool], add_session: Callable[[RunBuilder, JsonObject], None]
-) -> TranscriptParser:
-    """Return a parser of files in which each record is a run."""
-
-    def parse(values: Iterable[Any]) -> list[RunBuilder]:
-        runs = []
-        for value in values:
-            runs.append(RunBuilder())
-            known = value if is_session(JsonObject.of(value)) else None
-            _add_value(runs[-1], known, add_session)
-        return runs
-
-    return parse
-
-
-def _parse_chat(values: Iterable[Any]) -> list[RunBuilder]:
-    run, chat = RunBuilder(), openai.ChatParser()
-    for value in values:
-        chat.add_record(run, value)
-    return [run]
-
-
-_PARSERS: dict[str, tuple[Callable[[JsonObject], bool], TranscriptParser]] = {
-    "codex": (codex.is_codex_record, _one_run(codex.add_codex_record)),
-    "gemini": (gemini.is_gemini_record, gemini.read_gemini_sessions),
-    "claude": (claude.is_claude_record, _one_run(claude.add_claude_record)),
-    "hermes": (
-        hermes.is_hermes_session,
-        _run_each(hermes.is_hermes_session, hermes.add_hermes_session),
-    ),
-    "opencode": (
-        opencode.is_opencode_export,
-        _run_each(opencode.is_opencode_export, opencode.add_opencode_export),
-    ),
-    "openai": (openai.is_openai_record, _parse_chat),
-}
-"""How the first records of a file are recognised, the most particular format first, and read."""

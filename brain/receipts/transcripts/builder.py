@@ -6,7 +6,7 @@ Each tool call is a step of its own, with the result for its id as the output.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ... import limits
 from ...errors import FormatError, printable_text
@@ -18,6 +18,7 @@ from ..budget import (
     shorten_without_secrets,
 )
 from ..receipt import Receipt, RunStep, TextExcerpt, TranscriptSource
+from .lenient_json import canonical_argument
 from .skill_loads import MAX_NAME_CHARS, find_skill_loads
 
 
@@ -58,17 +59,19 @@ class RunBuilder:
         self._pending_input.append(message)
         self.outcome = "unknown"
 
-    def begin_answer(self, message_id: str, model: str, at: int = 0) -> None:
+    def begin_answer(self, message_id: str, model: str, at: int = 0, text: str = "") -> None:
         """Begin an answer of the model, or continue the last one if it has the same id."""
         self.record_time(at)
         if message_id and self._last_answer and self._last_answer.message_id == message_id:
             self._open_answer = self._last_answer
-            return
-        self.close_answer()
-        self.model = self.model or model
-        name = printable_text(model or self.model, MAX_NAME_CHARS)
-        self._append_step(RunStep(kind="llm", at=at, name=name))
-        self._open_answer = self._last_answer = _ModelAnswer(message_id, len(self._steps) - 1, [])
+        else:
+            self.close_answer()
+            self.model = self.model or model
+            name = printable_text(model or self.model, MAX_NAME_CHARS)
+            self._append_step(RunStep(kind="llm", at=at, name=name))
+            self._last_answer = _ModelAnswer(message_id, len(self._steps) - 1, [])
+            self._open_answer = self._last_answer
+        self.add_answer_text(text)
 
     def has_open_answer(self) -> bool:
         """Tell whether an answer has begun and not ended."""
@@ -79,14 +82,12 @@ class RunBuilder:
         if self._open_answer is not None and message.strip():
             self._open_answer.texts.append(message.strip())
 
-    def record_usage(self, tokens_in: int, tokens_out: int, took: int = 0) -> None:
-        """Set the tokens, and the duration in ms, of the last answer; later calls replace them."""
+    def record_usage(self, tokens_in: int, tokens_out: int) -> None:
+        """Set the tokens of the last answer; later calls replace them."""
         if self._last_answer is not None:
             index = self._last_answer.step_index
             step = self._steps[index]
-            self._steps[index] = step._replace(
-                tokens_in=tokens_in, tokens_out=tokens_out, took=took or step.took
-            )
+            self._steps[index] = step._replace(tokens_in=tokens_in, tokens_out=tokens_out)
 
     def has_usage(self) -> bool:
         """Tell whether the usage of the last answer is known, or there is no answer."""
@@ -105,9 +106,10 @@ class RunBuilder:
             self._pending_input.clear()
             self._steps[answer.step_index] = step._replace(input=input_text, output=output_text)
 
-    def add_tool_call(self, id: str, name: str, arguments: str, at: int = 0) -> None:
+    def add_tool_call(self, id: str, name: str, input: Any, at: int = 0) -> None:
         """Add a tool call of the model; a skill that it loads is a step of its own."""
         self.record_time(at)
+        arguments = canonical_argument(input)
         found = find_skill_loads(name, arguments)
         for slug, version in found.loads:
             self._append_step(RunStep(kind="skill_load", at=at, name=slug, version=version))
@@ -122,13 +124,14 @@ class RunBuilder:
         if id:
             self._open_calls[id] = len(self._steps) - 1
 
-    def add_tool_result(self, id: str, message: str, error: str = "", at: int = 0) -> bool:
-        """Add the result of a tool call; return whether there is such a call."""
+    def add_tool_result(self, id: str, message: str, error: str = "", at: int = 0) -> None:
+        """Add the result of a tool call; without such a call it is an unknown record."""
         self.record_time(at)
         self.close_answer()
         index = self._open_calls.pop(id, None)
         if index is None:
-            return False
+            self.unknown += 1
+            return
         step = self._steps[index]
         took = at - step.at if at and step.at else 0
         self._steps[index] = step._replace(
@@ -136,7 +139,6 @@ class RunBuilder:
             error=shorten_without_secrets(error, limits.MAX_EXCERPT_BYTES),
             took=max(took, 0),
         )
-        return True
 
     def set_outcome(self, outcome: str, reason: str = "") -> None:
         """Set the outcome of the run; later calls replace it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Self
@@ -13,8 +12,6 @@ from ... import limits
 from ...objects.snapshot import MAX_TIME_MS
 from ...objects.tree_entry import MAX_SAFE_INTEGER
 from ...util import strict_json
-
-_CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
 
 
 class JsonObject(dict[str, Any]):
@@ -100,11 +97,6 @@ def message_text(content: Any) -> str:
         return content
     texts = (part.text("text", "content") for part in objects_in_list(content))
     return "\n".join(filter(None, texts))
-
-
-def is_context_message(text: str) -> bool:
-    """Tell whether a program wrote the message in the name of the user: one tagged element."""
-    return _CONTEXT_MESSAGE.fullmatch(text) is not None
 
 
 def canonical_argument(value: Any) -> str:
