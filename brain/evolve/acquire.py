@@ -19,6 +19,7 @@ from ..programs.program import Program, check_tool_name, tool_name
 from ..programs.python_code import find_shape, normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
 from ..repo.learning.change import SkillEdit
+from ..util.json_schema import find_json_type
 
 if TYPE_CHECKING:
     from .. import results
@@ -139,7 +140,7 @@ def _infer_schema(payloads: Sequence[Mapping[str, Any]]) -> Schema:
 
 
 def _infer_value(values: Sequence[Any]) -> Schema:
-    kinds = list(dict.fromkeys(map(_json_type, values)))
+    kinds = list(dict.fromkeys(map(find_json_type, values)))
     if "number" in kinds and "integer" in kinds:
         kinds.remove("integer")
     schema: Schema = {"type": kinds[0] if len(kinds) == 1 else kinds}
@@ -149,15 +150,6 @@ def _infer_value(values: Sequence[Any]) -> Schema:
         items = [item for value in lists for item in value]
         schema["items"] = _infer_value(items) if items else {"type": "string"}
     return schema
-
-
-def _json_type(value: Any) -> str:
-    if isinstance(value, bool):
-        return "boolean"
-    if value is None:
-        return "null"
-    kinds = ((int, "integer"), (float, "number"), (str, "string"), (list, "array"))
-    return next((name for kind, name in kinds if isinstance(value, kind)), "object")
 
 
 def find_same(brain: Brain, program: Program, description: str) -> results.SkillProgram | None:

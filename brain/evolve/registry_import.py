@@ -80,12 +80,10 @@ def _read_index(folder: Path) -> Iterator[tuple[str, Any]]:
             hint=f"name the folder with {' or '.join(REGISTRY_FILES)}",
         )
     data = _read_file(paths[0], MAX_REGISTRY_BYTES)
-    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
-        raise _registry_error(paths[0], "it is nested too deeply")
     try:
-        index = strict_json.parse_unbounded_json(data)
+        index = strict_json.parse_bounded(data, _MAX_DEPTH)
     except ValueError as error:
-        raise _registry_error(paths[0], f"it is not JSON: {printable_text(error, 120)}") from error
+        raise _registry_error(paths[0], str(error)) from error
     entries = index.get("skills", index) if isinstance(index, dict) else index
     if isinstance(entries, list):
         entries = {_name_of(paths[0], entry): entry for entry in entries}

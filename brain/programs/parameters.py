@@ -46,15 +46,10 @@ _TYPE_NAMES |= {"list": "array", "dict": "object"}
 
 def parse_schema(data: bytes) -> dict[str, Any]:
     """Return the schema in a file. Raises `InvalidInput` (`bad_schema`) that names the field."""
-    if len(data) > MAX_SCHEMA_BYTES:
-        raise _bad_schema(f"it has {len(data)} bytes, more than {MAX_SCHEMA_BYTES}")
-    if strict_json.nesting_depth(data, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
-        raise _bad_schema("it is nested too deeply")
     try:
-        schema = strict_json.parse_unbounded_json(data)
-    except (ValueError, RecursionError) as error:
-        raise _bad_schema(f"it is not JSON: {printable_text(error)}") from error
-    return check_schema(schema)
+        return check_schema(strict_json.parse_bounded(data, MAX_SCHEMA_DEPTH, MAX_SCHEMA_BYTES))
+    except ValueError as error:
+        raise _bad_schema(str(error)) from error
 
 
 def check_schema(schema: Any) -> dict[str, Any]:

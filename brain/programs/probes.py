@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from ..util.json_schema import find_schema_faults, has_json_type, list_types
+from ..util.json_schema import find_json_type, find_schema_faults, has_json_type, list_types
 from ..util.strict_json import nesting_depth, parse_unbounded_json
 from .test_cases import TestCase, is_meaningful
 
@@ -133,11 +133,7 @@ class _Maker:
         kinds = list_types(schema)
         if kinds:
             return self._chance.choice(kinds)
-        if not known:
-            return "string"
-        value = self._chance.choice(known)
-        order = ("null", "boolean", "integer", "number", "string", "array", "object")
-        return next(kind for kind in order if has_json_type(kind, value))
+        return find_json_type(self._chance.choice(known)) if known else "string"
 
     def _make_list(self, schema: Mapping[str, Any], seen: Sequence[list[Any]]) -> list[Any]:
         items = [item for value in seen for item in value]

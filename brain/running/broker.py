@@ -286,14 +286,12 @@ def _read_web_request(url: str, parts: Mapping[Any, Any]) -> WebRequest:
 
 
 def _parse_request(line: bytes) -> Any:
-    if strict_json.nesting_depth(line, MAX_REQUEST_DEPTH) > MAX_REQUEST_DEPTH:
-        raise _refused("the request is nested too deeply")
     if strict_json.count_values(line, _MAX_REQUEST_VALUES) > _MAX_REQUEST_VALUES:
         raise _refused("the request has too many values")
     try:
-        return strict_json.parse_unbounded_json(line)
-    except (ValueError, RecursionError) as error:
-        raise _refused("the request is not JSON") from error
+        return strict_json.parse_bounded(line, MAX_REQUEST_DEPTH)
+    except ValueError as error:
+        raise _refused(f"the request cannot be read: {error}") from error
 
 
 def _refused(reason: str) -> InvalidInput:

@@ -110,85 +110,6 @@ class WatchedSandbox:
         )
 
 
-class TrialRuns:
-    """Runs programs and checks for one trial; fixtures stand for the world."""
-
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        limits: SandboxLimits,
-        max_seconds: float,
-        find_called: FindCalled | None,
-        cancel: Event | None,
-    ) -> None:
-        self.sandbox = sandbox
-        self.limits = limits
-        self.max_seconds = max_seconds
-        self._find_called = find_called or (lambda name: None)
-        self._cancel = cancel
-        self._deadline = time.monotonic() + max_seconds
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the time of the trial is over."""
-        return time.monotonic() > self._deadline
-
-    def raise_if_cancelled(self) -> None:
-        """Raise `SandboxError` (`cancelled`) if the trial was cancelled."""
-        raise_if_cancelled(self._cancel)
-
-    def try_authored(
-        self, program: Program, cases: Sequence[TestCase]
-    ) -> tuple[list[TriedCase], TriedCase]:
-        """Run each case of the author, and return also how the first went when it ran again."""
-        *rows, again = self._run_all(program, [*cases, cases[0]])
-        numbered = zip(range(1, len(rows) + 1), cases, rows, strict=True)
-        return (
-            [_describe("author", number, case, outcome) for number, case, outcome in numbered],
-            _describe("author", 0, cases[0], again),
-        )
-
-    def try_unseen(
-        self, program: Program, payloads: Sequence[dict[str, Any]], first: int = 1
-    ) -> list[TriedCase]:
-        """Run each payload that the author never saw; they are numbered from `first`.
-
-        Those for which a fixture is missing show nothing of the program, and are left out.
-        """
-        cases = [TestCase(payload=payload) for payload in payloads]
-        ran = zip(cases, self._run_all(program, cases), strict=True)
-        rows = enumerate((one for one in ran if not one[1].error.startswith(_NO_FIXTURE)), first)
-        return [_describe("unseen", number, case, outcome) for number, (case, outcome) in rows]
-
-    def check(self, check: bytes, rows: Sequence[tuple[Any, Any]]) -> list[str]:
-        """Return for each payload and output why the check refuses it, "" if it does not."""
-        self.raise_if_cancelled()
-        return check_outputs(
-            self.sandbox, check, rows, limits=self._limits_left(), cancel=self._cancel
-        )
-
-    def _run_all(self, program: Program, cases: Sequence[TestCase]) -> list[RunOutcome]:
-        with ThreadPoolExecutor(_PARALLEL_RUNS, thread_name_prefix="trial") as pool:
-            return list(pool.map(lambda case: self._run(program, case.payload), cases))
-
-    def _run(self, program: Program, payload: dict[str, Any]) -> RunOutcome:
-        self.raise_if_cancelled()
-        if self.is_over:
-            return RunOutcome(ok=False, error=f"the trial took longer than {self.max_seconds:g} s")
-        return run_over_fixtures(
-            self.sandbox,
-            program,
-            payload,
-            limits=self._limits_left,
-            find_called=self._find_called,
-            cancel=self._cancel,
-        )
-
-    def _limits_left(self) -> SandboxLimits:
-        left = max(self._deadline - time.monotonic(), _MIN_SECONDS)
-        return replace(self.limits, wall_seconds=min(self.limits.wall_seconds, left))
-
-
 def raise_if_cancelled(cancel: Event | None) -> None:
     """Raise `SandboxError` (`cancelled`) if a trial was cancelled."""
     if cancel is not None and cancel.is_set():
@@ -312,6 +233,7 @@ _BATCHES = 3
 MAX_TRIAL_SECONDS = 300.0
 _TRIAL_FACTOR = 10
 _BARE_ASSERTION = "AssertionError:"
+_OTHER_OUTPUT = "author 1: it gave another output when it ran again with the same payload"
 _CHECK_FAULTS = ("bad_check", "bad_definition", "schema_differs")
 """Codes of what is wrong with the program rather than with the call."""
 
@@ -328,16 +250,6 @@ class Trial:
     program: Program
 
 
-@dataclass(slots=True, kw_only=True)
-class _Course:
-    """How a trial went so far."""
-
-    program: Program
-    rows: tuple[TriedCase, ...] = ()
-    findings: tuple[str, ...] = ()
-    reason: str = ""
-
-
 def try_program(
     sandbox: Sandbox,
     program: Program,
@@ -347,7 +259,7 @@ def try_program(
     code_profile: str = ADVICE,
     limits: SandboxLimits = DEFAULT_LIMITS,
     max_seconds: float = MAX_TRIAL_SECONDS,
-    find_called: FindCalled | None = None,
+    find_called: FindCalled = lambda _: None,
     cancel: Event | None = None,
 ) -> Trial:
     """Try a program; the verdict is to admit it if every case passed, else to reject it.
@@ -360,28 +272,23 @@ def try_program(
     (`cancelled`).
     """
     watched = WatchedSandbox(sandbox)
-    findings = tuple(check_code(program.code, code_profile, name=tool_name(program.slug)))
-    course = _Course(program=program, findings=findings)
+    course = _Course(watched, program, limits, find_called, cancel)
+    course.findings = check_code(program.code, code_profile, name=tool_name(program.slug))
     try:
         parse_code(program.code)
     except CodeFault as fault:
         course.reason = fault.message
     else:
-        most = max(max_seconds, _TRIAL_FACTOR * 60 * read_needs(program).minutes)
-        _try_all(TrialRuns(watched, limits, most, find_called, cancel), course, seed)
+        course.try_all(seed, max(max_seconds, _TRIAL_FACTOR * 60 * read_needs(program).minutes))
+    refused = refuse_program(course.program, course.reason, decided_by, code_profile)
     sandbox_name, applied, versions = watched.describe_wall()
-    verdict = Verdict(
+    verdict = refused.verdict._replace(
         decision="reject" if course.reason else "admit",
-        skill=program.slug,
-        decider="rule",
-        decided_by=decided_by,
         reason=course.reason,
-        files=tuple(ProgramFile(path, blob) for path, blob in course.program.blobs),
-        code_check=code_profile,
-        findings=course.findings,
+        findings=tuple(course.findings),
         sandbox=sandbox_name,
         limits=applied,
-        versions=(NamedText("brain", __version__), *versions),
+        versions=(*refused.verdict.versions, *versions),
         seed=seed,
         cases=tuple(row.case for row in course.rows),
     )
@@ -389,7 +296,9 @@ def try_program(
     return Trial(verdict=verdict, contents=contents, program=course.program)
 
 
-def refuse_program(program: Program, reason: str, *, decided_by: str, code_profile: str) -> Trial:
+def refuse_program(
+    program: Program, reason: str, decided_by: str, code_profile: str = ADVICE
+) -> Trial:
     """Return the verdict that rejects a program which was not tried, and why."""
     findings = check_code(program.code, code_profile, name=tool_name(program.slug))
     verdict = Verdict(
@@ -398,7 +307,7 @@ def refuse_program(program: Program, reason: str, *, decided_by: str, code_profi
         decider="rule",
         decided_by=decided_by,
         reason=fit_summary(reason),
-        files=tuple(ProgramFile(path, blob) for path, blob in program.blobs),
+        files=tuple(ProgramFile(*row) for row in program.blobs),
         code_check=code_profile,
         findings=tuple(findings),
         versions=(NamedText("brain", __version__),),
@@ -406,92 +315,162 @@ def refuse_program(program: Program, reason: str, *, decided_by: str, code_profi
     return Trial(verdict=verdict, contents=(), program=program)
 
 
-def _try_all(runs: TrialRuns, course: _Course, seed: int) -> None:
-    cases = parse_cases(_require_file(course.program, CASES_FILE))
-    try:
-        course.program = complete_program(runs.sandbox, course.program, limits=runs.limits)
-        _try_steps(runs, course, cases, seed)
-    except InvalidInput as error:
-        if error.code not in _CHECK_FAULTS:
-            raise
-        course.reason = fit_summary(error.message)
-    if runs.is_over and not course.reason:
-        course.reason = f"the trial took longer than {runs.max_seconds:g} s"
-    runs.raise_if_cancelled()
+class _Course:
+    """One trial, step by step, until a step fails; what was tried is in `rows` whatever happens."""
 
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        program: Program,
+        limits: SandboxLimits,
+        find_called: FindCalled,
+        cancel: Event | None,
+    ) -> None:
+        self.program = program
+        self.rows: Sequence[TriedCase] = ()
+        self.findings: list[str] = []
+        self.reason = ""
+        self._sandbox = sandbox
+        self._limits = limits
+        self._max_seconds = self._deadline = 0.0
+        self._find_called = find_called
+        self._cancel = cancel
 
-def _try_steps(runs: TrialRuns, course: _Course, cases: Sequence[TestCase], seed: int) -> None:
-    """Go through a trial until a step fails; what was tried is in `course` whatever happens."""
-    schema = parse_schema(_require_file(course.program, SCHEMA_FILE))
-    _require_fitting(schema, cases)
-    # 1. The cases of the author, and the first of them again.
-    authored, again = runs.try_authored(course.program, cases)
-    if _stops(course, authored):
-        return
-    course.findings += _note_difference(authored[0], again)
-    # 2. Payloads that the author never saw; where there are no others, the seen ones again.
-    seen = [case.payload for case in cases]
-    made = make_payloads(schema, seen, seed, _BATCHES * UNSEEN_PAYLOADS)
-    payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
-    unseen: list[TriedCase] = []
-    checked, survivors = authored, set[str]()
-    stubs: list[Stub] = []
-    for first in range(0, max(len(payloads), 1), UNSEEN_PAYLOADS):
-        batch = payloads[first : first + UNSEEN_PAYLOADS]
-        unseen += runs.try_unseen(course.program, batch, first + 1)
-        if _stops(course, [*authored, *unseen]):
+    def try_all(self, seed: int, max_seconds: float) -> None:
+        """Go through the trial."""
+        self._max_seconds, self._deadline = max_seconds, time.monotonic() + max_seconds
+        cases = parse_cases(self._require_file(CASES_FILE))
+        try:
+            self.program = complete_program(self._sandbox, self.program, limits=self._limits)
+            self._try_steps(cases, seed)
+        except InvalidInput as error:
+            if error.code not in _CHECK_FAULTS:
+                raise
+            self.reason = fit_summary(error.message)
+        self.reason = self.reason or self._find_lateness()
+        raise_if_cancelled(self._cancel)
+
+    def _try_steps(self, cases: Sequence[TestCase], seed: int) -> None:
+        schema = parse_schema(self._require_file(SCHEMA_FILE))
+        _require_fitting(schema, cases)
+        # 1. The cases of the author, and the first of them again.
+        *outcomes, again = self._run_all([*cases, cases[0]])
+        ran = zip(cases, outcomes, strict=True)
+        authored = [_describe("author", number, *one) for number, one in enumerate(ran, 1)]
+        if self._stops(authored):
             return
-        # 3. One run of the check for all outputs, the true ones among those of the stubs.
-        stubs = build_stubs(
-            [(row.payload, row.output) for row in authored], all_seen=not made or not unseen
+        if not (again.ok and equal_json(authored[0].output, again.output)):
+            self.findings = [*self.findings, _OTHER_OUTPUT]
+        # 2. Payloads that the author never saw; where there are no others, the seen ones again.
+        seen = [case.payload for case in cases]
+        made = make_payloads(schema, seen, seed, _BATCHES * UNSEEN_PAYLOADS)
+        payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
+        unseen: list[TriedCase] = []
+        checked, survivors = authored, set[str]()
+        stubs: list[Stub] = []
+        for first in range(0, max(len(payloads), 1), UNSEEN_PAYLOADS):
+            batch = [TestCase(payload=one) for one in payloads[first : first + UNSEEN_PAYLOADS]]
+            ran = zip(batch, self._run_all(batch), strict=True)
+            # a run for which a fixture is missing shows nothing of the program
+            shown = (one for one in ran if not one[1].error.startswith(_NO_FIXTURE))
+            numbered = enumerate(shown, first + 1)
+            unseen += [_describe("unseen", number, *one) for number, one in numbered]
+            if self._stops([*authored, *unseen]):
+                return
+            # 3. One run of the check for all outputs, the true ones among those of the stubs.
+            stubs = build_stubs(
+                [(row.payload, row.output) for row in authored], all_seen=not made or not unseen
+            )
+            checked, survivors = self._check_all(cases, [*authored, *unseen], stubs, seed)
+            if self._stops(checked):
+                return
+            answered = sum(row.is_answered for row in unseen)
+            if not survivors and 2 * answered >= min(len(unseen), UNSEEN_PAYLOADS):
+                break
+        # 4. The stubs, and whether the program is of use beyond the payloads of its author.
+        checked = [*authored, *_require_answers(checked[len(authored) :])]
+        self._stops([*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
+
+    def _run_all(self, cases: Sequence[TestCase]) -> list[RunOutcome]:
+        with ThreadPoolExecutor(_PARALLEL_RUNS, thread_name_prefix="trial") as pool:
+            return list(pool.map(self._run, cases))
+
+    def _run(self, case: TestCase) -> RunOutcome:
+        raise_if_cancelled(self._cancel)
+        if late := self._find_lateness():
+            return RunOutcome(ok=False, error=late)
+        return run_over_fixtures(
+            self._sandbox,
+            self.program,
+            case.payload,
+            limits=self._limits_left,
+            find_called=self._find_called,
+            cancel=self._cancel,
         )
-        checked, survivors = _check_all(runs, course, cases, [*authored, *unseen], stubs, seed)
-        if _stops(course, checked):
-            return
-        answered = sum(row.is_answered for row in unseen)
-        if not survivors and 2 * answered >= min(len(unseen), UNSEEN_PAYLOADS):
-            break
-    # 4. The stubs, and whether the program is of use beyond the payloads of its author.
-    checked = [*authored, *_require_answers(checked[len(authored) :])]
-    _stops(course, [*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
 
+    def _find_lateness(self) -> str:
+        is_over = time.monotonic() > self._deadline
+        return f"the trial took longer than {self._max_seconds:g} s" if is_over else ""
 
-def _check_all(
-    runs: TrialRuns,
-    course: _Course,
-    cases: Sequence[TestCase],
-    rows: Sequence[TriedCase],
-    stubs: Sequence[Stub],
-    seed: int,
-) -> tuple[list[TriedCase], set[str]]:
-    """Return the rows, those failed that the check refuses, and the stubs that it takes."""
-    answered = [row for row in rows if row.is_answered]
-    refused: dict[str, str] = {}
+    def _limits_left(self) -> SandboxLimits:
+        left = max(self._deadline - time.monotonic(), _MIN_SECONDS)
+        return replace(self._limits, wall_seconds=min(self._limits.wall_seconds, left))
 
-    def check_all(stub_rows: list[tuple[Any, Any]]) -> list[str]:
-        true_rows = [(row.payload, row.output) for row in answered]
-        reasons = _check_mixed(runs, course.program, [*true_rows, *stub_rows], seed)
-        names = [row.case.name for row in answered]
-        refused.update((name, why) for name, why in zip(names, reasons, strict=False) if why)
-        return reasons[len(true_rows) :]
+    def _check_all(
+        self,
+        cases: Sequence[TestCase],
+        rows: Sequence[TriedCase],
+        stubs: Sequence[Stub],
+        seed: int,
+    ) -> tuple[list[TriedCase], set[str]]:
+        """Return the rows, those failed that the check refuses, and the stubs that it takes."""
+        answered = [row for row in rows if row.is_answered]
+        refused: dict[str, str] = {}
 
-    unseen = [row.payload for row in answered if row.case.kind == "unseen"]
-    survivors = find_survivors(stubs, cases, unseen, check_all)
-    return [
-        row.failed(_describe_refusal(row, refused[row.case.name]))
-        if row.case.name in refused
-        else row
-        for row in rows
-    ], survivors
+        def check_all(stub_rows: list[tuple[Any, Any]]) -> list[str]:
+            true_rows = [(row.payload, row.output) for row in answered]
+            reasons = self._check_mixed([*true_rows, *stub_rows], seed)
+            names = [row.case.name for row in answered]
+            refused.update((name, why) for name, why in zip(names, reasons, strict=False) if why)
+            return reasons[len(true_rows) :]
 
+        unseen = [row.payload for row in answered if row.case.kind == "unseen"]
+        survivors = find_survivors(stubs, cases, unseen, check_all)
+        return [
+            row.failed(_describe_refusal(row, refused[row.case.name]))
+            if row.case.name in refused
+            else row
+            for row in rows
+        ], survivors
 
-def _stops(course: _Course, rows: Sequence[TriedCase]) -> bool:
-    """Note the rows; tell whether one of them failed, which ends the trial."""
-    course.rows = tuple(rows)
-    failed = next((row.case for row in rows if row.case.outcome == "fail"), None)
-    if failed is not None:
-        course.reason = _explain(failed)
-    return failed is not None
+    def _check_mixed(self, rows: list[tuple[Any, Any]], seed: int) -> list[str]:
+        """Check outputs in an order that does not tell which are the program's."""
+        check = self.program.files.get(CHECK_FILE)
+        if check is None:
+            return [""] * len(rows)
+        raise_if_cancelled(self._cancel)
+        order = list(range(len(rows)))
+        random.Random(seed).shuffle(order)
+        mixed, limits = [rows[at] for at in order], self._limits_left()
+        reasons = check_outputs(self._sandbox, check, mixed, limits=limits, cancel=self._cancel)
+        return [reason for _, reason in sorted(zip(order, reasons, strict=True))]
+
+    def _stops(self, rows: Sequence[TriedCase]) -> bool:
+        """Note the rows; tell whether one of them failed, which ends the trial."""
+        self.rows = rows
+        failed = next((row.case for row in rows if row.case.outcome == "fail"), None)
+        if failed is not None:
+            self.reason = _explain(failed)
+        return failed is not None
+
+    def _require_file(self, path: str) -> bytes:
+        if path not in self.program.files:
+            raise InvalidInput(
+                f"{self.program.slug} has no {path}",
+                code="no_tests",
+                hint="a skill that runs needs skill.py, schema.json and tests/cases.json",
+            )
+        return self.program.files[path]
 
 
 def _describe_refusal(row: TriedCase, reason: str) -> str:
@@ -524,12 +503,6 @@ def _require_fitting(schema: dict[str, Any], cases: Sequence[TestCase]) -> None:
             ) from error
 
 
-def _note_difference(first: TriedCase, again: TriedCase) -> tuple[str, ...]:
-    if again.is_answered and equal_json(first.output, again.output):
-        return ()
-    return ("author 1: it gave another output when it ran again with the same payload",)
-
-
 def _require_answers(rows: list[TriedCase]) -> list[TriedCase]:
     """Fail the unseen payloads without an answer if too few have one: it is of no use then."""
     answered = sum(row.is_answered for row in rows)
@@ -537,18 +510,6 @@ def _require_answers(rows: list[TriedCase]) -> list[TriedCase]:
         return rows
     hint = "; it refuses most payloads that the schema allows: narrow it, or give examples in it"
     return [row if row.is_answered else row.failed(f"{row.case.detail}{hint}") for row in rows]
-
-
-def _check_mixed(
-    runs: TrialRuns, program: Program, rows: list[tuple[Any, Any]], seed: int
-) -> list[str]:
-    """Check outputs in an order that does not tell which are the program's."""
-    if CHECK_FILE not in program.files:
-        return [""] * len(rows)
-    order = list(range(len(rows)))
-    random.Random(seed).shuffle(order)
-    reasons = runs.check(program.files[CHECK_FILE], [rows[at] for at in order])
-    return [reason for _, reason in sorted(zip(order, reasons, strict=True))]
 
 
 def _stub_row(name: str, survived: bool) -> TriedCase:
@@ -561,13 +522,3 @@ def _stub_row(name: str, survived: bool) -> TriedCase:
         ),
         payload={},
     )
-
-
-def _require_file(program: Program, path: str) -> bytes:
-    if path not in program.files:
-        raise InvalidInput(
-            f"{program.slug} has no {path}",
-            code="no_tests",
-            hint="a skill that runs needs skill.py, schema.json and tests/cases.json",
-        )
-    return program.files[path]

@@ -61,6 +61,11 @@ def has_json_type(kind: str, value: Any) -> bool:
     return isinstance(value, JSON_TYPES[kind][0]) and is_bool == (kind == "boolean")
 
 
+def find_json_type(value: Any) -> str:
+    """Return the type of a value; a whole number is an integer."""
+    return next(kind for kind in JSON_TYPES if has_json_type(kind, value))
+
+
 def equal_json(one: Any, other: Any) -> bool:
     """Compare JSON values; unlike Python, JSON tells true from 1."""
     if has_json_type("number", one) and has_json_type("number", other):

@@ -72,6 +72,21 @@ def parse_unbounded_json(text: str | bytes) -> Any:
     )
 
 
+def parse_bounded(data: bytes, max_depth: int, max_bytes: int | None = None) -> Any:
+    """Return the value of JSON with any finite number, up to limits.
+
+    Raises `ValueError` that says what is wrong, such as "it is nested too deeply".
+    """
+    if max_bytes is not None and len(data) > max_bytes:
+        raise ValueError(f"it has {len(data)} bytes, more than {max_bytes}")
+    if nesting_depth(data, max_depth) > max_depth:
+        raise ValueError("it is nested too deeply")
+    try:
+        return parse_unbounded_json(data)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"it is not JSON: {printable_text(error, 120)}") from error
+
+
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):

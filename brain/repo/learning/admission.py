@@ -253,10 +253,8 @@ def encode_tried(tried: TriedProgram) -> bytes:
 
 def _parse(program: bytes, data: bytes) -> TriedProgram | None:
     """Return the record of a file, None if it is damaged or of another program."""
-    if strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
-        return None
     try:
-        record: Any = strict_json.parse_unbounded_json(data)
+        record: Any = strict_json.parse_bounded(data, _MAX_DEPTH)
         folders, hosts = record["folders"], record["hosts"]
         # files of older versions have neither
         secrets, write = record.get("secrets", ()), record.get("write", {})

@@ -249,7 +249,7 @@ class Gate:
         assert planned.program is not None
         if waits:
             rule, profile = options.decided_by, options.code_profile
-            trial = refuse_program(planned.program, waits, decided_by=rule, code_profile=profile)
+            trial = refuse_program(planned.program, waits, rule, profile)
             result = _Result(planned=planned, reason=waits, trial=trial)
         else:
             tried = self._try(edit, planned, options, cancel)

@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from ..._version import __version__
 from ...errors import BrainError, NotFound, ToolFailure
 from ..tools import TOOLS, ToolResult, tool_formats
-from ..tools.program_definitions import MANAGE_SKILLS, PROGRAM_TOOLS
+from ..tools.program_tools import MANAGE_SKILLS, PROGRAM_TOOLS
 from . import resources
 from .brain_pool import BrainPool
 from .notifications import ChangeNotifier, session_id

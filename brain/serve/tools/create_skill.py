@@ -1,26 +1,32 @@
-"""The tool create_skill: make a tool of code that passes its tests in the sandbox."""
+"""The calls of create_skill, manage_skills and skill_manager: tools made of code that was tried."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
-from ...errors import ToolFailure, printable_text
-from ...evolve.acquire import ProgramDraft, build_edit, build_program, find_same
+from ...errors import NotFound, ToolFailure, printable_text
+from ...evolve.acquire import ProgramDraft, build_edit, build_program, build_skill_text, find_same
+from ...programs import PROGRAM_FILE, SCHEMA_FILE
+from ...programs.advice import check_code
 from ...programs.needs import read_fixture_files
-from ...programs.program import tool_name
+from ...programs.parameters import encode_schema, schema_from_definition
+from ...programs.program import Program, check_tool_name, slug_of_tool, tool_name
+from ...programs.python_code import normalize_source
 from ...repo.learning.gate import WAITING
+from ...skills.visible_text import fold_to_line
 from ...util import strict_json
+from .case_guard import refuse_to_remove_cases
 from .program_call import refuse_wrapped_call
-from .program_tools import list_acquired, list_program_tools
+from .program_tools import LESSONS_ANSWER, list_acquired, list_program_tools
 from .secret_guard import refuse_secrets
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...programs.program import Program
     from ...results import Decided, Similar, SkillProgram
 
 Arguments = dict[str, Any]
@@ -118,11 +124,8 @@ def _parse_json(value: Any) -> Any:
     """Return the value of a JSON text; of another text the text, as outputs of scripts are read."""
     if not isinstance(value, str):
         return value
-    data = value.encode("utf-8", "surrogatepass")
-    if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
-        return value
     try:
-        return strict_json.parse_unbounded_json(data)
+        return strict_json.parse_bounded(value.encode("utf-8", "surrogatepass"), _MAX_JSON_DEPTH)
     except ValueError:
         return value
 
@@ -195,3 +198,140 @@ def _add_similar(
         return result
     advice = f"Much like it: {', '.join(names)}. Keep the best, and delete the others."
     return result._replace(text=f"{result.text}\n{advice}", data={**result.data, "similar": names})
+
+
+MAX_LISTED = 200
+_LESSON = re.compile(r"\b(?:lessons?|learn(?:ed|t)|remember(?:ed)?|preferences?)\b", re.IGNORECASE)
+STATUS_TEXTS = {
+    "not_admitted": "not admitted",
+    "proposed": "waits for a person to accept it",
+    "not_tried": "not tried on this machine",
+    "changed": "changed in the folder since",
+    "unusable": "its files cannot be used",
+}
+"""By the status of a skill that does not run: why."""
+
+
+def manage_skills(brain: Brain, arguments: Arguments) -> ToolResult:
+    """List the skills that run, or delete one."""
+    if arguments["action"] == "delete":
+        return _delete(brain, arguments.get("name", ""))
+    query = arguments.get("query", "")
+    if _LESSON.search(f"{query} {arguments.get('name', '')}"):
+        return ToolResult(LESSONS_ANSWER, {"skills": [], "count": 0}, False)
+    words = query.lower().split()
+    found = [skill for skill in brain.programs.list() if _has_words(skill, words)]
+    lines = [_line(skill) for skill in found[:MAX_LISTED]]
+    if len(found) > MAX_LISTED:
+        lines.append(f"({MAX_LISTED} of {len(found)} are shown; give words as query.)")
+    text = "\n".join(lines) or "You have acquired no skill that runs. create_skill makes one."
+    data = {"skills": [_data(skill) for skill in found[:MAX_LISTED]], "count": len(found)}
+    return ToolResult(text, data, False)
+
+
+def _delete(brain: Brain, name: str) -> ToolResult:
+    slug = slug_of_tool(name)
+    if slug not in [skill.slug for skill in brain.programs.list()]:
+        raise ToolFailure(
+            f"You have no skill that runs called '{printable_text(name, 80)}'.",
+            code="no_skill",
+            hint="manage_skills with action list names them.",
+        )
+    refuse_to_remove_cases(brain, slug)
+    removed = brain.skills.delete(slug)
+    text = f"Deleted {tool_name(slug)}; its history stays (snapshot {removed.snapshot[:12]})."
+    return ToolResult(text, {"slug": slug, "snapshot": removed.snapshot}, True)
+
+
+def _has_words(skill: SkillProgram, words: list[str]) -> bool:
+    text = f"{skill.slug} {tool_name(skill.slug)} {skill.description}".lower()
+    return all(word in text for word in words)
+
+
+def _line(skill: SkillProgram) -> str:
+    reason = STATUS_TEXTS.get(skill.status)
+    state = f" [does not run: {reason}]" if reason else ""
+    description = printable_text(fold_to_line(skill.description), MAX_LINE_CHARS)
+    return f"▸ {tool_name(skill.slug)} (version {skill.version}){state}: {description}"
+
+
+def _data(skill: SkillProgram) -> dict[str, Any]:
+    return {
+        "name": tool_name(skill.slug),
+        "slug": skill.slug,
+        "version": str(skill.version),
+        "description": skill.description,
+        "status": skill.status,
+    }
+
+
+_TESTS = ("test_payload", "test_payloads", "expected", "check", "parameters_schema")
+_CODE_PROFILE = "seed-000"
+
+
+def skill_manager(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Create, list or delete skills that run."""
+    if arguments["action"] != "create":
+        named = {"name": arguments["name"]} if "name" in arguments else {}
+        return manage_skills(brain, {"action": arguments["action"], **named})
+    for name in ("name", "description", "code"):
+        if not arguments.get(name):
+            raise ToolFailure(
+                f"{name} is missing.",
+                code="bad_arguments",
+                hint="Call skill_manager again with it.",
+            )
+    tests = {name: arguments[name] for name in _TESTS if name in arguments}
+    if not tests:
+        return _store_untried(brain, arguments)
+    call = {
+        "name": arguments["name"],
+        "description": arguments["description"],
+        "python_code": arguments["code"],
+    }
+    return create_skill(brain, {**call, **tests})
+
+
+def _store_untried(brain: Brain, arguments: Arguments) -> ToolResult:
+    """Store a new skill with its code, which does not run until it has passed tests."""
+    refuse_wrapped_call(brain, arguments["code"])
+    slug = check_tool_name(arguments["name"])
+    _refuse_known(brain, slug)
+    code = normalize_source(arguments["code"]).encode()
+    for finding in check_code(code, _CODE_PROFILE, name=tool_name(slug)):
+        raise ToolFailure(
+            f"Not stored: {printable_text(finding, MAX_LINE_CHARS)}.",
+            code="rejected",
+            hint="Mend that, and send it again.",
+        )
+    schema = schema_from_definition(brain.programs.read_definition(code))
+    program = Program(slug=slug, files={PROGRAM_FILE: code, SCHEMA_FILE: encode_schema(schema)})
+    upserted = brain.skills.upsert(
+        slug,
+        build_skill_text(program),
+        description=arguments["description"],
+        base=0,
+        files=program.files,
+        message=f"Store {slug}, which has no tests yet",
+    )
+    name = tool_name(slug)
+    lines = [
+        f"Stored {name}, version {upserted.version} (snapshot {upserted.snapshot[:12]}). It does "
+        f"not run yet, for it has no tests: call create_skill with the name {name}, this code, "
+        "test_payload and check.",
+        *map(notice_line, upserted.notices),
+    ]
+    fields = ("slug", "version", "path", "snapshot")
+    return ToolResult("\n".join(lines), pick_fields(upserted, *fields), upserted.changed)
+
+
+def _refuse_known(brain: Brain, slug: str) -> None:
+    try:
+        brain.skills.view(slug)
+    except NotFound:
+        return
+    raise ToolFailure(
+        f"There is a skill {slug} already, which stays as it is.",
+        code="skill_exists",
+        hint="Improve it with create_skill and tests, or choose another name.",
+    )

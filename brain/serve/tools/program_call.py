@@ -1,9 +1,14 @@
-"""Call an acquired tool: run the program of a skill, and record the run."""
+"""Call an acquired tool: run the program of a skill, and record the run.
+
+A model that sees a tool made of code is tempted to import it, or to start its file from a shell.
+Neither can work: the code is kept in the brain, and runs in a sandbox. Such a call is recognised.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Event
 from typing import TYPE_CHECKING, Any
@@ -12,9 +17,7 @@ from ...errors import BrainError, NotFound, ToolFailure, printable_text
 from ...programs.program import slug_of_tool, tool_name
 from ...util.suggestions import suggest_names
 from . import argument_check, tool_errors
-from .invocation_hint import call_by_name_hint, find_wrapped_tool
-from .manage_skills import LESSONS_ANSWER
-from .program_tools import is_callable_name, list_acquired, list_built_in_tools
+from .program_tools import LESSONS_ANSWER, is_callable_name, list_acquired, list_built_in_tools
 from .tool import ToolResult
 
 if TYPE_CHECKING:
@@ -175,3 +178,62 @@ def _cut(text: str) -> str:
     if len(text) <= MAX_OUTPUT_CHARS:
         return text
     return f"{text[:MAX_OUTPUT_CHARS]}\n(cut after {MAX_OUTPUT_CHARS} of {len(text)} characters)"
+
+
+_TOKEN = re.compile(r"[\w./-]+")
+_MAX_TEXTS = 64
+_MAX_CHARS = 100_000
+
+
+def find_wrapped_tool(arguments: Any, tools: Collection[str]) -> str:
+    """Return the tool among `tools` that a text in `arguments` imports or starts; "" if none.
+
+    An import of names counts if the module is called like the tool, and the name too; an import
+    of the module counts, and a file with the tool's name.
+    """
+    for text in _texts(arguments):
+        for name in _wrapped_names(text[:_MAX_CHARS]):
+            if name in tools:
+                return name
+    return ""
+
+
+def call_by_name_hint(name: str) -> str:
+    """Return the sentence that says how to call an acquired tool."""
+    return (
+        f"{name} is a tool of its own: call {name} by its name, with its arguments as JSON. "
+        "Its code cannot be imported or started from other code."
+    )
+
+
+def _wrapped_names(text: str) -> Iterator[str]:
+    tokens = ["", "", *_TOKEN.findall(text), "", ""]
+    for number, word in enumerate(tokens[2:-2], 2):
+        before, following = tokens[number - 2], tokens[number + 1]
+        if word == "import" and before == "from":
+            module = tokens[number - 1].rpartition(".")[2]
+            if following in (module, "main", "run"):
+                yield module
+        elif word in ("import", "-m"):
+            yield following.rpartition(".")[2]
+        elif word.endswith("/skill.py"):
+            yield word.split("/")[-2].replace("-", "_")
+        elif word.endswith(".py"):
+            yield word.rpartition("/")[2].removesuffix(".py").replace("-", "_")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in arguments of whatever shape, up to a number of them."""
+    waiting = [value]
+    for _ in range(_MAX_TEXTS):
+        if not waiting:
+            return
+        item = waiting.pop()
+        if isinstance(item, bytes):
+            yield item.decode(errors="replace")
+        elif isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            waiting.extend(item.values())
+        elif isinstance(item, list):
+            waiting.extend(item)

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 from ...errors import BrainError, ToolFailure
 from ...skills.visible_text import strip_hidden
 from . import argument_check, tool_errors
-from .create_skill import create_skill, write_json_as_text
+from .create_skill import create_skill, manage_skills, skill_manager, write_json_as_text
 from .history_tools import brain_diff, brain_log, brain_snapshot, brain_verify
-from .manage_skills import manage_skills
 from .memory_tool import memory
 from .program_call import ReportProgress, RunControl, call_program
-from .program_definitions import CREATE_SKILL, PROGRAM_TOOLS, SKILL_MANAGER
-from .program_tools import has_sandbox, list_built_in_tools, list_program_tools
+from .program_tools import (
+    CREATE_SKILL,
+    PROGRAM_TOOLS,
+    SKILL_MANAGER,
+    has_sandbox,
+    list_built_in_tools,
+    list_program_tools,
+)
 from .secret_guard import refuse_secrets
 from .skill_manage import skill_manage
-from .skill_manager import skill_manager
 from .skill_read import skill_view, skills_list
 from .tool import Tool, ToolResult
 from .tool_definitions import TOOLS

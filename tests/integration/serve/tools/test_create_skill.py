@@ -10,7 +10,7 @@ from brain import Brain
 from brain.programs.program import BUILT_IN_TOOLS
 from brain.repo.learning.change import SkillEdit
 from brain.serve.tools import TOOLS, Toolbox, ToolFailure, tool_formats
-from brain.serve.tools.program_definitions import PROGRAM_TOOLS, SKILL_MANAGER
+from brain.serve.tools.program_tools import PROGRAM_TOOLS, SKILL_MANAGER
 from tests.support.acquired import COUNT_WORDS, creation
 
 
