@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...digest import blob_id
 from ...errors import Conflict, NotFound, StoreError, error_from_os, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
@@ -18,7 +19,7 @@ from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
 from ...results import Decided, Upserted
 from ...skills.skill_document import UpdatedSkill
-from ...skills.skill_version import recorded_version
+from ...skills.skill_version import recorded_version, version_value
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
 from ..core.transaction import WriteTransaction, locked_write_transaction
@@ -27,7 +28,7 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet
 from ..read.decision_rows import read_decision_verdict, verdict_id
-from ..read.rejected_refs import REJECTED_REF_PREFIX
+from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
 from ..read.standing_cases import StandingCases
 from ..skills.next_version import has_had_version
 from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
@@ -77,6 +78,9 @@ def record_change(session: Session, decided: DecidedChange) -> Decided:
         if not is_admitted:
             txn.receipt_draft = None  # a receipt goes on in the lineage of the branch
         _refuse_stale(txn, planned)
+        earlier = None if is_admitted else _find_equal(txn, planned, verdict)
+        if earlier is not None:
+            return earlier
         known = None
         if planned.is_equal and is_admitted and program is not None:
             known = find_admission(session, txn.head, program.id)
@@ -93,6 +97,22 @@ def record_change(session: Session, decided: DecidedChange) -> Decided:
     if program is not None:
         _note_admitted(session, program, admitted_by)
     return described
+
+
+def _find_equal(txn: WriteTransaction, planned: PlannedChange, verdict: Verdict) -> Decided | None:
+    """Return the attempt that is kept of the same change with the same verdict, None without."""
+    blob = blob_id(encode_verdict(verdict))
+    for ref, here in list_rejected_refs(txn.session, planned.slug):
+        if verdict_id(txn.session, here) != blob:
+            continue
+        entry = bundles.get_entry(txn.session.nodes, txn.session.bundle_of(here), planned.path)
+        if entry is not None and entry.blob == planned.text_blob:
+            result = _describe_in_place(txn, planned, changed=False)
+            base = None if planned.base_text is None else version_value(planned.base)
+            result = result._replace(snapshot=here.hex(), previous_version=base, notices=[])
+            attempt = ref.removeprefix(REJECTED_REF_PREFIX)
+            return describe_decision("reject", result, verdict)._replace(attempt=attempt)
+    return None
 
 
 def record_untried(

@@ -1,6 +1,7 @@
 """Admit, reject, retire, reinstate: one snapshot each, with its verdict, undone and done again."""
 
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -416,4 +417,19 @@ def test_a_run_of_an_agent_carries_on_over_a_rejection(brain):
         acquire_untested(brain, acquire_request(answer="1"), "reject")
         acquire_untested(brain, acquire_request())
     assert kinds(brain)[:2] == ["task", "admit"]
+    assert_sound(brain)
+
+
+def test_a_tool_that_waits_for_a_person_keeps_one_attempt_however_often_it_is_asked_for(brain):
+    def ask(host):
+        edit = acquire_request()
+        files = {**edit.files, "tests/needs.json": b'{"hosts": ["%s.example.org"]}' % host}
+        return brain.programs.acquire(replace(edit, files=files))
+
+    first = ask(b"api")
+    assert (first.decision, first.changed, bool(first.attempt)) == ("reject", False, True)
+    assert [ask(b"api") for _ in range(3)] == [first] * 3
+    assert [one.attempt for one in brain.programs.attempts(SLUG)] == [first.attempt]
+    assert ask(b"other").attempt != first.attempt
+    assert len(brain.programs.attempts(SLUG)) == 2
     assert_sound(brain)
