@@ -1,10 +1,10 @@
 """The one course of learning: evidence, a draft, its checks, a change, the gate, and the end.
 
 An `Evolver` makes one attempt at one item of the store of experience. A source of items is a
-subclass, which says only what is its own: which evidence a model is shown and with which prompt,
-which checks its draft must pass, and what is noted at the end (`patterns`, `gaps`). The grind,
-which solves tasks until their scores rise, joins as one more: its items are folders of tasks, its
-evidence is the feedback of their verifiers, and its change may touch several skills.
+subclass (hard runs, patterns, gaps), which says only what is its own: which evidence a model is
+shown and with which prompt, which checks its draft must pass, and what is noted at the end. The
+grind, which solves tasks until their scores rise, joins as one more: its items are folders of
+tasks, its evidence is the feedback of their verifiers, and its change may touch several skills.
 
 Each answer is kept with the item before it is used, and the item ends together with its lines of
 the audit: after a kill the next attempt goes on with what was paid, and nothing ends twice.
@@ -15,8 +15,9 @@ from __future__ import annotations
 import secrets
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .. import limits
@@ -27,6 +28,7 @@ from ..models.calls import (
     MAX_MODEL_ANSWER_BYTES,
     AskLimits,
     Bill,
+    CallRecorder,
     ModelCall,
 )
 from ..receipts import Receipt, RunStep, keep_text
@@ -61,35 +63,114 @@ class AttemptOver(Exception):
         self.ended = ended
 
 
-class Evolver(ABC, Generic[Ended]):
+class Drafting:
+    """Asks a model for one draft, and proposes it.
+
+    `item` keeps the answers, and is confirmed before anything is recorded; without one nothing is
+    kept. `steps` keeps them in another way. `record` gets each request.
+    """
+
+    agent = ""
+    """The agent in the receipt of what is made."""
+    task = ""
+    """What the receipt says that was done."""
+
+    def __init__(
+        self,
+        brain: Brain,
+        model: Model,
+        item: Item | None = None,
+        *,
+        steps: PaidSteps | None = None,
+        gate: Gate | None = None,
+        record: CallRecorder = lambda call: None,
+    ) -> None:
+        from ..models.paid_once import MeteredModel, PaidOnce
+
+        self.brain = brain
+        self.bill = Bill()
+        self.calls: list[ModelCall] = []
+        self.requests = 0
+        self._gate = gate
+        self._record = record
+        self._confirm = item.confirm if item else lambda: None
+        metered = MeteredModel(model, lambda _: None, self.bill.add)
+        self._model = PaidOnce(metered, steps or item) if item else metered
+        self._judge = PaidOnce(metered, item) if item else metered
+
+    @cached_property
+    def material(self) -> RelatedMaterial:
+        """What the model may be shown; held-out cases are read once."""
+        return RelatedMaterial(self.brain)
+
+    def ask(
+        self,
+        form: type[Form],
+        check: Callable[[Form], Result],
+        *,
+        system: str,
+        prompt: str,
+        limits: AskLimits,
+        tools: Sequence[Callable[..., Coroutine[Any, Any, str]]] = (),
+        on_fault: Callable[[str], object] = lambda fault: None,
+    ) -> Result:
+        """Ask until an answer passes `check`, as `brain.models.ask`; held-out inputs are hidden."""
+        from ..models.ask import ask
+
+        def record(call: ModelCall) -> None:
+            self.requests += 1
+            self._record(call)
+            if not call.error:
+                self.calls.append(call)
+
+        return ask(
+            self._model,
+            form,
+            check,
+            system=system,
+            prompt=prompt,
+            hide=self.material.held_out.hide_in,
+            tools=tools,
+            record=record,
+            on_fault=on_fault,
+            limits=limits,
+        )
+
+    def add_receipt(self, change: ProposedChange) -> ProposedChange:
+        """Return a change with the receipt of the calls that it took."""
+        receipt = build_call_receipt(self.task, self.agent, self._model.model_name, self.calls)
+        return replace(change, receipt=receipt)
+
+    def propose(self, change: ProposedChange) -> GateOutcome:
+        """Give a change to the gate, which asks the model the cases of a text."""
+        runner = ModelRunner(self._judge)
+        gate = self._gate or self.brain.gate.open(text_runner=runner, confirm=self._confirm)
+        return gate.propose(change)
+
+
+class Evolver(Drafting, ABC, Generic[Ended]):
     """One attempt at one item; `now` is ms since 1970.
 
     Without a `gate` it has its own, whose answers of the model are kept with the item.
     """
 
-    agent = ""
-    """The agent in the receipt of what is made."""
     max_starts = 50
     """Processes that were killed during one attempt; then it is given up."""
-    task = ""
-    """What the receipt says that was done."""
 
     def __init__(
-        self, brain: Brain, model: Model, item: Item, now: int, gate: Gate | None = None
+        self,
+        brain: Brain,
+        model: Model,
+        item: Item,
+        now: int,
+        *,
+        steps: PaidSteps | None = None,
+        gate: Gate | None = None,
     ) -> None:
-        from ..models.paid_once import MeteredModel, PaidOnce
-
-        self.brain = brain
+        super().__init__(brain, model, item, steps=steps, gate=gate)
         self.item = item
         self.now = now
         self.outcome: GateOutcome | None = None
-        self.bill = Bill()
-        self.calls: list[ModelCall] = []
-        self.requests = 0
-        self.material = RelatedMaterial(brain)
-        self._gate = gate
-        self._model = MeteredModel(model, lambda _: None, self.bill.add)
-        self._paid = PaidOnce(self._model, self.steps())
 
     def make(self) -> Ended | None:
         """Make the attempt, end its item, and return what became of it.
@@ -124,14 +205,10 @@ class Evolver(ABC, Generic[Ended]):
         ended = self.begin()
         if ended is not None:
             return ended
-        self.outcome = self._propose(self.draft())
+        self.outcome = self.propose(self.draft())
         return self.conclude(self.outcome)
 
     # What a source says
-
-    def steps(self) -> PaidSteps:
-        """Return what keeps the answers to what is asked for a draft."""
-        return self.item
 
     @abstractmethod
     def give_up(self, reason: str) -> Ended:
@@ -155,49 +232,7 @@ class Evolver(ABC, Generic[Ended]):
 
     @abstractmethod
     def finish(self, ended: Ended) -> None:
-        """End the item, with its lines of the audit."""
-
-    # What all of them do
-
-    def ask(
-        self,
-        form: type[Form],
-        check: Callable[[Form], Result],
-        *,
-        system: str,
-        prompt: str,
-        limits: AskLimits,
-        on_fault: Callable[[str], object] = lambda fault: None,
-    ) -> Result:
-        """Ask until an answer passes `check`, as `brain.models.ask`; held-out inputs are hidden."""
-        from ..models.ask import ask
-
-        return ask(
-            self._paid,
-            form,
-            check,
-            system=system,
-            prompt=prompt,
-            hide=self.material.held_out.hide_in,
-            record=self._record,
-            on_fault=on_fault,
-            limits=limits,
-        )
-
-    def _record(self, call: ModelCall) -> None:
-        self.requests += 1
-        if not call.error:
-            self.calls.append(call)
-
-    def _propose(self, change: ProposedChange) -> GateOutcome:
-        """Give the gate a change, with the receipt of the calls."""
-        from ..models.paid_once import PaidOnce
-
-        name = self._model.model_name
-        receipt = build_call_receipt(self.task, self.agent, name, self.calls)
-        runner = ModelRunner(PaidOnce(self._model, self.item))
-        gate = self._gate or self.brain.gate.open(text_runner=runner, confirm=self.item.confirm)
-        return gate.propose(replace(change, receipt=receipt))
+        """End the item, with its lines of the audit, unless it waits."""
 
 
 def build_call_receipt(task: str, agent: str, model: str, calls: Sequence[ModelCall]) -> Receipt:

@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from ..api.brain import Brain
     from ..experience.store import AuditEvent, Item, Store
     from ..models import Model
-    from ..models.paid_once import PaidSteps
     from ..repo.learning.gate import Gate
     from ..repo.learning.held_out_filter import HeldOutFilter
     from .drafts import GapAnswer, NoSkill, ToolDraft
@@ -247,17 +246,13 @@ class GapAttempt(Evolver[EndedAttempt]):
     def __init__(
         self, brain: Brain, model: Model, item: Item, now: int, gate: Gate | None = None
     ) -> None:
-        super().__init__(brain, model, item, now, gate)
+        super().__init__(brain, model, item, now, steps=_AskedOnce(item), gate=gate)
         self.gap = read_gap(item.data)
         self.task = f"Fill a gap: {self.gap.goal}"
         self.model_error: ModelError | None = None
         self._message = mask_text(f"Fill a gap: {' '.join(self.gap.goal.split())}")
         self._refused: ToolDraft | None = None
         self._name = ""
-
-    def steps(self) -> PaidSteps:
-        """Return what keeps the answers, and that they were asked for."""
-        return _AskedOnce(self.item)
 
     def give_up(self, reason: str) -> EndedAttempt:
         """Return the end of an attempt that processes died of, or whose answer is lost."""
@@ -330,7 +325,7 @@ class GapAttempt(Evolver[EndedAttempt]):
             reason = change.reason or "no skill would help"
             raise self._over(audit.MODEL_PHASE, audit.SKIPPED, reason)
         self._name = tool_name(change.name)
-        return change
+        return self.add_receipt(change)
 
     def _build_prompt(self) -> bytes:
         shown = hide_held_out(self.material.held_out, self.gap)

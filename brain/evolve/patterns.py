@@ -172,10 +172,10 @@ class PatternAttempt(Evolver[MadeSkill]):
                 self._note_fault(error.message)
             else:
                 if isinstance(found, ProposedChange):
-                    return found
+                    return self.add_receipt(found)
                 raise AttemptOver(self._end("nothing", found.reason))
         if self._last is not None:
-            return self._last
+            return self.add_receipt(self._last)
         name, reason = (self._refused or [("", "the model gave no answer")])[-1]
         raise AttemptOver(self._end(FAILED, reason, name))
 

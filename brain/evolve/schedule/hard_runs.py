@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import (
     BrainError,
@@ -31,7 +30,8 @@ from ...repo.open.manifest import OFF
 from ...repo.receipts.triggers import LEARNED_OUTCOMES, find_trigger
 from ...results import GateOutcome, ScheduledStep
 from ..evolution_mode import Interrupted, now_ms
-from ..synthesis import EVOLVER, build_change, draft_skill, propose_change
+from ..evolver import AttemptOver, Evolver
+from ..synthesis import EVOLVER, SkillDrafting
 from .jobs import (
     BUSY,
     DONE,
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
 
 SYNTHESIS_LIMITS = (RateLimit("hour", 3600, 6), RateLimit("day", 86_400, 24))
 """Runs that a brain learns from in an hour and a day."""
-MAX_STARTS = 50
-"""Processes that were killed while they worked on one item; then it is given up."""
 MAX_FAILURES = 5
 MAX_BAD_ANSWERS = 2
 """Attempts at one item with a model that gives no acceptable answer; each has several requests."""
@@ -60,6 +58,7 @@ _FINAL_FAULTS = ("answer_cut", "answer_too_large", "model_limit", "too_long")
 """Codes of failures that an equal request would meet again, so none is made."""
 _MAX_REASON_CHARS = 400
 _DRAFT, _FAILURES = "draft", "failures"
+_LOST_REASON = "the item is gone: the store was deleted, or another process ended it"
 
 
 def queue_run(brain: Brain, run: Receipt) -> bool:
@@ -96,166 +95,160 @@ def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
         item = context.store.next(SYNTHESIS, context.now())
         if item is None:
             return
-        step = _Attempt(context, model, item).make()
-        yield step
-        if step.result == WAITING:
+        ended = _Attempt(context, model, item).make()
+        if ended is None:
+            yield make_step(SYNTHESIS, BUSY, _LOST_REASON, key=item.key)
+            continue
+        yield ended.step
+        if ended.step.result == WAITING:
             return
 
 
-class _Draft(NamedTuple):
-    """What the conversation decided: a change to propose, None for nothing; and why."""
+class _Ended(NamedTuple):
+    """How an attempt ended; without a `result` its item waits for another one."""
 
-    change: ProposedChange | None
-    slug: str
-    reason: str
-    trigger: str
-
-    def encode(self) -> bytes:
-        change = None
-        if self.change is not None:
-            one = self.change
-            body = one.body.decode() if isinstance(one.body, bytes) else one.body
-            change = {
-                "name": one.name,
-                "description": one.description,
-                "body": body,
-                "files": {path: content.decode() for path, content in one.files.items()},
-                "base": one.base,
-                "message": one.message,
-                "receipt": encode_receipt(one.receipt).decode() if one.receipt else None,
-            }
-        return json.dumps([change, self.slug, self.reason, self.trigger]).encode()
+    step: ScheduledStep
+    result: str = ""
+    phase: str = ""
+    reason: str = ""
 
 
-def _decode_draft(data: bytes) -> _Draft:
-    fields, slug, reason, trigger = json.loads(data)
-    if fields is None:
-        return _Draft(None, slug, reason, trigger)
-    receipt = fields.pop("receipt")
-    files = {path: content.encode() for path, content in fields.pop("files").items()}
-    return _Draft(
-        ProposedChange(
-            **fields,
-            evolver=EVOLVER,
-            files=files,
-            receipt=decode_receipt(receipt.encode()) if receipt else None,
-        ),
-        *(slug, reason, trigger),
-    )
-
-
-class _Attempt:
-    """One attempt at one item."""
+class _Attempt(SkillDrafting, Evolver[_Ended]):
+    """One attempt at one queued run."""
 
     def __init__(self, context: JobContext, model: Model, item: Item) -> None:
+        super().__init__(context.brain, model, item, context.now())
         self._context = context
-        self._model = model
-        self._item = item
+        self._slug = self._trigger = ""
+        self._is_drafted = False
 
-    def make(self) -> ScheduledStep:
-        """Learn from the item; failures are in the step. Raises `StoreError`."""
-        from ...models.paid_once import PaidOnce
+    def give_up(self, reason: str) -> _Ended:
+        """Return the end of an item that nobody can learn from."""
+        self._slug = self._trigger = ""
+        return _Ended(self._step(FAILED, f"given up: {reason}"), "failed", "failed", reason)
 
-        item, context = self._item, self._context
-        try:
-            if item.starts > MAX_STARTS:
-                return self._give_up(f"{MAX_STARTS} processes ended during it")
-            limit = item.count(SYNTHESIS_LIMITS, context.now())
-            if limit is not None:
-                item.wait()
-                return self._step(WAITING, f"the limit of attempts per {limit.name} is reached")
-            model = PaidOnce(self._model, item, self._check_may_ask)
-            draft = _decode_draft(item.once(_DRAFT, partial(self._draft, model)))
-            return self._finish(draft, self._propose(draft.change, model))
-        except (Interrupted, KeyboardInterrupt, GeneratorExit) as error:
-            item.wait()
-            if not isinstance(error, Interrupted):
-                raise
-            if error.cause is not None:
-                add_failure(context.store, model.model_name, context.now(), error.cause)
-            return self._step(WAITING, error.message)
-        except ModelError as error:
-            return self._fail_model(error)
-        except Conflict as error:
-            if error.code == "work_lost":
-                return self._step(BUSY, error.message)
-            return self._fail(error, MAX_FAILURES, begins_anew=True)
-        except (FormatError, InvalidInput, NotFound) as error:
-            return self._give_up(error.message)
+    def begin(self) -> _Ended | None:
+        """Count the attempt, or let it wait until the limit is over."""
+        limit = self.item.count(SYNTHESIS_LIMITS, self.now)
+        if limit is None:
+            return None
+        self.item.wait()
+        return _Ended(self._step(WAITING, f"the limit of attempts per {limit.name} is reached"))
 
-    def _draft(self, model: Model) -> bytes:
-        """Ask the model for a draft, and return the change that follows."""
-        data = self._item.data
-        trigger, document = data["trigger"], data.get("receipt")
-        receipt = (
+    def draft(self) -> ProposedChange:
+        """Return the change that was drafted, at this or an earlier attempt."""
+        kept = json.loads(self.item.once(_DRAFT, self._ask_for_draft))
+        change, self._slug, reason, self._trigger = kept
+        self._is_drafted = True
+        if change is None:
+            raise AttemptOver(self._describe("nothing", reason))
+        return _decode_change(change)
+
+    def _ask_for_draft(self) -> bytes:
+        from ..drafts import SkillDraft
+
+        data = self.item.data
+        document = data.get("receipt")
+        run = (
             decode_receipt(document.encode())
             if document
-            else self._context.brain.receipts.read_run(data["snapshot"])
+            else self.brain.receipts.read_run(data["snapshot"])
         )
-        drafted = draft_skill(self._context.brain, receipt, model, trigger)
-        change = build_change(receipt, model, drafted)
-        return _Draft(change, drafted.draft.slug, drafted.draft.reason, trigger).encode()
+        draft = self.draft_skill(run)
+        change = None
+        if isinstance(draft, SkillDraft):
+            change = _encode_change(self.build_change(draft))
+        return json.dumps([change, draft.slug, draft.reason, data["trigger"]]).encode()
 
-    def _propose(self, change: ProposedChange | None, model: Model) -> GateOutcome | None:
-        try:
-            return propose_change(self._context.brain, change, model, self._item.confirm)
-        except ModelError as error:
-            raise Interrupted(error.message, error) from error
+    def conclude(self, outcome: GateOutcome) -> _Ended:
+        """Return what became of the change."""
+        return self._describe(outcome.done, outcome.reason)
 
-    def _check_may_ask(self) -> None:
-        if self._context.should_stop():
-            raise Interrupted("the scheduler ends")
-
-    def _finish(self, draft: _Draft, outcome: GateOutcome | None) -> ScheduledStep:
+    def _describe(self, done: str, reason: str) -> _Ended:
         end_pause(self._context.store)
-        done = outcome.done if outcome else "nothing"
-        reason = outcome.reason if outcome else draft.reason
         result = {
             **dict.fromkeys(("admitted", "provisional", "proposed"), "success"),
             "nothing": "skipped",
         }.get(done, "rejected")
-        self._end(result, done, reason, draft.trigger, draft.slug)
         text = f"{done}: {reason}" if reason else done
-        return self._step(DONE, text, slug=draft.slug, outcome=outcome)
+        return _Ended(self._step(DONE, text), result, done, reason)
 
-    def _fail_model(self, error: ModelError) -> ScheduledStep:
-        """Pause; the next attempt goes on, unless all of the answers were refused."""
-        context = self._context
-        add_failure(context.store, self._model.model_name, context.now(), error)
-        if error.code in _FINAL_FAULTS:
-            return self._give_up(error.message)
-        if error.code == "bad_answer":
-            return self._fail(error, MAX_BAD_ANSWERS, begins_anew=True)
-        return self._fail(error, MAX_FAILURES, begins_anew=False)
+    def fail(self, error: BrainError) -> _Ended | None:
+        """Count a failure, after which the model is not asked for a while; or give up."""
+        context, name = self._context, self._model.model_name
+        if isinstance(error, ModelError):
+            add_failure(context.store, name, context.now(), error)
+            if self._is_drafted:  # the model failed at a case, which does not count
+                self.item.wait()
+                return _Ended(self._step(WAITING, error.message))
+            if error.code in _FINAL_FAULTS:
+                return self.give_up(error.message)
+            if error.code == "bad_answer":
+                return self._count_failure(error, MAX_BAD_ANSWERS, begins_anew=True)
+            return self._count_failure(error, MAX_FAILURES, begins_anew=False)
+        if isinstance(error, Interrupted):
+            self.item.wait()
+            return _Ended(self._step(WAITING, error.message))
+        if isinstance(error, Conflict):
+            return self._count_failure(error, MAX_FAILURES, begins_anew=True)
+        if isinstance(error, (FormatError, InvalidInput, NotFound)):
+            return self.give_up(error.message)
+        return None
 
-    def _fail(self, error: BrainError, most: int, *, begins_anew: bool) -> ScheduledStep:
+    def _count_failure(self, error: BrainError, most: int, *, begins_anew: bool) -> _Ended:
         """Count a failure; the next attempt uses the answers so far, unless it begins anew."""
-        failures = int(self._item.find(_FAILURES) or b"0") + 1
+        failures = int(self.item.find(_FAILURES) or b"0") + 1
         if failures >= most:
-            return self._give_up(error.message)
+            return self.give_up(error.message)
 
         def keep() -> None:
             if begins_anew:
-                self._item.forget("")
-            self._item.keep(_FAILURES, str(failures).encode())
-            self._item.wait()
+                self.item.forget("")
+            self.item.keep(_FAILURES, str(failures).encode())
+            self.item.wait()
 
-        self._context.store.atomically(keep)
-        return self._step(FAILED, f"{error.message} (attempt {failures} of {most})")
+        self.item.store.atomically(keep)
+        self._slug = ""
+        return _Ended(self._step(FAILED, f"{error.message} (attempt {failures} of {most})"))
 
-    def _give_up(self, reason: str) -> ScheduledStep:
-        self._end("failed", "failed", reason, "", "")
-        return self._step(FAILED, f"given up: {reason}")
+    def finish(self, ended: _Ended) -> None:
+        """End the item, with what became of it in the audit, unless it waits."""
+        if not ended.result:
+            return
+        short = printable_text(ended.reason, _MAX_REASON_CHARS)
+        why = f"{self._trigger},run={self.item.key},reason={short}".lstrip(",")
+        event = AuditEvent(
+            *(self._context.now(), SYNTHESIS, self._slug, why, ended.phase, ended.result)
+        )
+        result = {"result": ended.result, "slug": self._slug, "reason": short}
+        self.item.finish(result, event)
 
-    def _end(self, result: str, phase: str, reason: str, trigger: str, slug: str) -> None:
-        """Finish the item, with what became of it in the audit."""
-        short = printable_text(reason, _MAX_REASON_CHARS)
-        why = f"{trigger},run={self._item.key},reason={short}".lstrip(",")
-        event = AuditEvent(self._context.now(), SYNTHESIS, slug, why, phase, result)
-        self._item.finish({"result": result, "slug": slug, "reason": short}, event)
+    def _step(self, result: str, reason: str) -> ScheduledStep:
+        slug = self._slug if result == DONE else ""
+        return make_step(
+            *(SYNTHESIS, result, reason), key=self.item.key, slug=slug, outcome=self.outcome
+        )
 
-    def _step(
-        self, result: str, reason: str, *, slug: str = "", outcome: GateOutcome | None = None
-    ) -> ScheduledStep:
-        key = self._item.key
-        return make_step(SYNTHESIS, result, reason, key=key, slug=slug, outcome=outcome)
+
+def _encode_change(change: ProposedChange) -> dict[str, Any]:
+    body = change.body.decode() if isinstance(change.body, bytes) else change.body
+    return {
+        "name": change.name,
+        "description": change.description,
+        "body": body,
+        "files": {path: content.decode() for path, content in change.files.items()},
+        "base": change.base,
+        "message": change.message,
+        "receipt": encode_receipt(change.receipt).decode() if change.receipt else None,
+    }
+
+
+def _decode_change(fields: dict[str, Any]) -> ProposedChange:
+    receipt = fields.pop("receipt")
+    files = {path: content.encode() for path, content in fields.pop("files").items()}
+    return ProposedChange(
+        **fields,
+        evolver=EVOLVER,
+        files=files,
+        receipt=decode_receipt(receipt.encode()) if receipt else None,
+    )
