@@ -75,7 +75,7 @@ def groups() -> dict[str, Group]:
         ),
         "tools": _group(
             "brain/serve/tools",
-            tests="tests/cli/test_tools_commands.py tests/e2e/test_tools_document.py"
+            tests="tests/cli/test_tools_commands.py tests/e2e/test_document_names.py"
             " tests/serving/test_document.py",
         ),
         "merging": _group(
@@ -118,7 +118,7 @@ def groups() -> dict[str, Group]:
             "brain/objects",
             tests="tests/conformance/test_vectors.py tests/property/test_ancestry.py"
             " tests/property/test_tree.py tests/property/test_lineage.py"
-            " tests/property/test_tree.py",
+            " tests/property/test_tree.py tests/property/test_lineage.py",
         ),
     }
 

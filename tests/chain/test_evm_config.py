@@ -6,13 +6,14 @@ import pytest
 
 from brain.chain.evm import EvmLedgerConfig
 from brain.chain.evm.evm_config import config_to_mapping, parse_config, url_host
-from brain.errors import InvalidInput
+from brain.chain.evm.rpc import RpcNode
+from brain.errors import InvalidInput, LedgerError
+from tests.support.chain.lying_node import run_lying_node
 from tests.support.refusals import raises_code
 
 GENESIS = "0x" + "ab" * 32
 CONTRACT = "0x" + "CD" * 20
 GOOD: dict[str, Any] = {"chain_id": 1, "genesis": GENESIS, "rpc": "https://one.example/key"}
-
 BAD = {
     "no chain id": {"chain_id": None},
     "a chain id of 0": {"chain_id": 0},
@@ -104,3 +105,33 @@ def test_a_ledger_is_read_back_as_it_was_written(gwei):
 
 def test_of_a_url_only_the_host_is_ever_shown():
     assert url_host("https://user:secret@one.example:8545/v3/secret") == "one.example:8545"
+
+
+# What a node says of the address it is asked at: providers put keys into addresses.
+KEY = "9aa3d95b3bc440fa88ea12eaa4456161"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "no project at {url}",
+        "POST /v3/{key}: over its limit",
+        "{key} is unknown, and so is \u202e{key}",
+        "x" * 190 + "{key}",
+    ],
+)
+def test_an_error_never_repeats_the_key_that_a_node_echoes(words):
+    with run_lying_node("http://127.0.0.1:1") as liar:
+        url = f"{liar.url}/v3/{KEY}"
+        liar.refuse("eth_chainId", words.format(url=url, key=KEY))
+        with pytest.raises(LedgerError) as caught:
+            RpcNode(url).call("eth_chainId")
+    assert KEY[:8] not in f"{caught.value.message} {caught.value.hint}"
+    assert "refuses eth_chainId" in caught.value.message
+    assert caught.value.message.isprintable()
+
+
+def test_an_error_of_a_node_that_is_not_there_names_its_host_alone():
+    with pytest.raises(LedgerError) as caught:
+        RpcNode(f"http://127.0.0.1:1/v3/{KEY}").call("eth_chainId")
+    assert KEY not in f"{caught.value.message} {caught.value.hint}"

@@ -70,3 +70,46 @@ def test_a_brain_whose_ledger_is_no_chain_keeps_no_note_of_a_final_head(agent, c
         assert brain._session.store.read_meta(final_head.FINAL_META_KEY) is None
         operations = [row.description for row in brain.history.list_operations()]
     assert not [text for text in operations if "final" in text]
+
+
+# Trust levels of commitments and batches, by the command line.
+@pytest.mark.parametrize(("nodes", "level"), [(1, "L1"), (2, "L2")])
+def test_a_final_batch_has_the_level_of_a_final_commitment(nodes, level, node, cli, chain):
+    on = ("--ledger", chain)
+    urls = (node.url, node.url.replace("127.0.0.1", "localhost"))[:nodes]
+    named = [option for url in urls for option in ("--rpc", url)]
+    done(cli, "config", "ledger", chain, *named, "--quorum", str(nodes))
+    assert done(cli, "chain", "batch", ".", *on)["anchored"]["status"] == "included"
+    assert done(cli, "chain", "status", *on)["trust_level"] == "L1"
+    node.mine(2)
+    assert done(cli, "chain", "status", *on)["trust_level"] == level
+    done(cli, "chain", "open", *on)
+    node.mine(2)
+    assert done(cli, "chain", "status", *on)["trust_level"] == level
+
+
+# Evidence from a real node tells a stranger who knows a key whose brain it is.
+def test_evidence_shows_that_the_owner_is_bound_to_a_key(node, agent, cli, chain, tmp_path):
+    key = cli("key", "new").out.strip()
+    done(cli, "key", "bind", "--ledger", chain)
+    opened = done(cli, "chain", "open", "--ledger", chain)
+    node.mine(3)
+    file = str(tmp_path / "evidence.json")
+    assert cli("chain", "evidence", "--ledger", chain, "-o", file).status == 0
+    found = done(cli, "chain", "check", file, "--key", key)
+    assert [(one["account"], one["key"], one["status"]) for one in found["accounts"]] == [
+        (opened["sender"], key, "valid")
+    ]
+    other = cli("key", "new", "other").out.strip()
+    refused = cli("chain", "check", file, "--key", other, "--json")
+    assert (refused.status, refused.error["code"]) == (3, "not_bound")
+
+
+def test_a_broken_file_of_statements_does_not_stop_evidence(node, agent, cli, chain, tmp_path):
+    (agent / "accounts.json").write_text("{}")
+    assert cli("snapshot").status == 0
+    done(cli, "chain", "open", "--ledger", chain)
+    node.mine(3)
+    file = str(tmp_path / "evidence.json")
+    assert cli("chain", "evidence", "--ledger", chain, "-o", file).status == 0
+    assert done(cli, "chain", "check", file)["accounts"] == []
