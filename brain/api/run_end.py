@@ -106,7 +106,7 @@ def note_run_end(
         return
     trigger = ""
     if counts is not None:
-        from ..repo.receipts.triggers import LEARNED_OUTCOMES, find_trigger_by_counts
+        from ..repo.receipts.runs import LEARNED_OUTCOMES, find_trigger_by_counts
 
         if outcome in LEARNED_OUTCOMES:
             trigger = find_trigger_by_counts(counts, policy)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from types import TracebackType
@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ..errors import BrainError
 from ..programs.program import slug_of_tool
+from ..receipts.receipt import CALLED_BY
+from ..repo.core.current_run import LoadedSkill
+from ..repo.receipts import runs
 from .locked_session import LockedSession
+from .run_end import are_skills_disabled, may_have_failures, note_run_end
 
 if TYPE_CHECKING:
     from .. import results
@@ -63,8 +67,6 @@ class Task:
 
     def build_receipt(self) -> Receipt:
         """Return the run up to now, with all its steps, as one receipt."""
-        from ..repo.receipts import runs
-
         return self._locked.run(runs.read_open_run, self._run)
 
     def record_model_call(
@@ -79,8 +81,17 @@ class Task:
         error: str = "",
     ) -> None:
         """Record a call of a model, by default the model of the task."""
-        counts = {"tokens_in": tokens_in, "tokens_out": tokens_out, "took": took}
-        self._record("llm", model or self._run.header.model, input, output, error, **counts)
+        runs.record_step(
+            self._run,
+            "llm",
+            model or self._run.header.model,
+            input,
+            output,
+            error,
+            tokens_in=tokens_in,
+            tokens_out=tokens_out,
+            took=took,
+        )
 
     def record_tool_call(
         self,
@@ -97,7 +108,7 @@ class Task:
         `version` is that of the skill whose program ran, "" for other tools.
         """
         self._last_error = error or self._last_error
-        self._record("tool", name, input, output, error, took=took, version=version)
+        runs.record_step(self._run, "tool", name, input, output, error, took=took, version=version)
         if version and not error:
             self._run.add_use(slug_of_tool(name), took)
 
@@ -108,9 +119,9 @@ class Task:
 
         It is a step, and no call of the agent: it makes no run hard, and no pattern.
         """
-        from ..receipts.receipt import CALLED_BY
-
-        self._record("tool", name, CALLED_BY + caller, error=error, took=took, version=version)
+        runs.record_step(
+            self._run, "tool", name, CALLED_BY + caller, error=error, took=took, version=version
+        )
 
     def record_skill_load(self, slug: str, version: str | int = "", *, path: str = "") -> None:
         """Record that a skill was read, by default at its version in the head.
@@ -118,16 +129,14 @@ class Task:
         `path` names the skill where several share its slug. The end of the run counts as a use
         of each skill that was read: see `brain.programs.stats`.
         """
-        from ..repo.core.current_run import LoadedSkill
-
-        read_version = str(version) or self._version_at_head(slug)
-        self._record("skill_load", slug, version=read_version)
-        self._run.loaded_skills[LoadedSkill(path or slug, read_version)] = None
+        found = str(version) or self._locked.run(runs.find_version_at_head, slug)
+        runs.record_step(self._run, "skill_load", slug, version=found)
+        self._run.loaded_skills[LoadedSkill(path or slug, found)] = None
         self._run.add_use(slug)
 
     def record_memory_read(self, path: str, output: object = "") -> None:
         """Record that a memory was read."""
-        self._record("memory_read", path, output=output)
+        runs.record_step(self._run, "memory_read", path, output=output)
 
     def reflect(self, text: str) -> None:
         """Note what the agent says of its work, such as that it lacks a tool.
@@ -180,8 +189,6 @@ class Task:
         By default the outcome is success, or failure with the exception that ended the block.
         Raises `InvalidInput` (`bad_outcome`).
         """
-        from ..repo.receipts import runs
-
         self._outcome, self._reason = runs.check_outcome(outcome), reason
 
     def close(self) -> str | None:
@@ -190,12 +197,9 @@ class Task:
         If that fails, for instance while another writer holds the lock, nothing is recorded
         and `close` can be called again. Raises `InvalidInput` (`task_ended`).
         """
-        from ..repo.receipts import runs
-
         outcome = self._outcome or "success"
         self.snapshot = self._locked.run(runs.close_run, self._run, outcome, self._reason)
-        self._count_loaded_skills(outcome)
-        self._note_end(outcome, list(self._list_reports("" if outcome == "unknown" else outcome)))
+        self._learn(outcome, () if outcome == "unknown" else self._goals(outcome))
         return self.snapshot
 
     def abandon(self, reason: str = "") -> str | None:
@@ -203,35 +207,32 @@ class Task:
 
         A run that no snapshot carries yet leaves nothing; a run that has ended stays as it is.
         """
-        from ..repo.receipts import runs
-
         if not self._run.closed:
             self.snapshot = self._locked.run(runs.abandon_run, self._run, reason)
-            self._count_loaded_skills("unknown")
-            self._note_end("unknown", list(self._list_reports("unknown")))
+            self._learn("unknown", self._goals("unknown"))
         return self.snapshot
 
     def mark_learned(self) -> None:
         """Note that a model has learned from this run, so that it is not queued for one."""
         self._is_learned = True
 
-    def _count_loaded_skills(self, outcome: str) -> None:
-        """Count the uses of the skills that the run has read; the run has ended by now."""
-        if not self._run.loaded_skills:
-            return
-        from ..repo.learning import health
+    def _learn(self, outcome: str, goals: Iterable[dict[str, Any]]) -> None:
+        """Count what the ended run used, and note the rest in the background; neither fails it."""
+        if self._run.loaded_skills:
+            from ..repo.learning import health
 
-        try:
-            self.health_changes = self._locked.run(
-                health.count_ended_run, self._run, outcome, self._reason
-            )
-        except BrainError as error:
-            self.usage_error = error
-
-    def _note_end(self, outcome: str, reports: Sequence[dict[str, Any]]) -> None:
-        """Note what the run leaves to learn from, in the background; this never fails the run."""
-        from .run_end import note_run_end
-
+            try:
+                self.health_changes = self._locked.run(
+                    health.count_ended_run, self._run, outcome, self._reason
+                )
+            except BrainError as error:
+                self.usage_error = error
+        at = self._locked.session.timestamp_ms()
+        reports = [
+            {**goal, "at": at}
+            for goal in (() if are_skills_disabled() else goals)
+            if not goal.get("succeeded") or may_have_failures(self._locked)
+        ]
         try:
             note_run_end(
                 self._locked,
@@ -246,32 +247,23 @@ class Task:
         except BrainError as error:
             self.learning_error = error
 
-    def _list_reports(self, outcome: str) -> Iterator[dict[str, Any]]:
+    def _goals(self, outcome: str) -> Iterator[dict[str, Any]]:
         """Yield the goal of the run if it failed or succeeded, with the fields of a `GapReport`.
 
         Nobody says whether a run with an unknown outcome reached its goal; the skills that were
         called are reported instead, by how the last call ended, which is a fact.
         """
-        from .run_end import are_skills_disabled, may_have_failures
-
-        at, goal = self._locked.session.timestamp_ms(), self._run.header.task
-        goals: list[dict[str, Any]] = []
-        if outcome == "failure" and goal:
-            error = "\n".join(filter(None, (self._reason, self._last_error)))
-            goals = [{"goal": goal, "error": error, "reflections": tuple(self._reflections)}]
-        elif outcome == "success" and goal:
-            goals = [{"goal": goal, "succeeded": True}]
-        elif outcome == "unknown":
-            goals = [
-                {"goal": f"Call the tool {tool}", "tool": tool, "error": error}
-                | {"succeeded": not error}
-                for tool, error in [*self._skill_errors.items()][:MAX_REPORTED_CALLS]
-            ]
-        if are_skills_disabled():
-            return
-        for one in goals:
-            if not one.get("succeeded") or may_have_failures(self._locked):
-                yield {**one, "at": at}
+        if outcome == "unknown":
+            for tool, error in [*self._skill_errors.items()][:MAX_REPORTED_CALLS]:
+                goal = {"goal": f"Call the tool {tool}", "tool": tool, "error": error}
+                yield {**goal, "succeeded": not error}
+        elif goal_text := self._run.header.task:
+            if outcome == "success":
+                yield {"goal": goal_text, "succeeded": True}
+            elif outcome == "failure":
+                error = "\n".join(filter(None, (self._reason, self._last_error)))
+                reflections = tuple(self._reflections)
+                yield {"goal": goal_text, "error": error, "reflections": reflections}
 
     def __enter__(self) -> Self:
         self._scope = self._run.activate()
@@ -308,21 +300,3 @@ class Task:
             self.close()
         except BrainError as failure:
             error.add_note(f"The task could not be recorded: {failure}")
-
-    def _record(
-        self,
-        kind: str,
-        name: str,
-        input: object = "",
-        output: object = "",
-        error: str = "",
-        **more: Any,
-    ) -> None:
-        from ..repo.receipts import runs
-
-        runs.record_step(self._run, kind, name, input, output, error, **more)
-
-    def _version_at_head(self, slug: str) -> str:
-        from ..repo.receipts import runs
-
-        return self._locked.run(runs.find_version_at_head, slug)

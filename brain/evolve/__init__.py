@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..models.scripted import FakeModel
-    from ..repo.receipts.triggers import find_trigger
+    from ..repo.receipts.runs import find_trigger
     from .evolution_mode import require_evolution
     from .gaps import attempt_gaps_at_once, run_gaps
     from .patterns import run_patterns
@@ -56,7 +56,7 @@ _HOMES = {
     "Learner": ".synthesis",
     "TranscriptFolders": ".schedule.transcript_folders",
     "attempt_gaps_at_once": ".gaps",
-    "find_trigger": "..repo.receipts.triggers",
+    "find_trigger": "..repo.receipts.runs",
     "import_registry": ".registry_import",
     "make_due": ".schedule.scheduler",
     "queue_run": ".schedule.hard_runs",

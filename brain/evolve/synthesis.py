@@ -14,7 +14,7 @@ from ..models.calls import AskLimits, ModelCall
 from ..receipts import Receipt
 from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
 from ..repo.learning.change import ProposedChange
-from ..repo.receipts.triggers import find_trigger
+from ..repo.receipts.runs import find_trigger
 from ..results import Synthesized
 from .evolution_mode import meter, require_evolution
 from .evolver import Drafting

@@ -27,7 +27,7 @@ from ...experience.store import AuditEvent, Item, RateLimit
 from ...receipts import Receipt, decode_receipt, encode_receipt
 from ...repo.learning.change import ProposedChange
 from ...repo.open.manifest import OFF
-from ...repo.receipts.triggers import LEARNED_OUTCOMES, find_trigger
+from ...repo.receipts.runs import LEARNED_OUTCOMES, find_trigger
 from ...results import GateOutcome, ScheduledStep
 from ..evolution_mode import Interrupted, now_ms
 from ..evolver import AttemptOver, Evolver

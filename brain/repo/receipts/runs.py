@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from collections.abc import Iterable
 from typing import Any
 
 from ... import limits
@@ -13,9 +14,11 @@ from ...objects import bundle as bundles
 from ...objects import operation as operations
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, keep_text
 from ...receipts.budget import shorten_without_secrets
+from ...receipts.uses import ToolCallCounts
 from ...skills.skill_version import recorded_version
 from ..core.current_run import Run
 from ..core.transaction import locked_write_transaction
+from ..open.manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.read_receipts import ReceiptPart, iter_parts, read_part_at_revision
@@ -25,6 +28,10 @@ _MAX_MESSAGE_CHARS = 120
 _MAX_NAME_CHARS = 200
 MAX_JOINED_STEPS = 200_000
 """The most steps of one run that are joined."""
+TOOL_CALLS = "tool_calls"
+RECOVERY = "recovery"
+LEARNED_OUTCOMES = ("success", "unknown", "")
+"""Outcomes of runs to learn a procedure from; failed ones are for the analysis of gaps."""
 
 
 def close_run(session: Session, run: Run, outcome: str, reason: str) -> str | None:
@@ -84,9 +91,9 @@ def record_step(
     run: Run,
     kind: str,
     name: str,
-    input: object,
-    output: object,
-    error: str,
+    input: object = "",
+    output: object = "",
+    error: str = "",
     *,
     version: str = "",
     **more: Any,
@@ -165,3 +172,23 @@ def _join_parts(session: Session, last: ReceiptPart, pending: tuple[RunStep, ...
             )
     steps = tuple(step for piece in reversed(pieces) for step in piece)
     return last.receipt._replace(steps=steps, part=0, previous=NO_DIGEST)
+
+
+def find_trigger(steps: Iterable[RunStep], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
+    """Return the reason why a run was hard, "" if it was not.
+
+    `tool_calls`: it made at least `policy.tools` tool calls. `recovery`: a call failed and a
+    later one succeeded. Only steps of the kind "tool" count: changes of skills and memory by
+    a call are steps of their own.
+    """
+    counts = ToolCallCounts()
+    for step in steps:
+        counts = counts.add(step)
+    return find_trigger_by_counts(counts, policy)
+
+
+def find_trigger_by_counts(counts: ToolCallCounts, policy: SynthesisPolicy) -> str:
+    """Return as `find_trigger`, from the counts of a run."""
+    if counts.calls >= policy.tools:
+        return TOOL_CALLS
+    return RECOVERY if policy.recovery and counts.has_recovery else ""
