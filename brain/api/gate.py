@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..gating.case_files import Case, Expectation
+    from ..repo.learning.cases import HeldOutFilter
     from ..repo.learning.gate import Gate
-    from ..repo.learning.held_out_filter import HeldOutFilter
-    from ..repo.learning.rounds import GateLimits
-    from ..repo.learning.runners import CaseRunner
+    from ..repo.learning.rounds import CaseRunner, GateLimits
     from ..sandbox.job import Sandbox
 
 
@@ -76,9 +75,9 @@ class GatePart(Part):
 
     def read_held_out_filter(self) -> HeldOutFilter:
         """Return what keeps the inputs of held-out cases out of what evolvers are shown."""
-        from ..repo.learning import held_out_filter
+        from ..repo.learning import cases
 
-        return self._locked.run(held_out_filter.read_held_out_filter)
+        return self._locked.run(cases.read_held_out_filter)
 
     # Attempts
 

@@ -280,15 +280,15 @@ class ProgramsPart(Part):
         The list is in the manifest. Raises `NotFound` (`no_skill`), or `InvalidInput`
         (`ambiguous_skill`, `bad_manifest`).
         """
-        from ..repo.learning import pinned
+        from ..repo.learning import retire
 
-        return self._locked.run(pinned.pin_skill, slug)
+        return self._locked.run(retire.pin_skill, slug)
 
     def unpin(self, slug: str) -> results.Pinned:
         """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
-        from ..repo.learning import pinned
+        from ..repo.learning import retire
 
-        return self._locked.run(pinned.unpin_skill, slug)
+        return self._locked.run(retire.unpin_skill, slug)
 
     def count_use(
         self, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False

@@ -34,7 +34,7 @@ from ..models.calls import (
 from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.budget import shorten_without_secrets
 from ..repo.learning.change import ProposedChange, SkillsAt
-from ..repo.learning.runners import CaseKind, CaseOutput
+from ..repo.learning.rounds import CaseKind, CaseOutput
 from .evolution_mode import Interrupted
 from .material import RelatedMaterial
 

@@ -65,8 +65,8 @@ if TYPE_CHECKING:
     from ..api.brain import Brain
     from ..experience.store import AuditEvent, Item, Store
     from ..models import Model
+    from ..repo.learning.cases import HeldOutFilter
     from ..repo.learning.gate import Gate
-    from ..repo.learning.held_out_filter import HeldOutFilter
     from .drafts import GapAnswer, NoSkill, ToolDraft
 
 GAPS_AGENT = "brain evolve gaps"

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ..experience.store import Item, Store
     from ..models import Model
     from ..receipts import TextExcerpt
-    from ..repo.learning.held_out_filter import HeldOutFilter
+    from ..repo.learning.cases import HeldOutFilter
     from ..results import GateOutcome, SkillPattern
     from .drafts import CompositeAnswer, NoSkill, ToolDraft
 

@@ -17,7 +17,7 @@ from ..gating.case_files import Case
 from ..gating.decision import MAX_SCORE
 from ..gating.output_check import in_thousandths
 from ..repo.learning.change import SkillsAt
-from ..repo.learning.runners import CaseKind, CaseOutput
+from ..repo.learning.rounds import CaseKind, CaseOutput
 from ..sandbox.job import Sandbox
 from ..skills.skill_metadata import read_skill_metadata
 from ..solving.check import run_task

@@ -7,7 +7,7 @@ from brain.evolve import FakeModel
 from brain.evolve.evolver import ModelRunner
 from brain.gating.case_files import Case, Expectation
 from brain.programs.program import Program
-from brain.repo.learning.runners import SandboxRunner
+from brain.repo.learning.rounds import SandboxRunner
 from brain.sandbox.find_sandbox import find_sandbox
 from tests.support.conformance.case_runners import CaseRunnerConformance, RunnerSetting
 from tests.support.gated_brains import ScriptedRunner

@@ -12,8 +12,13 @@ from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import DEFAULT_RULES
 from brain.repo.learning.change import SkillsAt
 from brain.repo.learning.recheck import FoundVerdict, RecheckTools, StoredCase, recheck_verdict
-from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, OutputJudge, TriedCases
-from brain.repo.learning.runners import CaseOutput
+from brain.repo.learning.rounds import (
+    DEFAULT_LIMITS,
+    CaseOutput,
+    CaseRounds,
+    OutputJudge,
+    TriedCases,
+)
 from brain.verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import Verdict, VerdictCase

@@ -14,7 +14,7 @@ from brain.gating.held_out import is_held_out
 from brain.programs.program import Program
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.change import ProposedChange, SkillEdit, SkillsAt
-from brain.repo.learning.runners import SandboxRunner
+from brain.repo.learning.rounds import SandboxRunner
 from brain.results import GateOutcome, GuardCounts, UnrunGuards
 from brain.sandbox.job import Sandbox
 from tests.running.programs import (

@@ -7,8 +7,7 @@ from pathlib import Path
 from brain import Brain
 from brain.gating.case_files import Case, Expectation
 from brain.repo.learning.change import ProposedChange, SkillsAt
-from brain.repo.learning.rounds import DEFAULT_LIMITS, GateLimits
-from brain.repo.learning.runners import CaseKind, CaseOutput
+from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseKind, CaseOutput, GateLimits
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 

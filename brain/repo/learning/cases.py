@@ -1,6 +1,7 @@
 """The cases of a brain: documents cases/NAME.yaml in the folders of skills.
 
-A skill need not exist to have some: those of skills/SLUG/cases/ are its own once it does.
+A skill need not exist to have some: those of skills/SLUG/cases/ are its own once it does. What
+evolvers are shown of runs, skills and attempts is kept free of the inputs of held-out ones.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ... import limits
 from ...digest import blob_id
@@ -23,8 +24,9 @@ from ...gating.case_files import (
     encode_case,
     is_case_name,
     parse_case,
+    read_case_origin,
 )
-from ...gating.held_out import canonical_json
+from ...gating.held_out import HeldOutInputs, canonical_json, is_held_out
 from ...gating.output_check import read_output
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
@@ -39,8 +41,11 @@ from ...skills import skill_layout
 from ...skills.slug import slugify
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
-from ..read.case_paths import CASES_FOLDER, new_case_path, slug_of_case, usual_folder
+from ..read.case_paths import CASES_FOLDER, is_case_path, new_case_path, slug_of_case, usual_folder
 from ..skills.edit_files import edit_file
+
+if TYPE_CHECKING:
+    from ...receipts import Receipt
 
 
 def read_cases(session: Session, slug: str) -> list[Case]:
@@ -332,3 +337,58 @@ def _not_whole_error(rest: str) -> InvalidInput:
         code="not_whole",
         hint="give the case with --input and what it expects",
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOutFilter:
+    """The inputs of the held-out cases of a brain, and the runs that they were made of."""
+
+    inputs: HeldOutInputs
+    sources: frozenset[str]
+
+    def hides(self, text: str) -> bool:
+        """Tell whether a text holds the input of a held-out case."""
+        return self.inputs.is_in(text)
+
+    def hide_in(self, text: str) -> str:
+        """Return a text without the lines that the input of a held-out case stands in."""
+        return self.inputs.hide_in(text)
+
+    def hides_run(self, run: Receipt) -> bool:
+        """Tell whether a held-out case was made of a run, or the run repeats the input of one."""
+        return source_of_run(run) in self.sources or any(map(self.hides, _iter_texts(run)))
+
+
+def read_held_out_filter(session: Session) -> HeldOutFilter:
+    """Read the held-out cases at the head, also of retired skills.
+
+    A document that is no case counts too, if it has an input that would be held out.
+    """
+    inputs, practice, sources = [], [], set()
+    for entry in bundles.walk_entries(session.nodes, session.bundle_of(session.head())):
+        if not is_case_path(entry.path) or entry.kind == LINK or entry.size > MAX_CASE_BYTES:
+            continue
+        try:
+            origin = read_case_origin(session.reader.read_blob(entry.blob, entry.size))
+        except BrainError:  # redacted
+            continue
+        if origin is None:
+            continue
+        if is_held_out(origin.input):
+            inputs.append(origin.input)
+            sources.add(origin.source)
+        else:
+            practice.append(origin.input)
+    return HeldOutFilter(inputs=HeldOutInputs(inputs, practice), sources=frozenset(sources - {""}))
+
+
+def _iter_texts(run: Receipt) -> Iterator[str]:
+    """Yield all texts of a run that a transcript shows."""
+    yield run.task
+    yield run.reason
+    for step in run.steps:
+        yield step.name
+        yield step.error
+        for text in (step.input, step.output):
+            if text is not None:
+                yield text.excerpt

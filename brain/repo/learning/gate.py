@@ -65,19 +65,20 @@ from .change import (
     plan_admitted,
     plan_change,
 )
-from .guards import find_guards
 from .record import DecidedChange
 from .rounds import (
     DEFAULT_LIMITS,
     CaseRounds,
+    CaseRunner,
     GateLimits,
     OutputJudge,
+    SandboxRunner,
     Stage,
     TriedCases,
+    find_guards,
     plan_stages,
     take_cases,
 )
-from .runners import CaseRunner, SandboxRunner
 from .stream import read_stream
 
 T = TypeVar("T")

@@ -34,9 +34,8 @@ from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
-from . import pinned
 from .admission import Runnable, list_program_entries
-from .retire import Decider, reinstate_skill, retire_skill
+from .retire import Decider, find_protection, reinstate_skill, retire_skill
 
 _ANY_VERSION = "1"
 
@@ -206,7 +205,7 @@ def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Judged:
     """Judge the present version of a skill of a bundle; changes nothing."""
     versions = read_versions(session, bundle, skill)
     may_act = versions[-1].failed >= MIN_FAILED
-    reason = pinned.find_protection(session, bundle, skill) if may_act else ""
+    reason = find_protection(session, bundle, skill) if may_act else ""
     return Judged(judge(versions, protected=bool(reason)), reason)
 
 

@@ -40,8 +40,7 @@ from ..read.read_verdicts import read_verdict_state
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..read.revisions import resolve_revision
 from .change import SkillsAt
-from .rounds import FAILED, UNJUDGED, OutputJudge
-from .runners import AND, SANDBOX_RUNNER, SandboxRunner, kind_of_case
+from .rounds import AND, FAILED, SANDBOX_RUNNER, UNJUDGED, OutputJudge, SandboxRunner, kind_of_case
 
 _MAX_OUTPUT_BYTES = DEFAULT_LIMITS.output_bytes
 """Size of an output that is judged; no sandbox gives more."""

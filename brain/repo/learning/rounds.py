@@ -1,14 +1,23 @@
 """How cases are tried: which runner runs which, round by round, and whether an output passes.
 
+Guards run too: held-out cases of other skills, which a change must not make worse. They are those
+of the skills whose programs reach a changed program by calls, and of the skills that search ranks
+next to one whose text is another one. Which skill an agent would choose for a task is not asked:
+what is tried has the changed skill in front of it.
+
 Each check of an output in Python has a job of its own. A check that one output hangs, crashes or
 takes over, such as by running it as code, says nothing of another output.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from threading import Event
+from typing import Literal, Protocol
 
 from ...errors import InvalidInput
 from ...gating.case_files import MAX_CASES, Case
@@ -20,13 +29,147 @@ from ...gating.decision import (
     find_round_limit,
 )
 from ...gating.output_check import check_row, find_fault, score_outcomes
+from ...objects import bundle as bundles
+from ...objects.bundle import Bundle
+from ...objects.tree_entry import LINK
+from ...programs import PROGRAM_FILE
+from ...programs.program import slug_of_tool
+from ...programs.python_code import MAX_CODE_BYTES, find_called_names
 from ...results import GuardCounts, UnrunGuards
+from ...running.broker import MAX_CALL_DEPTH
 from ...running.run import check_outputs
+from ...running.trial import run_over_fixtures
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox
+from ...skills.skill_metadata import read_skill_metadata
+from ...skills.slug import fold_to_slug
 from ...verdicts.gate_verdict import GateCase
-from .change import SkillsAt
-from .runners import CaseKind, CaseOutput, CaseRunner, Runners, kind_of_case
+from ..open.session import Session
+from ..read import skill_lookup, skill_rows
+from ..read.skill_lookup import FoundSkill
+from ..search.select import BM25, SelectionRequest, select_from_bundle
+from .cases import read_held_out
+from .change import PlannedChange, SkillsAt, body_of, list_names
+from .list_programs import find_code_paths, find_skill_of_code
+
+SANDBOX_RUNNER = "sandbox"
+AND = " and "
+"""Between the names of runners, in the name of several."""
+CASE_SECONDS = 10.0
+"""How long one case may run."""
+CaseKind = Literal["program", "text"]
+"""What answers a case: the program of its skill, or a model that reads the skills."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseOutput:
+    """What came out: JSON or text. `error` says why there is no output, "" if there is one.
+
+    `was_read` tells whether the text of the skill was opened, beyond what stood in front; None if
+    that cannot be known.
+    """
+
+    output: bytes = b""
+    error: str = ""
+    was_read: bool | None = None
+
+
+class CaseRunner(Protocol):
+    """Runs cases. What a case does wrong is in the output; raises only if nothing can be run."""
+
+    @property
+    def name(self) -> str:
+        """The name that goes into verdicts, such as sandbox or anthropic:claude-haiku-4-5."""
+
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether the same skills and case give the same output each time."""
+
+    @property
+    def kinds(self) -> Collection[CaseKind]:
+        """The cases of other skills that it can run, by what answers them.
+
+        Those of the changed skill run whatever this says.
+        """
+
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
+        """Run a case in round `number`, from 0."""
+
+
+def kind_of_case(skills: SkillsAt, case: Case) -> CaseKind:
+    """Return what answers a case: a program, if its skill has one and its input is an object."""
+    is_text = isinstance(case.input, str) or skills.program(case.skill) is None
+    return "text" if is_text else "program"
+
+
+class Runners:
+    """Runs each case with the first of `runners` that can run it, else with the first of all.
+
+    The first runs all cases of the changed skill. What repeats itself runs a case once a side, and
+    once more to check that: `known` has those outputs, by side, case and round.
+    """
+
+    def __init__(
+        self, runners: Iterable[CaseRunner], known: dict[tuple[int, str, int], CaseOutput]
+    ) -> None:
+        self._runners = list(runners)
+        self._known = known
+        self.name = AND.join(runner.name for runner in self._runners)
+        self.repeats_itself = all(runner.repeats_itself for runner in self._runners)
+        self.kinds = {kind for runner in self._runners for kind in runner.kinds}
+
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
+        """Run a case with its runner."""
+        runner = self._runners[0]
+        if case.skill != skills.slug:
+            kind = kind_of_case(skills, case)
+            runner = next((one for one in self._runners if kind in one.kinds), runner)
+        if not runner.repeats_itself:
+            return runner.run(skills, case, number)
+        key = id(skills), case.path, min(number, 1)
+        if key not in self._known:
+            self._known[key] = runner.run(skills, case, number)
+        return self._known[key]
+
+
+class SandboxRunner:
+    """The `CaseRunner` of programs, and of what they call, each over its own fixtures."""
+
+    name = SANDBOX_RUNNER
+    repeats_itself = True
+    kinds: tuple[CaseKind, ...] = ("program",)
+
+    def __init__(
+        self, sandbox: Sandbox, case_seconds: float = CASE_SECONDS, cancel: Event | None = None
+    ) -> None:
+        self._sandbox = sandbox
+        self._cancel = cancel
+        self._limits = replace(SANDBOX_LIMITS, wall_seconds=case_seconds)
+
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
+        """Run a case. Raises `SandboxError`."""
+        program = skills.program(case.skill)
+        if program is None:
+            return CaseOutput(error="the skill has no program")
+        if isinstance(case.input, str):
+            return CaseOutput(error="its input is a text, not an object of arguments")
+        try:
+            outcome = run_over_fixtures(
+                self._sandbox,
+                program,
+                case.input,
+                limits=lambda: self._limits,
+                find_called=lambda name: skills.program(slug_of_tool(name)),
+                cancel=self._cancel,
+            )
+        except InvalidInput as error:  # the payload does not fit the schema, or a file is damaged
+            return CaseOutput(error=error.message)
+        if not outcome.ok:
+            return CaseOutput(error=outcome.error)
+        output = outcome.output
+        text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+        return CaseOutput(output=text.encode("utf-8", "backslashreplace"))
+
 
 PASSED, FAILED, UNJUDGED = "p", "f", "?"
 CHECK_SECONDS = 10.0
@@ -299,3 +442,112 @@ class OutputJudge:
             self._silent_seconds += took
             return UNJUDGED if seconds < CHECK_SECONDS and took >= seconds else FAILED
         return FAILED if refused else PASSED
+
+
+MAX_NEIGHBOURS = 8
+"""Skills beside the changed one whose cases guard it, for each of its two texts."""
+_MAX_CACHED = 20_000
+_called: dict[bytes, frozenset[str]] = {}
+"""The slugs that each code calls, by its blob."""
+
+
+def find_guards(session: Session, planned: PlannedChange) -> list[Case]:
+    """Return the held-out cases of other skills that guard a planned change, by path."""
+    bundle = session.bundle_of(planned.head)
+    found: dict[str, Case] = {}
+    callers = find_callers(session, bundle, _list_called_names(planned))
+    for skill in callers:
+        cases = read_held_out(session, planned.head, skill.path)
+        found |= {case.path: case for case in cases if not isinstance(case.input, str)}
+    for path in _find_neighbours(session, bundle, planned):
+        code = f"{path.rpartition('/')[0]}/{PROGRAM_FILE}"
+        has_program = bundles.has_entry(session.nodes, bundle, code)
+        cases = read_held_out(session, planned.head, path)
+        found |= {
+            case.path: case for case in cases if isinstance(case.input, str) or not has_program
+        }
+    return sorted(
+        (case for case in found.values() if case.skill != planned.slug), key=lambda case: case.path
+    )
+
+
+def _list_called_names(planned: PlannedChange) -> set[str]:
+    """Return the slugs by which programs call the changed one; empty if that changes nothing."""
+    before = set() if planned.base_text is None else list_names(planned.base_text, planned.slug)
+    after = list_names(planned.new_text, planned.slug)
+    old, new = (program and program.id for program in (planned.base_program, planned.program))
+    return set() if old == new and (new is None or before == after) else before | after
+
+
+def _find_neighbours(session: Session, bundle: Bundle, planned: PlannedChange) -> dict[str, None]:
+    """Return the paths of the skills that search ranks next to a text, before and afterwards."""
+    texts = [text for text in (planned.base_text, planned.new_text) if text is not None]
+    cards = [read_skill_metadata(text, planned.slug) for text in texts]
+    shown = {
+        (one.name, one.description, body_of(text)) for one, text in zip(cards, texts, strict=True)
+    }
+    if planned.base_text is not None and len(shown) == 1:  # the program alone is another one
+        return {}
+    return {
+        one.path: None
+        for card in cards
+        for one in select_from_bundle(
+            session,
+            bundle,
+            SelectionRequest(f"{card.name} {card.description}", MAX_NEIGHBOURS + 1, BM25),
+        ).skills
+        if one.path != planned.path
+    }
+
+
+def find_callers(session: Session, bundle: Bundle, names: Collection[str]) -> list[FoundSkill]:
+    """Return the skills whose programs call one skill, or call such a caller, by path.
+
+    `names` are the slugs by which programs call that skill. A name means the skill of its slug,
+    else the one that declares it, as for a run. Chains are as long as a broker allows. A name that
+    is put together while a program runs is not seen.
+    """
+    if not names:
+        return []
+    calls = _read_calls(session, bundle)
+    found: dict[str, FoundSkill | None] = {}
+    wanted = set(names)
+    for _ in range(MAX_CALL_DEPTH - 1):
+        new = {
+            path: find_skill_of_code(session, bundle, path)
+            for path, called in calls.items()
+            if path not in found and not called.isdisjoint(wanted)
+        }
+        found |= new
+        wanted = {
+            name for one in new.values() if one for name in _list_callable(session, bundle, one)
+        }
+    callers = [skill for skill in found.values() if skill and skill.slug not in names]
+    return sorted(callers, key=lambda skill: skill.path)
+
+
+def _read_calls(session: Session, bundle: Bundle) -> dict[str, frozenset[str]]:
+    """Return the slugs that each skill.py calls, by its path."""
+    entries = (
+        bundles.get_entry(session.nodes, bundle, path) for path in find_code_paths(session, bundle)
+    )
+    codes = {
+        entry.path: entry.blob
+        for entry in entries
+        if entry and entry.kind != LINK and entry.size <= MAX_CODE_BYTES
+    }
+    if len(_called) > _MAX_CACHED:
+        _called.clear()
+    new = set(codes.values()).difference(_called)
+    readable = list(new.difference(session.reader.find_redactions(list(new))))
+    for blob, code in session.reader.read_small_blobs(readable):
+        _called[blob] = frozenset(fold_to_slug(slug_of_tool(n)) for n in find_called_names(code))
+    return {path: _called.get(blob, frozenset()) for path, blob in codes.items()}
+
+
+def _list_callable(session: Session, bundle: Bundle, skill: FoundSkill) -> Iterator[str]:
+    """Yield the slugs by which a program calls a skill: its own, and that of its name."""
+    for slug in skill_rows.skill_slugs(skill.path, skill.card.name):
+        with suppress(InvalidInput):  # ambiguous
+            if skill_lookup.find_skill_path(session, bundle, slug) == skill.path:
+                yield slug

@@ -20,9 +20,8 @@ from ..open import manifest
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
-from . import pinned
 from .list_programs import list_programs
-from .pinned import is_pinned
+from .retire import PINNED, find_protection, is_pinned
 
 _RUNS = "runnable"
 
@@ -125,10 +124,10 @@ class _StatsReader:
 
     def _find_protection(self, skill: FoundSkill, degraded: bool) -> str:
         if is_pinned(self._pinned, skill):
-            return pinned.PINNED
+            return PINNED
         if not degraded or skill.path.startswith(RETIRED_FOLDER):
             return ""
-        return pinned.find_protection(self._session, self._bundle, skill)
+        return find_protection(self._session, self._bundle, skill)
 
 
 def _describe_version(counts: UsageCounts) -> VersionUses:

@@ -27,7 +27,7 @@ from .tasks import make_solver, read_folders
 if TYPE_CHECKING:
     from brain.models.calls import Bill
     from brain.repo.learning.change import ProposedChange
-    from brain.repo.learning.runners import CaseRunner
+    from brain.repo.learning.rounds import CaseRunner
     from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
 
 _SHOWN_UNRUN = 8

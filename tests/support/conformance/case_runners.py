@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from brain.gating.case_files import Case
 from brain.repo.learning.change import SkillsAt
-from brain.repo.learning.runners import CaseOutput, CaseRunner, kind_of_case
+from brain.repo.learning.rounds import CaseOutput, CaseRunner, kind_of_case
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,14 @@ import pytest
 from brain import Brain
 from brain.gating.case_files import Case, Expectation
 from brain.repo.learning.change import MAX_TEXT_CHARS, SkillEdit, SkillsAt, plan_change
-from brain.repo.learning.guards import find_guards
-from brain.repo.learning.rounds import plan_stages, take_cases
-from brain.repo.learning.runners import CaseOutput, CaseRunner, Runners
+from brain.repo.learning.rounds import (
+    CaseOutput,
+    CaseRunner,
+    Runners,
+    find_guards,
+    plan_stages,
+    take_cases,
+)
 from brain.results import UnrunGuards
 from tests.support.gated_brains import ScriptedRunner, add_cases
 

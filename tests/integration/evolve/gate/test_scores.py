@@ -11,7 +11,7 @@ from brain.gating.held_out import is_held_out
 from brain.gating.output_check import TASK_PASSES
 from brain.repo.learning import recheck
 from brain.repo.learning.change import ProposedChange
-from brain.repo.learning.runners import CaseOutput
+from brain.repo.learning.rounds import CaseOutput
 from tests.support.gated_brains import SKILL, make_gated_brain
 
 INPUTS = [

@@ -3,7 +3,7 @@
 import pytest
 
 from brain import Brain
-from brain.repo.learning.guards import find_callers
+from brain.repo.learning.rounds import find_callers
 from brain.running.broker import MAX_CALL_DEPTH
 
 
