@@ -8,9 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict, InvalidInput
-from ..programs import CHECK_FILE, SCHEMA_FILE
-from ..programs.needs import NEEDS_FILE, read_needs
-from ..programs.parameters import check_payload, parse_schema
+from ..programs import CHECK_FILE
+from ..programs.needs import NEEDS_FILE, NO_NEEDS, read_needs
 from ..programs.program import fit_summary, slug_of_tool, tool_name
 from ..repo.learning.approvals import find_missing, read_files, read_secrets, write_files
 from ..results import ProgramCall, ProgramRun
@@ -95,33 +94,32 @@ class ProgramRunner:
         return self._run(runnable, payload, broker)
 
     def _run(self, runnable: Runnable, payload: Mapping[str, Any], broker: Broker) -> RunOutcome:
-        schema = parse_schema(runnable.program.files[SCHEMA_FILE])
         needs = read_needs(runnable.program)
-        if missing := find_missing(needs, runnable.tried):
+        if missing := find_missing(needs, runnable.tried) if needs != NO_NEEDS else []:
             slug = runnable.skill.slug
             raise Conflict(
                 f"{slug} needs what nobody approved here: {', '.join(missing)}",
                 code="needs_approval",
                 hint=f"a person approves it with `brain evolve allow {slug} --needs`",
             )
-        secrets = read_secrets(needs, runnable.tried)
+        secrets = read_secrets(needs, runnable.tried) if needs.secrets else None
         broker.approve(runnable.tried.hosts, secrets)
         outcome = run_program(
             self._sandbox,
             runnable.program,
-            check_payload(schema, payload),
+            payload,
             limits=_limit_generated(runnable, self._limits),
             folders={
                 name: path
                 for name, path in runnable.tried.folders.items()
                 if name not in needs.files
             },
-            files=read_files(needs, runnable.tried),
+            files=read_files(needs, runnable.tried) if needs.files else {},
             hidden=runnable.hidden,
             answer=broker.answer,
             cancel=self._cancel,
         )
-        if needs.secrets:  # a host may have sent it in a form that the broker does not know
+        if secrets is not None:  # a host may have sent it in a form that the broker does not know
             shown = {"output": outcome.output, "error": outcome.error}
             outcome = replace(outcome, **secrets.mask_value(shown))
         if outcome.ok and outcome.files:

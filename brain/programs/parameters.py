@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..errors import InvalidInput, printable_text
@@ -25,16 +25,31 @@ MAX_CHOICES = 256
 MAX_BOUND = 1_000_000
 """Of a length or a number of items."""
 
-_TEXTS = ("title", "description", "format", "$schema", "$comment", "$id")
-_LENGTHS = ("minLength", "maxLength", "minItems", "maxItems")
-_NUMBERS = ("minimum", "maximum")
 _PAIRS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
-_KEYWORDS = frozenset(
-    (
-        *(*_TEXTS, *_LENGTHS, *_NUMBERS, "type", "enum", "const", "items", "properties"),
-        *("required", "additionalProperties", "default", "examples"),
-    )
-)
+_WHOLE = f"it is not a whole number from 0 to {MAX_BOUND}"
+_FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(
+        ("title", "description", "format", "$schema", "$comment", "$id"),
+        (lambda value: isinstance(value, str), "it is not text"),
+    ),
+    "additionalProperties": (lambda value: isinstance(value, bool), "it is not true or false"),
+    **dict.fromkeys(
+        ("enum", "examples"),
+        (
+            lambda value: isinstance(value, list) and 1 <= len(value) <= MAX_CHOICES,
+            f"it is not a list of 1 to {MAX_CHOICES} values",
+        ),
+    ),
+    **dict.fromkeys(
+        ("minLength", "maxLength", "minItems", "maxItems"),
+        (lambda value: has_json_type("integer", value) and 0 <= value <= MAX_BOUND, _WHOLE),
+    ),
+    **dict.fromkeys(
+        ("minimum", "maximum"), (lambda value: has_json_type("number", value), "it is not a number")
+    ),
+}
+"""By keyword, whether a value is one for it, and what is wrong if it is not."""
+_OTHERS = frozenset(("type", "const", "items", "properties", "required", "default"))
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _MAX_FAULTS = 8
 
@@ -162,46 +177,25 @@ def _schema_faults(schema: Any, where: str) -> Iterator[str]:
     if not isinstance(schema, dict):
         yield f"{prefix}it is not an object"
         return
-    for name in schema:
-        if name not in _KEYWORDS:
+    wrong = set()
+    for name, value in schema.items():
+        is_right, words = _FORMS.get(name, (None, ""))
+        if is_right is not None and not is_right(value):
+            wrong.add(name)
+            yield f"{prefix}{name}: {words}"
+        elif is_right is None and name not in _OTHERS:
             yield f"{prefix}the keyword {printable_text(name, 40)} is not supported"
-    for fault in (*_simple_faults(schema), *_bound_faults(schema)):
-        yield f"{prefix}{fault}"
-    if "items" in schema:
-        yield from _schema_faults(schema["items"], f"{where}[]")
-    yield from _property_faults(schema, where)
-
-
-def _simple_faults(schema: dict[str, Any]) -> Iterator[str]:
     kinds = schema.get("type", [])
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if not isinstance(kind, str) or kind not in JSON_TYPES:
-            yield f"type: {printable_text(kind, 40)} is not one of {', '.join(JSON_TYPES)}"
-    for name in _TEXTS:
-        if not isinstance(schema.get(name, ""), str):
-            yield f"{name}: it is not text"
-    if not isinstance(schema.get("additionalProperties", False), bool):
-        yield "additionalProperties: it is not true or false"
-    for name in ("enum", "examples"):
-        values = schema.get(name, [None])
-        if not isinstance(values, list) or not 1 <= len(values) <= MAX_CHOICES:
-            yield f"{name}: it is not a list of 1 to {MAX_CHOICES} values"
-
-
-def _bound_faults(schema: dict[str, Any]) -> Iterator[str]:
-    for name in _LENGTHS:
-        if not has_json_type("integer", schema.get(name, 0)) or not (
-            0 <= schema.get(name, 0) <= MAX_BOUND
-        ):
-            yield f"{name}: it is not a whole number from 0 to {MAX_BOUND}"
-            return
-    for name in _NUMBERS:
-        if not has_json_type("number", schema.get(name, 0)):
-            yield f"{name}: it is not a number"
-            return
+            known = ", ".join(JSON_TYPES)
+            yield f"{prefix}type: {printable_text(kind, 40)} is not one of {known}"
     for least, most in _PAIRS:
-        if least in schema and most in schema and schema[least] > schema[most]:
-            yield f"{least}: it is more than {most}"
+        if {least, most} <= schema.keys() - wrong and schema[least] > schema[most]:
+            yield f"{prefix}{least}: it is more than {most}"
+    if "items" in schema:
+        yield from _schema_faults(schema["items"], f"{where}[]")
+    yield from _property_faults(schema, where)
 
 
 def _property_faults(schema: dict[str, Any], where: str) -> Iterator[str]:

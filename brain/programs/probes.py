@@ -324,6 +324,7 @@ def _find_kind(seen: Sequence[str]) -> str:
 
 
 Payload = Mapping[str, Any]
+Answer = Callable[[Payload], Any]
 CheckAll = Callable[[list[tuple[Payload, Any]]], list[str]]
 """Returns for each payload with an output why a check refuses it, "" if it does not."""
 REFUSED: Final = object()
@@ -336,7 +337,7 @@ class Stub:
     """A false program: its name, and what it answers to a payload."""
 
     name: str
-    answer: Callable[[Payload], Any]
+    answer: Answer
 
 
 def build_stubs(seen: Sequence[tuple[Payload, Any]], *, all_seen: bool = False) -> list[Stub]:
@@ -346,20 +347,28 @@ def build_stubs(seen: Sequence[tuple[Payload, Any]], *, all_seen: bool = False) 
     there are no other payloads, so a table would be a true program.
     """
     outputs = [output for _, output in seen]
-    stubs = [
-        Stub(name=f"always {json.dumps(value)}", answer=partial(_constant, value))
-        for value in _CONSTANTS
-        if payload_key(value) not in map(payload_key, outputs)
-    ]
-    if not any(payload for payload, _ in seen):
-        return stubs
-    stubs += [
-        Stub(name="always the first output", answer=partial(_constant, outputs[0])),
-        Stub(name="always the last output", answer=partial(_constant, outputs[-1])),
-        *_build_echoes(sorted({name for payload, _ in seen for name in payload})),
-        *([] if all_seen else _build_tables(seen)),
-    ]
-    return stubs
+    known = set(map(payload_key, outputs))
+    constants = {f"always {json.dumps(value)}": value for value in _CONSTANTS}
+    answers: dict[str, Answer] = {
+        name: partial(_constant, value)
+        for name, value in constants.items()
+        if payload_key(value) not in known
+    }
+    if any(payload for payload, _ in seen):
+        answers["always the first output"] = partial(_constant, outputs[0])
+        answers["always the last output"] = partial(_constant, outputs[-1])
+        answers |= {"the payload itself": dict, "the payload as text": _as_text}
+        arguments = sorted({name for payload, _ in seen for name in payload})
+        for name in arguments:
+            answers[f"the argument {name} itself"] = partial(_argument, name)
+        for name in arguments:
+            answers[f"the argument {name} as text"] = partial(_argument_as_text, name)
+        table = {payload_key(payload): output for payload, output in seen}
+        others = {"the first output": outputs[0], "the last output": outputs[-1]}
+        others = {} if all_seen else {**others, "an error": REFUSED}
+        for name, other in others.items():
+            answers[f"a table of the cases, and else {name}"] = partial(_look_up, table, other)
+    return [Stub(name=name, answer=answer) for name, answer in answers.items()]
 
 
 def find_survivors(
@@ -391,37 +400,6 @@ def find_survivors(
 
 def _is_wrong(case: TestCase, answer: Any) -> bool:
     return answer is REFUSED or not is_meaningful(answer) or case.refuse(answer) != ""
-
-
-def _build_echoes(arguments: Sequence[str]) -> list[Stub]:
-    return [
-        Stub(name="the payload itself", answer=dict),
-        Stub(name="the payload as text", answer=_as_text),
-        *(
-            Stub(name=f"the argument {name} itself", answer=partial(_argument, name))
-            for name in arguments
-        ),
-        *(
-            Stub(name=f"the argument {name} as text", answer=partial(_argument_as_text, name))
-            for name in arguments
-        ),
-    ]
-
-
-def _build_tables(seen: Sequence[tuple[Payload, Any]]) -> list[Stub]:
-    table = {payload_key(payload): output for payload, output in seen}
-    others = (
-        ("the first output", seen[0][1]),
-        ("the last output", seen[-1][1]),
-        ("an error", REFUSED),
-    )
-    return [
-        Stub(
-            name=f"a table of the cases, and else {name}",
-            answer=partial(_look_up, table, output),
-        )
-        for name, output in others
-    ]
 
 
 def _constant(value: Any, _payload: Payload) -> Any:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import resources
+from importlib.resources import files as package_files
 from threading import Event
 from typing import Any
 
@@ -112,10 +112,11 @@ def run_program(
     needs = read_needs(program)
     limits = widen_limits(limits, needs)
     is_class = find_shape(program.code) == "class"
-    inside = _class_files(program.code) if is_class else _script_files(program.code)
+    inside = _files_inside(program.code, is_class=is_class)
     start = "/job/run_class.py" if is_class else "/job/skill.py"
     if needs != NO_NEEDS:
-        inside = {**inside, **_needed_files(needs, files or {}), **_resources(program)}
+        resources = {f"/job/{path}": content for path, content in program.resources.items()}
+        inside = {**inside, **_needed_files(needs, files or {}), **resources}
         start = start if is_class else "/job/run_script.py"
     asked = {"payload": dict(payload), "needs": needs != NO_NEEDS}
     job = SandboxJob(
@@ -149,10 +150,6 @@ def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
     )
 
 
-def _resources(program: Program) -> dict[str, bytes]:
-    return {f"/job/{path}": content for path, content in program.resources.items()}
-
-
 def _needed_files(needs: Needs, files: Mapping[str, bytes]) -> dict[str, bytes]:
     write = [name for name, access in needs.folders.items() if access == "write"]
     return {
@@ -175,7 +172,10 @@ def read_definition(
     Raises `InvalidInput` (`bad_definition`), `SandboxError`.
     """
     job = SandboxJob(
-        arguments=("/job/run_class.py",), files=_class_files(code), stdin=b"{}", limits=limits
+        arguments=("/job/run_class.py",),
+        files=_files_inside(code, is_class=True),
+        stdin=b"{}",
+        limits=limits,
     )
     outcome = sandbox.run(job, cancel)
     reason = _find_failure(outcome, limits)
@@ -314,22 +314,15 @@ def _parse_json(data: bytes | None) -> tuple[Any, str]:
         return None, _NOT_JSON
 
 
-@cache
-def _module_files() -> dict[str, bytes]:
-    return {"/job/modules/skillapi.py": _inside("skillapi.py"), **_MODULES}
-
-
-def _script_files(code: bytes) -> dict[str, bytes]:
-    return {**_module_files(), "/job/skill.py": code}
-
-
-def _class_files(code: bytes) -> dict[str, bytes]:
-    return {**_script_files(code), "/job/run_class.py": _inside("run_class.py")}
+def _files_inside(code: bytes, *, is_class: bool) -> dict[str, bytes]:
+    started = {"/job/run_class.py": _inside("run_class.py")} if is_class else {}
+    skillapi = {"/job/modules/skillapi.py": _inside("skillapi.py")}
+    return {**skillapi, **_MODULES, "/job/skill.py": code, **started}
 
 
 @cache
 def _inside(name: str) -> bytes:
-    return resources.files(f"{__package__}.inside").joinpath(name).read_bytes()
+    return package_files(f"{__package__}.inside").joinpath(name).read_bytes()
 
 
 def complete_program(

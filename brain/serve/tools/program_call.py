@@ -62,7 +62,8 @@ def call_program(
                 task.note_skill_call(name, run.error)
 
     try:
-        values = argument_check.parse_if_text(arguments)
+        is_text = isinstance(arguments, str | bytes)
+        values = argument_check.parse_arguments(arguments) if is_text else arguments
         run = _run(brain, name, values, control, record)
     except BrainError as error:
         failure = tool_errors.to_tool_failure(error, brain.root)
