@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import BrainError, ModelError
 from ..gating.case_files import Case
@@ -24,6 +24,9 @@ from ..solving.check import run_task
 from ..solving.solver import Skill, Solver
 from ..solving.task_session import TaskSessions
 from ..tasks.task import Task
+
+if TYPE_CHECKING:
+    from ..solving.judge import Judge
 
 _IMAGES = 2
 """Images that are kept in memory: both sides of a case follow each other."""
@@ -40,9 +43,16 @@ class TaskRunner:
     repeats_itself = False
     kinds: tuple[CaseKind, ...] = ()
 
-    def __init__(self, tasks: Sequence[Task], solver: Solver, sandbox: Sandbox) -> None:
-        self.name = solver.name
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        solver: Solver,
+        sandbox: Sandbox,
+        judge: Judge | None = None,
+    ) -> None:
+        self.name = f"{solver.name}, judged by {judge.name}" if judge else solver.name
         self._solver = solver
+        self._judge = judge
         self._tasks = {task.name: task for task in tasks}
         self._open = lru_cache(_IMAGES)(lambda name: TaskSessions(sandbox, self._tasks[name]))
 
@@ -59,7 +69,7 @@ class TaskRunner:
         text = files.get("SKILL.md", b"")
         front = [Skill(case.skill, read_skill_metadata(text, case.skill).description, files)]
         try:
-            run = run_task(self._open(task.name), self._solver, front if files else [])
+            run = run_task(self._open(task.name), self._solver, front if files else [], self._judge)
         except ModelError:
             raise
         except BrainError as error:

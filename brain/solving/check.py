@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ..errors import BrainError, SandboxError
 from ..sandbox.job import Sandbox
@@ -11,6 +11,9 @@ from ..tasks.task import Task
 from .solver import Attempt, EmptySolver, OracleSolver, Skill, Solver
 from .task_session import TaskSessions, TaskState, ended_reason, pack_state
 from .verify import Score, verify
+
+if TYPE_CHECKING:
+    from .judge import Judge
 
 TaskWord = Literal["proven", "wrong", "unproven", "impossible"]
 
@@ -41,10 +44,16 @@ class TaskRun(NamedTuple):
     score: Score
 
 
-def run_task(sessions: TaskSessions, solver: Solver, skills: Sequence[Skill] = ()) -> TaskRun:
+def run_task(
+    sessions: TaskSessions,
+    solver: Solver,
+    skills: Sequence[Skill] = (),
+    judge: Judge | None = None,
+) -> TaskRun:
     """Have a solver work on a task, and score it. A failure is in the result.
 
-    Raises `BrainError` if the image cannot be built.
+    Raises `BrainError` if the image cannot be built, and `ModelError` if the model of the solver,
+    or of the judge, fails as a whole.
     """
     task, built = sessions.task, sessions.built()
     attempt = Attempt()
@@ -54,14 +63,14 @@ def run_task(sessions: TaskSessions, solver: Solver, skills: Sequence[Skill] = (
                 attempt = solver.solve(task, skills, session)
                 if task.is_shared:
                     return TaskRun(
-                        task.name, solver.name, attempt, verify(sessions, attempt, session)
+                        task.name, solver.name, attempt, verify(sessions, attempt, session, judge)
                     )
                 left = TaskState(pack_state(session))
             except SandboxError as error:
                 return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))
     except SandboxError as error:
         return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))
-    return TaskRun(task.name, solver.name, attempt, verify(sessions, attempt, left))
+    return TaskRun(task.name, solver.name, attempt, verify(sessions, attempt, left, judge))
 
 
 def check_task(sandbox: Sandbox, task: Task) -> TaskCheck:

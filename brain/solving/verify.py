@@ -10,10 +10,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import SandboxError, printable_text
+from ..errors import ModelError, SandboxError, printable_text
 from ..gating.output_check import check_row, find_fault, is_score
+from ..models.calls import ANSWER_FAULTS
 from ..sandbox.session import SYSTEM_PATH, SandboxSession
 from ..tasks.images import Place
 from ..tasks.task import Grader, Task
@@ -21,6 +22,9 @@ from ..util import strict_json
 from .provisions import STAND_INS_PLACE
 from .solver import Attempt, ToolUse
 from .task_session import STAND_IN_PLACES, TaskSessions, TaskState, ended_reason, put_places
+
+if TYPE_CHECKING:
+    from .judge import Judge
 
 REWARD_FOLDER = "/logs/verifier"
 _MAX_REWARD_BYTES = 64 << 10
@@ -50,6 +54,15 @@ flags |= re.DOTALL if "s" in given.get("flags", "") else 0
 print(json.dumps([len(re.findall(given["pattern"], text, flags)) for text in texts]))
 """
 _LOOK_SECONDS = 20.0
+_OWN_ENVIRONMENT = {"PATH": SYSTEM_PATH, "LC_ALL": "C"}
+"""In which no program of a solver takes the place of one that looks at its work."""
+_LEFT = r"""
+made() { find . -type f -newermt @1 "$@"; }
+made -printf '%s bytes: %P\n' | sort -k 3 | head -n 200
+made -print0 | sort -z | xargs -0r grep -IlZ . | head -zn 40 | xargs -0r head -vc 8000
+"""
+"""Lists the files of a folder that are not those of its image, and shows those that are text."""
+_MAX_LEFT_BYTES = 64 << 10
 
 
 class Score(NamedTuple):
@@ -57,7 +70,7 @@ class Score(NamedTuple):
 
     `parts` are the numbers it was made of. `is_shared` marks a reward that the solver could have
     written. `output` is the end of what the verifier printed; no solver or evolver may see it.
-    `unjudged` names the graders that need a model or a person.
+    `judged_by` is the model that judged a part, `unjudged` names graders that nothing here decides.
     """
 
     value: float | None
@@ -66,26 +79,35 @@ class Score(NamedTuple):
     is_shared: bool = False
     output: str = ""
     unjudged: tuple[str, ...] = ()
+    judged_by: str = ""
 
 
-def verify(sessions: TaskSessions, attempt: Attempt, left: TaskState | SandboxSession) -> Score:
-    """Score an attempt at a task, from the files that it left or, for `shared`, its session."""
+def verify(
+    sessions: TaskSessions,
+    attempt: Attempt,
+    left: TaskState | SandboxSession,
+    judge: Judge | None = None,
+) -> Score:
+    """Score an attempt at a task, from the files that it left or, for `shared`, its session.
+
+    Raises `ModelError` if the judge fails as a whole.
+    """
     task = sessions.task
     try:
         if isinstance(left, SandboxSession):
-            return _score(task, left, attempt)._replace(is_shared=True)
+            return _score(task, left, attempt, judge)._replace(is_shared=True)
         with sessions.open(left, task.limits.verifier_seconds) as session:
-            return _score(task, session, attempt)
+            return _score(task, session, attempt, judge)
     except SandboxError as error:
         return Score(None, f"the verifier ended early: {ended_reason(error)}")
 
 
-def _score(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
+def _score(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
     if task.tests:
         return _run_tests(task, session)
     if task.case is not None:
         return _check_case(task, session, attempt)
-    return grade(task.graders, session, task.image.folder, attempt)
+    return _grade(task, session, attempt, judge)
 
 
 def _run_tests(task: Task, session: SandboxSession) -> Score:
@@ -158,6 +180,7 @@ def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
     row = json.dumps({"code": case.expect.check, "input": case_input, "output": output})
     done = session.run(
         *("python3", "-I", "-c", _CHECK),
+        env=_OWN_ENVIRONMENT,
         stdin=row.encode(),
         seconds=task.limits.verifier_seconds,
     )
@@ -165,26 +188,49 @@ def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
     return Score(1.0) if done.status == 0 else Score(0.0, printable_text(last))
 
 
-def grade(
-    graders: Sequence[Grader], session: SandboxSession, folder: str, attempt: Attempt
-) -> Score:
-    """Return the weighted share of graders that pass; those of judges are named, not counted."""
+def _grade(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
+    """Return the weighted share of graders that pass; what is not decided is named, not counted."""
     parts: dict[str, float] = {}
-    weights: dict[str, float] = {}
-    unjudged = []
-    for grader in graders:
-        passes = _passes(grader, session, folder, attempt)
-        if passes is None:
-            unjudged.append(grader.name)
-        else:
-            parts[grader.name], weights[grader.name] = float(passes), grader.weight
-    total = math.fsum(weights.values())
+    for grader in task.graders:
+        passes = _passes(grader, session, task.image.folder, attempt)
+        if passes is not None:
+            parts[grader.name] = float(passes)
+    failed = {name: "" for name, passed in parts.items() if not passed}
+    asked = [one for one in task.graders if one.kind == "judge" and one.criteria]
+    if judge is not None and asked:
+        left = session.run(
+            script=_LEFT,
+            cwd=task.image.folder,
+            env=_OWN_ENVIRONMENT,
+            seconds=_LOOK_SECONDS,
+            max_bytes=_MAX_LEFT_BYTES,
+        )
+        criteria = [one.criteria for one in asked]
+        try:
+            findings = judge.judge(task, criteria, attempt.output, left.output)
+        except ModelError as error:
+            if error.code not in ANSWER_FAULTS:
+                raise
+            return Score(None, error.message, parts, judged_by=judge.name)
+        for grader, finding in zip(asked, findings, strict=True):
+            parts[grader.name] = float(finding.passed)
+            if not finding.passed:
+                failed[grader.name] = f" ({finding.evidence})"
+    unjudged = tuple(one.name for one in task.graders if one.name not in parts)
+    counted = [one for one in task.graders if one.name in parts]
+    total = math.fsum(one.weight for one in counted)
     if not total:
-        return Score(None, "only a judge can score it", parts, unjudged=tuple(unjudged))
-    value = math.fsum(parts[name] * weights[name] for name in parts) / total
-    failed = ", ".join(name for name, passed in parts.items() if not passed)
-    reason = f"not passed: {printable_text(failed)}" if failed else ""
-    return Score(value, reason, parts, unjudged=tuple(unjudged))
+        why = "only a judge can score it" + ("" if judge else ", and no model is configured")
+        return Score(None, why, parts, unjudged=unjudged)
+    value = math.fsum(parts[one.name] * one.weight for one in counted) / total
+    shown = printable_text(", ".join(name + why for name, why in failed.items()))
+    return Score(
+        value,
+        f"not passed: {shown}" if failed else "",
+        parts,
+        unjudged=unjudged,
+        judged_by=judge.name if judge and asked else "",
+    )
 
 
 def _passes(grader: Grader, session: SandboxSession, folder: str, attempt: Attempt) -> bool | None:
@@ -236,6 +282,7 @@ def _look(session: SandboxSession, folder: str, **asked: Any) -> list[int]:
     done = session.run(
         *("python3", "-I", "-c", _LOOK),
         cwd=folder,
+        env=_OWN_ENVIRONMENT,
         stdin=json.dumps(asked).encode(),
         seconds=_LOOK_SECONDS,
     )

@@ -68,6 +68,8 @@ class Task:
     solution: Mapping[str, TaskFile] = field(default_factory=dict)
     case: Case | None = None
     graders: tuple[Grader, ...] = ()
+    expected: str = ""
+    """What a solver should bring about, in words, for a judge."""
     limits: TaskLimits = TaskLimits()
     is_shared: bool = False
     """The verifier runs beside the processes of the solver, which could write its reward."""

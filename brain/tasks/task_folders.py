@@ -15,6 +15,7 @@ out of a task, a wrong type or a missing file is an `InvalidInput`.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -336,6 +337,7 @@ def _read_eval(path: Path, folder: Path, number: int, fields: Any) -> Task:
         instruction=_instruction(path, fields["prompt"]),
         source=f"{path}#{id}",
         files=_eval_files(path, folder, where, fields.get("files") or []),
+        expected=expected,
         graders=tuple(
             Grader(f"assertion-{index}", "judge", 1.0, {}, text)
             for index, text in enumerate(criteria, 1)
@@ -344,21 +346,26 @@ def _read_eval(path: Path, folder: Path, number: int, fields: Any) -> Task:
 
 
 def _eval_files(path: Path, folder: Path, where: str, names: Any) -> dict[str, TaskFile]:
-    """Return the files of an eval by their names; a path is relative to the skill or to evals/."""
-    if not isinstance(names, list) or not all(isinstance(one, str) and one for one in names):
-        raise task_error(path, f"`files` of {where} is not a list of paths")
-    found = {}
-    for name in names:
-        for base in (folder, folder / "evals", path.parent):
-            place = base / name
-            if place.is_file():
-                check_inside(place, folder)
-                found[place.name] = TaskFile(str(place.resolve()), place.stat().st_size, False)
-                break
-        else:
+    """Return the files of an eval by the path that it gives, and by their names.
+
+    A path is relative to the skill or to evals/; prompts call a file by either.
+    """
+    found: dict[str, TaskFile] = {}
+    for one in names if isinstance(names, list) else [names]:
+        name = one.get("path") if isinstance(one, dict) else one
+        if not isinstance(name, str) or not name or not isinstance(names, list):
+            raise task_error(path, f"`files` of {where} is not a list of paths")
+        bases = (folder, folder / "evals", path.parent)
+        place = next((base / name for base in bases if (base / name).is_file()), None)
+        if place is None:
             raise task_error(
                 path, f"{where} names the file {printable_text(name)}", "missing_file", "add it"
             )
+        check_inside(place, folder)
+        file = TaskFile(str(place.resolve()), place.stat().st_size, False)
+        inner = posixpath.normpath(name)
+        found[place.name if inner.startswith(("/", "..")) else inner] = file
+        found.setdefault(place.name, file)
     return found
 
 

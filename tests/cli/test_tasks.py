@@ -1,7 +1,12 @@
 """`brain evolve task`: what it prints, and its exit statuses."""
 
+import json
+import re
+import shutil
+
 import pytest
 
+from tests.support.fake_model_endpoint import FakeReply, completion_reply, run_fake_endpoint
 from tests.support.task_folders import CLAUDE, HARBOR, make_task
 
 
@@ -42,7 +47,11 @@ def test_tasks_become_cases_and_what_cannot_decide_is_left_out(cli, agent, tasks
     (case,) = cli("evolve", "case", "list", "greet", "--json").document["cases"]
     assert case["input"]["task"] == "hello" and case["expect"] == {"equals": {"score": 1}}
     again = cli("evolve", "task", "add", "greet", str(tasks))
-    assert again.status == 0 and "Left out: polite" in again.out
+    assert again.status == 0
+    assert "Left out: polite, it needs a judge, and no model is configured" in again.out
+    cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1")
+    judged = cli("evolve", "task", "add", "greet", str(tasks)).out
+    assert judged.count("Case ") == 2 and "polite" not in judged
     alone = cli("evolve", "try", "greet", "-f", "skills/greet", "--tasks", str(tasks))
     assert (alone.status, "together" in alone.err) == (2, True)
 
@@ -77,3 +86,85 @@ def test_the_sandbox_scores_what_a_solver_did_with_a_skill_in_front(cli, tasks, 
     assert (run.status, run.out, run.err) == (0, "hello 1, skill read\n", "")
     make_task(tasks / "broken", {**HARBOR, "task.toml": "= 1"})
     assert cli("evolve", "task", "run", str(tasks), "--solver", "true").status == 16
+
+
+SOLVER = "sh $SKILLS/shout/scripts/shout.sh files/*.txt > out.txt; cat out.txt"
+TEXT = "---\nname: shout\ndescription: Write in capitals.\n---\nRun scripts/shout.sh {}.\n"
+
+
+def make_shout(folder, agent):
+    """Write a skill that needs a shell, with evals and task folders beside it, as public ones."""
+    evals, files = [], {}
+    for number in range(14):
+        name, word = f"files/{number}.txt", f"word{number}"
+        files |= {f"evals/{name}": word}
+        evals.append(
+            {"id": number, "prompt": f"Shout {name} into out.txt.", "files": [{"path": name}]}
+        )
+        evals[-1]["expectations"] = [f"out.txt holds {word.upper()}", "It holds nothing else"]
+        task = {
+            "instruction.md": f"Shout {name}.\n",
+            f"files/{name}": word,
+            "tests/test.sh": f"grep -qx {word.upper()} out.txt && r=1; echo ${{r:-0}} >"
+            " /logs/verifier/reward.txt",
+        }
+        files |= {f"tasks/t{number}/{inner}": text for inner, text in task.items()}
+    files["evals/evals.json"] = json.dumps({"skill_name": "shout", "evals": evals[:6]})
+    make_task(folder, {**files, "SKILL.md": TEXT.format("and keep what it prints")})
+    skill = make_task(agent / "skills" / "shout", {"SKILL.md": TEXT.format("if you must")})
+    script = 'grep -q keep "${0%/*}/../SKILL.md" && tr a-z A-Z < "$1"\n'
+    make_task(skill, {"scripts/shout.sh": script})
+
+
+def play(served):
+    """Answer as a solver that runs what it is told, and as a judge that looks for capitals."""
+
+    def reply() -> FakeReply:
+        messages = served.asked[-1].body["messages"]
+        said = messages[-1]["content"]
+        if "You judge" in messages[0]["content"]:
+            wanted = re.findall(r"holds (WORD\d+)", said)
+            passed = bool(wanted) and f"\n> {wanted[0]}\n" in said
+            finding = {"passed": passed, "evidence": "out.txt"}
+            return completion_reply(tool=json.dumps({"findings": [finding, finding]}))
+        if messages[-1]["role"] == "tool":
+            return completion_reply("Done.")
+        called = {
+            "name": "bash",
+            "arguments": json.dumps({"command": f"SKILLS=~/.agents/skills; {SOLVER}"}),
+        }
+        calls = [{"id": "call-1", "type": "function", "function": called}]
+        message = {"role": "assistant", "content": None, "tool_calls": calls}
+        return completion_reply(choices=[{"index": 0, "message": message, "finish_reason": "stop"}])
+
+    return [reply] * 2000
+
+
+@pytest.mark.parametrize("solver", [SOLVER, "model"])
+def test_a_stranger_derives_again_what_the_sandbox_and_a_judge_decided(
+    cli, agent, tmp_path, monkeypatch, solver
+):
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "cache"))
+    make_shout(tmp_path / "public", agent)
+    (agent / "manifest.yaml").write_text("evolution:\n  mode: gated\n")
+    cli("snapshot", "-m", "Take the skill")
+    tried = ("evolve", "try", "shout", "-f", str(tmp_path / "public/SKILL.md"))
+    tried = (*tried, "--tasks", str(tmp_path / "public"), "--solver", solver)
+    with run_fake_endpoint() as served:
+        served.replies += play(served)
+        cli("config", "model", "openai:small", "--base-url", served.url)
+        added = cli("evolve", "task", "add", "shout", str(tmp_path / "public"), "--json").document
+        assert len(added["cases"]) == 20 and not added["left_out"]
+        outcome = cli(*tried, "--json")
+        judged = [one for one in served.asked if "You judge" in one.body["messages"][0]["content"]]
+    assert (outcome.status, outcome.document["done"]) == (0, "admitted"), outcome
+    numbers = outcome.document["numbers"]
+    name = "openai:small" if solver == "model" else "command sh"
+    assert numbers["runner"] == f"{name}, judged by openai:small" and not numbers["losses"]
+    assert outcome.document["requests"] >= len(judged) == len({str(one.body) for one in judged})
+    shutil.copytree(agent, tmp_path / "copy")
+    for gone in ("public", "cache", "ledgers"):
+        shutil.rmtree(tmp_path / gone, ignore_errors=True)
+    again = cli("-C", str(tmp_path / "copy"), "evolve", "recheck", "shout", "--json")
+    assert (again.status, again.document["differences"]) == (0, [])
+    assert cli("-C", str(tmp_path / "copy"), "verify").status == 0

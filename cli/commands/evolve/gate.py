@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,10 +22,10 @@ from ...render.human_format import pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed
 from ...terminal import escape
 from ...user_files import read_input
-from .tasks import make_solver, read_folders
+from .tasks import find_judge, make_solver, read_folders
 
 if TYPE_CHECKING:
-    from brain.models.calls import Bill
+    from brain.models import Model
     from brain.repo.learning.change import ProposedChange
     from brain.repo.learning.rounds import CaseRunner
     from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
@@ -92,17 +92,24 @@ def evolve_try_command(
 
     change = _read_change(slug, Path(path), description, message or "")
     bill, is_needed = Bill(), runner == "model"
-    model = None if runner == "sandbox" else _open_model_runner(app, bill, is_needed=is_needed)
+
+    def meter(model: Model) -> Model:
+        from brain.evolve.evolution_mode import require_evolution
+        from brain.models.paid_once import MeteredModel
+
+        return MeteredModel(model, lambda _: require_evolution(app.brain), bill.add)
+
+    model = None if runner == "sandbox" else _open_model_runner(meter, is_needed=is_needed)
     is_for_program = runner is None and change.files
     main: CaseRunner | None = None if is_for_program else model
     if tasks is not None and solver is not None:
-        main = _open_task_runner(tasks, solver, is_outside, names)
+        main = _open_task_runner(tasks, solver, is_outside, names, meter)
     gate = app.brain.gate.open(runner=main, text_runner=model)
     try:
         outcome = gate.propose(change)
     finally:
-        if model is not None and bill.requests:
-            app.print_note(cost_line(model.name, *bill.total))
+        if bill.requests:
+            app.print_note(cost_line(model.name if model else "the model", *bill.total))
     paid = dict(zip(("requests", "tokens_in", "tokens_out"), bill.total, strict=True))
     document = {**to_json(outcome), "model": "" if model is None else model.name, **paid}
     emit(app, document, outcome_lines(outcome))
@@ -141,18 +148,15 @@ def cost_line(model: str, requests: int, tokens_in: int, tokens_out: int) -> str
     return escape(f"{asked}, {tokens_in} tokens in, {tokens_out} out")
 
 
-def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner | None:
+def _open_model_runner(meter: Callable[[Model], Model], *, is_needed: bool) -> CaseRunner | None:
     """Return what runs cases by the user's model; None without one, unless it is needed."""
     from brain.errors import NotFound
-    from brain.evolve.evolution_mode import require_evolution
     from brain.evolve.evolver import ModelRunner
-    from brain.models.paid_once import MeteredModel
 
     from ...settings.user_models import open_user_model
 
     try:
-        model = open_user_model()
-        return ModelRunner(MeteredModel(model, lambda _: require_evolution(app.brain), bill.add))
+        return ModelRunner(meter(open_user_model()))
     except NotFound:  # no model is configured
         if is_needed:
             raise
@@ -160,13 +164,18 @@ def _open_model_runner(app: App, bill: Bill, *, is_needed: bool) -> CaseRunner |
 
 
 def _open_task_runner(
-    folder: str, solver: str, is_outside: bool, names: Sequence[str]
+    folder: str,
+    solver: str,
+    is_outside: bool,
+    names: Sequence[str],
+    meter: Callable[[Model], Model],
 ) -> CaseRunner:
     from brain.evolve.task_runner import TaskRunner
     from brain.sandbox.find_sandbox import find_sandbox
 
     found, _ = read_folders([folder])
-    return TaskRunner(found, make_solver(solver, is_outside, names), find_sandbox())
+    chosen = make_solver(solver, is_outside, names, meter)
+    return TaskRunner(found, chosen, find_sandbox(), find_judge(found, meter))
 
 
 def outcome_lines(outcome: GateOutcome) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +30,9 @@ from ...render.human_format import align_columns, pluralize
 from ...terminal import escape
 
 if TYPE_CHECKING:
+    from brain.models import Model
     from brain.solving.check import TaskCheck, TaskRun
+    from brain.solving.judge import Judge
     from brain.solving.solver import Skill, Solver
     from brain.tasks.task import Task
     from brain.tasks.task_folders import BrokenTask
@@ -147,16 +149,24 @@ def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> No
     """Add a case of a skill for each task.
 
     The case holds the name and the instruction; the task stays where it is, and 'brain evolve try
-    --tasks FOLDER --solver COMMAND' runs it. What needs a judge, or cannot run here, is left out.
+    --tasks FOLDER --solver COMMAND' runs it. What cannot run here is left out, and what needs a
+    judge if no model is configured.
     """
     from brain.evolve.task_runner import case_input
     from brain.gating.output_check import TASK_PASSES
 
+    from ...settings.user_models import load_model_settings
+
     tasks, broken = read_folders(folders)
     added, left_out = [], {one.name: one.error.message for one in broken}
     for task in tasks:
-        if task.missing or not (task.tests or task.graders) or task.needs_judge:
-            left_out[task.name] = "; ".join(task.missing) or "it has no verifier without a judge"
+        why = "; ".join(task.missing)
+        if not (task.tests or task.graders):
+            why = why or "it is a case already"
+        elif task.needs_judge and load_model_settings() is None:
+            why = why or "it needs a judge, and no model is configured"
+        if why:
+            left_out[task.name] = why
             continue
         source = f"task {printable_text(task.name, 100)}"
         added.append(app.brain.gate.add_case(slug, case_input(task), TASK_PASSES, source))
@@ -202,7 +212,8 @@ def evolve_task_run_command(
     instruction as its standard input. A command that
     needs a network, such as 'claude -p', runs outside with --unsandboxed-solver, in a folder and
     a home of its own; it can then do what you can do. Tests are put in only when it has ended.
-    Status 16 if a score could not be given.
+    What only a judge can decide is judged by the model that is configured. Status 16 if a score
+    could not be given.
     """
     from brain.sandbox.find_sandbox import find_sandbox
     from brain.solving.check import run_task
@@ -210,7 +221,7 @@ def evolve_task_run_command(
 
     tasks, broken = read_folders(folders)
     chosen, skills = make_solver(solver, is_outside, names), [_skill(Path(one)) for one in skill]
-    sandbox, unscored = find_sandbox(), len(broken)
+    sandbox, unscored, judge = find_sandbox(), len(broken), find_judge(tasks)
     for one in broken:
         app.print_note(escape(f"{one.name}: {one.error.message}"))
     for task in tasks:
@@ -219,7 +230,7 @@ def evolve_task_run_command(
         else:
             try:
                 run, why = (
-                    run_task(TaskSessions(sandbox, _limit(task, seconds)), chosen, skills),
+                    run_task(TaskSessions(sandbox, _limit(task, seconds)), chosen, skills, judge),
                     "",
                 )
             except BrainError as error:
@@ -242,6 +253,7 @@ def _run_row(name: str, solver: str, run: TaskRun | None, why: str) -> dict[str,
         "reason": score.reason or attempt.error,
         "parts": dict(score.parts),
         "unjudged": list(score.unjudged),
+        "judged_by": score.judged_by,
         "is_shared": score.is_shared,
         "was_read": attempt.was_read,
         "requests": attempt.requests,
@@ -256,13 +268,36 @@ def _run_lines(row: dict[str, Any]) -> Iterator[str]:
     read = "" if was_read is None else ", skill read" if was_read else ", skill not read"
     shared = ", scored beside the solver's processes" if row.get("is_shared") else ""
     why = f": {row['reason']}" if row["reason"] else ""
-    yield escape(f"{row['name']} {score}{read}{shared}{why}")
+    judged = f", judged by {row['judged_by']}" if row.get("judged_by") else ""
+    yield escape(f"{row['name']} {score}{read}{shared}{judged}{why}")
     if row.get("unjudged"):
-        yield escape(f"  left to a judge: {', '.join(row['unjudged'])}")
+        yield escape(f"  not decided: {', '.join(row['unjudged'])}")
 
 
-def make_solver(text: str, is_outside: bool, names: Sequence[str]) -> Solver:
-    """Return what the options of a command name."""
+def find_judge(
+    tasks: Sequence[Task], meter: Callable[[Model], Model] = lambda model: model
+) -> Judge | None:
+    """Return the user's model, which `meter` wraps, as a judge.
+
+    None without a model, or if no task needs a judge.
+    """
+    from ...settings.user_models import find_user_model
+
+    model = find_user_model() if any(task.needs_judge for task in tasks) else None
+    if model is None:
+        return None
+    from brain.solving.judge import Judge
+
+    return Judge(meter(model))
+
+
+def make_solver(
+    text: str,
+    is_outside: bool,
+    names: Sequence[str],
+    meter: Callable[[Model], Model] = lambda model: model,
+) -> Solver:
+    """Return what the options of a command name; `meter` wraps a model."""
     from brain.solving.command import HostCommand
     from brain.solving.solver import EmptySolver, ModelSolver, OracleSolver, SessionCommand
 
@@ -274,7 +309,7 @@ def make_solver(text: str, is_outside: bool, names: Sequence[str]) -> Solver:
         if text == "model":
             from ...settings.user_models import open_user_model
 
-            return ModelSolver(open_user_model())
+            return ModelSolver(meter(open_user_model()))
         if text in ("oracle", "empty"):
             return OracleSolver() if text == "oracle" else EmptySolver()
         return SessionCommand(text)

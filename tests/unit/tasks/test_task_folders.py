@@ -57,7 +57,11 @@ def test_the_yaml_form_of_a_case_lists_its_graders(tmp_path):
 
 def test_evals_of_a_skill_are_tasks_that_a_judge_scores(tmp_path):
     task = read_one(tmp_path, {"evals/evals.json": EVALS, "evals/files/a.txt": "two words"})
-    assert (task.name, task.instruction, list(task.files)) == ("eval-7", "Count.", ["a.txt"])
+    assert (task.name, task.instruction, list(task.files)) == (
+        "eval-7",
+        "Count.",
+        ["files/a.txt", "a.txt"],
+    )
     assert [grader.criteria for grader in task.graders] == ["It is 2", "It is short"]
 
 
