@@ -20,36 +20,22 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..models.scripted import FakeModel
-    from ..repo.receipts.runs import find_trigger
-    from .evolution_mode import require_evolution
-    from .gaps import attempt_gaps_at_once, run_gaps
-    from .patterns import run_patterns
-    from .registry_import import import_registry
-    from .schedule.hard_runs import queue_run, take_no_model_notice
-    from .schedule.scheduler import make_due, run, run_due
-    from .schedule.status import read_status
-    from .schedule.transcript_folders import TranscriptFolders
-    from .synthesis import Learner, synthesize
-
-__all__ = [
-    "FakeModel",
-    "Learner",
-    "TranscriptFolders",
-    "attempt_gaps_at_once",
-    "find_trigger",
-    "import_registry",
-    "make_due",
-    "queue_run",
-    "read_status",
-    "require_evolution",
-    "run",
-    "run_due",
-    "run_gaps",
-    "run_patterns",
-    "synthesize",
-    "take_no_model_notice",
-]
+    from ..models.scripted import FakeModel as FakeModel
+    from ..repo.receipts.runs import find_trigger as find_trigger
+    from .evolution_mode import require_evolution as require_evolution
+    from .gaps import attempt_gaps_at_once as attempt_gaps_at_once
+    from .gaps import run_gaps as run_gaps
+    from .patterns import run_patterns as run_patterns
+    from .registry_import import import_registry as import_registry
+    from .schedule.hard_runs import queue_run as queue_run
+    from .schedule.hard_runs import take_no_model_notice as take_no_model_notice
+    from .schedule.scheduler import make_due as make_due
+    from .schedule.scheduler import run as run
+    from .schedule.scheduler import run_due as run_due
+    from .schedule.status import read_status as read_status
+    from .schedule.transcript_folders import TranscriptFolders as TranscriptFolders
+    from .synthesis import Learner as Learner
+    from .synthesis import synthesize as synthesize
 
 _HOMES = {
     "FakeModel": "..models.scripted",

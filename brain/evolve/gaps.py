@@ -58,8 +58,7 @@ from .acquire import build_edit, build_program
 from .evolution_mode import Interrupted, meter, now_ms, require_evolution
 from .evolver import AttemptOver, Evolver
 from .material import RelatedMaterial
-from .prompts import GAP_SYSTEM_PROMPT, GENERATED_CATEGORY, KnownAttempt, gap_message
-from .transcript import mask_text
+from .prompts import GAP_SYSTEM_PROMPT, GENERATED_CATEGORY, KnownAttempt, gap_message, mask_text
 
 if TYPE_CHECKING:
     from ..api.brain import Brain

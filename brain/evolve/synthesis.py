@@ -18,10 +18,8 @@ from ..repo.receipts.runs import find_trigger
 from ..results import Synthesized
 from .evolution_mode import meter, require_evolution
 from .evolver import Drafting
-from .material import ShownSkills
-from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message
-from .tools import SKILL_FILE, DraftTools
-from .transcript import mask_text, render_transcript
+from .material import SKILL_FILE, DraftTools, ShownSkills
+from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message, mask_text, render_transcript
 
 if TYPE_CHECKING:
     from ..api.brain import Brain

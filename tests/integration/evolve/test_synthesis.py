@@ -8,9 +8,8 @@ import pytest
 from brain import Brain
 from brain.errors import Conflict, InvalidInput, ModelError
 from brain.evolve import FakeModel, Learner, find_trigger, synthesize
-from brain.evolve.prompts import KnownSkill, is_shown_whole
+from brain.evolve.prompts import MAX_RUN_CHARS, KnownSkill, is_shown_whole, render_transcript
 from brain.evolve.synthesis import HELD_OUT_REASON
-from brain.evolve.transcript import MAX_CHARS, render_transcript
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.calls import AskLimits
@@ -439,7 +438,7 @@ class TestWhatAModelIsShown:
             RunStep("tool", name=f"tool-{n}", output=keep_text("x" * 1000)) for n in range(500)
         )
         text = render_transcript(run()._replace(steps=steps))
-        assert len(text) < MAX_CHARS + 500
+        assert len(text) < MAX_RUN_CHARS + 500
         assert "1. tool tool-0\n" in text and "500. tool tool-499\n" in text
         assert "steps left out]" in text
 

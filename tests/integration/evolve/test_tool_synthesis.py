@@ -9,7 +9,7 @@ import pytest
 from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import FakeModel, synthesize
-from brain.evolve.tools import MAX_DRAFT_BYTES
+from brain.evolve.material import MAX_DRAFT_BYTES
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.scripted import ScriptedAnswer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain.evolve.transcript import quote_lines
+from brain.evolve.prompts import quote_lines
 
 
 @pytest.mark.parametrize(
