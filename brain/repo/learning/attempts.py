@@ -7,15 +7,17 @@ there are, what they hold and what came out stays hidden from them.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ...errors import BrainError, NotFound, printable_text
+from ...gating.case_files import Case
 from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
 from ...programs import SCHEMA_FILE
 from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.verdict_rules import find_max_rounds
-from ...verdicts.verdict_types import Verdict
+from ...verdicts.verdict_types import ProgramFile, Verdict
 from ..history import diff, unified_diff
 from ..merge.proposals import list_open_tips
 from ..open.session import Session
@@ -23,6 +25,7 @@ from ..read import skill_lookup
 from ..read.case_paths import slug_of_case
 from ..read.decision_rows import read_decision_verdict
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
+from .change import PlannedChange
 
 
 def list_attempts(session: Session, slug: str = "") -> list[Attempt]:
@@ -109,26 +112,41 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
 
 
 def find_same_attempt(
-    session: Session, path: str, wanted: Verdict
+    session: Session, planned: PlannedChange, runner: str, cases: Sequence[Case]
 ) -> tuple[EarlierAttempt, str] | None:
     """Return an attempt at the same change on the same cases, None if there is none.
 
-    It is kept, or waits as the proposal that is named beside it, "" if none does. `path` is that
-    of the text of the skill; `wanted` has the texts, the program, the runner, and the documents of
-    the cases.
-    An attempt in which a model gave nothing but errors is none: it says nothing of the change.
-    Only attempts with this text are read.
+    It is kept, or waits as the proposal that is named beside it, "" if none does. An attempt in
+    which a model gave nothing but errors is none: it says nothing of the change. Only attempts with
+    this text are read.
     """
-    kept = [(ref, here, "") for ref, here in list_rejected_refs(session, wanted.skill)]
+    program = planned.program
+    files = [ProgramFile(*row) for row in program.blobs] if program else []
+    wanted = planned.base_blob, planned.text_blob, planned.changes, runner
+    documents = sorted((case.skill == planned.slug, case.blob) for case in cases)
+    kept = [(ref, here, "") for ref, here in list_rejected_refs(session, planned.slug)]
     waiting = [("", tip, name) for name, tip in list_open_tips(session).items()]
-    for ref, snapshot_id, proposal in [*kept, *waiting]:
-        entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), path)
-        if entry is None or entry.blob != wanted.text:
+    for ref, here, proposal in [*kept, *waiting]:
+        entry = bundles.get_entry(session.nodes, session.bundle_of(here), planned.path)
+        if entry is None or entry.blob != planned.text_blob:
             continue
-        snapshot = session.load_snapshot(snapshot_id)
+        snapshot = session.load_snapshot(here)
         verdict = read_decision_verdict(session, snapshot)
-        if verdict is not None and _is_same(verdict, wanted) and not _has_only_errors(verdict):
-            return _describe_earlier(session, ref, snapshot_id, snapshot, verdict), proposal
+        if verdict is None or wanted != (
+            verdict.base,
+            verdict.text,
+            verdict.changes,
+            verdict.runner,
+        ):
+            continue
+        tried = sorted((one.kind == "held_out", one.document) for one in verdict.gate_cases)
+        has_own = any(file.path == SCHEMA_FILE for file in files)  # else a class gets one
+        same = [one for one in verdict.files if has_own or one.path != SCHEMA_FILE]
+        if tried != documents or same != files:
+            continue
+        letters = "".join(case.before + case.after for case in verdict.gate_cases)
+        if find_max_rounds(verdict) == 1 or letters.strip("e"):
+            return _describe_earlier(session, ref, here, snapshot, verdict), proposal
     return None
 
 
@@ -193,27 +211,3 @@ def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> st
     if len(patch) <= MAX_EDIT_CHARS:
         return patch
     return patch[:MAX_EDIT_CHARS] + f"\n(cut after {MAX_EDIT_CHARS} characters)\n"
-
-
-def _is_same(verdict: Verdict, wanted: Verdict) -> bool:
-    """Tell whether a verdict is about what is to be tried.
-
-    A class is tried with a schema.json made from its definition, if it comes without.
-    """
-    if all(file.path != SCHEMA_FILE for file in wanted.files):
-        files = tuple(file for file in verdict.files if file.path != SCHEMA_FILE)
-        verdict = verdict._replace(files=files)
-    return _what_was_tried(verdict) == _what_was_tried(wanted)
-
-
-def _what_was_tried(verdict: Verdict) -> tuple[object, ...]:
-    documents = sorted((case.kind, case.document) for case in verdict.gate_cases)
-    what = verdict.base, verdict.text, verdict.files, verdict.changes
-    return *what, verdict.runner, documents
-
-
-def _has_only_errors(verdict: Verdict) -> bool:
-    """Tell whether a runner that does not repeat itself gave no output at all."""
-    return find_max_rounds(verdict) != 1 and not any(
-        (case.before + case.after).strip("e") for case in verdict.gate_cases
-    )

@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Event, RLock
@@ -28,11 +28,10 @@ from typing import Any, TypeVar
 
 from ...digest import domain_hash
 from ...errors import Conflict, InvalidInput, error_from_os, printable_text
-from ...gating.case_files import Case
 from ...gating.decision import DEFAULT_RULES
 from ...programs.advice import ADVICE
 from ...programs.needs import read_needs
-from ...programs.program import Program, fit_summary, slug_of_tool
+from ...programs.program import slug_of_tool
 from ...receipts import Receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, EarlierAttempt, GateOutcome, GuardCounts
@@ -41,7 +40,7 @@ from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox, SandboxLimits
 from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
-from ...verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
+from ...verdicts.verdict_types import Verdict
 from ..merge.proposals import open_proposal
 from ..open.manifest import (
     ALLOW,
@@ -199,15 +198,15 @@ class Gate:
         if planned.is_equal:
             return _outcome(change, planned, "nothing", f"{planned.slug} is like this already")
         if change.fault and planned.program:
-            self._confirm()
-            trial = _refuse(planned.program, fit_summary(change.fault))
+            trial = refuse_program(planned.program, change.fault, GATE_RULE, ADVICE)
             result = _Result(planned=planned, reason=trial.verdict.reason, trial=trial)
-            return self._record(change, result, mode)
-        tried = self._try(change, planned)
-        if isinstance(tried, tuple):
-            return self._describe_same(change, planned, *tried)
+        else:
+            tried = self._try(change, planned)
+            if isinstance(tried, tuple):
+                return self._describe_same(change, planned, *tried)
+            result = tried
         self._confirm()
-        return self._record(change, tried, mode)._replace(guards=tried.guards)
+        return self._record(change, result, mode)._replace(guards=result.guards)
 
     def acquire(
         self,
@@ -247,8 +246,7 @@ class Gate:
         waits: str = "",
         cancel: Event | None = None,
     ) -> Decided:
-        assert planned.program is not None
-        if waits:
+        if waits and planned.program is not None:
             rule, profile = options.decided_by, options.code_profile
             trial = refuse_program(planned.program, waits, rule, profile)
             result = _Result(planned=planned, reason=waits, trial=trial)
@@ -256,8 +254,7 @@ class Gate:
             tried = self._try(edit, planned, options, cancel)
             assert isinstance(tried, _Result)
             result = tried
-        decided = _decide_acquired(result, message)
-        done = self._run(record.record_change, decided)
+        done = self._run(record.record_change, _decide_acquired(result, message))
         return self._commit(done) if done.changed else done
 
     # Trial
@@ -268,34 +265,6 @@ class Gate:
         files = [one.path for one in planned.changes][:MAX_SHOWN_FILES]
         runs = is_after or not planned.is_equal
         return SkillsAt(self._session, self._lock, bundle, planned.slug, path, files, has_own=runs)
-
-    def _try_program(
-        self,
-        program: Program,
-        skills: SkillsAt,
-        options: TrialOptions,
-        cancel: Event | None = None,
-    ) -> Trial:
-        seed = secrets.randbits(_SEED_BITS) if options.seed is None else options.seed
-        return try_program(
-            self._sandbox,
-            program,
-            seed=seed,
-            decided_by=options.decided_by,
-            code_profile=options.code_profile,
-            limits=options.limits,
-            find_called=lambda name: skills.program(slug_of_tool(name)),
-            cancel=cancel,
-        )
-
-    def _with_program(
-        self, edit: SkillEdit, planned: PlannedChange, program: Program
-    ) -> PlannedChange:
-        """Return the plan with the program that was tried: a class gets its schema.json there."""
-        if planned.program is not None and planned.program.id == program.id:
-            return planned
-        files, resources = dict(program.files), dict(program.resources)
-        return self._run(plan_change, replace(edit, files=files, resources=resources))
 
     def _try(
         self,
@@ -335,12 +304,24 @@ class Gate:
         left_out = len(own) - len(unseen) + len(found) - len(guards)
         stages = plan_stages(runners, guards, new, self._limits.guards) if runners else []
         for stage in stages if proposed else ():
-            if same := self._run(find_same_attempt, planned.path, _wanted(planned, stage, cases)):
-                return same
+            tried_on = [*cases, *stage.guards]
+            if same := self._run(find_same_attempt, planned, stage.runner.name, tried_on):
+                return same  # trying it until it passes would be cheating
         trial = None
         if program is not None:
-            trial = self._try_program(program, new, options, cancel)
-            planned = self._with_program(change, planned, trial.program)
+            trial = try_program(
+                self._sandbox,
+                program,
+                seed=secrets.randbits(_SEED_BITS) if options.seed is None else options.seed,
+                decided_by=options.decided_by,
+                code_profile=options.code_profile,
+                limits=options.limits,
+                find_called=lambda name: new.program(slug_of_tool(name)),
+                cancel=cancel,
+            )
+            if trial.program.id != program.id:  # a class gets its schema.json there
+                files, resources = dict(trial.program.files), dict(trial.program.resources)
+                planned = self._run(plan_change, replace(change, files=files, resources=resources))
             if trial.verdict.decision == "reject":
                 reason = trial.verdict.reason
                 return _Result(planned=planned, reason=reason, trial=trial)
@@ -367,63 +348,53 @@ class Gate:
 
     def _record(self, change: ProposedChange, result: _Result, mode: str) -> GateOutcome:
         """Admit or propose a change, or keep the attempt, by the mode of the brain."""
-        gate = result.record.decision.gate if result.record else ""
-        about = _message(change, result.planned), change.receipt
-        if gate == "admit":
+        planned, tried = result.planned, result.record
+        about = _message(change, planned), change.receipt
+        gate, done, policy = tried.decision.gate if tried else "", "admitted", ALLOW
+        is_shown = gate == "admit"
+        if tried and not is_shown and tried.decision.is_provisional:
+            done, policy = "provisional", self._run(load_provisional_policy)
+            is_shown = policy != OFF
+        if is_shown:
             decided = _decide(result, "admit", *about)
-            if mode == GATED:
-                admitted = self._commit(self._run(record.record_change, decided))
-                return _outcome(change, result.planned, "admitted", decided=decided, done=admitted)
-            return self._open_proposal(change, decided)
-        policy = self._run(load_provisional_policy)
-        if result.record and result.record.decision.is_provisional and policy != OFF:
-            decided = _decide(result, "admit", *about)
-            if (mode, policy) == (GATED, ALLOW):
-                live = self._commit(self._run(record.record_change, decided))
-                return _outcome(change, result.planned, "provisional", decided=decided, done=live)
-            return self._open_proposal(change, decided)
-        attempt = None
-        if result.is_for_person:
-            proposed = self._propose_untried(change, result)
-            if result.record is None:
+            if (mode, policy) != (GATED, ALLOW):
+                return self._open_proposal(change, planned, decided)
+            live = self._commit(self._run(record.record_change, decided))
+            return _outcome(change, planned, done, decided=decided, done=live)
+        proposed = None
+        if result.is_for_person:  # a program at least passed its own tests
+            untold = replace(result, reason="", record=None)
+            passed = _decide(untold, "admit", *about) if result.trial else None
+            proposed = self._open_proposal(change, planned, passed, result.reason)
+            if tried is None:
                 return proposed
         decided = _decide(result, "reject", *about)
         attempt = self._run(record.record_change, decided)
-        if result.is_for_person:
-            outcome = _outcome(change, result.planned, "proposed", decided=decided, done=attempt)
+        if proposed is not None:
+            outcome = _outcome(change, planned, "proposed", decided=decided, done=attempt)
             return outcome._replace(proposal=proposed.proposal, snapshot=proposed.snapshot)
-        is_open = gate == "undecided" or (result.record is None and result.trial is None)
+        is_open = gate == "undecided" or (tried is None and result.trial is None)
         word = "kept" if is_open else "rejected"
-        return _outcome(change, result.planned, word, decided=decided, done=attempt)
-
-    def _propose_untried(self, change: ProposedChange, result: _Result) -> GateOutcome:
-        """Propose what no case could try; a program at least passed its own tests."""
-        if result.trial is not None:
-            passed = replace(result, reason="", record=None)
-            about = _message(change, result.planned)
-            decided = _decide(passed, "admit", about, change.receipt)
-            return self._open_proposal(change, decided)._replace(reason=result.reason)
-        return self._open_proposal(change, None, result)
+        return _outcome(change, planned, word, decided=decided, done=attempt)
 
     def _open_proposal(
-        self, change: ProposedChange, decided: DecidedChange | None, untried: _Result | None = None
+        self,
+        change: ProposedChange,
+        planned: PlannedChange,
+        decided: DecidedChange | None,
+        reason: str = "",
     ) -> GateOutcome:
         """Record a change in a proposal of its own, unless it waits there already."""
-        source = decided or untried
-        assert source is not None
-        planned = source.planned
         name = _proposal_name(planned)
-        reason = untried.reason if untried else ""
-        outcome = _outcome(change, planned, "proposed", reason, decided)._replace(proposal=name)
+        outcome = _outcome(change, planned, "proposed", decided=decided)
+        outcome = outcome._replace(proposal=name, reason=reason or outcome.reason)
         if self._run(record.is_proposed, name):
             return outcome
         session = self._run(open_proposal, name, f"brain evolve ({change.evolver})")
         try:
             if decided is not None:
                 done = self._run(lambda _: record.record_change(session, decided))
-                return _outcome(change, planned, "proposed", "", decided, done)._replace(
-                    proposal=name
-                )
+                return _recorded(outcome, done)
             message = _message(change, planned)
             written = self._run(
                 lambda _: record.record_untried(session, planned, message, change.receipt)
@@ -444,44 +415,6 @@ class Gate:
         reason = f"it was tried before: {attempt.reason}"
         outcome = _outcome(change, planned, done, reason)._replace(gate=attempt.gate)
         return outcome._replace(attempt=attempt.attempt, numbers=attempt.numbers, proposal=proposal)
-
-
-def _wanted(planned: PlannedChange, stage: Stage, cases: Sequence[Case]) -> Verdict:
-    """Return what a verdict about exactly this has: trying it until it passes would be cheating."""
-    tried = [("held_out", case) for case in cases] + [("guard", case) for case in stage.guards]
-    return Verdict(
-        decision="reject",
-        skill=planned.slug,
-        decider="rule",
-        decided_by=GATE_RULE,
-        files=_files_of(planned.program),
-        cases=tuple(
-            VerdictCase(kind=kind, name=case.path, outcome="pass", document=case.blob)
-            for kind, case in tried
-        ),
-        base=planned.base_blob,
-        text=planned.text_blob,
-        runner=stage.runner.name,
-        changes=planned.changes,
-    )
-
-
-def _files_of(program: Program | None) -> tuple[ProgramFile, ...]:
-    return () if program is None else tuple(ProgramFile(*row) for row in program.blobs)
-
-
-def _refuse(program: Program, fault: str) -> Trial:
-    """Return the trial of a program that its own evolver refuses; it is not run."""
-    verdict = Verdict(
-        decision="reject",
-        skill=program.slug,
-        decider="rule",
-        decided_by=GATE_RULE,
-        reason=fault,
-        files=_files_of(program),
-        findings=(fault,),
-    )
-    return Trial(verdict=verdict, contents=(), program=program)
 
 
 def _conclude(
@@ -563,16 +496,10 @@ def _decide(
         )
         built = build_gate_verdict(result.record, deciding)
         verdict, contents = built.verdict, (*contents, *built.contents)
-    elif trial is not None:
-        verdict = trial.verdict._replace(decision=decision, reason=result.reason)
     else:
-        verdict = Verdict(
-            decision=decision,
-            skill=planned.slug,
-            decider="rule",
-            decided_by=GATE_RULE,
-            reason=result.reason,
-        )
+        blank = Verdict(decision="", skill=planned.slug, decider="rule", decided_by=GATE_RULE)
+        verdict = trial.verdict if trial else blank
+        verdict = verdict._replace(decision=decision, reason=result.reason)
     return DecidedChange(
         planned=planned,
         verdict=verdict._replace(changes=planned.changes),
@@ -592,14 +519,14 @@ def _outcome(
     done: Decided | None = None,
 ) -> GateOutcome:
     verdict = decided.verdict if decided else None
-    is_new = planned.base_text is None
+    base = None if planned.base_text is None else version_value(planned.base)
     outcome = GateOutcome(
         gate=verdict.gate if verdict else "",
         done=word,
         reason=verdict.reason if verdict else reason,
         slug=planned.slug,
         version=version_value(planned.card.version),
-        previous_version=None if is_new else version_value(planned.base),
+        previous_version=base,
         snapshot="",
         proposal="",
         attempt="",
@@ -607,8 +534,10 @@ def _outcome(
         numbers=read_numbers(verdict) if verdict else None,
         changed=False,
     )
-    if done is None:
-        return outcome
+    return _recorded(outcome, done) if done else outcome
+
+
+def _recorded(outcome: GateOutcome, done: Decided) -> GateOutcome:
     return outcome._replace(
         version=done.version,
         previous_version=done.previous_version,
