@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
     from ..models.scripted import FakeModel as FakeModel
     from ..repo.receipts.runs import find_trigger as find_trigger
+    from .acquire import import_registry as import_registry
     from .evolution_mode import require_evolution as require_evolution
     from .gaps import attempt_gaps_at_once as attempt_gaps_at_once
     from .gaps import run_gaps as run_gaps
     from .patterns import run_patterns as run_patterns
-    from .registry_import import import_registry as import_registry
     from .schedule.hard_runs import queue_run as queue_run
     from .schedule.hard_runs import take_no_model_notice as take_no_model_notice
     from .schedule.scheduler import make_due as make_due
@@ -43,7 +43,7 @@ _HOMES = {
     "TranscriptFolders": ".schedule.transcript_folders",
     "attempt_gaps_at_once": ".gaps",
     "find_trigger": "..repo.receipts.runs",
-    "import_registry": ".registry_import",
+    "import_registry": ".acquire",
     "make_due": ".schedule.scheduler",
     "queue_run": ".schedule.hard_runs",
     "read_status": ".schedule.status",

@@ -131,9 +131,15 @@ def run_program(
     outcome = sandbox.run(job, cancel)
     if outcome.ended_by != "exit":
         return _failed(outcome, _describe_end(outcome, limits))
-    if is_class:
-        return _read_class_outcome(outcome)
-    return _read_script_outcome(outcome, program.code)
+    if outcome.status != 0:
+        raised = _TRACEBACK in outcome.stderr
+        said = (outcome.stderr + outcome.stdout).strip() != b""
+        return replace(
+            _failed(outcome, summarize_failure(outcome.stderr, outcome.stdout)),
+            raised=raised and (is_class or outcome.status > 0),
+            refused=not is_class and outcome.status > 0 and not raised and said,
+        )
+    return _read_class_outcome(outcome) if is_class else _read_script_outcome(outcome, program.code)
 
 
 def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
@@ -177,12 +183,10 @@ def read_definition(
         stdin=b"{}",
         limits=limits,
     )
-    outcome = sandbox.run(job, cancel)
-    reason = _find_failure(outcome, limits)
-    value, fault = _parse_json(outcome.result)
-    if reason or not isinstance(value, dict):
+    value, fault = _run_for_result(sandbox, job, cancel)
+    if not isinstance(value, dict):
         raise InvalidInput(
-            f"definition() did not answer: {reason or fault or 'it gave no definition'}",
+            f"definition() did not answer: {fault or 'it gave no definition'}",
             code="bad_definition",
             hint="return a SkillDefinition that names the skill and its parameters",
         )
@@ -208,25 +212,26 @@ def check_outputs(
     ]
     stdin = json.dumps(plain).encode()
     job = SandboxJob(arguments=("/job/run_check.py",), files=files, stdin=stdin, limits=limits)
-    outcome = sandbox.run(job, cancel)
-    reason = _find_failure(outcome, limits)
-    value, fault = _parse_json(outcome.result)
-    if reason or not isinstance(value, list) or len(value) != len(rows):
+    value, fault = _run_for_result(sandbox, job, cancel)
+    if not isinstance(value, list) or len(value) != len(rows):
         raise InvalidInput(
-            f"tests/check.py did not answer: {reason or fault or 'it left outputs out'}",
+            f"tests/check.py did not answer: {fault or 'it left outputs out'}",
             code="bad_check",
             hint="define check(payload, output), which raises for a wrong output",
         )
     return ["" if one is None else fit_summary(one or "refused") for one in value]
 
 
-def _find_failure(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
-    """Return why a job that gives a result failed, "" if it did not."""
+def _run_for_result(sandbox: Sandbox, job: SandboxJob, cancel: Event | None) -> tuple[Any, str]:
+    """Return the result of a job and "", or None and why there is none."""
+    outcome = sandbox.run(job, cancel)
     if outcome.ended_by != "exit":
-        return _describe_end(outcome, limits)
+        return None, _describe_end(outcome, job.limits)
     if outcome.status != 0:
-        return summarize_failure(outcome.stderr, outcome.stdout)
-    return "it exited before it gave a result" if outcome.result is None else ""
+        return None, summarize_failure(outcome.stderr, outcome.stdout)
+    if outcome.result is None:
+        return None, "it exited before it gave a result"
+    return _parse_json(outcome.result)
 
 
 def _describe_end(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
@@ -236,45 +241,29 @@ def _describe_end(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
 
 
 def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
-    if outcome.status != 0:
-        failed = _failed(outcome, summarize_failure(outcome.stderr, outcome.stdout))
-        return replace(failed, raised=_TRACEBACK in outcome.stderr)
     if outcome.result is None:
         return _failed(outcome, "it exited before execute() returned")
     value, fault = _parse_json(outcome.result)
     if not isinstance(value, dict):
         return _failed(outcome, fault or "its result is not a SkillResult")
     if value.get("success") is not True:
-        reason = fit_summary(value.get("error") or "it failed without a message")
-        return RunOutcome(ok=False, error=reason, refused=True, wall_ms=outcome.wall_ms)
-    return RunOutcome(
-        ok=True,
-        output=value.get("output"),
-        files=_read_files(value.get("files")),
-        wall_ms=outcome.wall_ms,
-    )
+        return replace(
+            _failed(outcome, value.get("error") or "it failed without a message"), refused=True
+        )
+    files = _read_files(value.get("files"))
+    return RunOutcome(ok=True, output=value.get("output"), files=files, wall_ms=outcome.wall_ms)
 
 
 def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
-    if outcome.status != 0:
-        raised = _TRACEBACK in outcome.stderr
-        crashed = outcome.status < 0 or raised
-        refused = not crashed and (outcome.stderr + outcome.stdout).strip() != b""
-        return RunOutcome(
-            ok=False,
-            error=summarize_failure(outcome.stderr, outcome.stdout),
-            refused=refused,
-            raised=raised and outcome.status > 0,
-            wall_ms=outcome.wall_ms,
-        )
     try:
         text = outcome.stdout.decode()
     except UnicodeDecodeError:
         return _failed(outcome, "its output is not UTF-8")
     if not text.strip():
-        if outcome.stderr.strip():
-            return _failed(outcome, summarize_failure(outcome.stderr, b""))
-        return _failed(outcome, explain_silence(code))
+        said = outcome.stderr.strip()
+        return _failed(
+            outcome, summarize_failure(outcome.stderr, b"") if said else explain_silence(code)
+        )
     value, fault = _parse_json(outcome.stdout)
     if fault and fault != _NOT_JSON:
         return _failed(outcome, fault)

@@ -389,7 +389,13 @@ class _Course:
                 break
         # 4. The stubs, and whether the program is of use beyond the payloads of its author.
         checked = [*authored, *_require_answers(checked[len(authored) :])]
-        self._stops([*checked, *(_stub_row(stub.name, stub.name in survivors) for stub in stubs)])
+        ends = {True: ("fail", "the tests take it for the skill"), False: ("pass", "")}
+        for stub in stubs:
+            outcome, detail = ends[stub.name in survivors]
+            name = fit_summary(stub.name)
+            case = VerdictCase(kind="stub", name=name, outcome=outcome, detail=detail)
+            checked.append(TriedCase(case=case, payload={}))
+        self._stops(checked)
 
     def _run_all(self, cases: Sequence[TestCase]) -> list[RunOutcome]:
         with ThreadPoolExecutor(_PARALLEL_RUNS, thread_name_prefix="trial") as pool:
@@ -510,15 +516,3 @@ def _require_answers(rows: list[TriedCase]) -> list[TriedCase]:
         return rows
     hint = "; it refuses most payloads that the schema allows: narrow it, or give examples in it"
     return [row if row.is_answered else row.failed(f"{row.case.detail}{hint}") for row in rows]
-
-
-def _stub_row(name: str, survived: bool) -> TriedCase:
-    return TriedCase(
-        case=VerdictCase(
-            kind="stub",
-            name=fit_summary(name),
-            outcome="fail" if survived else "pass",
-            detail="the tests take it for the skill" if survived else "",
-        ),
-        payload={},
-    )

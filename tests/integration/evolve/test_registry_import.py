@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import BrainError, Conflict
-from brain.evolve.registry_import import REGISTRY_FILES
+from brain.evolve.acquire import REGISTRY_FILES
 from tests.support.refusals import raises_code
 
 SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
