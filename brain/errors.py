@@ -85,13 +85,15 @@ class LedgerError(BrainError):
 class ModelError(BrainError):
     """A language model, or its server, does not answer as it should.
 
-    `requests` and tokens say what was paid nevertheless.
+    `requests` and tokens say what was paid nevertheless; of `lost` requests an answer may have been
+    made, and did not arrive.
     """
 
     code = "model_failed"
     requests = 1
     tokens_in = 0
     tokens_out = 0
+    lost = 0
 
 
 class SandboxError(BrainError):

@@ -10,6 +10,7 @@ import click
 
 from brain.errors import BrainError, InvalidInput
 from brain.util.lazy_regex import lazy_pattern
+from brain.util.money import parse_money
 
 from .context import App
 from .error_report import Failure
@@ -102,16 +103,35 @@ class NonEmptyType(TextType):
 
 
 class CountType(ParamOfInt):
-    """A whole number from 0, in decimal digits."""
+    """A whole number from `least`, in decimal digits."""
 
     name = "number"
+
+    def __init__(self, least: int = 0) -> None:
+        self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         text = str(value)
-        if not (text.isascii() and text.isdigit() and len(text) <= 10) or int(text) > MAX_COUNT:
-            self.fail(f"{text[:40]!r} is not a whole number from 0 to {MAX_COUNT}", param, ctx)
+        is_number = text.isascii() and text.isdigit() and len(text) <= 10
+        if not is_number or not self.least <= int(text) <= MAX_COUNT:
+            what = f"a whole number from {self.least} to {MAX_COUNT}"
+            self.fail(f"{text[:40]!r} is not {what}", param, ctx)
         return int(text)
+
+
+class CostType(ParamOfInt):
+    """An amount of money above 0, with up to six decimals; its value is in millionths."""
+
+    name = "cost"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the amount in millionths."""
+        text = str(value)
+        amount = parse_money(text)
+        if amount <= 0:
+            self.fail(f"{text[:40]!r} is not a cost above 0, such as 2.50", param, ctx)
+        return amount
 
 
 class SecondsType(ParamOfFloat):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..repo.learning.cases import HeldOutFilter
     from ..repo.learning.gate import Gate
     from ..repo.learning.rounds import CaseRunner, GateLimits
+    from ..repo.open.manifest import Bounds
     from ..sandbox.job import Sandbox
 
 
@@ -140,6 +141,12 @@ class GatePart(Part):
         from ..repo.open import manifest
 
         return self._locked.run(manifest.load_learning_policy)[1]
+
+    def read_day_bounds(self) -> Bounds:
+        """Return what models may cost in a day, by the stricter one as for the mode."""
+        from ..repo.open import manifest
+
+        return self._locked.run(manifest.load_day_bounds)
 
     def open(
         self,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..models.scripted import FakeModel as FakeModel
     from ..repo.receipts.runs import find_trigger as find_trigger
     from .acquire import import_registry as import_registry
-    from .evolution_mode import require_evolution as require_evolution
+    from .budget import require_evolution as require_evolution
     from .gaps import attempt_gaps_at_once as attempt_gaps_at_once
     from .gaps import run_gaps as run_gaps
     from .patterns import run_patterns as run_patterns
@@ -47,7 +47,7 @@ _HOMES = {
     "make_due": ".schedule.scheduler",
     "queue_run": ".schedule.hard_runs",
     "read_status": ".schedule.status",
-    "require_evolution": ".evolution_mode",
+    "require_evolution": ".budget",
     "run": ".schedule.scheduler",
     "run_due": ".schedule.scheduler",
     "run_gaps": ".gaps",

@@ -35,7 +35,7 @@ from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.budget import shorten_without_secrets
 from ..repo.learning.change import ProposedChange, SkillsAt
 from ..repo.learning.rounds import CaseKind, CaseOutput
-from .evolution_mode import Interrupted
+from .budget import Interrupted
 from .material import RelatedMaterial
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class Drafting:
         self._gate = gate
         self._record = record
         self._confirm = item.confirm if item else lambda: None
-        metered = MeteredModel(model, lambda _: None, self.bill.add)
+        metered = MeteredModel(model, self.bill.meter)
         self._model = PaidOnce(metered, steps or item) if item else metered
         self._judge = PaidOnce(metered, item) if item else metered
 
@@ -189,7 +189,9 @@ class Evolver(Drafting, ABC, Generic[Ended]):
             is_off = error.code == "evolution_off"
             ended = None if is_off else self.fail(error)
             if ended is None:
-                if is_off or isinstance(error, (Interrupted, ModelError, SandboxError)):
+                if isinstance(error, Interrupted):
+                    self.item.wait(self.now, error.until)
+                elif is_off or isinstance(error, (ModelError, SandboxError)):
                     self.item.wait()
                 raise
         except (KeyboardInterrupt, GeneratorExit):

@@ -55,7 +55,7 @@ from ..results import GapResult, GateOutcome, SkillView, VersionReason
 from ..sandbox.find_sandbox import find_sandbox
 from ..skills.visible_text import fold_to_line
 from .acquire import build_edit, build_program
-from .evolution_mode import Interrupted, meter, now_ms, require_evolution
+from .budget import Interrupted, meter, now_ms, require_evolution
 from .evolver import AttemptOver, Evolver
 from .material import RelatedMaterial
 from .prompts import GAP_SYSTEM_PROMPT, GENERATED_CATEGORY, KnownAttempt, gap_message, mask_text

@@ -39,7 +39,7 @@ from ..sandbox.find_sandbox import find_sandbox
 from ..util import strict_json
 from ..util.utc_time import epoch_ms
 from .acquire import build_program, build_skill_text
-from .evolution_mode import require_evolution
+from .budget import require_evolution
 from .evolver import AttemptOver, Evolver
 from .prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
 

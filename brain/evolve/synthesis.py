@@ -16,7 +16,7 @@ from ..receipts.receipt import SYNTHESIS_AGENT, learning_task
 from ..repo.learning.change import ProposedChange
 from ..repo.receipts.runs import find_trigger
 from ..results import Synthesized
-from .evolution_mode import meter, require_evolution
+from .budget import meter, require_evolution
 from .evolver import Drafting
 from .material import SKILL_FILE, DraftTools, ShownSkills
 from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message, mask_text, render_transcript

@@ -24,6 +24,7 @@ from ..solving.check import run_task
 from ..solving.solver import Skill, Solver
 from ..solving.task_session import TaskSessions
 from ..tasks.task import Task
+from .budget import Interrupted
 
 if TYPE_CHECKING:
     from ..solving.judge import Judge
@@ -70,7 +71,7 @@ class TaskRunner:
         front = [Skill(case.skill, read_skill_metadata(text, case.skill).description, files)]
         try:
             run = run_task(self._open(task.name), self._solver, front if files else [], self._judge)
-        except ModelError:
+        except (ModelError, Interrupted):
             raise
         except BrainError as error:
             return CaseOutput(error=error.message)

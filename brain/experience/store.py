@@ -367,6 +367,10 @@ class Store:
 
         self.atomically(count)
 
+    def wake(self) -> None:
+        """Let no item wait for a time any more."""
+        self._write("UPDATE work SET not_before = 0 WHERE is_done = 0 AND not_before > 0")
+
     # The audit, and facts
 
     def log(self, *events: AuditEvent) -> None:

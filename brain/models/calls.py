@@ -43,6 +43,33 @@ class ModelCall(NamedTuple):
 CallRecorder = Callable[[ModelCall], None]
 
 
+class RequestBound(NamedTuple):
+    """The most that a request costs: bytes that are sent, each a token at most, and tokens out."""
+
+    bytes: int
+    max_tokens: int
+
+
+class Paid(NamedTuple):
+    """What a request cost: requests that were sent, and the tokens that the endpoint reports.
+
+    `answer_bytes` is the size of the answer. Of `lost` requests an answer may have been made, and
+    did not arrive.
+    """
+
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    answer_bytes: int = 0
+    lost: int = 0
+
+
+Settle = Callable[[Paid, Callable[[], object]], None]
+"""Counts what was paid, and calls the function, which keeps the answer, in one transaction."""
+Meter = Callable[[RequestBound], Settle]
+"""Is called before a request, and raises if it must not be made; what it returns, after it."""
+
+
 class UnfitAnswer(InvalidInput):
     """An answer that cannot be used. The model may answer `question` again."""
 
@@ -79,6 +106,15 @@ class Bill:
             self.requests += requests
             self.tokens_in += tokens_in
             self.tokens_out += tokens_out
+
+    def meter(self, _bound: RequestBound) -> Settle:
+        """Count a request, as a `Meter`."""
+
+        def settle(paid: Paid, keep: Callable[[], object]) -> None:
+            self.add(*paid[:3])
+            keep()
+
+        return settle
 
     @property
     def total(self) -> tuple[int, int, int]:

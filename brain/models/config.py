@@ -8,15 +8,23 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..errors import printable_text
 from ..util import endpoints
+from ..util.money import parse_money
 from ..util.settings_format import SettingsFormat
 
 PROVIDERS = ("anthropic", "openai", "bedrock")
 _MODEL_NAME = re.compile(r"[!-~]{1,200}", re.ASCII)
+
+
+class Prices(NamedTuple):
+    """What a million tokens in and out cost, in millionths of the currency of the prices."""
+
+    million_in: int
+    million_out: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +35,8 @@ class ModelConfig:
     for the provider's own. `key_file` is the file with the key, "" to take it from the
     environment. `max_tokens` limits one answer, `timeout` one request, in seconds; `retries`
     is the number of further attempts if the endpoint is busy or cannot be reached. With
-    `tool_rounds` the model may look at skills with tools, in at most so many replies.
+    `tool_rounds` the model may look at skills with tools, in at most so many replies. `price_in`
+    and `price_out` are what a million tokens cost, such as 0.25, both "" if it is not known.
     """
 
     model: str = ""
@@ -37,6 +46,15 @@ class ModelConfig:
     timeout: int = 120
     retries: int = 2
     tool_rounds: int = 0
+    price_in: str = ""
+    price_out: str = ""
+
+    @property
+    def prices(self) -> Prices | None:
+        """What tokens cost, None if it is not known."""
+        if not self.price_in:
+            return None
+        return Prices(parse_money(self.price_in), parse_money(self.price_out))
 
     @property
     def provider(self) -> str:
@@ -58,6 +76,10 @@ def _find_fault(settings: ModelConfig) -> str:
     fault = endpoints.find_url_fault(settings.base_url) if settings.base_url else ""
     if fault:
         return f"base_url {fault}"
+    prices = settings.price_in, settings.price_out
+    for name, price in zip(("price_in", "price_out"), prices, strict=True):
+        if any(prices) and parse_money(price) < 0:
+            return f"{name} is not a price of a million tokens, such as 0.25; give both"
     return "key_file is not the name of a file" if "\0" in settings.key_file else ""
 
 

@@ -13,8 +13,8 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from ..errors import ModelError
-from .config import ModelConfig
-from .errors import TRANSIENT_CODES, ResponseTooLarge, map_error, retry_after, was_sent
+from .config import ModelConfig, Prices
+from .errors import TRANSIENT_CODES, ResponseTooLarge, map_error, retry_after
 
 MAX_RETRY_SECONDS = 60.0
 """Longest wait before a further attempt, in seconds; if the endpoint asks for more, it fails."""
@@ -57,26 +57,36 @@ class EndpointModel(Model):
         """How many replies one conversation with tools may take, 0 for no tools."""
         return self._config.tool_rounds
 
+    @property
+    def max_tokens(self) -> int:
+        """The most tokens of one answer."""
+        return self._config.max_tokens
+
+    @property
+    def prices(self) -> Prices | None:
+        """What tokens cost, None if it is not known."""
+        return self._config.prices
+
     async def request(
         self,
         messages: list[ModelMessage],
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Return the response, whose metadata counts the `requests` that it took.
+        """Return the response, whose metadata counts the `requests` that it took, and those `lost`.
 
         Raises `ModelError`, for transient failures after retries.
         """
         config = self._config
         limit = (model_settings or {}).get("max_tokens") or config.max_tokens
         settings = ModelSettings(max_tokens=min(limit, config.max_tokens))
-        sent = 0
+        sent = lost = 0
         for number in range(config.retries + 1):
             try:
                 response = await self._attempt(messages, settings, model_request_parameters)
             except Exception as error:  # noqa: BLE001  the libraries may raise anything
-                sent += was_sent(error)
                 problem = map_error(self.model_name, self._key, error, config.base_url)
+                sent, lost = sent + problem.requests, lost + problem.lost
                 delay = retry_after(error)
                 if delay is None:
                     delay = _FIRST_RETRY_SECONDS * 2**number
@@ -85,14 +95,14 @@ class EndpointModel(Model):
                     or problem.code not in TRANSIENT_CODES
                     or delay > MAX_RETRY_SECONDS
                 ):
-                    problem.requests = sent
+                    problem.requests, problem.lost = sent, lost
                     raise problem from None
                 await self._sleep(delay)
                 continue
             sent += 1
             if response.finish_reason == "length":
                 raise self._cut_error(response, sent)
-            response.metadata = {"requests": sent}
+            response.metadata = {"requests": sent, "lost": lost}
             return response
         raise AssertionError("unreachable")
 
@@ -117,6 +127,7 @@ class EndpointModel(Model):
         )
         error.requests, error.tokens_in = sent, usage.input_tokens
         error.tokens_out = usage.output_tokens
+        error.lost = int(not usage.total_tokens)  # the endpoint does not say
         return error
 
 

@@ -57,11 +57,20 @@ _ERROR_KINDS: dict[type[BaseException], tuple[str, str, str]] = {
 """What pydantic-ai raises, the first that fits, and what it is called here: code, words, hint."""
 TRANSIENT_CODES = ("rate_limited", "unavailable", "unreachable")
 """Codes of failures after which a further attempt may succeed."""
+_LOST_CODES = ("answer_too_large", "bad_answer", "model_timeout", "unreachable")
+"""Codes of failures after which an answer may have been made, and paid."""
 _MAX_DETAIL_CHARS = 160
 
 
 def map_error(name: str, key: str, error: BaseException, url: str = "") -> ModelError:
     """Return the `ModelError` for an error raised while asking the model `name` at `url`."""
+    problem = _name_error(name, key, error, url)
+    problem.requests = int(_was_sent(error))
+    problem.lost = problem.requests if problem.code in _LOST_CODES else 0
+    return problem
+
+
+def _name_error(name: str, key: str, error: BaseException, url: str) -> ModelError:
     for cause in _cause_chain(error):
         if isinstance(cause, ResponseTooLarge):
             return _model_error(
@@ -84,8 +93,7 @@ def map_error(name: str, key: str, error: BaseException, url: str = "") -> Model
     )
 
 
-def was_sent(error: BaseException) -> bool:
-    """Tell whether a request that failed may have reached the endpoint."""
+def _was_sent(error: BaseException) -> bool:
     unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, exceptions.UserError)
     return not any(isinstance(cause, unsent) for cause in _cause_chain(error))
 

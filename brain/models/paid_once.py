@@ -1,4 +1,7 @@
-"""Models that count what is paid, and that keep each answer before it is used."""
+"""Models that count what is paid, and that keep each answer before it is used.
+
+What a request cost is counted in the transaction that keeps its answer, if something keeps it.
+"""
 
 from __future__ import annotations
 
@@ -7,35 +10,36 @@ import threading
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
+from pydantic_ai import exceptions
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 
 from ..digest import blob_id
-from ..errors import ModelError
+from ..errors import BrainError, ModelError
 from .ask import part_text
-from .calls import ANSWER_FAULTS
+from .calls import ANSWER_FAULTS, AskLimits, Meter, Paid, RequestBound
+from .errors import map_error
 
-Pay = Callable[[int, int, int], None]
-"""Gets the requests that were made, and the tokens in and out."""
 _DIGEST_CHARS = 32
+_PART_TOKENS = 16
+"""Tokens, at most, that a template puts around one part of a message."""
+_TOOLS_TOKENS = 1_024
+"""Tokens, at most, of the words with which a provider announces tools."""
 MAX_STORED_BYTES = 5 << 18
 """Size of an answer that is kept, with what the library notes of it."""
 
 
 class MeteredModel(WrapperModel):
-    """A model that tells each of `pays` what its requests cost, also those that fail.
+    """A model whose requests a meter counts, also those that fail; what it raises ends the work."""
 
-    `check` gets the characters of a prompt before it is sent; what it raises ends the work.
-    """
-
-    def __init__(self, wrapped: Model, check: Callable[[int], object], *pays: Pay) -> None:
+    def __init__(self, wrapped: Model, meter: Meter) -> None:
         super().__init__(wrapped)
-        self._check = check
-        self._pays = pays
+        self._meter = meter
 
     async def request(
         self,
@@ -43,22 +47,90 @@ class MeteredModel(WrapperModel):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Return the response. Raises `ModelError`, and what `check` raises."""
-        self._check(sum(len(part_text(part)) for message in messages for part in message.parts))
-        try:
-            response = await self.wrapped.request(
-                messages, model_settings, model_request_parameters
-            )
-        except ModelError as error:
-            self._pay(error.requests, error.tokens_in, error.tokens_out)
-            raise
-        usage, sent = response.usage, (response.metadata or {}).get("requests", 1)
-        self._pay(sent, usage.input_tokens, usage.output_tokens)
-        return response
+        """Return the response. Raises `ModelError`, and what the meter raises."""
+        answer, settle = await self.buy(messages, model_settings, model_request_parameters)
+        settle(_keep_nothing)
+        if isinstance(answer, ModelError):
+            raise answer
+        return answer
 
-    def _pay(self, *paid: int) -> None:
-        for pay in self._pays:
-            pay(*paid)
+    async def buy(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> _Bought:
+        """Return the response, or the error, and what counts it."""
+        asked = messages, model_settings, model_request_parameters
+        settle = self._meter(self._bound(*asked))
+        try:
+            answer, settle_inner = await _buy(self.wrapped, *asked)
+        except BrainError:  # a meter further in refused
+            settle(Paid(), _keep_nothing)
+            raise
+        paid = _paid(answer)
+        return answer, lambda keep: settle(paid, lambda: settle_inner(keep))
+
+    def _bound(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> RequestBound:
+        size = sum(
+            _size(part_text(part)) + _PART_TOKENS for message in messages for part in message.parts
+        )
+        tools = model_request_parameters.tool_defs.values()
+        size += _TOOLS_TOKENS * bool(tools) + sum(
+            _size(f"{tool.name}{tool.description}{json.dumps(tool.parameters_json_schema)}")
+            + _PART_TOKENS
+            for tool in tools
+        )
+        asked = int((model_settings or {}).get("max_tokens") or AskLimits().max_tokens)
+        return RequestBound(size, min(asked, getattr(self.wrapped, "max_tokens", asked)))
+
+
+_Bought = tuple[ModelResponse | ModelError, Callable[[Callable[[], object]], None]]
+
+
+async def _buy(
+    model: Model,
+    messages: list[ModelMessage],
+    model_settings: ModelSettings | None,
+    model_request_parameters: ModelRequestParameters,
+) -> _Bought:
+    asked = messages, model_settings, model_request_parameters
+    if isinstance(model, MeteredModel):
+        return await model.buy(*asked)
+    answer: ModelResponse | ModelError
+    try:
+        answer = await model.request(*asked)
+    except ModelError as error:
+        answer = error
+    except exceptions.AgentRunError as error:  # of a model of the library itself
+        answer = map_error(model.model_name, "", error)
+    return answer, _call
+
+
+def _paid(answer: ModelResponse | ModelError) -> Paid:
+    if isinstance(answer, ModelError):
+        return Paid(answer.requests, answer.tokens_in, answer.tokens_out, 0, answer.lost)
+    usage, sent = answer.usage, answer.metadata or {}
+    size = sum(_size(part_text(part)) for part in answer.parts)
+    counted = max(usage.input_tokens, 0), max(usage.output_tokens, 0)
+    return Paid(sent.get("requests", 1), *counted, size, sent.get("lost", 0))
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _call(keep: Callable[[], object]) -> None:
+    keep()
+
+
+def _keep_nothing() -> None:
+    pass
 
 
 class PaidSteps(Protocol):
@@ -102,22 +174,21 @@ class PaidOnce(WrapperModel):
         kept = self._item.find(step)
         if kept is None:
             self._check()
-            try:
-                answer = await self.wrapped.request(
-                    messages, model_settings, model_request_parameters
-                )
-            except ModelError as error:
-                if error.code not in ANSWER_FAULTS:
-                    raise
-                fault = [error.code, error.message, error.hint]
-                kept = json.dumps({"fault": fault}).encode()
+            answer, settle = await _buy(
+                self.wrapped, messages, model_settings, model_request_parameters
+            )
+            if isinstance(answer, ModelError) and answer.code not in ANSWER_FAULTS:
+                settle(_keep_nothing)
+                raise answer
+            if isinstance(answer, ModelError):
+                kept = _dump_fault(answer.code, answer.message, answer.hint)
             else:
                 kept = _dump(answer)
             if len(kept) > MAX_STORED_BYTES:
                 problem = f"the answer has more than the {MAX_STORED_BYTES} bytes that are kept"
-                fault = ["answer_too_large", problem, "ask for less, or use another model"]
-                kept = json.dumps({"fault": fault}).encode()
-            self._item.keep(step, kept)
+                hint = "ask for less, or use another model"
+                kept = _dump_fault("answer_too_large", problem, hint)
+            settle(partial(self._item.keep, step, kept))
         if kept.startswith(b"{"):
             code, message, hint = json.loads(kept)["fault"]
             raise ModelError(message, code=code, hint=hint)
@@ -137,6 +208,10 @@ class PaidOnce(WrapperModel):
         with self._lock:
             self._asked[digest] += 1
             return f"{digest}-{self._asked[digest]}"
+
+
+def _dump_fault(*fault: str) -> bytes:
+    return json.dumps({"fault": fault}).encode()
 
 
 def _dump(answer: ModelResponse) -> bytes:

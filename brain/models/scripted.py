@@ -13,6 +13,7 @@ from pydantic_ai.usage import RequestUsage
 
 from ..errors import ModelError
 from .ask import part_text
+from .config import Prices
 
 ScriptedAnswer = str | Mapping[str, Any] | tuple[str, str | Mapping[str, Any]] | ModelError
 """A text, an object to answer as JSON, a tool to call with its arguments, or an error to raise."""
@@ -47,6 +48,7 @@ class FakeModel(Model):
         self._answers: list[ScriptedAnswer] = list(answers)
         self._name = name
         self.tool_rounds = tool_rounds
+        self.prices: Prices | None = None
         self.requests: list[Asked] = []
 
     @property

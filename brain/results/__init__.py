@@ -32,9 +32,9 @@ _NAMES = {
     "accounts": "AccountBound AccountUnbound BoundAccount",
     "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
     "evolution": (
-        "CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus EvolverCost EvolverStatus "
-        "GateNumbers GateOutcome GuardCounts RateStatus Recheck RecheckedCase RecheckedNumber "
-        "ScheduledStep SkillCase StreamStatus UnrunGuards"
+        "BudgetStatus BudgetUse CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus "
+        "EvolverCost EvolverStatus GateNumbers GateOutcome GuardCounts RateStatus Recheck "
+        "RecheckedCase RecheckedNumber ScheduledStep SkillCase StreamStatus UnrunGuards"
     ),
     "folder_changes": (
         "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "

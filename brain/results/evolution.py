@@ -98,12 +98,36 @@ class ScheduledStep(NamedTuple):
 
 
 class EvolverCost(NamedTuple):
-    """What an evolver has cost so far: requests to the model, and tokens."""
+    """What an evolver has cost so far: requests to the model, and tokens.
+
+    Of `unreported` requests the endpoint did not report the tokens: their bytes count instead.
+    """
 
     evolver: str
     requests: int
     tokens_in: int
     tokens_out: int
+    unreported: int = 0
+
+
+class BudgetUse(NamedTuple):
+    """What counts today; `most` and what is `left` are None without a bound."""
+
+    used: float
+    most: float | None
+    left: float | None
+
+
+class BudgetStatus(NamedTuple):
+    """What models cost today (UTC), tokens and money, until it is `renewed`.
+
+    `reason` says why nothing is asked, "" if something may be.
+    """
+
+    tokens: BudgetUse
+    cost: BudgetUse
+    renewed: datetime
+    reason: str
 
 
 class RateStatus(NamedTuple):
@@ -168,7 +192,7 @@ class EvolutionStatus(NamedTuple):
     """What learning would do next, what it has cost, and what it decided last.
 
     `model` is "" without one. `problems` are servers that do not answer, and the pause after
-    failures of the model.
+    failures of the model. `budget` is None if the store of experience does not answer.
     """
 
     mode: str
@@ -179,6 +203,7 @@ class EvolutionStatus(NamedTuple):
     decisions: Sequence[EvolutionDecision]
     stream: StreamStatus
     problems: Sequence[str]
+    budget: BudgetStatus | None
 
 
 class EarlierAttempt(NamedTuple):

@@ -139,7 +139,7 @@ class ModelSolver:
         text, error = "", ""
         try:
             text = work(
-                MeteredModel(self._model, lambda _: None, bill.add),
+                MeteredModel(self._model, bill.meter),
                 system=_SYSTEM_PROMPT,
                 prompt=make_prompt(task, skills, SKILLS_FOLDER),
                 tools=() if task.case else (bash,),

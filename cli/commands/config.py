@@ -216,15 +216,17 @@ _MODEL_TEXT = TextType("bad_model")
     type=CountType(),
     help="Let it look at skills with tools, in so many replies.  [default: 0, no tools]",
 )
+@option("--price-in", type=_MODEL_TEXT, metavar="PRICE", help="What a million tokens in cost.")
+@option("--price-out", type=_MODEL_TEXT, metavar="PRICE", help="What a million tokens out cost.")
 @flag("--off", help="Remove the model.")
 def config_model_command(app: App, off: bool, **changes: Any) -> None:
     """Set the model that makes skills from runs.
 
     PROVIDER is anthropic, openai or bedrock; --base-url names another endpoint with the
     same protocol, such as a local one. Options that are not given keep their values, but
-    another provider resets all of them. The key is never stored: it is read from
-    --key-file, else from BRAIN_MODEL_KEY, else, without --base-url, from
-    ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
+    another provider resets all of them, and another model its prices. The key is never
+    stored: it is read from --key-file, else from BRAIN_MODEL_KEY, else, without --base-url,
+    from ANTHROPIC_API_KEY, OPENAI_API_KEY or the credentials of AWS.
     """
     from brain.models.config import MODEL_SETTINGS
 

@@ -64,7 +64,7 @@ def find_user_model() -> Model | None:
 
 
 def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any]) -> ModelConfig:
-    """Return `before` with `changes`; a change of the provider drops all other settings.
+    """Return `before` with `changes`; another provider drops all others, another model its prices.
 
     Raises `InvalidInput` (`bad_model`).
     """
@@ -73,6 +73,8 @@ def merge_model_settings(before: ModelConfig | None, changes: Mapping[str, Any])
     fields = MODEL_SETTINGS.changed_fields(before)
     if before and changes.get("model", before.model).partition(":")[0] != before.provider:
         fields = {}
+    elif before and changes.get("model", before.model) != before.model:
+        fields = {name: value for name, value in fields.items() if not name.startswith("price_")}
     return MODEL_SETTINGS.parse({**fields, **_absolute_paths(changes)})
 
 
@@ -80,8 +82,8 @@ def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
     """Return the settings for display; it never includes a key."""
     shown: dict[str, Any] = {"file": str(model_settings_path())}
     if settings is None:
-        names = ("model", "base_url", "key", "max_tokens", "timeout", "retries", "tool_rounds")
-        return {**shown, **dict.fromkeys(names)}
+        names = "model base_url key max_tokens timeout retries tool_rounds price_in price_out"
+        return {**shown, **dict.fromkeys(names.split())}
     return {
         **shown,
         "model": settings.model,
@@ -91,6 +93,8 @@ def describe_model(settings: ModelConfig | None) -> dict[str, Any]:
         "timeout": settings.timeout,
         "retries": settings.retries,
         "tool_rounds": settings.tool_rounds,
+        "price_in": settings.price_in or None,
+        "price_out": settings.price_out or None,
     }
 
 
@@ -106,6 +110,9 @@ def model_lines(description: Mapping[str, Any]) -> Iterator[str]:
         f"  at most {description['max_tokens']} tokens an answer,"
         f" {description['timeout']} seconds a request, {description['retries']} retries"
     )
+    if description["price_in"]:
+        prices = f"{description['price_in']} in, {description['price_out']} out"
+        yield f"  a million tokens cost {prices}"
     if description["tool_rounds"]:
         yield f"  looks at skills with tools, in at most {description['tool_rounds']} replies"
 

@@ -178,6 +178,14 @@ class TestConfiguration:
         assert cli("config", "model", "--off").status == 0
         assert cli("config", "model", "--json").document["model"] is None
 
+    def test_another_model_has_no_price_of_the_one_before(self, agent, cli):
+        assert cli("config", "model", "openai:a", "--price-in", "0.25").status == 1
+        told = cli("config", "model", "openai:a", "--price-in", "0.25", "--price-out", "2")
+        assert "a million tokens cost 0.25 in, 2 out" in told.out
+        told = cli("config", "model", "openai:b", "--json").document
+        assert (told["price_in"], told["price_out"]) == (None, None)
+        validate("config-model", told)
+
     def test_another_provider_gets_nothing_of_the_one_before(self, agent, cli):
         url = "https://gateway.example.org"
         cli("config", "model", "anthropic:claude", "--key-file", "k", "--base-url", url)

@@ -83,6 +83,45 @@ def test_each_step_is_one_document(agent, cli, model):
     assert "patterns: 0 waiting, SKILL_EVOLUTION_ENABLED turns patterns off\n" in text
 
 
+def test_what_the_budget_does_not_pay_waits_and_the_status_says_so(agent, cli, model):
+    manifest = agent / "manifest.yaml"
+    manifest.write_text("evolution: {budget: {day: {tokens: 20000, cost: 1.5}}}\n")
+    cli("snapshot")
+    work(agent, "exit 1", "")
+    refused = cli("--json", "evolve", "run", "--once", "--max-cost", "1")
+    assert (refused.status, refused.error["code"]) == (1, "no_price")
+    assert "needs to know what tokens cost" in cli("evolve", "run", "--once").out
+    cli("config", "model", "--price-in", "1", "--price-out", "10.5", "--max-tokens", "8000")
+    model.replies.append(completion_reply(json.dumps(SKILL)))
+    told = cli("evolve", "run", "--once", "--max-tokens", "100")
+    assert told.status == 0 and ": waiting: one request may take up to" in told.out
+    assert "more than the budget of this run, 100 tokens" in told.out and model.asked == []
+    assert "done: proposed" in cli("evolve", "run", "--max-tokens", "15000", "--once").out
+    text = cli("evolve", "status").out
+    assert "Budget of today: 150 of 20000 tokens, 19850 left until " in text
+    assert "Budget of today: 0.0004 of 1.5000 cost, 1.4996 left until " in text
+    manifest.write_text("evolution: {budget: {day: {tokens: 160}}}\n")
+    work(agent, "exit 1", "")
+    told = cli("evolve", "run", "--once")
+    assert told.status == 0 and "more than the budget of a day, 160 tokens: raise it" in told.out
+    status = cli("evolve", "status", "--json").document
+    validate("evolve-status", status)
+    assert status["budget"]["tokens"] == {"used": 150, "most": 160, "left": 10}
+    told = cli("--json", "evolve", "synthesize")
+    assert (told.status, told.error["code"]) == (1, "budget_spent") and len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        *(["--max-tokens", bad] for bad in ("0", "-1", "1.5", "nan", "many", "9" * 11, "")),
+        *(["--max-cost", bad] for bad in ("0", "-1", "0.0000001", "nan", "inf", "1e3", "two", "")),
+    ],
+)
+def test_a_budget_that_bounds_nothing_is_a_usage_error(agent, cli, options):
+    assert cli("evolve", "run", "--once", *options).status == 2
+
+
 def test_without_a_model_it_says_so(agent, cli):
     work(agent, "exit 1", "")
     told = cli("evolve", "run", "--once")

@@ -15,6 +15,7 @@ from typing import Any
 
 from brain import Brain, evolve
 from brain.evolve import FakeModel
+from brain.evolve.budget import Budget
 from brain.experience.store import Item, Store
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.gate import Gate
@@ -22,15 +23,18 @@ from brain.repo.learning.gate import Gate
 STEPS = {
     "started": (Store, "next", 1),
     "counted": (Item, "count", 1),
-    "first answer stored": (Item, "keep", 2),
-    "second answer stored": (Item, "keep", 3),
+    "first answer stored": (Budget, "_count", 2),
+    "second answer stored": (Budget, "_count", 4),
     "change stored": (Item, "keep", 4),
-    "cases half asked": (Item, "keep", 42),
-    "last case asked": (Item, "keep", 64),
+    "cases half asked": (Budget, "_count", 80),
+    "last case asked": (Budget, "_count", 124),
     "gate recorded": (Gate, "_record", 1),
     "finished": (Item, "finish", 1),
 }
-"""Step to the function after whose call of a number the process dies."""
+"""Step to the function after whose call of a number the process dies.
+
+An answer is counted, as the most that it may cost, before it is asked for, and with it kept after.
+"""
 
 
 class LoopbackModel(FakeModel):

@@ -29,7 +29,7 @@ from ...repo.learning.change import ProposedChange
 from ...repo.open.manifest import OFF
 from ...repo.receipts.runs import LEARNED_OUTCOMES, find_trigger
 from ...results import GateOutcome, ScheduledStep
-from ..evolution_mode import Interrupted, now_ms
+from ..budget import Interrupted, now_ms
 from ..evolver import AttemptOver, Evolver
 from ..synthesis import EVOLVER, SkillDrafting
 from .jobs import (
@@ -42,7 +42,6 @@ from .jobs import (
     add_failure,
     end_pause,
     make_step,
-    read_pause,
 )
 
 if TYPE_CHECKING:
@@ -88,9 +87,8 @@ def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
         yield make_step(SYNTHESIS, WAITING, NO_MODEL_REASON)
         return
     while not context.should_stop():
-        pause = read_pause(context.store, model.model_name, context.now())
-        if pause is not None:
-            yield make_step(SYNTHESIS, WAITING, pause.describe())
+        if obstacle := context.find_obstacle():
+            yield make_step(SYNTHESIS, WAITING, obstacle)
             return
         item = context.store.next(SYNTHESIS, context.now())
         if item is None:
@@ -187,8 +185,8 @@ class _Attempt(SkillDrafting, Evolver[_Ended]):
                 return self._count_failure(error, MAX_BAD_ANSWERS, begins_anew=True)
             return self._count_failure(error, MAX_FAILURES, begins_anew=False)
         if isinstance(error, Interrupted):
-            self.item.wait()
-            return _Ended(self._step(WAITING, error.message))
+            self.item.wait(self.now, error.until)
+            return _Ended(self._step(FAILED if error.until else WAITING, error.message))
         if isinstance(error, Conflict):
             return self._count_failure(error, MAX_FAILURES, begins_anew=True)
         if isinstance(error, (FormatError, InvalidInput, NotFound)):

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import ModelError, printable_text
 from ...experience.run_end import SYNTHESIS
 from ...experience.store import RateLimit
-from ...repo.open.manifest import OFF
-from ...results import EvolverCost, GateOutcome, ScheduledStep
+from ...repo.open.manifest import NO_BOUNDS, OFF, Bounds
+from ...results import GateOutcome, ScheduledStep
 from ...util.utc_time import utc_time
-from ..evolution_mode import Interrupted, add_cost, now_ms
+from ..budget import Budget, Interrupted, now_ms, open_budget
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
     from ...experience.store import Store
     from ...models import Model
+    from ...models.calls import RequestBound
+    from ...models.config import Prices
 
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
 OFF_REASON = "the evolution mode of this brain is off"
 NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
-MAX_PROMPT_CHARS = 200_000
-"""Characters of a request about a pattern or a gap: they bound what it may cost."""
+MAX_PROMPT_BYTES = 200_000
+"""Size of a request about a pattern or a gap, which bounds what it may cost."""
 FIRST_PAUSE_MS = 60_000
 MAX_PAUSE_MS = 6 * 3_600_000
 _PAUSE = "model pause"
@@ -41,30 +42,37 @@ class JobContext:
     brain: Brain
     store: Store
     model: Model | None
+    budget: Budget
     now: Callable[[], int] = now_ms
     should_stop: Callable[[], bool] = lambda: False
+
+    def find_obstacle(self) -> str:
+        """Say why the model is not asked now, "" if it is."""
+        if self.model is None:
+            return NO_MODEL_REASON
+        pause = read_pause(self.store, self.model.model_name, self.now())
+        return pause.describe() if pause else self.budget.find_obstacle()
 
     def metered_model(self, evolver: str) -> Model | None:
         """Return the model, whose requests count as cost of an evolver."""
         if self.model is None:
             return None
-        from ...models.paid_once import MeteredModel
 
-        def check(chars: int) -> None:
+        def check(bound: RequestBound) -> None:
             if self.should_stop():
                 raise Interrupted("the scheduler ends")
             if self.brain.gate.read_mode() == OFF:
                 raise Interrupted(OFF_REASON)
-            if evolver != SYNTHESIS and chars > MAX_PROMPT_CHARS:
+            if evolver != SYNTHESIS and bound.bytes > MAX_PROMPT_BYTES:
                 error = ModelError(
-                    f"the prompt has {chars} characters, more than {MAX_PROMPT_CHARS}",
+                    f"the prompt has {bound.bytes} bytes, more than {MAX_PROMPT_BYTES}",
                     code="too_long",
                     hint="nothing was asked",
                 )
                 error.requests = 0
                 raise error
 
-        return MeteredModel(self.model, check, partial(add_cost, self.store, evolver))
+        return self.budget.meter(self.model, evolver, check)
 
 
 def open_context(
@@ -72,12 +80,18 @@ def open_context(
     model: Model | None = None,
     now: Callable[[], int] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    budget: Bounds = NO_BOUNDS,
+    prices: Prices | None = None,
 ) -> JobContext:
-    """Return what jobs over a brain are given. Raises `StoreError`, `InvalidInput`."""
+    """Return what jobs over a brain are given. Raises `StoreError`, `InvalidInput`.
+
+    `prices` are for where there is no model.
+    """
     return JobContext(
         brain=brain,
         store=brain.gaps.open_store(),
         model=model,
+        budget=open_budget(brain, model, prices, budget, now or now_ms),
         now=now or now_ms,
         should_stop=should_stop,
     )
@@ -137,20 +151,6 @@ def make_step(
     """Return a step of an evolver."""
     return ScheduledStep(
         evolver=evolver, key=key, result=result, reason=reason, slug=slug, outcome=outcome
-    )
-
-
-# What an evolver has cost
-
-
-def read_cost(store: Store, evolver: str) -> EvolverCost:
-    """Return what an evolver has cost so far."""
-    fields = store.fact(f"cost/{evolver}")
-    return EvolverCost(
-        evolver=evolver,
-        requests=fields.get("requests", 0),
-        tokens_in=fields.get("tokens_in", 0),
-        tokens_out=fields.get("tokens_out", 0),
     )
 
 

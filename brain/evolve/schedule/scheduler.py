@@ -11,15 +11,14 @@ from ...experience.gaps import GAP_LIMITS, GAPS, list_unqueued
 from ...experience.patterns import ENABLED_VARIABLE, NEW, PATTERNS
 from ...experience.patterns import is_enabled as are_patterns_enabled
 from ...experience.run_end import SYNTHESIS
-from ...repo.open.manifest import OFF
+from ...repo.open.manifest import NO_BOUNDS, OFF, Bounds
 from ...results import ScheduledStep
-from ..evolution_mode import Interrupted
+from ..budget import Interrupted
 from .hard_runs import SYNTHESIS_LIMITS, work_off_hard_runs
 from .jobs import (
     BUSY,
     DONE,
     FAILED,
-    NO_MODEL_REASON,
     OFF_REASON,
     WAITING,
     Job,
@@ -28,7 +27,6 @@ from .jobs import (
     end_pause,
     make_step,
     open_context,
-    read_pause,
 )
 
 if TYPE_CHECKING:
@@ -113,16 +111,18 @@ def run_due(
     brain: Brain,
     model: Model | None,
     *,
+    budget: Bounds = NO_BOUNDS,
     now: Callable[[], int] | None = None,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Iterator[ScheduledStep]:
     """Do what is due now, until it should stop: synthesis of queued runs, patterns, gaps.
 
     Without a model, what needs one waits; while another process learns from this brain, one
-    step says so. `now` returns the time in ms since 1970. Raises `StoreError` if the store of
-    experience does not answer.
+    step says so. What models cost stays in the `budget` of the run. `now` returns the time in ms
+    since 1970. Raises `StoreError` if the store of experience does not answer.
     """
-    yield from Scheduler(open_context(brain, model, now, should_stop), time.sleep).run_due()
+    context = open_context(brain, model, now, should_stop, budget)
+    yield from Scheduler(context, time.sleep).run_due()
 
 
 def run(
@@ -130,24 +130,27 @@ def run(
     model: Model | None,
     stop: threading.Event,
     *,
+    budget: Bounds = NO_BOUNDS,
     now: Callable[[], int] | None = None,
     wait: Callable[[float], object] | None = None,
 ) -> Iterator[ScheduledStep]:
-    """Do what is due, again and again, until `stop` is set.
+    """Do what is due, again and again, until `stop` is set or the `budget` of the run is spent.
 
     An attempt that is interrupted so keeps its answers. `wait` waits for some seconds, by
     default until `stop` is set.
     """
-    yield from Scheduler(open_context(brain, model, now, stop.is_set), wait or stop.wait).run()
+    context = open_context(brain, model, now, stop.is_set, budget)
+    yield from Scheduler(context, wait or stop.wait).run()
 
 
 def make_due(brain: Brain) -> None:
     """Let patterns and gaps be due at once, and the model asked again although it failed.
 
-    The limits of attempts stay. Raises `StoreError`.
+    The limits of attempts and the budget stay. Raises `StoreError`.
     """
     store = brain.gaps.open_store()
     end_pause(store)
+    store.wake()
     for job in JOBS:
         job.set_last_run(store, None)
 
@@ -185,7 +188,7 @@ class Scheduler:
             yield make_step(STORE_OF_EXPERIENCE, BUSY, error.message)
 
     def run(self) -> Iterator[ScheduledStep]:
-        """Run what is due, and wait, until it should stop.
+        """Run what is due, and wait, until it should stop, or the budget of the run is spent.
 
         While the store does not answer, it tries again with growing waits. A step that only repeats
         what the last one of its job said is left out.
@@ -205,6 +208,8 @@ class Scheduler:
                     yield step
                 said[STORE_OF_EXPERIENCE] = step
                 seconds = min(seconds * 2, MAX_POLL_SECONDS)
+            if self._context.budget.is_run_spent:
+                return
             if not self._context.should_stop():
                 self._wait(seconds)
 
@@ -214,13 +219,9 @@ class Scheduler:
         due = None if job.find_switch(context) else job.next_time(context.store, now)
         if due is None or due > now:
             return
-        if job.needs_model:
-            pause = context.model and read_pause(context.store, context.model.model_name, now)
-            if context.model is None or pause:
-                yield make_step(
-                    job.evolver, WAITING, pause.describe() if pause else NO_MODEL_REASON
-                )
-                return
+        if job.needs_model and (obstacle := context.find_obstacle()):
+            yield make_step(job.evolver, WAITING, obstacle)
+            return
         try:
             yield from job.run(context)
         except Interrupted as error:

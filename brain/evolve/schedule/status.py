@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, TypeVar
 from ...errors import BrainError
 from ...repo.open.manifest import OFF
 from ...results import (
+    BudgetStatus,
     EvolutionDecision,
     EvolutionStatus,
     EvolverStatus,
     RateStatus,
 )
-from ...util.utc_time import utc_time
-from .jobs import NO_MODEL_REASON, Job, JobContext, ModelPause, open_context, read_cost, read_pause
+from ...util.utc_time import epoch_ms, utc_time
+from ..budget import read_costs
+from .jobs import NO_MODEL_REASON, Job, JobContext, ModelPause, open_context, read_pause
 from .scheduler import JOBS
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from ...api.brain import Brain
     from ...experience.store import RateLimit
+    from ...models.config import Prices
 
 _DECISIONS = 10
 _NAMES = 5
@@ -33,35 +36,40 @@ def read_status(
     brain: Brain,
     model: str = "",
     *,
+    prices: Prices | None = None,
     now: Callable[[], int] | None = None,
     jobs: Sequence[Job] = JOBS,
 ) -> EvolutionStatus:
     """Return what would be done next, what it has cost, and what was decided last.
 
-    `model` is the name of the model that would be asked, "" for none. A store that does not answer
-    is one of the problems of the status.
+    `model` is the name of the model that would be asked, "" for none, and `prices` its prices. A
+    store that does not answer is one of the problems of the status.
     """
-    context = open_context(brain, now=now)
+    context = open_context(brain, now=now, prices=prices)
     mode = context.brain.gate.read_mode()
     problems: list[str] = []
     pause = _try(lambda: _find_pause(context, model), None, problems)
     if pause is not None:
         problems.append(pause.describe())
+    budget = _try(context.budget.read_status, None, problems)
     return EvolutionStatus(
         mode=mode,
         model=model,
         evolvers=_try(
             lambda: [
-                _describe_evolver(context, model, job, _OFF if mode == OFF else "", pause, problems)
+                _describe_evolver(
+                    *(context, model, job, _OFF if mode == OFF else "", pause, budget, problems)
+                )
                 for job in jobs
             ],
             [],
             problems,
         ),
-        costs=_try(lambda: [read_cost(context.store, job.evolver) for job in jobs], [], problems),
+        costs=_try(lambda: read_costs(context.store, (job.evolver for job in jobs)), [], problems),
         rates=[rate for job in jobs for rate in _read_rates(context, job, problems)],
         decisions=_try(lambda: _read_decisions(context), [], problems),
         stream=context.brain.gate.read_stream(),
+        budget=budget,
         problems=list(dict.fromkeys(problems)),
     )
 
@@ -78,6 +86,7 @@ def _describe_evolver(
     job: Job,
     off: str,
     pause: ModelPause | None,
+    budget: BudgetStatus | None,
     problems: list[str],
 ) -> EvolverStatus:
     """Describe a job; `off` says why no job runs, "" if they do."""
@@ -86,7 +95,7 @@ def _describe_evolver(
     due = None if obstacle else job.next_time(context.store, now)
     reason = obstacle
     if not obstacle:
-        reason, until = _find_reason_to_wait(context, job, pause, now)
+        reason, until = _find_reason_to_wait(context, job, pause, budget, now)
         due = None if due is None else max(due, until)
     switched_off = off or job.find_switch(context)
     nothing: list[tuple[str, int | None]] = []
@@ -105,11 +114,13 @@ def _describe_evolver(
 
 
 def _find_reason_to_wait(
-    context: JobContext, job: Job, pause: ModelPause | None, now: int
+    context: JobContext, job: Job, pause: ModelPause | None, budget: BudgetStatus | None, now: int
 ) -> tuple[str, int]:
     """Return why a job that is due would wait, and until when; "" and 0 if it would not."""
     if pause is not None:
         return pause.describe(), pause.until
+    if budget is not None and budget.reason:
+        return budget.reason, epoch_ms(budget.renewed)
     if not job.limits:
         return "", 0
     counts = context.store.counts(job.evolver, job.limits, now)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...errors import BrainError
 from ...limits import MAX_TRANSCRIPT_BYTES
 from ...receipts.transcripts import read_transcripts
-from ..evolution_mode import now_ms
+from ..budget import now_ms
 from .hard_runs import queue_run
 
 if TYPE_CHECKING:

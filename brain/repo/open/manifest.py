@@ -21,6 +21,8 @@
       mode: propose            # what becomes of learned changes: propose, gated or off
       gaps:
         periodic: true         # look for gaps every hour; the report of a failure stays without
+      budget:
+        day: {tokens: 200000, cost: 2.5}  # the most that models may cost in a day (UTC)
     secrets:
       accepted: [0a1b2c3d4e5f6071]  # false positives of `brain secrets`, by id
     pinned: [vault]            # skills that are never rolled back or retired by a rule
@@ -37,6 +39,7 @@ from typing import Any, NamedTuple
 from ...errors import BrainError, Conflict, FormatError, InvalidInput
 from ...objects import paths
 from ...objects.link_targets import find_file
+from ...util.money import MILLION, parse_money
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
@@ -88,6 +91,16 @@ class SynthesisPolicy(NamedTuple):
     recovery: bool
 
 
+class Bounds(NamedTuple):
+    """The most that models may cost: tokens in and out, and money in millionths; None for any."""
+
+    tokens: int | None = None
+    cost: int | None = None
+
+
+NO_BOUNDS = Bounds()
+MAX_COST = 1_000_000
+"""The most money that a bound can name; a thousand times it, the most tokens."""
 DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
 PROPOSE, GATED, OFF = EVOLUTION_MODES = ("propose", "gated", "off")
 """What becomes of a learned change that passed the gate: a proposal, or the next version at once.
@@ -112,7 +125,7 @@ class Manifest(NamedTuple):
     for secrets. `home` is the kind of program whose home this brain is, "" if it is none.
     `pinned` are the slugs or paths of skills that no rule rolls back or retires. `evolution` is
     one of EVOLUTION_MODES, `provisional` one of PROVISIONAL_POLICIES. `gaps_are_periodic`
-    tells when skills are learned from failed goals.
+    tells when skills are learned from failed goals, `day` what models may cost in a day.
     """
 
     name: str
@@ -127,6 +140,7 @@ class Manifest(NamedTuple):
     evolution: str = PROPOSE
     gaps_are_periodic: bool = True
     provisional: str = PROPOSE
+    day: Bounds = NO_BOUNDS
 
 
 DEFAULT_MANIFEST = Manifest("", "directory", None, None, (), (), "")
@@ -165,6 +179,12 @@ def load_provisional_policy(session: Session) -> str:
     """Return what becomes of provisional changes, by the stricter one as for the mode."""
     said = _read_both(session)
     return max((manifest.provisional for manifest in said), key=PROVISIONAL_POLICIES.index)
+
+
+def load_day_bounds(session: Session) -> Bounds:
+    """Return what models may cost in a day, by the stricter one as for the mode."""
+    said = zip(*(manifest.day for manifest in _read_both(session)), strict=True)
+    return Bounds(*(min((one for one in row if one is not None), default=None) for row in said))
 
 
 def _read_both(session: Session) -> list[Manifest]:
@@ -279,7 +299,29 @@ def parse_manifest(content: bytes) -> Manifest:
     return Manifest(
         *(name, layout, memory, commit, accepted, system, home, synthesis, pinned, mode, gaps),
         provisional=provisional,
+        day=_parse_day_bounds(fields.get("evolution")),
     )
+
+
+def _parse_day_bounds(evolution: Any) -> Bounds:
+    budget = evolution.get("budget") if isinstance(evolution, dict) else None
+    if budget is None:
+        return NO_BOUNDS
+    day = budget.get("day") if isinstance(budget, dict) and len(budget) == 1 else None
+    if not isinstance(day, dict) or not day or day.keys() - {"tokens", "cost"}:
+        raise _bad_manifest_error(
+            "evolution.budget must hold day, and that tokens, cost or both, and nothing else"
+        )
+    tokens, cost = day.get("tokens"), day.get("cost")
+    most = MAX_COST * 1_000
+    if tokens is not None and (type(tokens) is not int or not 0 < tokens <= most):
+        raise _bad_manifest_error(f"a budget of tokens must be a whole number from 1 to {most}")
+    if cost is None:
+        return Bounds(tokens)
+    amount = parse_money("" if isinstance(cost, bool) else str(cost))
+    if not 0 < amount <= MAX_COST * MILLION:
+        raise _bad_manifest_error(f"a budget of cost must be a number above 0, to {MAX_COST}")
+    return Bounds(tokens, amount)
 
 
 def _parse_periodic(evolution: Any) -> bool:

@@ -24,7 +24,9 @@ MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
     "commit": ("ledger", "every", "after", "branch", "signed"),
     "secrets": ("accepted",),
     "synthesis": ("tools", "recovery"),
-    "evolution": ("mode", "gaps", "provisional"),
+    "evolution": ("mode", "gaps", "provisional", "budget"),
+    "evolution.budget": ("day",),
+    "evolution.budget.day": ("tokens", "cost"),
     "evolution.gaps": ("periodic",),
 }
 """Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""

@@ -20,6 +20,7 @@ from ...output import emit
 from ...params import NonEmptyType, PathType, SlugType
 from ...render.human_format import pluralize, short_id
 from ...render.ledgers import commitment_lines, raise_if_not_committed
+from ...settings.user_models import open_user_model
 from ...terminal import escape
 from ...user_files import read_input
 from .tasks import find_judge, make_solver, read_folders
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from brain.repo.learning.rounds import CaseRunner
     from brain.results import Decided, GateNumbers, GateOutcome, GuardCounts
 
+_PERSON = "person"
+"""The evolver of what a person tries, as which its cost counts."""
 _SHOWN_UNRUN = 8
 """Skills that are shown, of those whose cases did not run."""
 
@@ -94,10 +97,10 @@ def evolve_try_command(
     bill, is_needed = Bill(), runner == "model"
 
     def meter(model: Model) -> Model:
-        from brain.evolve.evolution_mode import require_evolution
+        from brain.evolve import budget
         from brain.models.paid_once import MeteredModel
 
-        return MeteredModel(model, lambda _: require_evolution(app.brain), bill.add)
+        return MeteredModel(budget.meter(app.brain, model, _PERSON), bill.meter)
 
     model = None if runner == "sandbox" else _open_model_runner(meter, is_needed=is_needed)
     is_for_program = runner is None and change.files
@@ -134,7 +137,7 @@ def _read_change(slug: str, path: Path, description: str | None, message: str) -
         body, files = read_input(str(path), limits.MAX_SKILL_BYTES, "the text of the skill"), {}
     return ProposedChange(
         name=slug,
-        evolver="person",
+        evolver=_PERSON,
         description=description,
         body=body,
         files=files,
@@ -152,8 +155,6 @@ def _open_model_runner(meter: Callable[[Model], Model], *, is_needed: bool) -> C
     """Return what runs cases by the user's model; None without one, unless it is needed."""
     from brain.errors import NotFound
     from brain.evolve.evolver import ModelRunner
-
-    from ...settings.user_models import open_user_model
 
     try:
         return ModelRunner(meter(open_user_model()))

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import click
 
 from brain import evolve
-from brain.errors import printable_text
+from brain.errors import InvalidInput, printable_text
 
 from ... import signals
 from ...command import OVERWRITE_EXITS, READ_EXITS, brain_command, flag, option
 from ...context import App
 from ...output import emit, emit_line
+from ...params import CostType, CountType
 from ...render.human_format import local_time, pluralize
 from ...settings.user_models import find_user_model, load_model_settings
 from ...terminal import escape
@@ -22,6 +23,7 @@ from .gate import outcome_lines
 
 if TYPE_CHECKING:
     from brain.results import (
+        BudgetStatus,
         EvolutionStatus,
         EvolverStatus,
         RateStatus,
@@ -42,6 +44,7 @@ _NAME_CHARS = 60
         "brain evolve run",
         "brain evolve run --once --json",
         "brain evolve run --now",
+        "brain evolve run --once --max-tokens 200000",
         "brain evolve run --print-unit systemd > ~/.config/systemd/user/brain-evolve.service",
     ),
     exits=OVERWRITE_EXITS,
@@ -49,12 +52,21 @@ _NAME_CHARS = 60
 )
 @flag("--once", help="Do what is due now, and end.")
 @flag("--now", "at_once", help="Do what waits, due or not, and end.")
+@option("--max-tokens", type=CountType(1), help="End before the models take more tokens.")
+@option("--max-cost", type=CostType(), metavar="COST", help="End before they cost more.")
 @option(
     "--print-unit",
     type=click.Choice(("systemd", "launchd")),
     help="Print a unit file that starts this command; start nothing.",
 )
-def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | None) -> None:
+def evolve_run_command(
+    app: App,
+    once: bool,
+    at_once: bool,
+    max_tokens: int | None,
+    max_cost: int | None,
+    print_unit: str | None,
+) -> None:
     """Learn from hard runs, patterns and gaps as they come.
 
     Hard runs wait in a queue: tasks in Python, MCP sessions, and transcripts that `brain
@@ -64,12 +76,25 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
     process at a time learns from a brain, another one says so. After a kill, the next one goes
     on at once with the answers that were paid for. Ctrl-C or SIGTERM ends it once the model has
     answered; a second one at once.
+
+    No request is made that may cost more than is left of --max-tokens, of --max-cost, or of
+    evolution: budget: day: in manifest.yaml. What waits so stays in the queue, the step says why,
+    and the status is 0; it goes on with the next run or day. A cost needs the prices of 'brain
+    config model'.
     """
     if print_unit:
         _print_unit(app, print_unit)
         return
+    from brain.repo.open.manifest import Bounds
+
     evolve.require_evolution(app.brain)
-    model = find_user_model()
+    model, budget = find_user_model(), Bounds(max_tokens, max_cost)
+    if max_cost is not None and getattr(model, "prices", max_cost) is None:
+        raise InvalidInput(
+            "--max-cost needs to know what tokens cost",
+            code="no_price",
+            hint="set --price-in and --price-out of `brain config model`",
+        )
     if model is None:
         app.print_note(NO_MODEL_NOTE)
     stop = threading.Event()
@@ -77,10 +102,10 @@ def evolve_run_command(app: App, once: bool, at_once: bool, print_unit: str | No
         if at_once:
             evolve.make_due(app.brain)
         if once or at_once:
-            steps = evolve.run_due(app.brain, model, should_stop=stop.is_set)
+            steps = evolve.run_due(app.brain, model, budget=budget, should_stop=stop.is_set)
         else:
             app.print_note(f"Learning in {escape(str(app.brain.root))}; Ctrl-C ends it")
-            steps = evolve.run(app.brain, model, stop)
+            steps = evolve.run(app.brain, model, stop, budget=budget)
         for step in steps:
             emit_line(app, step, step_lines(step))
     if once and not at_once:
@@ -119,13 +144,14 @@ def evolve_status_command(app: App) -> None:
     """Show what learning would do next, and what it has cost.
 
     One line each for synthesis, patterns and gaps: what waits, when it runs next or why it
-    waits. Then the requests and tokens used so far, with retries and what failed, the limits of
-    attempts with what is left and until when, how many attempts the gate tried and which
-    admissions hold for all of them together, the last decisions with their reasons, and what
-    does not answer. Nothing is asked and nothing is changed.
+    waits. Then what counts of the budget of the day, the requests and tokens used so far, with
+    retries and what failed, the limits of attempts with what is left and until when, how many
+    attempts the gate tried and which admissions hold for all of them together, the last
+    decisions with their reasons, and what does not answer. Nothing is asked and nothing is changed.
     """
     settings = load_model_settings()
-    status = evolve.read_status(app.brain, settings.model if settings else "")
+    name, prices = (settings.model, settings.prices) if settings else ("", None)
+    status = evolve.read_status(app.brain, name, prices=prices)
     emit(app, status, _status_lines(status))
 
 
@@ -135,10 +161,13 @@ def _status_lines(status: EvolutionStatus) -> Iterator[str]:
         yield escape(f"Problem: {problem}")
     for evolver in status.evolvers:
         yield escape(_evolver_line(evolver))
+    yield from _budget_lines(status.budget)
     for cost in status.costs:
         if cost.requests:
+            unreported = f" ({cost.unreported} not reported, counted by their bytes)"
             yield escape(
-                f"{cost.evolver} has cost {pluralize(cost.requests, 'request')},"
+                f"{cost.evolver} has cost {pluralize(cost.requests, 'request')}"
+                f"{unreported if cost.unreported else ''},"
                 f" {cost.tokens_in} tokens in, {cost.tokens_out} out"
             )
     for rate in status.rates:
@@ -150,6 +179,18 @@ def _status_lines(status: EvolutionStatus) -> Iterator[str]:
         name = one.name or "-"
         about = f"{one.evolver} {name} {one.phase}, {one.result}: {one.trigger_reason}"
         yield escape(f"  {local_time(one.time)}  {about}")
+
+
+def _budget_lines(budget: BudgetStatus | None) -> Iterator[str]:
+    if budget is None:
+        return
+    for use, unit, digits in ((budget.tokens, "tokens", 0), (budget.cost, "cost", 4)):
+        if use.most is None or use.left is None:
+            continue
+        yield (
+            f"Budget of today: {use.used:.{digits}f} of {use.most:.{digits}f} {unit},"
+            f" {use.left:.{digits}f} left until {local_time(budget.renewed)}"
+        )
 
 
 def _stream_lines(stream: StreamStatus) -> Iterator[str]:

@@ -43,7 +43,7 @@ class Answer(BaseModel):
 def decide(model: Model, **more: Any) -> tuple[str, int, int, int]:
     """Return the decision of a model, and what it cost."""
     bill = Bill()
-    metered = MeteredModel(model, lambda _: None, bill.add)
+    metered = MeteredModel(model, bill.meter)
     told = ask(metered, Answer, check, system="You decide.", prompt="One?", limits=LIMITS, **more)
     return told, *bill.total
 

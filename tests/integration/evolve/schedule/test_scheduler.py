@@ -15,7 +15,7 @@ from brain.evolve import FakeModel, Learner
 from brain.evolve.schedule.hard_runs import MAX_FAILURES, SYNTHESIS_LIMITS
 from brain.evolve.schedule.jobs import (
     MAX_PAUSE_MS,
-    MAX_PROMPT_CHARS,
+    MAX_PROMPT_BYTES,
     Job,
     JobContext,
     make_step,
@@ -565,7 +565,7 @@ class TestStatus:
         metered = context_of(brain, model, clock).metered_model("gaps")
         assert metered is not None
         with pytest.raises(ModelError, match="the prompt has"):
-            ask_text(metered, "", "x" * (MAX_PROMPT_CHARS + 1), 1)
+            ask_text(metered, "", "x" * (MAX_PROMPT_BYTES + 1), 1)
         assert model.requests == []
 
     @pytest.mark.parametrize(
