@@ -62,8 +62,7 @@ class GatePart(Part):
         """
         from ..repo.learning import cases
 
-        request = cases.CaseRequest(slug=slug, input=input, expect=expect, source=source, name=name)
-        return self._locked.run(cases.add_case, request)
+        return self._locked.run(cases.add_case, slug, input, expect, source, name)
 
     def find_hidden_files(self, slug: str) -> set[str]:
         """Return the files of a skill that agents never see, by path in its folder.

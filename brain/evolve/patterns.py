@@ -32,7 +32,7 @@ from ..models.calls import ANSWER_FAULTS, AskLimits, NoAnswer, UnfitAnswer
 from ..programs import PROGRAM_FILE, SCHEMA_FILE
 from ..programs.program import Program, slug_of_tool, tool_name
 from ..receipts import Receipt, RunStep
-from ..repo.learning.cases import source_of_run
+from ..receipts.receipt import run_source
 from ..repo.learning.change import ProposedChange
 from ..results import PatternResult
 from ..sandbox.find_sandbox import find_sandbox
@@ -335,7 +335,7 @@ def find_examples(
     """Return examples of a pattern, one for each input; only recorded runs have some."""
     found: dict[bytes, RecordedExample] = {}
     for receipt in _iter_runs(brain):
-        if source_of_run(receipt) in held_out.sources:
+        if run_source(receipt.run) in held_out.sources:
             continue
         for steps in _find_in_run(receipt, skills):
             try:

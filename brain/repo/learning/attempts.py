@@ -176,17 +176,12 @@ def _in_text(milli: int | None) -> str:
     return "" if milli is None else f"{milli // 1000}.{milli % 1000:03}"
 
 
-def hide_cases(verdict: Verdict, text: str) -> str:
-    """Return a text about a verdict without the names of the cases that were tried."""
-    for case in verdict.gate_cases:
-        text = text.replace(case.name, "a held-out case")
-    return text
-
-
 def _describe_earlier(
     session: Session, ref: str, snapshot_id: bytes, snapshot: Snapshot, verdict: Verdict
 ) -> EarlierAttempt:
-    numbers = read_numbers(verdict)
+    numbers, reason = read_numbers(verdict), verdict.reason
+    for case in verdict.gate_cases:
+        reason = reason.replace(case.name, "a held-out case")
     found = _EVOLVER.search(snapshot.message)
     return EarlierAttempt(
         attempt=ref.removeprefix(REJECTED_REF_PREFIX),
@@ -194,7 +189,7 @@ def _describe_earlier(
         time=utc_time(snapshot.time),
         evolver=found[1] if found else "",
         gate=verdict.gate,
-        reason=hide_cases(verdict, verdict.reason),
+        reason=reason,
         numbers=numbers._replace(worse=()) if numbers else None,
         cases_worse=len(numbers.worse) if numbers else 0,
         edit=_render_edit(session, snapshot_id, snapshot),

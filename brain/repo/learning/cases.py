@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ... import limits
 from ...digest import blob_id
@@ -44,9 +44,6 @@ from ..read import skill_lookup, skill_rows
 from ..read.case_paths import CASES_FOLDER, is_case_path, new_case_path, slug_of_case, usual_folder
 from ..skills.edit_files import edit_file
 
-if TYPE_CHECKING:
-    from ...receipts import Receipt
-
 
 def read_cases(session: Session, slug: str) -> list[Case]:
     """Return the cases of a skill at the head, by path.
@@ -63,8 +60,12 @@ def read_cases(session: Session, slug: str) -> list[Case]:
 def list_cases(session: Session, slug: str = "") -> list[SkillCase]:
     """Return the cases of a skill, or of all, at the head, by path."""
     bundle = session.bundle_of(session.head())
-    entries = _list_entries(session, bundle, slug) if slug else _walk_all(session, bundle)
-    return [_describe(session, entry) for entry in entries]
+    entries = (
+        _list_entries(session, bundle, slug)
+        if slug
+        else bundles.walk_entries(session.nodes, bundle)
+    )
+    return [_describe(session, entry) for entry in entries if slug_of_case(entry.path)]
 
 
 def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
@@ -82,20 +83,23 @@ def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
     return sorted((case for case in found if case.is_held_out), key=lambda case: case.path)
 
 
-def find_cases_folder(session: Session, bundle: Bundle, slug: str) -> str:
-    """Return the folder of a skill that holds its cases, with a slash at the end.
+def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
+    folders = _find_folder(session, bundle, slug), usual_folder(slugify(slug))
+    entries = list(_walk_cases(session, bundle, folders))
+    if len(entries) > MAX_CASES:
+        raise _too_many_error(f"a skill has {len(entries)} cases, more than {MAX_CASES}")
+    return entries
 
-    Raises `InvalidInput` (`ambiguous_skill`).
-    """
+
+def _too_many_error(message: str) -> InvalidInput:
+    return InvalidInput(message, code="bad_case", hint="remove those that tell the least")
+
+
+def _find_folder(session: Session, bundle: Bundle, slug: str) -> str:
     skill = skill_lookup.find_skill_or_none(session, bundle, slug)
     if skill is not None:
         return skill.folder or usual_folder(skill.slug)
     return usual_folder(slugify(slug))
-
-
-def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
-    folders = find_cases_folder(session, bundle, slug), usual_folder(slugify(slug))
-    return _limit(list(_walk_cases(session, bundle, folders)))
 
 
 def _walk_cases(session: Session, bundle: Bundle, folders: Iterable[str]) -> Iterator[TreeEntry]:
@@ -104,23 +108,6 @@ def _walk_cases(session: Session, bundle: Bundle, folders: Iterable[str]) -> Ite
         for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER):
             if slug_of_case(entry.path):
                 yield entry
-
-
-def _walk_all(session: Session, bundle: Bundle) -> Iterator[TreeEntry]:
-    """Yield the documents of all cases, wherever the skills of the brain lie."""
-    for entry in bundles.walk_entries(session.nodes, bundle):
-        if slug_of_case(entry.path):
-            yield entry
-
-
-def _limit(entries: list[TreeEntry]) -> list[TreeEntry]:
-    if len(entries) > MAX_CASES:
-        raise InvalidInput(
-            f"a skill has {len(entries)} cases, more than {MAX_CASES}",
-            code="bad_case",
-            hint="remove those that tell the least",
-        )
-    return entries
 
 
 def _read_case(session: Session, entry: TreeEntry) -> Case:
@@ -176,35 +163,38 @@ def _show_expectation(expect: Expectation) -> dict[str, Any]:
 _NAME_DIGITS = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseRequest:
-    """A case to add; without a `name` it is named by its input."""
-
-    slug: str
-    input: Mapping[str, Any] | str
-    expect: Expectation
-    source: str = ""
-    name: str = ""
-
-
-def add_case(session: Session, request: CaseRequest) -> CaseAdded:
-    """Write the document of a case, as one snapshot.
+def add_case(
+    session: Session,
+    slug: str,
+    input: Mapping[str, Any] | str,
+    expect: Expectation,
+    source: str = "",
+    name: str = "",
+) -> CaseAdded:
+    """Write the document of a case, as one snapshot; without a `name` it is named by its input.
 
     Raises `InvalidInput` (`bad_case`, `bad_name`), or `Conflict` (`case_exists`) for an input
     that another case has.
     """
-    content = encode_case(request.input, request.expect, request.source)
-    name = request.name or blob_id(canonical_json(request.input)).hex()[:_NAME_DIGITS]
+    content = encode_case(input, expect, source)
+    name = name or blob_id(canonical_json(input)).hex()[:_NAME_DIGITS]
     if not is_case_name(name):
         raise InvalidInput(
             f"{printable_text(name, 80)!r} is not a name for a case",
             code="bad_name",
             hint="use lower-case letters, digits, '.', '_' and '-'",
         )
-    folder = find_cases_folder(session, session.bundle_of(session.head()), request.slug)
-    path = new_case_path(folder, name)
+    path = new_case_path(_find_folder(session, session.bundle_of(session.head()), slug), name)
     case = parse_case(slug_of_case(path), path, blob_id(content), content)
-    _refuse_another(session, request, path)
+    others = [one for one in list_cases(session, slug) if one.path != path]
+    if len(others) >= MAX_CASES:
+        raise _too_many_error(f"{slug} has {len(others)} cases, as many as a skill may have")
+    if same := next((one for one in others if one.input == input), None):
+        raise Conflict(
+            f"the case {same.name} has the same input",
+            code="case_exists",
+            hint=f"edit {same.path}",
+        )
 
     def write(before: bytes | None) -> bytes:
         if before is not None and before != content:
@@ -224,24 +214,6 @@ def add_case(session: Session, request: CaseRequest) -> CaseAdded:
         snapshot=recorded.snapshot,
         changed=recorded.changed,
     )
-
-
-def _refuse_another(session: Session, request: CaseRequest, path: str) -> None:
-    known = list_cases(session, request.slug)
-    others = [case for case in known if case.path != path]
-    if len(others) >= MAX_CASES:
-        raise InvalidInput(
-            f"{request.slug} has {len(others)} cases, as many as a skill may have",
-            code="bad_case",
-            hint="remove those that tell the least",
-        )
-    same = next((case for case in others if case.input == request.input), None)
-    if same is not None:
-        raise Conflict(
-            f"the case {same.name} has the same input",
-            code="case_exists",
-            hint=f"edit {same.path}",
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,13 +236,16 @@ def case_of_run(
     `not_whole` for a text that the receipt has only an excerpt of, or without its secrets, and
     `no_expectation`.
     """
-    source = source_of_run(run)
+    source = run_source(run.run)
     call = _find_call(run, slug, step)
     if call is not None:
         payload = read_output(_read_whole(call.input).encode())
         if not isinstance(payload, dict):
             raise NotFound(f"step {step} has no JSON object as input", code="no_step", hint=_HINT)
-        return CaseOfRun(input=payload, expect=expect or _expect_output(call), source=source)
+        if expect is None:
+            equals = read_output(_read_whole(call.output).encode())
+            expect = Expectation(has_equals=True, equals=equals)
+        return CaseOfRun(input=payload, expect=expect, source=source)
     answers = [one for one in run.steps if one.kind == "llm" and not one.error]
     if run.outcome != "success" or not answers or not run.task.strip():
         raise NotFound(
@@ -278,19 +253,17 @@ def case_of_run(
             code="no_step",
             hint=_HINT,
         )
-    task = _read_whole_task(run)
+    if is_shortened(run.task, limits.MAX_TASK_BYTES):
+        raise _not_whole_error("only the beginning of the task")
+    if has_masked_secret(run.task):
+        raise _not_whole_error("the task without its secrets")
     if expect is None:
         raise InvalidInput(
             "the answer to the task is a text of a model, which no other answer equals",
             code="no_expectation",
             hint="say what the output must be: --contains, --excludes, --check or --equals",
         )
-    return CaseOfRun(input=task, expect=expect, source=source)
-
-
-def source_of_run(run: Receipt) -> str:
-    """Return how a case names the run that it was made of."""
-    return run_source(run.run)
+    return CaseOfRun(input=run.task, expect=expect, source=source)
 
 
 _HINT = "`brain receipt show` lists the steps; or give the case with --input and --equals"
@@ -313,22 +286,10 @@ def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:
     return calls[number] if number else next(reversed(calls.values()), None)
 
 
-def _expect_output(call: RunStep) -> Expectation:
-    return Expectation(has_equals=True, equals=read_output(_read_whole(call.output).encode()))
-
-
 def _read_whole(text: TextExcerpt | None) -> str:
     if text is None or text.redacted or len(text.excerpt.encode()) != text.size:
         raise _not_whole_error("only a part of a text, or one without its secrets")
     return text.excerpt
-
-
-def _read_whole_task(run: Receipt) -> str:
-    if is_shortened(run.task, limits.MAX_TASK_BYTES):
-        raise _not_whole_error("only the beginning of the task")
-    if has_masked_secret(run.task):
-        raise _not_whole_error("the task without its secrets")
-    return run.task
 
 
 def _not_whole_error(rest: str) -> InvalidInput:
@@ -356,7 +317,7 @@ class HeldOutFilter:
 
     def hides_run(self, run: Receipt) -> bool:
         """Tell whether a held-out case was made of a run, or the run repeats the input of one."""
-        return source_of_run(run) in self.sources or any(map(self.hides, _iter_texts(run)))
+        return run_source(run.run) in self.sources or any(map(self.hides, _iter_texts(run)))
 
 
 def read_held_out_filter(session: Session) -> HeldOutFilter:

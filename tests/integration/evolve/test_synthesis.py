@@ -14,7 +14,7 @@ from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.calls import AskLimits
 from brain.receipts import Receipt, RunStep, keep_text
-from brain.repo.learning.cases import source_of_run
+from brain.receipts.receipt import run_source
 from brain.repo.open.manifest import SynthesisPolicy
 from tests.support.refusals import raises_code
 
@@ -114,7 +114,7 @@ class TestOfARunThatIsOver:
         expect = Expectation(contains=("stale",))
         texts = (f"Audit vault {number}" for number in range(100))
         held_out = next(text for text in texts if is_held_out(text))
-        brain.gate.add_case("audit", held_out, expect, source_of_run(HARD))
+        brain.gate.add_case("audit", held_out, expect, run_source(HARD.run))
         model = FakeModel(SKILL)
         done = synthesize(brain, HARD, model)
         assert (done.decision, model.requests) == ("nothing", [])
