@@ -24,7 +24,7 @@ from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
 from ..repo.learning.change import SkillEdit
 from ..results import ImportedRegistry, ImportedSkill, RefusedSkill
 from ..util import strict_json
-from ..util.json_schema import find_json_type
+from ..util.json_schema import find_json_type, list_types
 
 if TYPE_CHECKING:
     from .. import results
@@ -95,7 +95,10 @@ def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Pro
         commands = parse_needs(needs or {}).commands
         text, needs = _BASH_START, {**(needs or {}), "commands": [*commands, "bash"]}
     code = normalize_source(text).encode()
-    schema = draft.schema or _make_schema(code, draft.payloads, read_definition)
+    schema = draft.schema
+    if not schema and find_shape(code) == "class":
+        schema = schema_from_definition(read_definition(code))
+    schema = schema or _infer_schema(draft.payloads)
     expected = draft.expected or [ANY_OUTPUT] * len(draft.payloads)
     cases = [
         TestCase(payload=dict(payload), output=output)
@@ -117,14 +120,6 @@ def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Pro
         files=pin_resources(files, resources) if resources else files,
         resources=resources,
     )
-
-
-def _make_schema(
-    code: bytes, payloads: Sequence[Mapping[str, Any]], read_definition: DefinitionReader
-) -> Schema:
-    if find_shape(code) == "class":
-        return schema_from_definition(read_definition(code))
-    return _infer_schema(payloads)
 
 
 def _infer_schema(payloads: Sequence[Mapping[str, Any]]) -> Schema:
@@ -196,16 +191,12 @@ def build_skill_text(program: Program) -> str:
     for name, part in schema.get("properties", {}).items():
         needed = "" if name in required else ", optional"
         about = f": {part['description']}" if part.get("description") else ""
-        lines.append(f"- `{name}` ({_show_type(part)}{needed}){about}")
+        kinds = " or ".join(list_types(part)) or "any"
+        lines.append(f"- `{name}` ({kinds}{needed}){about}")
     if not schema.get("properties"):
         lines.append("- no arguments")
     lines += ["", f"It is the program {PROGRAM_FILE}, which was admitted by the tests beside it."]
     return "\n".join(lines) + "\n"
-
-
-def _show_type(schema: Schema) -> str:
-    kind = schema.get("type", "any")
-    return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
 # The registry of another assistant: an index that maps names to entries such as

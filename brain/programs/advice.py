@@ -38,20 +38,12 @@ def check_code(code: bytes, profile: str, *, name: str = "") -> list[str]:
         tree = parse_code(code)
     except CodeFault as fault:
         return [fault.message]
-    found = sorted(set(_check_tree(tree, profile, name)))
+    checks = {"seed-000": _check_seed_000, "seed-002": _check_seed_002, ADVICE: _check_imports}
+    found = sorted(set(checks[profile](tree, name)))
     return [f"line {line}: {reason}" if line else reason for line, reason in found[:MAX_FINDINGS]]
 
 
-def _check_tree(tree: ast.Module, profile: str, name: str) -> Iterator[tuple[int, str]]:
-    if profile == "seed-000":
-        yield from _check_seed_000(tree, name)
-    elif profile == "seed-002":
-        yield from _check_seed_002(tree, name)
-    else:
-        yield from _check_imports(tree)
-
-
-def _check_imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _check_imports(tree: ast.Module, _: str) -> Iterator[tuple[int, str]]:
     """Yield imports of what a sandbox does not have, unless the script goes on without it."""
     optional = {
         id(inner)

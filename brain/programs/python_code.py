@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+import textwrap
 import warnings
 from collections.abc import Callable
 from threading import Lock
@@ -99,14 +100,12 @@ def list_skill_classes(tree: ast.Module) -> list[ast.ClassDef]:
     return [
         node
         for node in tree.body
-        if isinstance(node, ast.ClassDef) and any(map(_is_skill_base, node.bases))
+        if isinstance(node, ast.ClassDef)
+        and any(
+            "SkillBase" in (getattr(base, "id", ""), getattr(base, "attr", ""))
+            for base in node.bases
+        )
     ]
-
-
-def _is_skill_base(base: ast.expr) -> bool:
-    return (isinstance(base, ast.Name) and base.id == "SkillBase") or (
-        isinstance(base, ast.Attribute) and base.attr == "SkillBase"
-    )
 
 
 _CALL = "call"
@@ -125,7 +124,7 @@ def find_called_names(code: bytes) -> frozenset[str]:
     try:
         tree = parse_code(code)
     except CodeFault:
-        return _names_in(code.decode("utf-8", "replace"))
+        return frozenset(_NAME.findall(code.decode("utf-8", "replace")))
     nodes = list(ast.walk(tree))
     uses = sum(map(_is_use, nodes))
     names = [
@@ -139,7 +138,8 @@ def find_called_names(code: bytes) -> frozenset[str]:
     ]
     if len(names) == uses:
         return frozenset(names)
-    return _names_in(" ".join(str(n.value) for n in nodes if isinstance(n, ast.Constant)))
+    texts = " ".join(str(node.value) for node in nodes if isinstance(node, ast.Constant))
+    return frozenset(_NAME.findall(texts))
 
 
 def _is_use(node: ast.AST) -> bool:
@@ -149,10 +149,6 @@ def _is_use(node: ast.AST) -> bool:
         or (isinstance(node, ast.Attribute) and node.attr == _CALL)
         or (isinstance(node, ast.alias) and node.name == _CALL and node.asname is not None)
     )
-
-
-def _names_in(text: str) -> frozenset[str]:
-    return frozenset(_NAME.findall(text))
 
 
 _CDATA_BEGIN = re.compile(r"\s*<!\[CDATA\[")
@@ -234,10 +230,6 @@ def _strip_fence(text: str) -> str:
     return max(map("".join, blocks), key=len, default=text)
 
 
-def _decode_entities(text: str) -> str:
-    return _ENTITY.sub(lambda match: html.unescape(match[0]), text)
-
-
 def _decode_escapes(text: str) -> str:
     """Return a text of one line, whose line ends were written as in JSON, with real ones."""
     if "\n" in text.strip():
@@ -245,16 +237,10 @@ def _decode_escapes(text: str) -> str:
     return _ESCAPE.sub(lambda match: _ESCAPES[match[0]], text.strip()) + "\n"
 
 
-def _dedent(text: str) -> str:
-    import textwrap
-
-    return textwrap.dedent(text.removeprefix("\ufeff"))
-
-
 _REPAIRS: tuple[Callable[[str], str], ...] = (
     _strip_envelope,
     _strip_fence,
-    _decode_entities,
+    lambda text: _ENTITY.sub(lambda match: html.unescape(match[0]), text),
     _decode_escapes,
-    _dedent,
+    lambda text: textwrap.dedent(text.removeprefix("\ufeff")),
 )

@@ -121,7 +121,10 @@ class Broker:
         request = _parse_request(line)
         match request:
             case {"progress": int() | float() as fraction, **rest} if rest.keys() <= {"message"}:
-                return self._take_progress(float(fraction), rest.get("message", ""))
+                if self._shared.on_progress is not None and len(self._chain) == 1:
+                    shown = printable_text(rest.get("message", ""), _MAX_MESSAGE_CHARS)
+                    self._shared.on_progress(min(max(float(fraction), 0.0), 1.0), shown)
+                return None
             case {"fetch": str(url), **rest} if rest.keys() <= {"method", "headers", "body"}:
                 return self._note("fetch", url, lambda: self._fetch(url, rest))
             case {"call": str(name), **rest} if rest.keys() <= {"payload"}:
@@ -129,11 +132,6 @@ class Broker:
                 if isinstance(payload, dict):
                     return self._note("call", name, lambda: self._call(name, payload))
         raise _refused('ask with {"call": …, "payload": {…}}, {"fetch": …} or {"progress": …}')
-
-    def _take_progress(self, fraction: float, message: object) -> None:
-        if self._shared.on_progress is not None and len(self._chain) == 1:
-            shown = printable_text(message, _MAX_MESSAGE_CHARS)
-            self._shared.on_progress(min(max(fraction, 0.0), 1.0), shown)
 
     def _note(self, kind: Literal["call", "fetch"], target: str, ask: Callable[[], Any]) -> Any:
         """Return what `ask` returns, and note how it went."""
@@ -204,17 +202,12 @@ class Broker:
             )
         if len(self._chain) >= MAX_CALL_DEPTH:
             raise _refused(f"skills call one another at most {MAX_CALL_DEPTH} deep")
-        outcome = run_skill(name, payload, self._enter(name))
+        inner = Broker(name, fetch=self._send)  # no host is approved for it yet
+        inner._chain, inner._shared = (*self._chain, name), self._shared
+        outcome = run_skill(name, payload, inner)
         if not outcome.ok:
             raise _refused(f"{name} failed: {outcome.error}")
         return outcome.output
-
-    def _enter(self, name: str) -> Broker:
-        """Return the broker of a skill that this one calls; no host is approved for it yet."""
-        inner = Broker(name, fetch=self._send)
-        inner._chain = (*self._chain, name)
-        inner._shared = self._shared
-        return inner
 
     def _count_bytes(self, size: int) -> None:
         self._shared.bytes += size

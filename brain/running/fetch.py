@@ -172,7 +172,14 @@ def _resolve(address: _Address) -> str:
     Only one that is named by its address, as the user approved it, may be private.
     """
     literal = read_address(address.host)
-    addresses = [literal] if literal else _look_up(address)
+    addresses = [literal] if literal else []
+    if literal is None:
+        try:
+            found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError) as error:
+            unknown = f"the host {printable_text(address.host, 100)} is not known"
+            raise _bad_fetch(unknown) from error
+        addresses = [ipaddress.ip_address(row[4][0]) for row in found]
     for one in addresses:
         scope = find_scope(one)
         if scope == "never" or (scope == "private" and literal is None):
@@ -180,14 +187,6 @@ def _resolve(address: _Address) -> str:
                 f"{printable_text(address.host, 100)} is at {one}, which is not a public address"
             )
     return str(addresses[0])
-
-
-def _look_up(address: _Address) -> list[_IP]:
-    try:
-        found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
-        raise _bad_fetch(f"the host {printable_text(address.host, 100)} is not known") from error
-    return [ipaddress.ip_address(row[4][0]) for row in found]
 
 
 def _send(

@@ -220,7 +220,12 @@ def manage_skills(brain: Brain, arguments: Arguments) -> ToolResult:
     if _LESSON.search(f"{query} {arguments.get('name', '')}"):
         return ToolResult(LESSONS_ANSWER, {"skills": [], "count": 0}, False)
     words = query.lower().split()
-    found = [skill for skill in brain.programs.list() if _has_words(skill, words)]
+    found = [
+        skill
+        for skill in brain.programs.list()
+        for text in [f"{skill.slug} {tool_name(skill.slug)} {skill.description}".lower()]
+        if all(word in text for word in words)
+    ]
     lines = [_line(skill) for skill in found[:MAX_LISTED]]
     if len(found) > MAX_LISTED:
         lines.append(f"({MAX_LISTED} of {len(found)} are shown; give words as query.)")
@@ -241,11 +246,6 @@ def _delete(brain: Brain, name: str) -> ToolResult:
     removed = brain.skills.delete(slug)
     text = f"Deleted {tool_name(slug)}; its history stays (snapshot {removed.snapshot[:12]})."
     return ToolResult(text, {"slug": slug, "snapshot": removed.snapshot}, True)
-
-
-def _has_words(skill: SkillProgram, words: list[str]) -> bool:
-    text = f"{skill.slug} {tool_name(skill.slug)} {skill.description}".lower()
-    return all(word in text for word in words)
 
 
 def _line(skill: SkillProgram) -> str:

@@ -201,10 +201,6 @@ def _read_folder(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _read_fixtures(folder: Path) -> dict[str, bytes]:
-    return {f"{FIXTURES_FOLDER}{path}": data for path, data in _read_folder(folder).items()}
-
-
 def _edit_from_files(
     app: App,
     name: str,
@@ -220,6 +216,7 @@ def _edit_from_files(
     from brain.evolve.acquire import ProgramDraft, build_edit, build_program
     from brain.serve.tools.argument_check import parse_arguments
 
+    samples = {} if fixtures is None else _read_folder(Path(fixtures))
     draft = ProgramDraft(
         name=name.replace("-", "_"),
         description=description or "",
@@ -228,7 +225,7 @@ def _edit_from_files(
         schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
         check="" if check is None else _read_text(check, "the check"),
         needs=None if needs is None else parse_arguments(_read_text(needs, "the needs")),
-        fixtures={} if fixtures is None else _read_fixtures(Path(fixtures)),
+        fixtures={f"{FIXTURES_FOLDER}{path}": data for path, data in samples.items()},
         lang=lang,
     )
     program = build_program(draft, app.brain.programs.read_definition)
