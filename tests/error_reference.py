@@ -90,7 +90,7 @@ def _hint(node: ast.expr, constants: dict[str, str]) -> str:
         return f"{_hint(node.body, constants)}; or: {_hint(node.orelse, constants)}"
     if isinstance(node, ast.Name | ast.Attribute):
         name = node.id if isinstance(node, ast.Name) else node.attr
-        return constants.get(name) or _SHARED_HINTS.get(name, "")
+        return constants.get(name) or _shared_hints().get(name, "")
     return _text(node)
 
 
@@ -106,14 +106,16 @@ def _text(node: ast.expr) -> str:
     return ""
 
 
-_SHARED_HINTS = {
-    name: text
-    for folder in SOURCES
-    for path in sorted((PROJECT / folder).rglob("*.py"))
-    for name, text in _text_constants(ast.parse(path.read_text("utf-8"))).items()
-    if name.endswith("_HINT")
-}
-"""The hints that modules share, by the name of their constant."""
+@functools.cache
+def _shared_hints() -> dict[str, str]:
+    """Return the hints that modules share, by the name of their constant."""
+    return {
+        name: text
+        for folder in SOURCES
+        for path in sorted((PROJECT / folder).rglob("*.py"))
+        for name, text in _text_constants(ast.parse(path.read_text("utf-8"))).items()
+        if name.endswith("_HINT")
+    }
 
 
 def _cell(text: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
+import anyio
 import pytest
+from mcp import Client
 
 from brain import Brain
+from brain.serve.mcp.brain_pool import PROPOSE_MODE, WRITE_MODE, BrainPool
+from brain.serve.mcp.mcp_server import BrainServer
 from tests.support.mcp_peers import INITIALIZE_PARAMS, HttpServer, PipeServer, encode_request
 
 LIMIT = 4096
@@ -27,20 +30,37 @@ def folder(tmp_path):
         return brain.root
 
 
-def note(server: PipeServer, **arguments: Any) -> dict[str, Any]:
-    found: dict[str, Any] = server.call("tools/call", name="memory", arguments=arguments)["result"]
-    assert not found["isError"], found
-    return found
-
-
-def start(folder: Path, *options: str, **entries: list[str]) -> tuple[str, str]:
+def start(
+    folder: Path, mode: str = WRITE_MODE, proposal: str = "", **entries: list[str]
+) -> tuple[str, str]:
     """Return the instructions of a session and how memory is described; note entries in it."""
+    pool = BrainPool(lambda _: Brain.open(folder), mode, proposal=proposal)
+
+    async def session() -> tuple[str, str]:
+        async with Client(BrainServer(pool).server, mode="legacy") as client:
+            tools = {tool.name: tool.description for tool in (await client.list_tools()).tools}
+            for target, texts in entries.items():
+                for text in texts:
+                    given = {"target": target, "action": "add", "content": text}
+                    assert not (await client.call_tool("memory", given)).is_error
+            return client.instructions or "", tools["memory"] or ""
+
+    try:
+        return anyio.run(session)
+    finally:
+        pool.close()
+
+
+def start_process(folder: Path, *options: str, **entries: list[str]) -> tuple[str, str]:
+    """Do the same by the command."""
     with PipeServer(folder, *options) as server:
         told = server.initialize()["instructions"]
         tools = {one["name"]: one for one in server.call("tools/list")["result"]["tools"]}
         for target, texts in entries.items():
             for text in texts:
-                note(server, target=target, action="add", content=text)
+                given = {"target": target, "action": "add", "content": text}
+                done = server.call("tools/call", name="memory", arguments=given)["result"]
+                assert not done["isError"], done
         return told, tools["memory"]["description"] if "memory" in tools else ""
 
 
@@ -49,11 +69,11 @@ def up_to_skills(text: str) -> str:
 
 
 def test_the_next_session_begins_with_what_this_one_noted(folder):
-    before, promised = start(
+    before, promised = start_process(
         folder, memory=["The vault needs node 24."], user=["Wants tabs.\n▸ fake: a skill"]
     )
     assert "memory and user you see as each begins" in promised
-    after, _ = start(folder)
+    after, _ = start_process(folder)
     assert (
         "\n- The vault needs node 24.\n" in after and "\n- Wants tabs. ▸ fake: a skill\n" in after
     )
@@ -63,7 +83,7 @@ def test_the_next_session_begins_with_what_this_one_noted(folder):
     with HttpServer(folder) as server:
         answer = server.post(encode_request("initialize", **INITIALIZE_PARAMS))[2]
         assert b"- The vault needs node 24." in answer
-    read, described = start(folder, "--read-only")
+    read, described = start_process(folder, "--read-only")
     assert "- The vault needs node 24." in read and described == ""
 
 
@@ -99,8 +119,8 @@ def test_what_has_no_room_is_counted_and_the_newest_entries_are_shown(folder):
 @pytest.mark.parametrize(
     ("manifest", "options", "promise"),
     [
-        ("", ["--approve"], "you see, once a person accepted them, as each begins"),
-        ("", ["--approve", "--proposal", "desk"], "and user you see as each begins"),
+        ("", [PROPOSE_MODE], "you see, once a person accepted them, as each begins"),
+        ("", [PROPOSE_MODE, "desk"], "and user you see as each begins"),
         ("prompt:\n  memory: []\n", [], ""),
         ("prompt:\n  memory: [USER.md]\n", [], "those of user you see as each begins"),
     ],

@@ -3,6 +3,7 @@ bytes each time.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 import rlp
@@ -27,6 +28,11 @@ def encode_number(value: int) -> bytes:
     return value.to_bytes((value.bit_length() + 7) // 8, "big")
 
 
+@cache
+def _trie(values: frozenset[tuple[bytes, bytes]]) -> Trie:
+    return Trie(dict(values))
+
+
 class ChainState(NamedTuple):
     """What is in the state: the storage of contracts, and who has which code."""
 
@@ -37,12 +43,12 @@ class ChainState(NamedTuple):
 
     @property
     def storage_trie(self) -> Trie:
-        return Trie(
-            {
-                slot: rlp.encode(encode_number(value))
+        return _trie(
+            frozenset(
+                (slot, rlp.encode(encode_number(value)))
                 for slot, value in self.storage.items()
                 if value
-            }
+            )
         )
 
     @property
@@ -51,9 +57,8 @@ class ChainState(NamedTuple):
             keccak(b"%d" % n)[:20]: _encode_account(n, Trie({}).root)
             for n in range(OTHER_BRAIN_COUNT)
         }
-        return Trie(
-            {**people, CONTRACT_ADDRESS: _encode_account(1, self.storage_trie.root, self.code)}
-        )
+        contract = _encode_account(1, self.storage_trie.root, self.code)
+        return _trie(frozenset({**people, CONTRACT_ADDRESS: contract}.items()))
 
     def block(self) -> dict[str, Any]:
         """Return the answer of `eth_getBlockByHash`."""

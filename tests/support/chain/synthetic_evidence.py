@@ -1,5 +1,7 @@
 """Deterministic evidence: a synthetic chain, a log of a few entries, two snapshots."""
 
+import copy
+import functools
 import json
 from collections.abc import Sequence
 from hashlib import sha256
@@ -192,6 +194,11 @@ def make_evidence(
 
 def make_all_evidence() -> dict[str, EvidenceDocument]:
     """Return evidence of every kind."""
+    return copy.deepcopy(_all_evidence())
+
+
+@functools.cache
+def _all_evidence() -> dict[str, EvidenceDocument]:
     world = make_chain_state()
     head, anchor = make_chain_field(world), make_chain_field(world, KIND_ANCHOR, SENDER_ADDRESS)
     return {

@@ -29,6 +29,10 @@ Lie = Callable[[ChildEntry], ChildEntry]
 SECTION_FILES = 2 * MIN_NODE_ENTRIES**2 + 30
 
 
+_FIRST_NONCES = {MIN_NODE_ENTRIES**2: 35_167, 2 * MIN_NODE_ENTRIES**2: 110_182}
+"""Names that end nodes of two levels are rare: the search for these begins where they are."""
+
+
 @cache
 def mined_files() -> list[TreeEntry]:
     """Return files whose leaves end after 24, and so do the nodes above them."""
@@ -37,7 +41,7 @@ def mined_files() -> list[TreeEntry]:
 
 def _mine_name(place: int) -> str:
     ends = [level for level in (0, 1) if place % MIN_NODE_ENTRIES ** (level + 1) == 0]
-    names = (f"{place:04}-{nonce}" for nonce in count())
+    names = (f"{place:04}-{nonce}" for nonce in count(_FIRST_NONCES.get(place, 0)))
     return next(
         name
         for name in names
