@@ -45,6 +45,16 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
     return data
 
 
+def read_text_input(name: str, max_bytes: int, what: str) -> str:
+    """Return the text of a file as `read_input` does. Raises `InvalidInput` (`not_text`)."""
+    try:
+        return read_input(name, max_bytes, what).decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{printable_text(name)} is not UTF-8", code="not_text", hint="save it as UTF-8"
+        ) from error
+
+
 _LINE_START = "line "
 """How a message about a line of a file begins."""
 

@@ -11,7 +11,10 @@ from ..user_files import read_input
 from .human_format import align_columns, first_line, pluralize, short_id
 
 if TYPE_CHECKING:
+    from brain.receipts import Receipt
     from brain.results import RunInfo
+
+    from ..context import App
 
 _MAX_STEP_CHARS = 70
 """Characters of a text of a step that are printed."""
@@ -26,6 +29,12 @@ def read_receipt_file(name: str) -> bytes | None:
         if name == "-" or os.path.isfile(name)
         else None
     )
+
+
+def read_named_run(app: App, source: str) -> Receipt:
+    """Return the run of a receipt or transcript in the file `source`, else of that revision."""
+    data, receipts = read_receipt_file(source), app.brain.receipts
+    return receipts.read_run(source) if data is None else receipts.read_run_file(data)
 
 
 def run_lines(found: RunInfo) -> Iterator[str]:

@@ -16,13 +16,12 @@ from ...context import App
 from ...output import emit
 from ...params import NonEmptyType, SlugType
 from ...render.human_format import align_columns, short_id
-from ...render.run_report import read_receipt_file
+from ...render.run_report import read_named_run
 from ...terminal import escape, escape_lines
-from ...user_files import read_input
+from ...user_files import read_text_input
 
 if TYPE_CHECKING:
     from brain.gating.case_files import Expectation
-    from brain.receipts import Receipt
     from brain.results import CaseAdded, SkillCase
 
 _SHOWN_CHARS = 60
@@ -67,7 +66,8 @@ def evolve_case_add_command(
     replaces the expected output. Of a run without such a call it is the task: say what the
     answer must be. Texts that the receipt holds in part, or without secrets, are refused.
     """
-    from brain.repo.learning.cases import case_of_run
+    from brain.gating.output_check import read_output
+    from brain.repo.learning.cases import CaseOfRun, case_of_run
 
     if (input is None) == (source is None):
         raise click.UsageError("Give either --input or --from.")
@@ -75,14 +75,12 @@ def evolve_case_add_command(
     if source is None:
         if expect is None:
             raise click.UsageError("Give --equals, --contains, --excludes or --check.")
-        added = app.brain.gate.add_case(
-            slug, _read_case_input(input or ""), expect, name=name or ""
-        )
+        value = read_output((input or "").encode("utf-8", "surrogatepass"))
+        value = value if isinstance(value, dict) else input or ""
+        case = CaseOfRun(input=value, expect=expect, source="")
     else:
-        found = case_of_run(_read_run(app, source), slug, step or 0, expect)
-        added = app.brain.gate.add_case(
-            slug, found.input, found.expect, found.source, name=name or ""
-        )
+        case = case_of_run(read_named_run(app, source), slug, step or 0, expect)
+    added = app.brain.gate.add_case(slug, case.input, case.expect, case.source, name=name or "")
     emit(app, added, _added_lines(added))
 
 
@@ -94,11 +92,7 @@ def _read_expectation(
 
     if equals is None and not contains and not excludes and check is None:
         return None
-    code = b"" if check is None else read_input(check, limits.MAX_PROGRAM_BYTES, "the check")
-    try:
-        text = code.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput("the check is not UTF-8", code="not_text", hint="save it so") from error
+    text = "" if check is None else read_text_input(check, limits.MAX_PROGRAM_BYTES, "the check")
     if check is not None and not text.strip():
         raise InvalidInput(
             "the check is empty", code="bad_case", hint="write a function check(input, output)"
@@ -110,19 +104,6 @@ def _read_expectation(
         excludes=tuple(excludes),
         check=text,
     )
-
-
-def _read_case_input(text: str) -> dict[str, Any] | str:
-    from brain.gating.output_check import read_output
-
-    value = read_output(text.encode("utf-8", "surrogatepass"))
-    return value if isinstance(value, dict) else text
-
-
-def _read_run(app: App, source: str) -> Receipt:
-    data = read_receipt_file(source)
-    receipts = app.brain.receipts
-    return receipts.read_run(source) if data is None else receipts.read_run_file(data)
 
 
 def _added_lines(added: CaseAdded) -> Iterator[str]:

@@ -35,7 +35,7 @@ from ...output import emit
 from ...params import SlugType
 from ...render.human_format import align_columns, local_time, pluralize, short_id
 from ...terminal import escape, escape_lines, is_terminal
-from ...user_files import read_input
+from ...user_files import read_input, read_text_input
 
 if TYPE_CHECKING:
     from brain.repo.learning.admission import Approvals
@@ -107,8 +107,23 @@ def evolve_acquire_command(
     elif attempt is not None:
         edit = _edit_from_attempt(app, name, attempt, description)
     else:
-        more = (schema, needs, fixtures, lang or "python")
-        edit = _edit_from_files(app, name, code or "-", payload, check, description, *more)
+        from brain.evolve.acquire import ProgramDraft, build_edit, build_program
+        from brain.serve.tools.argument_check import parse_arguments
+
+        stand_ins = {} if fixtures is None else _read_folder(Path(fixtures))
+        draft = ProgramDraft(
+            name=name.replace("-", "_"),
+            description=description or "",
+            code=_read_text(code or "-", "the code"),
+            payloads=[parse_arguments(text) for text in payload],
+            schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
+            check="" if check is None else _read_text(check, "the check"),
+            needs=None if needs is None else parse_arguments(_read_text(needs, "the needs")),
+            fixtures={f"{FIXTURES_FOLDER}{path}": data for path, data in stand_ins.items()},
+            lang=lang or "python",
+        )
+        program = build_program(draft, app.brain.programs.read_definition)
+        edit = build_edit(app.brain, program, description)
     from brain.repo.learning.gate import TrialOptions
 
     decided = app.brain.programs.acquire(
@@ -201,45 +216,8 @@ def _read_folder(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _edit_from_files(
-    app: App,
-    name: str,
-    code: str,
-    payloads: Sequence[str],
-    check: str | None,
-    description: str | None,
-    schema: str | None,
-    needs: str | None,
-    fixtures: str | None,
-    lang: Literal["python", "bash"],
-) -> SkillEdit:
-    from brain.evolve.acquire import ProgramDraft, build_edit, build_program
-    from brain.serve.tools.argument_check import parse_arguments
-
-    samples = {} if fixtures is None else _read_folder(Path(fixtures))
-    draft = ProgramDraft(
-        name=name.replace("-", "_"),
-        description=description or "",
-        code=_read_text(code, "the code"),
-        payloads=[parse_arguments(text) for text in payloads],
-        schema=None if schema is None else parse_arguments(_read_text(schema, "the schema")),
-        check="" if check is None else _read_text(check, "the check"),
-        needs=None if needs is None else parse_arguments(_read_text(needs, "the needs")),
-        fixtures={f"{FIXTURES_FOLDER}{path}": data for path, data in samples.items()},
-        lang=lang,
-    )
-    program = build_program(draft, app.brain.programs.read_definition)
-    return build_edit(app.brain, program, description)
-
-
 def _read_text(name: str, what: str) -> str:
-    data = read_input(name, limits.MAX_PROGRAM_BYTES, what)
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise InvalidInput(
-            f"{printable_text(name)} is not UTF-8", code="not_text", hint="save it as UTF-8"
-        ) from error
+    return read_text_input(name, limits.MAX_PROGRAM_BYTES, what)
 
 
 @brain_command(
@@ -400,16 +378,9 @@ def evolve_allow_command(
         _approve(app, slug, approved, yes or remove)
     tried = app.brain.programs.find_runnable(slug).tried
     missing = find_missing(wanted, tried)
-    document = {
-        "skill": slug,
-        "folders": tried.folders,
-        "write": tried.write,
-        "hosts": tried.hosts,
-        "secrets": tried.secrets,
-        "minutes": tried.minutes,
-        "memory_mb": tried.memory_mb,
-        "missing": missing,
-    }
+    names = ("folders", "write", "hosts", "secrets", "minutes", "memory_mb")
+    document = {name: getattr(tried, name) for name in names}
+    document = {"skill": slug, **document, "missing": missing}
     emit(app, document, _approval_lines(slug, tried, missing))
 
 

@@ -13,7 +13,7 @@ from ...context import App
 from ...output import emit
 from ...params import NonEmptyType
 from ...render.ledgers import raise_if_not_committed
-from ...render.run_report import read_receipt_file
+from ...render.run_report import read_named_run
 from ...settings.user_models import open_user_model
 from ...terminal import escape, escape_lines
 from .gate import cost_line, outcome_lines
@@ -47,9 +47,7 @@ def evolve_synthesize_command(app: App, source: str, anyway: bool, dry_run: bool
     """
     evolve.require_evolution(app.brain)
     model = open_user_model()
-    data = read_receipt_file(source)
-    receipts = app.brain.receipts
-    run = receipts.read_run(source) if data is None else receipts.read_run_file(data)
+    run = read_named_run(app, source)
     try:
         result = evolve.synthesize(app.brain, run, model, anyway=anyway, dry_run=dry_run)
     except ModelError as error:

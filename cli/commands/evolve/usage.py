@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ...command import OVERWRITE_EXITS, WRITE_EXITS, argument, brain_command, option
 from ...context import App
@@ -65,12 +65,6 @@ def _stats_row(skill: SkillUsage) -> tuple[str, ...]:
     )
 
 
-class CountedRuns(NamedTuple):
-    """The runs of a transcript, and whether each was counted."""
-
-    runs: list[RunCounted]
-
-
 @brain_command(
     "count",
     examples=("brain evolve count ~/.claude/projects/vault/session.jsonl",),
@@ -92,7 +86,7 @@ def evolve_count_command(app: App, file: str) -> None:
         receipts = app.brain.receipts.read_run_files(data)
     counted = [app.brain.programs.count_imported(receipt) for receipt in receipts]
     record_for_patterns(app, receipts)
-    emit(app, CountedRuns(counted), _count_lines(counted))
+    emit(app, {"runs": counted}, _count_lines(counted))
 
 
 def _count_lines(runs: list[RunCounted]) -> Iterator[str]:
@@ -127,8 +121,7 @@ def evolve_pin_command(app: App, slug: str) -> None:
     Writes it to the list 'pinned' of manifest.yaml.
     """
     result = app.brain.programs.pin(slug)
-    done = "pinned" if result.changed else "is pinned already"
-    emit(app, result, [escape(f"{result.skill} {done}"), *_pinned_lines(result)])
+    _emit_pinned(app, result, "pinned" if result.changed else "is pinned already")
 
 
 @brain_command("unpin", examples=("brain evolve unpin oracle-manipulation",), exits=OVERWRITE_EXITS)
@@ -136,12 +129,12 @@ def evolve_pin_command(app: App, slug: str) -> None:
 def evolve_unpin_command(app: App, slug: str) -> None:
     """End what 'brain evolve pin' began."""
     result = app.brain.programs.unpin(slug)
-    emit(app, result, [escape(f"{result.skill} unpinned"), *_pinned_lines(result)])
+    _emit_pinned(app, result, "unpinned")
 
 
-def _pinned_lines(result: Pinned) -> Iterator[str]:
-    if result.changed:
-        yield f"Snapshot {short_id(result.snapshot)}"
+def _emit_pinned(app: App, result: Pinned, done: str) -> None:
+    lines = [f"Snapshot {short_id(result.snapshot)}"] if result.changed else []
+    emit(app, result, [escape(f"{result.skill} {done}"), *lines])
 
 
 @brain_command(
