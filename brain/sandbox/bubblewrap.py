@@ -43,8 +43,8 @@ from .watch import JobWatch
 _SYSTEM_FOLDERS = ("/usr/bin", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/share/zoneinfo")
 _LINKED_FOLDERS = ("bin", "lib", "lib32", "lib64")
 _MACHINE_FOLDERS = ("/usr/sbin", "/usr/libexec", "/usr/include", "/usr/share", "/sbin")
-_MACHINE_SETTINGS = ("alternatives", "fonts", "java", "ld.so.cache", "perl", "ssl/openssl.cnf")
-"""Of /etc, with python3*: nothing in them is of this host rather than of its programs."""
+_MACHINE_SETTINGS = ("alternatives", "fonts", "ld.so.cache", "perl", "ssl/openssl.cnf")
+"""Of /etc, with python3* and java*: nothing in them is of this host rather than of its programs."""
 _DEVICES = ("null", "zero", "full", "random", "urandom")
 _OF_PROC = "cpuinfo filesystems loadavg meminfo mounts net self stat sys thread-self uptime version"
 """What a session sees in /proc beside its processes."""
@@ -153,7 +153,7 @@ class BubblewrapSandbox:
             out += ["--perms", "0755", "--size", str(size), "--tmpfs", "/"]
             out += ["--perms", "0700", "--dir", "/tmp"]
             settings = [f"/etc/{name}" for name in _MACHINE_SETTINGS]
-            for path in (*settings, *glob.glob("/etc/python3*")):
+            for path in (*settings, *glob.glob("/etc/python3*"), *glob.glob("/etc/java*")):
                 out += ["--ro-bind-try", path, path]
             # What it names is loaded into every program, also of those who look at its files.
             out += ["--ro-bind", "/dev/null", "/etc/ld.so.preload"]

@@ -160,7 +160,6 @@ class _Places:
         return (file.st_dev, file.st_ino) in self._linked
 
     def _list_linked(self) -> Iterator[_Identity]:
-        """Yield the files in the places that have other names."""
         for place in self._paths[len(_SYSTEM) :]:
             for folder, _, names in os.walk(place):
                 for name in names:

@@ -234,7 +234,6 @@ def _remove(folder: Path) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove groups whose processes are no more."""
     for folder in parent.glob(_PREFIX + "*"):
         with contextlib.suppress(OSError):
             lock = os.open(folder, os.O_RDONLY)

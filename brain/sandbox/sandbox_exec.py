@@ -77,7 +77,6 @@ class SandboxExecSandbox:
 
 
 def _limit(limits: SandboxLimits, folder: str) -> str:
-    """Return a script that sets the limits of a process, and then runs its arguments."""
     blocks = max(1, limits.file_bytes // 512)
     return (
         f"cd {shlex.quote(folder)} && ulimit -c 0 && ulimit -t {limits.cpu_seconds}"
@@ -88,7 +87,6 @@ def _limit(limits: SandboxLimits, folder: str) -> str:
 def _profile_text(
     root: str, job: SandboxJob, folders: Sequence[tuple[str, str, Sequence[Hidden]]]
 ) -> str:
-    """Return the rules of sandbox-exec, in its language."""
     prefix = os.path.realpath(sys.base_prefix)
     readable = (*_READABLE, prefix, f"{root}/job", f"{root}/tmp", *(path for _, path, _ in folders))
     hidden = [f"{path}/{one.path}" for _, path, found in folders for one in found]

@@ -43,6 +43,9 @@ _ENVIRONMENT = {
     "HOME": HOME,
     "LANG": "C.UTF-8",
     "TERM": "dumb",
+    # Address space counts as memory: Java reserves more than it uses, and malloc does, a thread.
+    "MALLOC_ARENA_MAX": "2",
+    "JAVA_TOOL_OPTIONS": "-XX:+UseSerialGC -XX:CompressedClassSpaceSize=64m",
 }
 _PART_BYTES = 1 * MIB
 _GRACE_SECONDS = 20.0
@@ -306,7 +309,6 @@ class SandboxSession:
             self._answers.put(error)
 
     def _exchange(self, answer: bytes) -> bytes:
-        """Hand over an answer of the supervisor, and return its next command."""
         self._answers.put(answer)
         return self._commands.get()
 

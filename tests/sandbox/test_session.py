@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -66,6 +67,15 @@ def test_a_session_has_a_proc_of_its_own_processes(own):
     hidden = "cat /proc/$PPID/environ /proc/$PPID/fd/3 /proc/cmdline; ls /proc/1 /proc/$PPID/fd"
     step = own.run(script=f"echo >/proc/$PPID/mem || echo >/proc/$PPID/fd/3 || {{ {hidden}; }}")
     assert step.output.count(b"ermission denied") == 6 and step.output.count(b"\n") == 7
+
+
+def test_java_compiles_and_runs_in_a_session_of_the_default_size(sandbox):
+    if shutil.which("javac") is None:
+        pytest.skip("this machine has no Java")
+    main = "class A { public static void main(String[] a) { System.out.println(6 * 7); } }"
+    with SandboxSession(sandbox) as session:
+        session.put("A.java", main.encode())
+        assert session.run("java", "A.java", seconds=PATIENT).output.endswith(b"\n42\n")
 
 
 def test_a_step_has_its_own_folder_environment_and_input(shared):
