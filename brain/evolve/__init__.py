@@ -26,34 +26,34 @@ if TYPE_CHECKING:
     from .budget import require_evolution as require_evolution
     from .gaps import attempt_gaps_at_once as attempt_gaps_at_once
     from .gaps import run_gaps as run_gaps
+    from .hard_runs import TranscriptFolders as TranscriptFolders
+    from .hard_runs import queue_run as queue_run
+    from .hard_runs import take_no_model_notice as take_no_model_notice
     from .patterns import run_patterns as run_patterns
-    from .schedule.hard_runs import queue_run as queue_run
-    from .schedule.hard_runs import take_no_model_notice as take_no_model_notice
-    from .schedule.scheduler import make_due as make_due
-    from .schedule.scheduler import run as run
-    from .schedule.scheduler import run_due as run_due
-    from .schedule.status import read_status as read_status
-    from .schedule.transcript_folders import TranscriptFolders as TranscriptFolders
+    from .scheduler import make_due as make_due
+    from .scheduler import read_status as read_status
+    from .scheduler import run as run
+    from .scheduler import run_due as run_due
     from .synthesis import Learner as Learner
     from .synthesis import synthesize as synthesize
 
 _HOMES = {
     "FakeModel": "..models.scripted",
     "Learner": ".synthesis",
-    "TranscriptFolders": ".schedule.transcript_folders",
+    "TranscriptFolders": ".hard_runs",
     "attempt_gaps_at_once": ".gaps",
     "find_trigger": "..repo.receipts.runs",
     "import_registry": ".acquire",
-    "make_due": ".schedule.scheduler",
-    "queue_run": ".schedule.hard_runs",
-    "read_status": ".schedule.status",
+    "make_due": ".scheduler",
+    "queue_run": ".hard_runs",
+    "read_status": ".scheduler",
     "require_evolution": ".budget",
-    "run": ".schedule.scheduler",
-    "run_due": ".schedule.scheduler",
+    "run": ".scheduler",
+    "run_due": ".scheduler",
     "run_gaps": ".gaps",
     "run_patterns": ".patterns",
     "synthesize": ".synthesis",
-    "take_no_model_notice": ".schedule.hard_runs",
+    "take_no_model_notice": ".hard_runs",
 }
 
 

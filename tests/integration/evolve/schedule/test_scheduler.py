@@ -12,17 +12,16 @@ import pytest
 from brain import Brain, evolve
 from brain.errors import ModelError, StoreError
 from brain.evolve import FakeModel, Learner
-from brain.evolve.schedule.hard_runs import MAX_FAILURES, SYNTHESIS_LIMITS
-from brain.evolve.schedule.jobs import (
+from brain.evolve.hard_runs import MAX_FAILURES, SYNTHESIS_LIMITS
+from brain.evolve.jobs import (
     MAX_PAUSE_MS,
     MAX_PROMPT_BYTES,
-    Job,
     JobContext,
     make_step,
     open_context,
     pause_length,
 )
-from brain.evolve.schedule.scheduler import JOBS, Scheduler
+from brain.evolve.scheduler import JOBS, Job, Scheduler
 from brain.experience.gaps import GAP_LIMITS
 from brain.gating.case_files import Expectation
 from brain.gating.decision import DEFAULT_RULES

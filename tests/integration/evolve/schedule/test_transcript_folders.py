@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.evolve.schedule.transcript_folders import QUIET_MS, TranscriptFolders
+from brain.evolve.hard_runs import QUIET_MS, TranscriptFolders
 
 
 @pytest.fixture

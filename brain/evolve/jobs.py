@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...errors import ModelError, printable_text
-from ...experience.run_end import SYNTHESIS
-from ...experience.store import RateLimit
-from ...repo.open.manifest import NO_BOUNDS, OFF, Bounds
-from ...results import GateOutcome, ScheduledStep
-from ...util.utc_time import utc_time
-from ..budget import Budget, Interrupted, now_ms, open_budget
+from ..errors import ModelError, printable_text
+from ..experience.run_end import SYNTHESIS
+from ..repo.open.manifest import NO_BOUNDS, OFF, Bounds
+from ..results import GateOutcome, ScheduledStep
+from ..util.utc_time import utc_time
+from .budget import Budget, Interrupted, now_ms, open_budget
 
 if TYPE_CHECKING:
-    from ...api.brain import Brain
-    from ...experience.store import Store
-    from ...models import Model
-    from ...models.calls import RequestBound
-    from ...models.config import Prices
+    from ..api.brain import Brain
+    from ..experience.store import Store
+    from ..models import Model
+    from ..models.calls import RequestBound
+    from ..models.config import Prices
 
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
@@ -95,48 +94,6 @@ def open_context(
         now=now or now_ms,
         should_stop=should_stop,
     )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A job: its evolver, how often it runs, and what it does.
-
-    A job with `period` (ms) runs once in each, and as soon as there is new work of the kind
-    `queue`, "" for none; without one it runs while there is work. `find_new` lists what it would
-    queue: names, and since when, None for since it last looked. `find_switch` says what turns the
-    job off, "" if nothing does. `limits` are shown by the status.
-    """
-
-    evolver: str
-    run: Callable[[JobContext], Iterator[ScheduledStep]]
-    period: int = 0
-    queue: str = ""
-    needs_model: bool = True
-    find_switch: Callable[[JobContext], str] = field(default=lambda context: "")
-    find_new: Callable[[JobContext], list[tuple[str, int | None]]] = field(default=lambda _: [])
-    limits: tuple[RateLimit, ...] = ()
-
-    def last_run(self, store: Store) -> int | None:
-        """Return when the job began last and came to its end, in ms; None for never."""
-        last = store.fact(f"job/{self.evolver}").get("last")
-        return last if type(last) is int else None
-
-    def set_last_run(self, store: Store, at: int | None) -> None:
-        """Note when the job began last; None lets it be due at once."""
-        store.change(f"job/{self.evolver}", lambda _: {} if at is None else {"last": at})
-
-    def next_time(self, store: Store, now: int) -> int | None:
-        """Return when the job is due, None for one that has no work and does not look for any.
-
-        A clock that was set back makes it run at once rather than after the lost time.
-        """
-        waiting = store.waiting(self.queue) if self.queue else []
-        if not self.period:
-            return now if waiting or not self.queue else None
-        last = self.last_run(store)
-        if last is None or last > now or (waiting and waiting[-1] > last):
-            return now
-        return last + self.period
 
 
 def make_step(
