@@ -3,11 +3,13 @@
 import json
 import socket
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from brain import Brain
+from brain.gating.output_check import TASK_PASSES
 from brain.repo.learning.change import ProposedChange
 from tests.cli.conftest import Call, validate
 from tests.support.gate_decisions import inputs_of_half
@@ -95,6 +97,37 @@ def test_without_a_model_a_text_is_proposed_to_a_person(cli, agent):
     assert tried.status == 0, tried.err
     assert tried.document["done"] == "proposed" and "no model" in tried.document["reason"]
     assert cli("evolve", "try", "greet", "-f", "greet.md", "--runner", "model").status == 1
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_how_often_a_skill_was_read_is_said(cli, agent, monkeypatch, is_read):
+    for at in range(16):
+        with Brain.open(".", author="ada") as brain:
+            task = {"task": f"t{at}", "instruction": "Do it."}
+            brain.gate.add_case("greet", task, TASK_PASSES, name=f"t{at}")
+
+    class Solver(ScriptedRunner):
+        def run(self, skills, case, number):
+            return replace(super().run(skills, case, number), was_read=is_read)
+
+    solver = Solver(lambda skills, case, number: '{"score": 0.25}')
+    monkeypatch.setattr("brain_cli.commands.evolve.gate._open_task_runner", lambda *_: solver)
+    Path("greet.md").write_text("# Greet\n\nSay hello.\n")
+    tried = ("evolve", "try", "greet", "-f", "greet.md", "-d", "Greet", "--tasks", ".")
+    found = cli(*tried, "--solver", "true", "--json")
+    validate("evolve-try", found.document)
+    numbers = found.document["numbers"]
+    count = numbers["cases"] * is_read
+    assert (found.document["done"], numbers["read_cases"]) == (
+        "rejected" if is_read else "kept",
+        count,
+    )
+    text = cli("evolve", "attempts").out
+    assert ("read in 0 of" in text) is not is_read
+    Path("greet.md").write_text("# Greet\n\nSay hello twice.\n")
+    text = cli(*tried, "--solver", "true").out
+    assert f"The skill was read in {count} of {numbers['cases']} tasks\n" in text
+    assert (f"read in 0 of {numbers['cases']} tasks, so its text was not tried" in text) != is_read
 
 
 def test_a_model_that_cannot_be_reached_is_told_as_such(cli, agent, monkeypatch):

@@ -161,6 +161,7 @@ def test_a_stranger_derives_again_what_the_sandbox_and_a_judge_decided(
     numbers = outcome.document["numbers"]
     name = "openai:small" if solver == "model" else "command sh"
     assert numbers["runner"] == f"{name}, judged by openai:small" and not numbers["losses"]
+    assert numbers["read_cases"] == numbers["cases"]
     assert outcome.document["requests"] >= len(judged) == len({str(one.body) for one in judged})
     shutil.copytree(agent, tmp_path / "copy")
     for gone in ("public", "cache", "ledgers"):

@@ -422,7 +422,6 @@ class SkillsAt:
         self._path = path
         self._files = files
         self._found: dict[str, FoundSkill | None] = {}
-        self._texts: dict[str, bytes | None] = {}
         self._programs: dict[str, Program | None] = {}
 
     def text(self, slug: str) -> str | None:
@@ -486,7 +485,6 @@ class SkillsAt:
         return "\n\n".join(parts) + "\n"
 
     def _read_files(self) -> Iterator[tuple[str, str]]:
-        """Yield the texts of the files that are shown."""
         for path in self._files:
             with self._lock:
                 entry = bundles.get_entry(self._session.nodes, self._bundle, path)
@@ -496,10 +494,8 @@ class SkillsAt:
 
     def _read_text(self, slug: str) -> bytes | None:
         with self._lock:
-            if slug not in self._texts:
-                found = self._find(slug)
-                self._texts[slug] = found and self._session.reader.read_blob(found.blob)
-            return self._texts[slug]
+            found = self._find(slug)
+            return found and self._session.reader.read_blob(found.blob)
 
     def _find(self, slug: str) -> FoundSkill | None:
         if slug not in self._found:

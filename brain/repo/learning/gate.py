@@ -81,6 +81,8 @@ from .rounds import (
 from .stream import read_stream
 
 T = TypeVar("T")
+_Earlier = tuple[EarlierAttempt, str]
+"""An earlier attempt at the same change, and the proposal in which it waits."""
 GATE_RULE = "gate"
 """The rule that decides, as verdicts name it."""
 NO_CASES = "there are no held-out cases of this skill, so nothing could be tried"
@@ -225,35 +227,26 @@ class Gate:
         """
         planned = self._run(plan_acquired, edit)
         assert planned.program is not None
-        needs = [] if are_needs_approved else read_needs(planned.program).describe()
-        reason = f"{WAITING}: {', '.join(needs)}" if needs else ""
-        return self._acquire(edit, planned, options, message, reason, cancel)
+        needs = read_needs(planned.program).describe()
+        if needs and not are_needs_approved:
+            waits = f"{WAITING}: {', '.join(needs)}"
+            rule, profile = options.decided_by, options.code_profile
+            trial = refuse_program(planned.program, waits, rule, profile)
+            return self._record_acquired(
+                _Result(planned=planned, reason=waits, trial=trial), message
+            )
+        return self._record_acquired(self._try(edit, planned, options, cancel), message)
 
     def admit(
         self, slug: str, options: TrialOptions = DEFAULT_OPTIONS, message: str = ""
     ) -> Decided:
         """Try the program that a skill has, as it is in the folder; raises as `acquire`."""
         planned = self._run(plan_admitted, slug)
-        edit = SkillEdit(name=planned.base_path)
-        return self._acquire(edit, planned, options, message)
+        tried = self._try(SkillEdit(name=planned.base_path), planned, options)
+        return self._record_acquired(tried, message)
 
-    def _acquire(
-        self,
-        edit: SkillEdit,
-        planned: PlannedChange,
-        options: TrialOptions,
-        message: str,
-        waits: str = "",
-        cancel: Event | None = None,
-    ) -> Decided:
-        if waits and planned.program is not None:
-            rule, profile = options.decided_by, options.code_profile
-            trial = refuse_program(planned.program, waits, rule, profile)
-            result = _Result(planned=planned, reason=waits, trial=trial)
-        else:
-            tried = self._try(edit, planned, options, cancel)
-            assert isinstance(tried, _Result)
-            result = tried
+    def _record_acquired(self, result: _Result | _Earlier, message: str) -> Decided:
+        assert isinstance(result, _Result)  # only an evolver's change is looked up
         done = self._run(record.record_change, _decide_acquired(result, message))
         return self._commit(done) if done.changed else done
 
@@ -272,7 +265,7 @@ class Gate:
         planned: PlannedChange,
         options: TrialOptions = GATE_OPTIONS,
         cancel: Event | None = None,
-    ) -> _Result | tuple[EarlierAttempt, str]:
+    ) -> _Result | _Earlier:
         """Try a change; return an earlier attempt if an evolver's was tried on the same cases.
 
         Cases that were made of the run that the change was learned from are left out: its author
