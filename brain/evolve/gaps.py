@@ -15,7 +15,7 @@ Each attempt goes this way, and each end of it is one event of the audit:
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -51,20 +51,18 @@ from ..programs.program import fit_summary, tool_name
 from ..receipts.budget import shorten_without_secrets
 from ..repo.learning.change import ProposedChange
 from ..repo.open.manifest import OFF
-from ..results import GapResult, GateOutcome, SkillView, VersionReason
+from ..results import GapResult, GateOutcome
 from ..sandbox.find_sandbox import find_sandbox
 from ..skills.visible_text import fold_to_line
 from .acquire import build_edit, build_program
 from .budget import Interrupted, meter, now_ms, require_evolution
 from .evolver import AttemptOver, Evolver
-from .material import RelatedMaterial
 from .prompts import GAP_SYSTEM_PROMPT, GENERATED_CATEGORY, KnownAttempt, gap_message, mask_text
 
 if TYPE_CHECKING:
     from ..api.brain import Brain
     from ..experience.store import AuditEvent, Item, Store
     from ..models import Model
-    from ..repo.learning.cases import HeldOutFilter
     from ..repo.learning.gate import Gate
     from .drafts import GapAnswer, NoSkill, ToolDraft
 
@@ -255,7 +253,7 @@ class GapAttempt(Evolver[EndedAttempt]):
 
     def give_up(self, reason: str) -> EndedAttempt:
         """Return the end of an attempt that processes died of, or whose answer is lost."""
-        return EndedAttempt(phase=audit.INTERRUPTED_PHASE, result=audit.FAILED, reason=reason)
+        return self._end(audit.INTERRUPTED_PHASE, audit.FAILED, reason)
 
     def begin(self) -> EndedAttempt | None:
         """Count the attempt; what was admitted is only remembered."""
@@ -264,12 +262,11 @@ class GapAttempt(Evolver[EndedAttempt]):
         if not is_counted:
             current = find_open_gap(item.store, gap.key)
             if current is None or current.episode != gap.episode:  # failed again, or succeeded
-                return EndedAttempt(phase=SUPERSEDED, result="")
+                return self._end(SUPERSEDED, "")
         if item.find(_ADMITTED) is not None:
             return self._remember()
-        if hide_held_out(self.material.held_out, gap) is None:
-            phase = audit.MODEL_PHASE
-            return EndedAttempt(phase=phase, result=audit.SKIPPED, reason=_HELD_OUT_REASON)
+        if self._hide_held_out() is None:
+            return self._end(audit.MODEL_PHASE, audit.SKIPPED, _HELD_OUT_REASON)
         if is_counted:
             return None
         waiting = find_waiting_proposal(gap, item.store.items(GAPS), self.brain.gate.is_proposed)
@@ -286,7 +283,7 @@ class GapAttempt(Evolver[EndedAttempt]):
             item.keep(_PROPOSED, json.dumps(proposed).encode())
             return None
         reason = f"the {limit.name} limit is reached"
-        ended = EndedAttempt(phase=audit.RATE_PHASE, result=audit.SKIPPED, reason=reason)
+        ended = self._end(audit.RATE_PHASE, audit.SKIPPED, reason)
 
         def leave() -> None:
             if item.find(_LIMITED) is None:
@@ -312,25 +309,52 @@ class GapAttempt(Evolver[EndedAttempt]):
         except LostAnswer as error:
             raise AttemptOver(self.give_up(error.message)) from error
         except SandboxError as error:
-            raise self._over(audit.VALIDATION_PHASE, audit.FAILED, error.message) from error
+            ended = self._end(audit.VALIDATION_PHASE, audit.FAILED, error.message)
+            raise AttemptOver(ended) from error
         except ModelError as error:
             if error.code not in ANSWER_FAULTS:
                 raise
             fault = error.fault if isinstance(error, NoAnswer) else error.message
             attempt = self._keep_refused()
             rejected = audit.VALIDATION_PHASE, audit.REJECTED, fault
-            raise self._over(*rejected, attempt=attempt) from error
+            raise AttemptOver(self._end(*rejected, attempt=attempt)) from error
         if isinstance(change, NoSkill):
             reason = change.reason or "no skill would help"
-            raise self._over(audit.MODEL_PHASE, audit.SKIPPED, reason)
+            raise AttemptOver(self._end(audit.MODEL_PHASE, audit.SKIPPED, reason))
         self._name = tool_name(change.name)
         return self.add_receipt(change)
 
+    def _hide_held_out(self) -> OpenGap | None:
+        """Return the gap without texts that repeat the input of a held-out case.
+
+        None if its goal does.
+        """
+        gap, hides = self.gap, self.material.held_out.hides
+        if hides(gap.goal) or hides(gap.tool):
+            return None
+        reflections = tuple(text for text in gap.reflections if not hides(text))
+        error = "" if hides(gap.error) else gap.error
+        return replace(gap, error=error, reflections=reflections)
+
     def _build_prompt(self) -> bytes:
-        shown = hide_held_out(self.material.held_out, self.gap)
-        assert shown is not None
-        refused = list_refused(self.gap, self.item.store.items(GAPS))
-        message = build_gap_message(self.brain, self.material, shown, refused)
+        """Return the first message: the gap, the skills that there are, and what was tried."""
+        brain, gap = self.brain, self._hide_held_out()
+        assert gap is not None
+        skills = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
+        names = [f"{skill.slug}: {skill.description}" for skill in skills]
+        slugs = dict.fromkeys(case.slug for case in brain.gate.list_cases())
+        wanted = [slug for slug in slugs if not _exists(brain, slug)][:_MAX_WANTED]
+        refused = list_refused(gap, self.item.store.items(GAPS))
+        unkept = [
+            KnownAttempt(one.slug or "no program", one.reason, "")
+            for one in refused
+            if one.phase == audit.VALIDATION_PHASE and not one.attempt
+        ]
+        background = self.material.read_background(
+            dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
+        )
+        attempts = [*unkept[:_MAX_UNKEPT], *background.attempts][:_MAX_ATTEMPTS]
+        message = gap_message(gap, names, wanted, background._replace(attempts=attempts))
         return message.encode("utf-8", "replace")
 
     def _check(self, answer: GapAnswer) -> ProposedChange | NoSkill:
@@ -406,25 +430,23 @@ class GapAttempt(Evolver[EndedAttempt]):
         """Remember what was admitted; anything else is the end."""
         if outcome.done == "proposed":
             reason = outcome.reason or "it waits for a person"
-            proposed = audit.PROPOSED_PHASE, audit.SKIPPED, reason
-            raise self._over(*proposed, proposal=outcome.proposal)
+            waits = audit.PROPOSED_PHASE, audit.SKIPPED, reason
+            return self._end(*waits, proposal=outcome.proposal)
         if outcome.done not in ("admitted", "provisional", "nothing"):
             rejected = audit.GATE_PHASE, audit.REJECTED, outcome.reason
-            raise self._over(*rejected, attempt=outcome.attempt)
+            return self._end(*rejected, attempt=outcome.attempt)
         self.item.keep(_ADMITTED, json.dumps([self._name, self.now]).encode())
         return self._remember()
 
     def _remember(self) -> EndedAttempt:
         """Remember the admitted capability, and end with success."""
-        name, at = json.loads(self.item.find(_ADMITTED) or b"")
+        self._name, at = json.loads(self.item.find(_ADMITTED) or b"")
         reason = ""
         try:
-            remember_capability(self.brain, self.gap, name, at)
+            remember_capability(self.brain, self.gap, self._name, at)
         except BrainError as error:
             reason = f"it is not in the memory: {error.message}"
-        return EndedAttempt(
-            phase=audit.COMPLETE_PHASE, result=audit.SUCCESS, reason=reason, name=name
-        )
+        return self._end(audit.COMPLETE_PHASE, audit.SUCCESS, reason)
 
     def fail(self, error: BrainError) -> EndedAttempt | None:
         """End after too many failures of the model, or if the gate could not try the change."""
@@ -437,13 +459,11 @@ class GapAttempt(Evolver[EndedAttempt]):
                 item.keep(_FAILURES, str(failures).encode())
                 return None
             self.model_error = error
-            phase = audit.MODEL_PHASE
-            return EndedAttempt(phase=phase, result=audit.FAILED, reason=error.message)
+            self._name = ""
+            return self._end(audit.MODEL_PHASE, audit.FAILED, error.message)
         if not self._name or isinstance(error, (Interrupted, Locked, StoreError)):
             return None
-        return EndedAttempt(
-            phase=audit.GATE_PHASE, result=audit.FAILED, reason=error.message, name=self._name
-        )
+        return self._end(audit.GATE_PHASE, audit.FAILED, error.message)
 
     def finish(self, ended: EndedAttempt) -> None:
         """End the item, unless it waits for the limit."""
@@ -451,9 +471,8 @@ class GapAttempt(Evolver[EndedAttempt]):
             events = [] if ended.phase == SUPERSEDED else [self._event(ended)]
             self.item.finish(asdict(ended), *events, keep_data=True)
 
-    def _over(self, phase: str, result: str, reason: str, **more: str) -> AttemptOver:
-        ended = EndedAttempt(phase=phase, result=result, reason=reason, name=self._name, **more)
-        return AttemptOver(ended)
+    def _end(self, phase: str, result: str, reason: str = "", **more: str) -> EndedAttempt:
+        return EndedAttempt(phase=phase, result=result, reason=reason, name=self._name, **more)
 
     def _event(self, ended: EndedAttempt) -> AuditEvent:
         what = self.gap, self.now, ended.phase, ended.result
@@ -474,29 +493,25 @@ def describe_attempt(gap: OpenGap, ended: EndedAttempt) -> GapResult:
     )
 
 
-def build_meta_record(gap: OpenGap, name: str, at: int) -> str:
-    """Return the record as one line of JSON, with the fields of the seed."""
+def remember_capability(brain: Brain, gap: OpenGap, name: str, at: int) -> None:
+    """Add a record to the memory of a brain; an equal one is not added twice.
+
+    It is a line of JSON, with the fields of the seed. A goal that repeats the input of a held-out
+    case is left out of it. Raises `NotFound` (`no_memory`) where there is no place for it, or as
+    `brain.memory.add`.
+    """
+    is_hidden = brain.gate.read_held_out_filter().hides(gap.goal)  # by a case added since
+    goal = "" if is_hidden else fold_to_line(gap.goal)
     record = {
         "capability_name": name,
         "gap_score": gap.score.percent / 100,
-        "task_context": shorten_without_secrets(fold_to_line(gap.goal), MAX_CONTEXT_BYTES),
+        "task_context": shorten_without_secrets(goal, MAX_CONTEXT_BYTES),
         "timestamp": format_time(at),
         "source": META_SOURCE,
         "tags": [*_TAGS, name],
     }
-    return json.dumps(record, ensure_ascii=False)
-
-
-def remember_capability(brain: Brain, gap: OpenGap, name: str, at: int) -> None:
-    """Add the record to the memory of a brain; an equal one is not added twice.
-
-    A goal that repeats the input of a held-out case is left out of it.
-    Raises `NotFound` (`no_memory`) where there is no place for it, or as `brain.memory.add`.
-    """
-    if brain.gate.read_held_out_filter().hides(gap.goal):  # a case that was added since
-        gap = replace(gap, goal="")
-    record = build_meta_record(gap, name, at)
-    brain.memory.add(META_TARGET, record, message=f"Remember the capability {name}")
+    text = json.dumps(record, ensure_ascii=False)
+    brain.memory.add(META_TARGET, text, message=f"Remember the capability {name}")
 
 
 def find_base(brain: Brain, slug: str) -> str | int | None:
@@ -512,57 +527,11 @@ def find_base(brain: Brain, slug: str) -> str | int | None:
     except InvalidInput:  # several skills have this name
         return None
     made = brain.history.why(slug).versions
-    is_own = all(one.work is not None and one.work.agent == GAPS_AGENT for one in made)
-    return str(view.version) if made and is_own and _is_as_made(brain, view, made[0]) else None
-
-
-def _is_as_made(brain: Brain, view: SkillView, newest: VersionReason) -> bool:
-    """Tell whether text and program of a skill are those of its newest version."""
-    status = {program.slug: program.status for program in brain.programs.list()}
-    written = brain.skills.view(view.slug, newest.snapshot)
-    return written.body == view.body and status.get(view.slug) == "runnable"
-
-
-def hide_held_out(held_out: HeldOutFilter, gap: OpenGap) -> OpenGap | None:
-    """Return a gap without error and reflections that repeat the input of a held-out case.
-
-    None if its goal does.
-    """
-    if held_out.hides(gap.goal) or held_out.hides(gap.tool):
+    if not made or any(one.work is None or one.work.agent != GAPS_AGENT for one in made):
         return None
-    return replace(
-        gap,
-        error="" if held_out.hides(gap.error) else gap.error,
-        reflections=tuple(text for text in gap.reflections if not held_out.hides(text)),
-    )
-
-
-def build_gap_message(
-    brain: Brain, material: RelatedMaterial, gap: OpenGap, refused: Sequence[EndedAttempt]
-) -> str:
-    """Return the first message about a gap. Held-out cases are in no part of it.
-
-    `refused` are earlier attempts at it that were rejected, newest first.
-    """
-    selected = brain.skills.select(gap.goal, _MAX_SELECTED) if gap.goal else []
-    names = [f"{skill.slug}: {skill.description}" for skill in selected]
-    wanted = _list_wanted(brain)
-    unkept = [
-        KnownAttempt(one.slug or "no program", one.reason, "")
-        for one in refused
-        if one.phase == audit.VALIDATION_PHASE and not one.attempt
-    ]
-    background = material.read_background(
-        dict.fromkeys([*(one.slug for one in refused if one.attempt), *wanted])
-    )
-    attempts = [*unkept[:_MAX_UNKEPT], *background.attempts][:_MAX_ATTEMPTS]
-    return gap_message(gap, names, wanted, background._replace(attempts=attempts))
-
-
-def _list_wanted(brain: Brain) -> list[str]:
-    """Return the slugs that have cases and no skill yet."""
-    slugs = dict.fromkeys(case.slug for case in brain.gate.list_cases())
-    return [slug for slug in slugs if not _exists(brain, slug)][:_MAX_WANTED]
+    status = {program.slug: program.status for program in brain.programs.list()}
+    is_as_made = brain.skills.view(view.slug, made[0].snapshot).body == view.body
+    return str(view.version) if is_as_made and status.get(view.slug) == "runnable" else None
 
 
 def _exists(brain: Brain, slug: str) -> bool:

@@ -61,7 +61,7 @@ _MAX_SNAPSHOTS = 2_000
 """Snapshots that are searched for runs, newest first."""
 _MAX_DEPTH = 32
 _MAX_REASON_CHARS = 400
-_NO_MODEL = MadeSkill(NO_MODEL, "no model is configured; choose one with `brain config model`")
+_NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 _RESULTS = {
     "admitted": "success",
     "provisional": "success",
@@ -84,7 +84,8 @@ def run_patterns(brain: Brain, model: Model | None, *, now: int) -> Iterator[Pat
         return iter(())
     new = [one for one in brain.patterns.list(now=now).patterns if one.status == NEW]
     if model is None:
-        return iter([_describe(one.skills, one.occurrences, _NO_MODEL) for one in new])
+        waiting = NO_MODEL, _NO_MODEL_REASON, "", None
+        return iter([PatternResult(one.skills, one.occurrences, *waiting) for one in new])
     store = brain.patterns.open_store()
     _queue(brain, store, new, now)
     if not store.waiting(PATTERNS):
@@ -107,7 +108,9 @@ def _work_off(brain: Brain, store: Store, model: Model, now: int) -> Iterator[Pa
         attempt = PatternAttempt(brain, model, item, now)
         made = attempt.make()
         if made is not None:
-            yield _describe(made.skills, item.data["occurrences"], made, attempt.outcome)
+            seen = item.data["occurrences"]
+            what = made.status, made.reason, made.slug
+            yield PatternResult(made.skills, seen, *what, attempt.outcome)
 
 
 class PatternAttempt(Evolver[MadeSkill]):
@@ -301,15 +304,6 @@ class PatternAttempt(Evolver[MadeSkill]):
         )
         why = f"pattern={skills},reason={short}"
         return AuditEvent(self.now, PATTERNS, name, why, phase, result)
-
-
-def _describe(
-    skills: Sequence[str],
-    occurrences: int,
-    made: MadeSkill,
-    outcome: GateOutcome | None = None,
-) -> PatternResult:
-    return PatternResult(skills, occurrences, made.status, made.reason, made.slug, outcome)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -147,16 +147,12 @@ class PaidOnce(WrapperModel):
     """A model whose answers are kept with an item, so that none is paid for twice.
 
     An equal request gets the kept answer, and the second equal one the second. An answer that
-    came and cannot be used is kept as a fault, and is not asked for again either. `check` is
-    called before a request that is made; what it raises ends the work.
+    came and cannot be used is kept as a fault, and is not asked for again either.
     """
 
-    def __init__(
-        self, wrapped: Model, item: PaidSteps, check: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, wrapped: Model, item: PaidSteps) -> None:
         super().__init__(wrapped)
         self._item = item
-        self._check = check
         self._asked: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -173,7 +169,6 @@ class PaidOnce(WrapperModel):
         step = self._name_step(messages, model_settings)
         kept = self._item.find(step)
         if kept is None:
-            self._check()
             answer, settle = await _buy(
                 self.wrapped, messages, model_settings, model_request_parameters
             )
