@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ..gating.case_files import Case, Expectation
     from ..repo.learning.cases import HeldOutFilter
     from ..repo.learning.gate import Gate
+    from ..repo.learning.provisional import Provisional
     from ..repo.learning.rounds import CaseRunner, GateLimits
     from ..repo.open.manifest import Bounds
     from ..sandbox.job import Sandbox
@@ -130,6 +131,15 @@ class GatePart(Part):
         from ..repo.learning import stream
 
         return self._locked.run(stream.read_stream)
+
+    def list_provisional(self) -> Sequence[Provisional]:
+        """Return the skills that are as a provisional change made them, by slug.
+
+        `Gate.go_on` tries one of them on the cases that were added since.
+        """
+        from ..repo.learning import provisional
+
+        return self._locked.run(provisional.list_provisional)
 
     def read_mode(self) -> str:
         """Return what becomes of learned changes: propose, gated or off.

@@ -8,7 +8,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BrainError, Locked, ModelError, SandboxError, StoreError
 from ..experience.gaps import GAP_LIMITS, GAPS, list_unqueued
@@ -57,6 +58,7 @@ POLL_SECONDS = 30.0
 MAX_POLL_SECONDS = 900.0
 """The longest wait while the store does not answer."""
 STORE_OF_EXPERIENCE = "experience"
+PROVISIONAL = "provisional"
 _HOUR_MS = 3_600_000
 _PASSING = (StoreError, Locked, SandboxError)
 """Errors after which a job may succeed later."""
@@ -144,6 +146,36 @@ def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
         yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
 
 
+def _find_provisional(context: JobContext) -> list[tuple[str, int | None]]:
+    from ..repo.learning.provisional import describe
+
+    found = context.brain.gate.list_provisional()
+    return [(f"{describe(one)}, until {utc_time(one.ends):%F}", one.since) for one in found]
+
+
+def _note_asked(verdict: bytes, _before: dict[str, Any]) -> dict[str, Any]:
+    return {"verdict": verdict.hex()}
+
+
+def _run_provisional(context: JobContext) -> Iterator[ScheduledStep]:
+    """Go on with what is provisional; a person is asked once to take a change back."""
+    from .evolver import ModelRunner
+
+    model = context.metered_model(PROVISIONAL)
+    gate = context.brain.gate.open(text_runner=ModelRunner(model) if model else None)
+    for live in context.brain.gate.list_provisional():
+        if context.should_stop():
+            return
+        asked = context.store.fact(f"{PROVISIONAL}/{live.slug}")
+        if asked.get("verdict") == live.blob.hex() and context.now() >= live.ends:
+            continue  # the person has answered, or will
+        outcome = gate.go_on(live, context.now())
+        if outcome.done == "proposed":
+            context.store.change(f"{PROVISIONAL}/{live.slug}", partial(_note_asked, live.blob))
+        if outcome.done != "nothing":
+            yield make_step(PROVISIONAL, DONE, outcome.reason, slug=live.slug, outcome=outcome)
+
+
 JOBS = (
     Job(evolver=SYNTHESIS, run=work_off_hard_runs, queue=SYNTHESIS, limits=SYNTHESIS_LIMITS),
     Job(
@@ -161,6 +193,13 @@ JOBS = (
         find_switch=_find_gap_switch,
         find_new=_find_new_gaps,
         limits=GAP_LIMITS,
+    ),
+    Job(
+        evolver=PROVISIONAL,
+        run=_run_provisional,
+        period=_HOUR_MS,
+        needs_model=False,
+        find_new=_find_provisional,
     ),
 )
 """A new kind of learning adds a row."""
@@ -365,7 +404,9 @@ def _describe_evolver(
 ) -> EvolverStatus:
     """Describe a job; `off` says why no job runs, "" if they do."""
     now = context.now()
-    obstacle = off or job.find_switch(context) or ("" if model else NO_MODEL_REASON)
+    obstacle = (
+        off or job.find_switch(context) or ("" if model or not job.needs_model else NO_MODEL_REASON)
+    )
     due = None if obstacle else job.next_time(context.store, now)
     reason = obstacle
     if not obstacle:

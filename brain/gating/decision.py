@@ -303,7 +303,7 @@ def decide(
         is_provisional=provisional != "",
         e_of_runs=evidence.e_of_runs,
         read_cases=read_cases,
-        is_final=gate != "undecided" or read_cases == 0 or _is_over(evidence, provisional),
+        is_final=gate != "undecided" or read_cases == 0 or _is_over(evidence),
     )
 
 
@@ -333,12 +333,11 @@ def _describe_provisional(evidence: _Evidence) -> str:
     return f"these very cases gain: E of the runs = {show_e(evidence.e_of_runs)} >= {bar}"
 
 
-def _is_over(evidence: _Evidence, provisional: str) -> bool:
+def _is_over(evidence: _Evidence) -> bool:
     """Tell whether another round of an undecided change can show nothing more."""
     counts, rules = evidence.counts, evidence.rules
     if not evidence.repeats_itself:
-        is_enough = provisional != "" and evidence.cases < rules.min_cases
-        return is_enough or counts.rounds >= rules.max_rounds
+        return counts.rounds >= rules.max_rounds
     better = sum(score.balance > 0 for score in counts.own)
     return counts.rounds >= CHECKED_ROUNDS or better < _MIN_BETTER
 

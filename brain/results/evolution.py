@@ -61,7 +61,8 @@ class GateOutcome(NamedTuple):
 
     `gate` is what the numbers say: admit, reject, undecided, or "" if nothing was tried. `done` is
     what happened: admitted, provisional (live, since it helps these very cases), proposed,
-    rejected, kept (undecided, on a ref), or nothing (an equal text). `snapshot` is that of the
+    rejected, kept (undecided, on a ref), taken back (it was provisional), or nothing (an equal
+    text, or no new case). `snapshot` is that of the
     change, `proposal` the name of its proposal and `attempt` of its rejected attempt, each ""
     without one. `guards` is None if no case was tried.
     """
@@ -85,8 +86,9 @@ class GateOutcome(NamedTuple):
 class ScheduledStep(NamedTuple):
     """What the scheduler did, or why it did nothing.
 
-    `evolver` is synthesis, patterns or gaps; `key` is the run that it was about, or "". `result`
-    is done, failed, waiting or busy (another process does it). `outcome` is what the gate said.
+    `evolver` is synthesis, patterns, gaps or provisional; `key` is the run that it was about, or
+    "". `result` is done, failed, waiting or busy (another process does it). `outcome` is what the
+    gate said.
     """
 
     evolver: str
@@ -174,7 +176,7 @@ class EvolutionDecision(NamedTuple):
 class StreamStatus(NamedTuple):
     """All attempts at a brain as one stream, by what its verdicts say.
 
-    Of the `attempts`, a rule `admitted` so many, and let so many live that are `provisional`.
+    Of the `attempts`, a rule `admitted` so many; so many skills are `provisional` now.
     `upheld` are admitted and hold for the whole stream: of these at most 5 % are useless in the
     mean. `not_upheld` names the others, as SKILL@VERSION; they hold each by itself. The next
     attempt is upheld with an E of `next_e`.

@@ -104,7 +104,9 @@ class Index(NamedTuple):
     """The Level-0 index, with the number of its skills, of omitted skills, and of tokens.
 
     `tokens` is an estimate, bytes / 4, unless another counter was given. With a task,
-    `selected_by` is the selector and `fallback` is as in `Selection`.
+    `selected_by` is the selector and `fallback` is as in `Selection`. `provisional` are the skills
+    of the brain that are as a provisional change made them, shown to help a few cases alone; they
+    are marked here, and not in the text.
     """
 
     index: str  # type: ignore[assignment]  # the name the JSON has
@@ -113,6 +115,7 @@ class Index(NamedTuple):
     tokens: int
     selected_by: str | None = None
     fallback: str | None = None
+    provisional: list[str] | tuple[()] = ()
 
 
 class IndexPage(NamedTuple):

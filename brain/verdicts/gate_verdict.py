@@ -9,7 +9,14 @@ from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..gating.case_files import Case
 from ..gating.decision import DEFAULT_RULES, MAX_SCORE, CaseRow, GateDecision, find_round_limit
-from .verdict_rules import ATTEMPT_NAME, state_numbers
+from .verdict_rules import (
+    ATTEMPT_NAME,
+    decide_again,
+    row_of_case,
+    say_provisional,
+    state_again,
+    state_numbers,
+)
 from .verdict_types import NamedNumber, NamedText, Verdict, VerdictCase
 
 
@@ -107,6 +114,28 @@ def build_gate_verdict(record: GateRecord, deciding: Deciding) -> GateVerdict:
         provisional=word if asked else "",
     )
     contents = dict.fromkeys(content for one in record.cases for content in one.outputs)
+    return GateVerdict(verdict=verdict, contents=tuple(contents))
+
+
+def go_on_with(earlier: Verdict, blob: bytes, cases: Sequence[GateCase]) -> GateVerdict | None:
+    """Return the verdict of a provisional change over its cases and new ones, the last round alike.
+
+    `blob` is the id of the `earlier` verdict. None if a runner that repeated itself does not now.
+    """
+    rows = [*map(row_of_case, earlier.gate_cases), *(one.row for one in cases)]
+    decision = decide_again(earlier, rows)
+    if decision is None:
+        return None
+    numbers = {**dict(earlier.numbers), **dict(state_again(earlier, decision))}
+    verdict = earlier._replace(
+        reason=decision.reason,
+        cases=(*earlier.cases, *(_describe_case(one, decision) for one in cases)),
+        numbers=tuple(sorted(NamedNumber(*one) for one in numbers.items())),
+        gate=decision.gate,
+        provisional=say_provisional(earlier, decision),
+        continues=blob,
+    )
+    contents = dict.fromkeys(content for one in cases for content in one.outputs)
     return GateVerdict(verdict=verdict, contents=tuple(contents))
 
 

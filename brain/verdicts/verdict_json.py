@@ -83,12 +83,16 @@ def _check_gate(verdict: Verdict) -> None:
     """Check that all about the gate is there if it tried the change, and nothing else."""
     if not verdict.gate:
         said = verdict.base or verdict.text or verdict.runner or verdict.provisional
-        if verdict.gate_cases or said:
+        if verdict.gate_cases or said or verdict.continues:
             raise FormatError("it has cases of a gate, but not its result", code="bad_field")
+    elif verdict.continues:
+        if verdict.decision == "reject" or not verdict.provisional or verdict.changes:
+            message = "it goes on with another verdict, but not as one of a provisional change"
+            raise FormatError(message, code="bad_field")
     elif verdict.decision not in ("admit", "reject"):
         message = f"it says {verdict.decision}, which a gate does not decide"
         raise FormatError(message, code="bad_field")
-    elif not (verdict.text and verdict.runner):
+    if verdict.gate and not (verdict.text and verdict.runner):
         raise FormatError("it has the result of a gate, but not all of it", code="bad_field")
     for case in verdict.cases:
         problem = _find_gate_problem(case)
@@ -189,6 +193,7 @@ _VERDICT = ObjectCodec(
     FieldSpec("runner", _FULL_NAME_CODEC, ""),
     FieldSpec("provisional", fields.choice_codec(PROVISIONAL_WORDS), ""),
     FieldSpec("changes", _CHANGE.list_codec(limits.MAX_VERDICT_CHANGES), ()),
+    FieldSpec("continues", fields.DIGEST_CODEC, NO_DIGEST),
 )
 VERDICT_FORMAT = DocumentFormat(
     name="brain v1 verdict",

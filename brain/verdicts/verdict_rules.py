@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from ..digest import NO_DIGEST
 from ..errors import printable_text
 from ..gating.decision import (
     CHECKED_ROUNDS,
@@ -25,7 +26,7 @@ from .verdict_types import GATE_KINDS, NamedNumber, Verdict, VerdictCase
 
 MAX_ROUNDS_NAME, READ_NAME = "max_rounds", "read_cases"
 ATTEMPT_NAME = "attempt"
-"""The place of a verdict among all attempts at the brain, from 1; nothing follows from it here."""
+"""The place of a verdict among all attempts at the brain, from 1; it stays as evidence goes on."""
 _CASES_OF_ADMISSION = {
     "author": "a case of the author",
     "unseen": "a payload that the author never saw",
@@ -39,7 +40,8 @@ def find_contradictions(verdict: Verdict, has_parameters: bool = True) -> Iterat
     `has_parameters` tells whether the program takes any; one without needs no unseen payload.
     """
     failed = verdict.failed_cases
-    if verdict.decider == "person":  # a person may admit although cases of the gate got worse
+    # A person may admit although cases of the gate got worse, which also ends a provisional change.
+    if verdict.decider == "person" or (verdict.continues and verdict.decision == "reinstate"):
         failed = [case for case in failed if case.kind not in GATE_KINDS]
     if verdict.decision in ("admit", "reinstate") and failed:
         yield f"it says {verdict.decision}, but its case {failed[0].name} failed"
@@ -166,12 +168,49 @@ def find_gate_contradictions(verdict: Verdict) -> Iterator[str]:
         if case.outcome != outcome:
             name = printable_text(case.name)
             yield f"it says {case.outcome} of its case {name}, but by its rounds it is {outcome}"
-    yield from _find_earlier_decision(verdict)
+    if not verdict.continues:  # its rounds are as many as those of the verdict before
+        yield from _find_earlier_decision(verdict)
+
+
+def is_provisional(verdict: Verdict) -> bool:
+    """Tell whether a rule let a change live that is only shown to help the cases it was tried on.
+
+    So it does while the evidence goes on, until the gate admits or rejects it.
+    """
+    is_shown = verdict.provisional == "yes" or verdict.continues != NO_DIGEST
+    words = verdict.decision, verdict.decider, verdict.gate
+    return is_shown and words == ("admit", "rule", "undecided")
+
+
+def find_wrong_continuation(verdict: Verdict, earlier: Verdict) -> Iterator[str]:
+    """Yield, as sentences, why a verdict does not go on with the evidence of an `earlier` one."""
+    if not is_provisional(earlier):
+        yield "it goes on with a verdict that lets no provisional change live"
+    if _what_is_tried(verdict) != _what_is_tried(earlier) or earlier.changes:
+        yield "it goes on with a verdict about another change"
+    elif verdict.decision != "reinstate" and verdict.files != earlier.files:
+        yield "it goes on with a verdict about another program"
+    old, cases = earlier.gate_cases, verdict.gate_cases
+    if cases[: len(old)] != old:
+        yield "it does not count the cases of the verdict that it goes on with as they are"
+    known, new = {case.document for case in old}, cases[len(old) :]
+    if not new or any(case.document in known or case.kind != "held_out" for case in new):
+        yield "the cases that it counts in addition are not new ones of the skill"
+
+
+def _what_is_tried(verdict: Verdict) -> tuple[object, ...]:
+    numbers = dict(verdict.numbers)
+    what = verdict.skill, verdict.base, verdict.text, verdict.runner
+    return *what, numbers.get(MAX_ROUNDS_NAME), numbers.get(ATTEMPT_NAME)
 
 
 def _find_overruled(verdict: Verdict) -> Iterator[str]:
     """Yield where a rule did other than the gate says; only a person may."""
     if verdict.decider != "rule":
+        return
+    if verdict.continues:
+        if (verdict.decision == "admit") is (verdict.gate == "reject"):
+            yield f"a rule says {verdict.decision} of a provisional change: it says {verdict.gate}"
         return
     is_shown = verdict.gate == "admit" or verdict.provisional == "yes"
     if verdict.decision == "admit" and not is_shown:

@@ -43,7 +43,14 @@ def _with_reason(words: str, reason: str) -> str:
 def _describe_gate_decision(verdict: Verdict) -> str:
     """Return who decided what, and what the gate says with its numbers."""
     done = DECISION_WORDS[verdict.decision]
-    if verdict.decision == "admit" and verdict.gate != "admit" and verdict.provisional == "yes":
+    if verdict.continues:
+        goes_on = (
+            "still provisional"
+            if verdict.gate == "undecided"
+            else "admitted, no longer provisional"
+        )
+        done = goes_on if verdict.decision == "admit" else "taken back"
+    elif verdict.decision == "admit" and verdict.gate != "admit" and verdict.provisional == "yes":
         done = f"{done} as provisional (it helps these very cases)"
     said = f"{_GATE_SAYS[verdict.gate]}: {', '.join(_describe_numbers(verdict))}"
     if verdict.decider == "person":

@@ -101,7 +101,8 @@ class Verdict(NamedTuple):
     `provisional` is one of PROVISIONAL_WORDS, "" of a gate that did not ask.
     `base` and `text` are the blob ids of SKILL.md before and after it; `base` is empty if the skill
     is new. `runner` names what ran the cases of the gate. `changes` are the files beside those of
-    the skill that the same snapshot changes, sorted by path.
+    the skill that the same snapshot changes, sorted by path. `continues` is the blob id of the
+    verdict of a provisional change whose cases are counted here once more, before new ones.
     """
 
     decision: str
@@ -124,6 +125,7 @@ class Verdict(NamedTuple):
     runner: str = ""
     provisional: str = ""
     changes: tuple[ChangedFile, ...] = ()
+    continues: bytes = NO_DIGEST
 
     @property
     def program(self) -> bytes:

@@ -17,6 +17,10 @@
    `gate_check` (`verdict_mismatch`).
 9. The files that the verdict says were changed too were and are as it says (`verdict_mismatch`).
    That no other file of another skill was is `operation_check`.
+10. A verdict that goes on with another goes on with that of the last decision about the skill, and
+   leaves out no new case (`verdict_mismatch`).
+11. Where a rule let a provisional change live, the manifest said `gated` and `allow` before; else
+   it is a proposal, which a person has accepted if the branch has it (`verdict_mismatch`).
 
 A verdict that cannot be read because it was redacted is a note: it admits nothing any more.
 """
@@ -26,21 +30,23 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 from .. import limits
 from ..digest import NO_DIGEST
-from ..errors import BrainError, FormatError, printable_text
+from ..errors import BrainError, FormatError, InvalidInput, printable_text
 from ..objects import lineage
 from ..objects.bundle import Bundle, get_entry
 from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
 from ..programs import SCHEMA_FILE
+from ..repo.open import manifest
 from ..repo.open.session import Session
 from ..repo.read.read_verdicts import blobs_of_case, read_verdict
 from ..results import Finding
 from ..skills.skill_version import compare_versions
 from ..util import strict_json
-from ..verdicts.verdict_rules import find_contradictions
+from ..verdicts.verdict_rules import find_contradictions, is_provisional
 from ..verdicts.verdict_types import ProgramFile, Verdict
 from .decided_skill import (
     IN_USE,
@@ -57,6 +63,19 @@ _MAX_SCHEMA_DEPTH = 64
 """Nesting of a schema that is read."""
 
 
+_PROPOSALS = "proposed/"
+"""How the branches of proposals begin."""
+
+
+class _Decided(NamedTuple):
+    """A decision about a skill; `verdict` is None if it cannot be read."""
+
+    generation: int
+    snapshot_id: bytes
+    snapshot: Snapshot
+    verdict: Verdict | None
+
+
 class DecisionCheck:
     """Checks one snapshot after the other; remembers which programs were admitted where."""
 
@@ -65,6 +84,7 @@ class DecisionCheck:
         self._gate_check = GateCheck(session)
         self._admissions: dict[tuple[ProgramFile, ...], list[bytes]] = defaultdict(list)
         self._reinstated: list[tuple[bytes, Verdict]] = []
+        self._by_skill: dict[str, list[_Decided]] = defaultdict(list)
 
     def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
         """Add the next snapshot; return the findings about its decision."""
@@ -91,11 +111,63 @@ class DecisionCheck:
             if not self.was_admitted(verdict.files, snapshot_id):
                 message = f"says that {verdict.skill} was admitted before, but no snapshot did it"
                 yield error_finding("verdict_mismatch", message, snapshot_id.hex())
+        for decided in self._by_skill.values():
+            for one in decided:
+                # 10. What goes on does so with the last decision. 11. What is live may be.
+                for message in self._find_unfounded(one, decided):
+                    yield error_finding("verdict_mismatch", message, one.snapshot_id.hex())
+
+    def _find_unfounded(self, here: _Decided, decided: list[_Decided]) -> Iterator[str]:
+        if here.verdict and here.verdict.continues:
+            yield from self._find_gaps(here, here.verdict, decided)
+        elif here.verdict and is_provisional(here.verdict) and self._is_forbidden(here):
+            slug = here.verdict.skill
+            yield (
+                f"lets a provisional change of {slug} live, but the manifest did not say"
+                " `provisional: allow`, and nobody has accepted it"
+            )
+
+    def _find_gaps(
+        self, here: _Decided, verdict: Verdict, decided: list[_Decided]
+    ) -> Iterator[str]:
+        """Yield why a verdict does not go on with the last one, or what it leaves out."""
+        load = self._session.load_snapshot
+        place, root = here, verdict
+        tried: set[bytes] = set()
+        while root.continues:
+            parent = place.snapshot.parents[0]
+            before = [one for one in decided if lineage.is_ancestor(load, one.snapshot_id, parent)]
+            last = max(before, default=None)
+            if last is None or last.snapshot.operation[-1] != root.continues:
+                yield f"it goes on with another decision than the last one about {verdict.skill}"
+                return
+            if last.verdict is None:  # redacted, or reported
+                return
+            place, root = last, last.verdict
+            tried = tried or {case.document for case in root.gate_cases}
+        bundle = self._session.parent_bundle(here.snapshot)
+        receipt = place.snapshot.receipt
+        yield from self._gate_check.find_left_out(verdict, bundle, receipt, tried)
+
+    def _is_forbidden(self, here: _Decided) -> bool:
+        """Tell whether a change is live although neither the manifest nor a person said so."""
+        session, load = self._session, self._session.load_snapshot
+        with suppress(InvalidInput):
+            said = manifest.load_manifest(session, here.snapshot.parents[0])
+            if (said.evolution, said.provisional) == (manifest.GATED, manifest.ALLOW):
+                return False
+        if session.current_branch().startswith(_PROPOSALS):
+            return False
+        # What a person accepted comes by the second parent of a snapshot of theirs.
+        found = lineage.find_ancestor_at(load, session.head(), here.snapshot.jump.depth)
+        return found == here.snapshot_id
 
     def _check_decision(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
         name, blob = snapshot_id.hex(), snapshot.operation[-1]
         # 1. The verdict is stored, or was redacted, and decodes.
         reader = self._session.reader
+        decided = [] if snapshot.operation[0] == "reject" else self._by_skill[snapshot.operation[1]]
+        decided.append(_Decided(snapshot.generation, snapshot_id, snapshot, None))
         if reader.find_missing([blob]):
             if by := reader.find_redactions([blob]).get(blob):
                 message = f"verdict redacted by snapshot {by.hex()[:12]}; its id stays"
@@ -106,6 +178,7 @@ class DecisionCheck:
             verdict = read_verdict(reader, blob)
         except FormatError as error:
             return [error_finding("bad_verdict", error.message, name)]
+        decided[-1] = decided[-1]._replace(verdict=verdict)
         # 2. The decision follows from the verdict itself.
         has_parameters = self._has_parameters(verdict)
         found = [

@@ -1,22 +1,24 @@
 """Check that a gate tried the change of a snapshot, on cases that nothing chose for it.
 
 1. `base` and `text` are the SKILL.md of the skill before, in the first parent, and afterwards.
+   Where a verdict goes on with another, `text` is the one before, and after an admission.
 2. The document of each case holds a case that the hash of its input holds out: a `held_out` one of
    the skill, a `guard` of another.
 3. The snapshot leaves the documents as they were. If a rule decides, all stood in the first
-   parent, so that no change brings its own cases.
+   parent, so that no change brings its own cases; but for those that an earlier verdict tried.
 4. No two `held_out` cases have one input, which would count twice.
 5. If a rule admits, it left no case out that comes before a tried one: cases are tried in the
    order of their documents' ids, which nobody chooses. A case that was made of the run that the
    receipt of the snapshot says the change was learned from is not tried.
 
 A document that was redacted, or is missing, is not asked in 2 and 4; the checks of trees report
-it.
+it. The verdict that another one goes on with is about the same change, and has its first cases
+(`verdict_rules`); 5 holds of the new ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import partial
 
 from .. import limits
@@ -27,7 +29,9 @@ from ..objects.bundle import Bundle
 from ..receipts import Receipt, decode_receipt
 from ..repo.open.session import Session
 from ..repo.read.case_paths import slug_of_case
+from ..repo.read.read_verdicts import read_verdict_state
 from ..repo.read.standing_cases import StandingCases
+from ..verdicts.verdict_rules import find_wrong_continuation
 from ..verdicts.verdict_types import Verdict, VerdictCase
 from .decided_skill import find_texts, find_usual_texts
 
@@ -50,7 +54,17 @@ class GateCheck:
             return
         # 1. The texts are those before and afterwards.
         yield from self._find_other_texts(verdict, before, after)
-        for case in verdict.gate_cases:
+        cases = verdict.gate_cases
+        if verdict.continues:
+            state, earlier = read_verdict_state(self._session.reader, verdict.continues)
+            if earlier is not None:
+                yield from find_wrong_continuation(verdict, earlier)
+                cases = cases[len(earlier.gate_cases) :]
+            elif state == "redacted":
+                return
+            else:
+                yield f"the verdict that it goes on with is {state}"
+        for case in cases:
             # 2. It is a held-out case. 3. It stood there before.
             problem = self._find_problem(verdict, case, before, after)
             if problem:
@@ -58,10 +72,16 @@ class GateCheck:
         # 4. No two have one input.
         yield from self._find_same_inputs(verdict)
         # 5. None was left out by choice.
-        if verdict.decider == "rule" and verdict.decision == "admit":
-            read = partial(self._read_receipt, receipt)
-            for path in self._standing.find_left_out(verdict, before, read):
-                yield f"its gate left out the held-out case {printable_text(path)}"
+        if verdict.decider == "rule" and verdict.decision == "admit" and not verdict.continues:
+            yield from self.find_left_out(verdict, before, receipt)
+
+    def find_left_out(
+        self, verdict: Verdict, before: Bundle, receipt: bytes, tried: Collection[bytes] = ()
+    ) -> Iterator[str]:
+        """Yield the cases that came before those tried; documents in `tried` were so earlier."""
+        read = partial(self._read_receipt, receipt)
+        for path in self._standing.find_left_out(verdict, before, read, tried):
+            yield f"its gate left out the held-out case {printable_text(path)}"
 
     def _read_receipt(self, blob: bytes) -> Receipt | None:
         """Return a receipt, None if there is none that can be read; other checks report that."""
@@ -87,8 +107,13 @@ class GateCheck:
 
     def _find_other_texts(self, verdict: Verdict, before: Bundle, after: Bundle) -> Iterator[str]:
         slug = verdict.skill
-        if not any(text.blob == verdict.text for text in find_texts(self._session, after, slug)):
-            yield f"the text of {slug} is not the one that its verdict is about"
+        stays = verdict.continues != NO_DIGEST  # and an end of it brings another text
+        sides = [before] if stays else []
+        for side in [*sides, *([] if stays and verdict.decision != "admit" else [after])]:
+            if not any(text.blob == verdict.text for text in find_texts(self._session, side, slug)):
+                yield f"the text of {slug} is not the one that its verdict is about"
+        if verdict.continues:
+            return
         if not verdict.base:
             if next(find_usual_texts(self._session, before, slug), None) is not None:
                 yield f"its verdict says that {slug} is new, but it was there before"
@@ -105,7 +130,7 @@ class GateCheck:
         old, new = (
             bundles.get_entry(self._session.nodes, bundle, case.name) for bundle in (before, after)
         )
-        if old != new:
+        if old != new and verdict.decision != "retire":  # which moves the whole folder
             return "was changed by the snapshot that it decides"
         if verdict.decider == "rule" and (old is None or old.blob != case.document):
             return "did not stand in the brain before"

@@ -10,6 +10,7 @@ from brain.errors import printable_text
 
 from ..command import brain_command
 from ..context import App
+from ..json_format import to_json
 from ..options import index_options
 from ..output import emit
 from ..std_streams import write_lines, write_stdout_utf8
@@ -45,13 +46,17 @@ def index_command(
     --budget is too small, descriptions are cut, then only names are listed by category,
     then skills are left out and the last line has their number. Each author gets a share
     of the budget. --task selects the skills whose names and descriptions fit best; if
-    the embedder fails, words are compared, except with --by embedding.
+    the embedder fails, words are compared, except with --by embedding. --json names the
+    skills that are only provisional, if there are any.
     """
     chosen = _selection_arguments(task, top, by)
     if app.as_json or chosen:
         made = app.brain.prompt.build_index(max_chars=max_chars, budget=budget, **chosen)
         _warn_fallback(app, made)
-        emit(app, made, [made.index])
+        document = to_json(made)
+        if not made.provisional:
+            del document["provisional"]
+        emit(app, document, [made.index])
     else:
         write_stdout_utf8(app.brain.prompt.build_index_pages(max_chars=max_chars, budget=budget))
 

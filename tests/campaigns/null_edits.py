@@ -6,7 +6,7 @@ A scripted learner passes each case with a probability of its own. An edit chang
 probabilities, or does not; the gate sees outcomes alone. Every row of the first table is so many
 attempts, each with 8, 12, 24 or 48 held-out cases. Ends with status 1 if more than 5 % of the
 useless edits in a row are admitted, or of those that give these very cases nothing are admitted or
-provisional.
+provisional, or of those that reword are admitted later.
 """
 
 import argparse
@@ -352,6 +352,44 @@ def measure_broken(attempts: int, seed: int) -> Iterator[tuple[str, list[float]]
         yield f"{100 * old:.0f} % to {100 * new:.0f} %", shares
 
 
+LATER_CASES, MOST_LATER = 4, 32
+"""Cases that a provisional edit gets at a time, and how many there are at the end."""
+
+
+def go_on(runs: ScriptedRuns, rng: Random, edit: Edit, noise: float, room: float) -> str:
+    """Try a provisional edit on cases that come later, until the gate says what it is."""
+    word, rows = "undecided", runs.rows
+    rounds = len(rows[0].before)
+    while word == "undecided" and len(rows) < MOST_LATER:
+        before = draw_before(rng, LATER_CASES, noise, "everywhere", room)
+        new = ScriptedRuns(rng, before, edit(rng, before, noise))
+        for _ in range(rounds):
+            new.run_round()
+        later = [
+            CaseRow(name=f"{len(rows)} {row.name}", before=row.before, after=row.after)
+            for row in new.rows
+        ]
+        rows = [*rows, *later]
+        word = decide(rows, repeats_itself=False).gate
+    return word
+
+
+def measure_later(attempts: int, seed: int) -> Iterator[tuple[str, Counter[str]]]:
+    """Yield what becomes of edits that 8 cases make provisional, as more cases come."""
+    kinds = [("rewording of all", _reword(1.0), 0.0), ("rewording, 3 in 10", _reword(0.3), 0.0)]
+    kinds += [("no-op", _keep, 0.0), ("20 everywhere", _gain_everywhere(0.2), 0.2)]
+    for kind, edit, room in kinds:
+        for name, noise in NOISES.items():
+            rng, found = Random(f"{seed} later {kind} {name}"), Counter[str]()
+            for _ in range(attempts):
+                before = draw_before(rng, 8, noise, "everywhere", room)
+                runs = ScriptedRuns(rng, before, edit(rng, before, noise))
+                tried = attempt_edit(runs, DEFAULT_RULES, False)
+                if tried.gate == "undecided" and tried.is_provisional:
+                    found.update(["provisional", go_on(runs, rng, edit, noise, room)])
+            yield f"{kind} | {name}", found
+
+
 def report(attempts: int, seed: int) -> Iterator[str]:
     """Yield the tables, in Markdown; the last line says what was too many, if anything was."""
     began, count, too_many = perf_counter(), 0, []
@@ -380,6 +418,13 @@ def report(attempts: int, seed: int) -> Iterator[str]:
     yield "|---|---|" + "---|" * len(CASE_COUNTS)
     for label, columns in measure_gains(few, seed):
         yield f"| {label} | {' | '.join(map(_describe_gain, columns))} |"
+    yield "\n| edit | noise | provisional | then admitted | taken back | still provisional |"
+    yield "|---|---|---|---|---|---|"
+    for label, found in measure_later(few, seed):
+        words = ("provisional", "admit", "reject", "undecided")
+        yield f"| {label} | {' | '.join(_percent(found[word] / few) for word in words)} |"
+        is_useless = not label.startswith("20")
+        too_many += [label] if is_useless and found["admit"] > MAX_SHARE * few else []
     yield "\n| design | no-op | rewording, no noise | rewording, low | trade | gain of 20 points |"
     yield "|---|---|---|---|---|---|"
     for name, shares in measure_designs(few, seed):

@@ -268,6 +268,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "split": lambda vector: other_gates.read_split(vector.data),
     "score": lambda vector: other_gates.score(vector.data),
     "gate": lambda vector: other_gates.decide(vector.data),
+    "continuation": lambda vector: other_gates.check_continuation(vector.input["verdicts"]),
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

@@ -140,4 +140,4 @@ def test_both_agree_on_mutants_of_the_vectors(peer):
 def test_it_is_short_enough_to_be_read():
     files = sorted(javascript_peer.MAIN_SCRIPT.parent.iterdir())
     assert {file.suffix for file in files} == {".mjs"}
-    assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 1_850
+    assert sum(len(file.read_text("utf-8").splitlines()) for file in files) <= 1_880

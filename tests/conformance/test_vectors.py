@@ -463,6 +463,7 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "split": lambda vector: gates.split_facts(vector.data),
     "score": lambda vector: gates.score_facts(vector.data),
     "gate": lambda vector: gates.gate_facts(vector.data),
+    "continuation": lambda vector: gates.continuation_facts(vector.input),
     "proof-content": _proof_content,
     "signature": _signature,
     "signatures": _signatures,

@@ -50,7 +50,16 @@ def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
 
     Raises `InvalidInput` (`bad_limit`).
     """
-    return render_index(session, resolve_revision(session, revision), request)
+    from ..read.provisional import list_provisional
+    from ..read.skill_lookup import find_addresses
+
+    snapshot_id = resolve_revision(session, revision)
+    made = render_index(session, snapshot_id, request)
+    paths = [path for _, _, path in list_provisional(session, snapshot_id)]
+    if not paths:
+        return made
+    addresses = find_addresses(session, session.bundle_of(snapshot_id), paths)
+    return made._replace(provisional=[addresses[path] for path in paths])
 
 
 def read_index_pages(session: Session, revision: str, request: IndexRequest) -> list[bytes]:

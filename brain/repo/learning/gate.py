@@ -39,19 +39,20 @@ from ...running.trial import Trial, raise_if_cancelled, refuse_program, try_prog
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox, SandboxLimits
 from ...skills.skill_version import version_value
-from ...verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
+from ...verdicts.gate_verdict import Deciding, GateRecord, GateVerdict, build_gate_verdict
 from ...verdicts.verdict_types import Verdict
 from ..merge.proposals import open_proposal
 from ..open.manifest import (
     ALLOW,
     GATED,
     OFF,
+    PROPOSE,
     load_learning_policy,
     load_provisional_policy,
     refuse_off,
 )
 from ..open.session import Session
-from . import record
+from . import provisional, record
 from .admission import find_admission
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
 from .cases import read_held_out, refuse_same_inputs
@@ -64,6 +65,7 @@ from .change import (
     plan_admitted,
     plan_change,
 )
+from .provisional import Provisional
 from .record import DecidedChange
 from .rounds import (
     DEFAULT_LIMITS,
@@ -71,6 +73,7 @@ from .rounds import (
     CaseRunner,
     GateLimits,
     OutputJudge,
+    Runners,
     SandboxRunner,
     Stage,
     TriedCases,
@@ -337,6 +340,59 @@ class Gate:
                 break
         return _add_left_out(result, left_out)
 
+    # What is provisional
+
+    def go_on(self, live: Provisional, now: int) -> GateOutcome:
+        """Try a provisional change on the cases added since, and record what all of them say.
+
+        At the end of its term, by `now` in ms, a person is asked to take it back. Raises
+        `Conflict` (`evolution_off`, `stale_base`), and as `propose`.
+        """
+        mode = refuse_off(self._run(load_learning_policy)[1])
+        name = provisional.proposal_name(live)
+        if self._run(record.is_proposed, name):
+            return provisional.describe_outcome(live, "nothing", "to take it back is proposed")
+        built, reason = self._try_further(live)
+        gate = built.verdict.gate if built else ""
+        if built and gate == "reject":
+            self._confirm()
+            reason = built.verdict.reason
+            args = live, GATE_RULE, reason, built
+            if live.is_by_rule and mode == GATED:
+                done = self._commit(self._run(provisional.take_back, *args))
+                return provisional.describe_outcome(live, "taken back", reason, built.verdict, done)
+            return self._run(provisional.propose_to_take_back, *args)
+        if built:
+            self._confirm()
+            done = self._commit(self._run(provisional.keep_live, live, built))
+            word = "admitted" if gate == "admit" else "provisional"
+            return provisional.describe_outcome(
+                live, word, built.verdict.reason, built.verdict, done
+            )
+        if now < live.ends:
+            return provisional.describe_outcome(live, "nothing", reason)
+        why = f"{provisional.describe_end(live)}; {reason}"
+        return self._run(provisional.propose_to_take_back, live, provisional.TERM_RULE, why)
+
+    def _try_further(self, live: Provisional) -> tuple[GateVerdict | None, str]:
+        """Return the verdict over all cases, None and why if there is no new one."""
+        cases = self._run(provisional.find_new_cases, live)
+        if not cases:
+            return None, "no held-out case was added since"
+        old, new = provisional.open_sides(self._session, self._lock, live)
+        is_program = new.program(live.slug) is not None
+        runner = self._runner or (SandboxRunner(self._sandbox) if is_program else self._text_runner)
+        if runner is None:
+            return None, NO_RUNNER
+        deadline = time.monotonic() + self._limits.seconds
+
+        def time_left() -> float:
+            return deadline - time.monotonic()
+
+        judge = OutputJudge(lambda: self._sandbox, time_left).judge
+        course = CaseRounds(Runners([runner], {}), judge, old, new, self._limits, time_left)
+        return provisional.try_further(live, course, cases)
+
     # Record
 
     def _record(self, change: ProposedChange, result: _Result, mode: str) -> GateOutcome:
@@ -348,6 +404,8 @@ class Gate:
         if tried and not is_shown and tried.decision.is_provisional:
             done, policy = "provisional", self._run(load_provisional_policy)
             is_shown = policy != OFF
+            if policy == ALLOW and planned.changes:  # a rule takes back one skill alone
+                policy = PROPOSE
         if is_shown:
             decided = _decide(result, "admit", *about)
             if (mode, policy) != (GATED, ALLOW):

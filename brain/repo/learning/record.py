@@ -28,6 +28,7 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet
 from ..read.decision_rows import read_decision_verdict, verdict_id
+from ..read.read_verdicts import read_verdict_state
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
 from ..read.standing_cases import StandingCases
 from ..skills.next_version import has_had_version
@@ -190,12 +191,17 @@ def _refuse_changed_cases(
     if verdict.decider != "rule" or not verdict.gate:
         return
     session, bundle = txn.session, txn.bundle
-    for case in verdict.gate_cases:
+    _, earlier = read_verdict_state(session.reader, verdict.continues)
+    tried = earlier.gate_cases if earlier else []
+    for case in verdict.gate_cases[len(tried) :]:
         entry = bundles.get_entry(session.nodes, bundle, case.name)
         if entry is None or entry.blob != case.document:
             raise _changed_cases_error(verdict.skill)
     left_out = StandingCases(session).find_left_out(
-        verdict, bundle, lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt
+        verdict,
+        bundle,
+        lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt,
+        [case.document for case in tried],
     )
     if verdict.decision == "admit" and next(left_out, None) is not None:
         raise _changed_cases_error(verdict.skill)

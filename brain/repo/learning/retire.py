@@ -48,13 +48,16 @@ from .record import describe_decision, store_verdict
 class Decider(NamedTuple):
     """Who decides and why: `kind` is "person" or "rule", `name` that of the person or rule.
 
-    `numbers` are what the decision counted, such as uses and failures.
+    `numbers` are what the decision counted, such as uses and failures. `tried` is the verdict of a
+    gate that ends a provisional change, with the `contents` that it names.
     """
 
     kind: str
     name: str
     reason: str = ""
     numbers: tuple[NamedNumber, ...] = ()
+    tried: Verdict | None = None
+    contents: tuple[bytes, ...] = ()
 
 
 DecisionCheck = Callable[[WriteTransaction], object]
@@ -98,7 +101,7 @@ def retire_skill(
         version = skill.card.version
         recorded = skill_version.recorded_version(version)
         kind = operation.decision_operation(
-            "retire", skill.slug, recorded, recorded, store_verdict(txn, verdict)
+            "retire", skill.slug, recorded, recorded, store_verdict(txn, verdict, decider.contents)
         )
         before = txn.bundle
         txn.record_snapshot(edits, kind, message)
@@ -172,7 +175,7 @@ def _record_return(txn: WriteTransaction, plan: _Return, decider: Decider, messa
     if files and not was_admitted(session, txn.head, id_of_files(files)):
         files = ()
     verdict = _build_verdict("reinstate", decider, slug, files)
-    blob = store_verdict(txn, verdict)
+    blob = store_verdict(txn, verdict, decider.contents)
     kind = operation.decision_operation("reinstate", slug, plan.current, new.version, blob)
     before = txn.bundle
     result = record_skill(txn, slug, path, new, kind, message, plan.edits)
@@ -263,7 +266,7 @@ def _retired_path(skill: FoundSkill, path: str) -> str:
 def _build_verdict(
     decision: str, decider: Decider, slug: str, files: tuple[ProgramFile, ...]
 ) -> Verdict:
-    return Verdict(
+    verdict = Verdict(
         decision=decision,
         skill=slug,
         decider=decider.kind,
@@ -272,6 +275,12 @@ def _build_verdict(
         files=files,
         numbers=tuple(sorted(decider.numbers)),
     )
+    if decider.tried is None:
+        return verdict
+    said = decider.tried._asdict()
+    of_gate = ("numbers", "gate", "base", "text", "runner", "provisional", "continues")
+    cases = tuple(decider.tried.gate_cases)
+    return verdict._replace(cases=cases, **{name: said[name] for name in of_gate})
 
 
 def _read_program_files(

@@ -357,6 +357,14 @@ class CaseRounds:
         is_open = decision.gate == "undecided"
         return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
 
+    def run_as_often(self, cases: Sequence[Case], rounds: int) -> list[GateCase] | str:
+        """Run each case in so many rounds; return why not all of them were, then no outcome."""
+        courses = [_CaseCourse(case, False) for case in cases]
+        for number in range(rounds):
+            if stopped := self._run_round(courses, number):
+                return stopped
+        return [GateCase(case=one.case, row=one.row, outputs=tuple(one.outputs)) for one in courses]
+
     def _run_round(self, courses: Sequence[_CaseCourse], number: int) -> str:
         """Run each case twice; return why the round could not be finished, "" if it was.
 

@@ -26,6 +26,7 @@ from ..open.session import Session
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
 from ..read.decision_rows import read_decision_verdict
+from ..read.provisional import list_provisional
 from ..read.rejected_refs import list_rejected_refs
 
 
@@ -38,15 +39,12 @@ class _Attempt(NamedTuple):
 
 def read_stream(session: Session) -> StreamStatus:
     """Return what the attempts come to, and what the next one needs."""
-    upheld = admitted = provisional = number = 0
+    upheld = admitted = number = 0
     others: list[str] = []
     for one in _list_attempts(session):
         number = max(one.number, number + 1)
         verdict = one.verdict
-        if verdict.decision != "admit" or verdict.decider != "rule":
-            continue
-        if verdict.gate != "admit":
-            provisional += 1
+        if (verdict.decision, verdict.decider, verdict.gate) != ("admit", "rule", "admit"):
             continue
         admitted += 1
         milli = dict(verdict.numbers).get("e_value_milli", 0)
@@ -58,7 +56,7 @@ def read_stream(session: Session) -> StreamStatus:
         attempts=number,
         admitted=admitted,
         upheld=upheld,
-        provisional=provisional,
+        provisional=len(list_provisional(session, session.head())),
         not_upheld=others,
         next_e=-int(-find_bar(number + 1, upheld) // 1),
     )
@@ -76,8 +74,11 @@ def _list_attempts(session: Session) -> list[_Attempt]:
     decided = {row.snapshot for _, row in rows if row.snapshot in inside}
     kept = [snapshot for _, snapshot in list_rejected_refs(session)]
     found = sorted(_read(session, [*decided, *kept]))
-    first = {one.number: one for one in reversed(found) if one.number}
-    return [one for one in found if not one.number or first[one.number] is one]
+    said: dict[int, _Attempt] = {}  # what goes on with an attempt says the last of it
+    for one in found:
+        if one.number not in said or one.verdict.continues:
+            said[one.number] = one
+    return [one for one in found if not one.number or said[one.number] is one]
 
 
 def _read(session: Session, snapshots: list[bytes]) -> Iterator[_Attempt]:

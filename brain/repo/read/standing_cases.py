@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
 from ...digest import NO_DIGEST
@@ -56,23 +56,35 @@ class StandingCases:
             return NO_DIGEST
 
     def find_left_out(
-        self, verdict: Verdict, bundle: Bundle, read_receipt: Callable[[], Receipt | None]
+        self,
+        verdict: Verdict,
+        bundle: Bundle,
+        read_receipt: Callable[[], Receipt | None],
+        tried_earlier: Collection[bytes] = (),
     ) -> Iterator[str]:
         """Yield the paths of held-out cases that come before a tried one, and were not tried.
 
         Cases are tried in the order of their documents' ids, which nobody chooses. Those that were
-        made of the run that the change was learned from, by its receipt, are not tried.
+        made of the run that the change was learned from, by its receipt, are not tried, nor is an
+        input again that a document `tried_earlier` had.
         """
         own: set[str] | None = None
-        tried = {case.document for case in verdict.gate_cases if case.kind == "held_out"}
-        if not tried:
+        held_out = [case for case in verdict.gate_cases if case.kind == "held_out"]
+        tried = {case.document for case in held_out}
+        if not tried.difference(tried_earlier):
             return
-        last = max(tried)
+        last = max(tried.difference(tried_earlier))
+        again = {
+            self.hash_input(case.name, case.document)
+            for case in held_out
+            if case.document in tried_earlier
+        }
         for entry in islice(self._list_cases(verdict, bundle), MAX_CASES):
             if (
                 entry.blob < last
                 and entry.blob not in tried
                 and self.is_held_out(entry.path, entry.blob)
+                and self.hash_input(entry.path, entry.blob) not in again
             ):
                 if own is None:
                     receipt = read_receipt()

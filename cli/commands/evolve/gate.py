@@ -186,6 +186,7 @@ def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
         "provisional": f"{outcome.slug} provisional, version {outcome.version}",
         "proposed": f"{outcome.slug} proposed, as {outcome.proposal}",
         "rejected": f"{outcome.slug} rejected",
+        "taken back": f"{outcome.slug} taken back, now version {outcome.version}",
         "kept": f"{outcome.slug} left undecided",
         "nothing": f"{outcome.slug} unchanged",
     }[outcome.done]

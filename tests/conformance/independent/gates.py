@@ -6,7 +6,8 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-from tests.conformance.independent.objects import context_hash, require
+from tests.conformance.independent.objects import blob_id, context_hash, require
+from tests.conformance.independent.verdicts import check_verdict
 
 
 def read_split(text: bytes) -> dict[str, Any]:
@@ -94,6 +95,49 @@ def decide(text: bytes) -> dict[str, Any]:
             "more_cases": _missing(n, r, wins, losses, e) if word == "undecided" else 0,
         },
     }
+
+
+_SAME = ("skill", "base", "text", "runner")
+
+
+def check_continuation(texts: list[str]) -> dict[str, Any]:
+    """Return what the last verdict about a skill tells, which goes on with the one before."""
+    for text in texts:
+        check_verdict(text.encode())
+    earlier, last = map(json.loads, texts[-2:])
+    require(last.get("continues") == blob_id(texts[-2].encode()).hex(), "another verdict")
+    live = [earlier.get(name) for name in ("decision", "decider", "gate")]
+    require(live == ["admit", "rule", "undecided"], "nothing provisional")
+    require(earlier["provisional"] == "yes" or "continues" in earlier, "nothing provisional")
+    require("changes" not in earlier, "other files")
+    require(all(earlier.get(name) == last.get(name) for name in _SAME), "another change")
+    for name in ("max_rounds", "attempt"):
+        require(earlier["numbers"].get(name) == last["numbers"].get(name), f"another {name}")
+    if last["decision"] != "reinstate":
+        require(earlier.get("files") == last.get("files"), "another program")
+    old, cases = (
+        [case for case in one["cases"] if case["kind"] in ("held_out", "guard")]
+        for one in (earlier, last)
+    )
+    new, known = cases[len(old) :], {case["document"] for case in old}
+    require(cases[: len(old)] == old and new, "other cases")
+    require(all(case["kind"] == "held_out" for case in new), "a guard")
+    require(known.isdisjoint(case["document"] for case in new), "a case twice")
+    require((last["decision"] == "admit") is not (last["gate"] == "reject"), "another decision")
+    rows = [
+        [case[name] for name in ("kind", "before", "after", "scores") if name in case]
+        for case in cases
+    ]
+    given = {"max_rounds": last["numbers"]["max_rounds"], "cases": rows, "asked": True}
+    if "read_cases" in last["numbers"]:
+        given["read_cases"] = last["numbers"]["read_cases"]
+    found = decide(json.dumps(given).encode())
+    require((found["gate"], found["provisional"]) == (last["gate"], last["provisional"]), "words")
+    require(found["numbers"].items() <= last["numbers"].items(), "other numbers")
+    failed = [at for at, case in enumerate(cases) if case["outcome"] == "fail"]
+    require(failed == found["worse"], "other outcomes")
+    names = ("cases", "e_value_milli", "e_of_runs_milli")
+    return {"gate": last["gate"], **{name: last["numbers"][name] for name in names}}
 
 
 def _gains(before: str, after: str, scores: list[int] | None = None) -> list[Fraction]:

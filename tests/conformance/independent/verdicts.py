@@ -57,11 +57,13 @@ def _check_gate(value: dict[str, Any]) -> None:
     compared = [case for case in value.get("cases", []) if case["kind"] in _GATE_KINDS]
     if "gate" in value:
         require("text" in value and "runner" in value, "half a gate")
-        require(value["decision"] in ("admit", "reject"), "a gate that decides something else")
+        goes_on = "continues" in value
+        words = ("admit", "retire", "reinstate") if goes_on else ("admit", "reject")
+        require(value["decision"] in words, "a gate that decides something else")
+        require(not goes_on or ("provisional" in value and "changes" not in value), "half of one")
     else:
-        require(
-            not compared and not {"base", "text", "runner", "provisional"} & set(value), "no gate"
-        )
+        of_gate = {"base", "text", "runner", "provisional", "continues"}
+        require(not compared and not of_gate & set(value), "no gate")
     require(sum(case["kind"] == "held_out" for case in compared) <= 256, "too many held-out cases")
     for case in value.get("cases", []):
         of_gate = {"document", "before", "after", "outputs"} & set(case)
@@ -181,5 +183,6 @@ _VERDICT: dict[str, _Check] = {
     "text": read_id,
     "runner": _text(1, 1024),
     "provisional": _one_of("yes", "no"),
+    "continues": read_id,
     "changes": _some(64, lambda value: _check_object(value, _CHANGE, {"path"})),
 }

@@ -1,7 +1,8 @@
 // Gates: which inputs are held out, and what the outcomes of cases say, in exact fractions.
 
 import { need } from "./bytes.mjs";
-import { digest } from "./digest.mjs";
+import { blobId, digest } from "./digest.mjs";
+import { readVerdict } from "./verdicts.mjs";
 
 const THRESHOLD = 20n;
 
@@ -65,6 +66,32 @@ export function decideGate(data) {
     if (wins <= losses) return "reject";
     return reaches(e, THRESHOLD) && !isDoubtful() ? "admit" : "undecided";
   }
+}
+
+const OF_GATE = ["held_out", "guard"];
+const alike = (one, other) => JSON.stringify(one) === JSON.stringify(other);
+
+/** Return what the last verdict about a skill says, which goes on with the one before. */
+export function readContinuation({ verdicts }) {
+  for (const text of verdicts) readVerdict(Buffer.from(text));
+  const [earlier, last] = verdicts.slice(-2).map((text) => JSON.parse(text));
+  const [old, cases] = [earlier, last].map(({ cases = [] }) => cases.filter(({ kind }) => OF_GATE.includes(kind)));
+  const added = cases.slice(old.length);
+  const same = [[old, cases.slice(0, old.length)], ...["skill", "base", "text", "runner"].map((name) => [earlier[name], last[name]])];
+  same.push(...["max_rounds", "attempt"].map((name) => [earlier.numbers?.[name], last.numbers?.[name]]));
+  need(last.continues === blobId(Buffer.from(verdicts.at(-2))) && same.every(([one, other]) => alike(one, other)), "another change or verdict");
+  need(last.decision === "reinstate" || alike(earlier.files, last.files), "another program");
+  need(earlier.decision === "admit" && earlier.decider === "rule" && earlier.gate === "undecided" && earlier.changes === undefined, "nothing to go on with");
+  need(earlier.provisional === "yes" || earlier.continues, "nothing provisional");
+  need(added.length && added.every(({ kind, document }) => kind === "held_out" && old.every((one) => one.document !== document)), "no new cases");
+  const { max_rounds, read_cases, cases: count, e_value_milli, e_of_runs_milli } = last.numbers;
+  const rows = cases.map(({ kind, before, after, scores }) => [kind, before, after, ...(scores ? [scores] : [])]);
+  const found = decideGate(Buffer.from(JSON.stringify({ max_rounds, read_cases, cases: rows, asked: true })));
+  need([found.gate, found.provisional].every((word, at) => word === [last.gate, last.provisional][at]), "other words");
+  need((last.decision === "admit") !== (last.gate === "reject"), "another decision");
+  need(Object.entries(found.numbers).every(([name, value]) => last.numbers[name] === value), "other numbers");
+  need(cases.every(({ outcome }, at) => (outcome === "fail") === found.worse.includes(at)), "other outcomes");
+  return { gate: last.gate, cases: count, e_value_milli, e_of_runs_milli };
 }
 
 function tally(before, after, scores) {

@@ -12,7 +12,7 @@ import { decode } from "./msgpack.mjs";
 import { checkFolder, fold, path } from "./paths.mjs";
 import { readEquivocation, readProof } from "./proofs.mjs";
 import { outline } from "./receipts.mjs";
-import { decideGate, readScores, readSplit } from "./gates.mjs";
+import { decideGate, readContinuation, readScores, readSplit } from "./gates.mjs";
 import { readVerdict } from "./verdicts.mjs";
 import { message, readRecord, verify } from "./signatures.mjs";
 import { readConsistency, readEntry, readInclusion } from "./tlog.mjs";
@@ -111,7 +111,7 @@ export const KINDS = {
     const { origin, size, root, witnesses } = readInclusion(input);
     return { origin, size, root, witnesses };
   },
-  ...{ split: ofBytes(readSplit), score: ofBytes(readScores), gate: ofBytes(decideGate) },
+  ...{ split: ofBytes(readSplit), score: ofBytes(readScores), gate: ofBytes(decideGate), continuation: readContinuation },
   trust: ofBytes((data) => ({ ...readTrust(data), keys: [...readTrust(data).keys.values()] })),
   signature: ({ brain, snapshot, key, signature }) => {
     need(verify(key, message(brain, snapshot), signature), "a signature that does not fit");

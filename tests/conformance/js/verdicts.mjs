@@ -33,14 +33,16 @@ const VERDICT = {
   ...{ limits: table(anyCount), numbers: table(anyCount), versions: table(named), seed: count },
   ...{ cases: some(4096, shaped(CASE, ["kind", "name", "outcome"])) },
   ...{ gate: oneOf("admit", "reject", "undecided"), base: digest, text: digest, runner: named, provisional: oneOf("yes", "no") },
-  ...{ changes: some(64, shaped({ path: isPath, before: digest, after: digest }, ["path"])) },
+  ...{ continues: digest, changes: some(64, shaped({ path: isPath, before: digest, after: digest }, ["path"])) },
 };
 
 const fits = (letter, score) => (letter === "p" ? score === 1000 : score < (letter === "f" ? 1000 : 1));
 
-function checkGate({ decision, gate, base, text, runner, provisional, cases = [] }) {
-  if (gate === undefined) need(!cases.some(compared) && [base, text, runner, provisional].every((field) => field === undefined), "parts of no gate");
-  else need(["admit", "reject"].includes(decision) && text !== undefined && runner !== undefined, "half a gate");
+function checkGate({ decision, gate, base, text, runner, provisional, continues, changes, cases = [] }) {
+  const words = continues === undefined ? ["admit", "reject"] : ["admit", "retire", "reinstate"];
+  if (gate === undefined) need(!cases.some(compared) && [base, text, runner, provisional, continues].every((field) => field === undefined), "parts of no gate");
+  else need(words.includes(decision) && text !== undefined && runner !== undefined, "half a gate");
+  need(continues === undefined || (provisional !== undefined && changes === undefined), "half of what goes on");
   need(cases.filter(({ kind }) => kind === "held_out").length <= 256, "too many held-out cases");
   for (const row of cases) {
     const { document, before, after, outputs, scores } = row;

@@ -12,7 +12,8 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.gating.case_files import Expectation, encode_case, parse_case
 from brain.gating.decision import decide
-from brain.verdicts.gate_verdict import Deciding
+from brain.verdicts.gate_verdict import Deciding, GateVerdict, go_on_with
+from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_rules import row_of_case, state_numbers
 from brain.verdicts.verdict_types import NamedNumber, Verdict, VerdictCase
 from tests.support.brain_templates import copy_brain
@@ -379,3 +380,79 @@ def test_numbers_of_other_kinds_may_stand_beside_those_of_the_gate(brain):
 def test_a_decision_by_a_rule_under_another_name_keeps_the_rules(brain):
     decide_by_gate(brain, build(gained(guard="f"), replace(BY_RULE, decided_by="Ada")).verdict)
     assert ("bad_verdict", "error") in verified(brain)
+
+
+ALLOW = b"evolution:\n  mode: gated\n  provisional: allow\n"
+
+
+def _provisional() -> Verdict:
+    """Return the verdict of a change that helps six of seven cases now and then; LAST is left."""
+    sides = dict.fromkeys(CASES, ("f" * 12, "pffff" * 2 + "ff"))
+    del sides[LAST]
+    tried = try_cases([(path, *both) for path, both in sides.items()], repeats_itself=False)
+    return build(replace(tried, is_provisional_asked=True)).verdict
+
+
+def _go_on(verdict: Verdict, before: str = "f" * 12, after: str = "f" * 12) -> Verdict:
+    tried = try_cases([(LAST, before, after)], repeats_itself=False)
+    built = go_on_with(verdict, blob_id(encode_verdict(verdict)), tried.cases)
+    assert isinstance(built, GateVerdict)
+    return built.verdict
+
+
+def _keep(brain: Brain, verdict: Verdict) -> bytes:
+    """Record a verdict that goes on with another; the text stays."""
+    return record(brain, {}, ("admit", GREET, "2", "2", put_verdict(brain, verdict)))
+
+
+def test_a_provisional_change_lives_only_where_the_manifest_said_so(brain):
+    assert (_provisional().gate, _provisional().provisional) == ("undecided", "yes")
+    here = decide_by_gate(brain, _provisional())
+    (found,) = brain.verify().findings
+    assert (found.code, found.severity, found.snapshot) == ("verdict_mismatch", "error", here.hex())
+    assert "nobody has accepted it" in found.message
+    brain.undo()
+    record(brain, {"manifest.yaml": ALLOW}, ("snapshot",))
+    decide_by_gate(brain, _provisional())
+    record(brain, {"manifest.yaml": b"evolution:\n  mode: off\n"}, ("snapshot",))
+    assert verified(brain) == []
+
+
+CONTINUATIONS: dict[str, Callable[[Verdict], Verdict]] = {
+    "of a change that was taken back": _go_on,
+    "that counts a case twice": lambda first: _go_on(first)._replace(
+        cases=(*first.cases, first.cases[0]._replace(name=LAST))
+    ),
+    "of another text": lambda first: _go_on(first)._replace(text=blob_id(b"another")),
+    "with other rounds": lambda first: _go_on(
+        first._replace(cases=(first.cases[0]._replace(after="p" * 12), *first.cases[1:]))
+    ),
+    "of another verdict": lambda first: _go_on(first._replace(reason="another")),
+    "without its last case": lambda first: first._replace(
+        continues=blob_id(encode_verdict(first)),
+    ),
+}
+
+
+@pytest.mark.parametrize("attack", [None, *CONTINUATIONS])
+def test_a_verdict_that_goes_on_with_another_is_held_to_it(brain, attack):
+    record(brain, {"manifest.yaml": ALLOW}, ("snapshot",))
+    first = _provisional()
+    decide_by_gate(brain, first)
+    if attack is None:
+        _keep(brain, _go_on(first))
+        assert verified(brain) == []
+        return
+    if attack == "of a change that was taken back":
+        verdict = Verdict(
+            decision="reinstate", skill=GREET, decider="person", decided_by="Ada", reason="no"
+        )
+        back = {TEXT_PATH: skill_text(GREET, "3", "Be short.")}
+        record(brain, back, ("reinstate", GREET, "2", "3", put_verdict(brain, verdict)))
+        again = put_verdict(brain, _go_on(first))
+        here = record(brain, {TEXT_PATH: AFTER}, ("admit", GREET, "3", "2", again))
+    else:
+        here = _keep(brain, CONTINUATIONS[attack](first))
+    found = [one for one in brain.verify().findings if one.severity == "error"]
+    assert {one.snapshot for one in found} == {here.hex()}
+    assert "verdict_mismatch" in {one.code for one in found}

@@ -5,12 +5,21 @@ from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
+from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.gating.case_files import Case, Expectation
-from brain.gating.decision import CaseRow
+from brain.gating.decision import CaseRow, decide
 from brain.gating.held_out import is_held_out
 from brain.gating.output_check import score_outcomes
-from brain.verdicts.verdict_rules import decide_rows, state_numbers
+from brain.verdicts.verdict_json import decode_verdict, encode_verdict
+from brain.verdicts.verdict_rules import (
+    decide_rows,
+    find_contradictions,
+    find_wrong_continuation,
+    row_of_case,
+    state_numbers,
+)
+from brain.verdicts.verdict_types import NamedNumber, ProgramFile, Verdict, VerdictCase
 from tests.vectors.families.vector import Vector, refused, valid
 
 Rows = Sequence[tuple[Any, ...]]
@@ -169,6 +178,12 @@ def vectors() -> Iterator[Vector]:
         given = {"input": case_input, "expect": expect, "outcomes": letters, "outputs": outputs}
         text = json.dumps(given)
         yield valid(name, "score", {"text": text}, **score_facts(text.encode()))
+    for name, chain, is_right in _continuations():
+        given = {"verdicts": [encode_verdict(one).decode() for one in chain]}
+        if is_right:
+            yield valid(name, "continuation", given, **continuation_facts(given))
+        else:
+            yield refused(name, "continuation", given, "verdict_mismatch")
     differ = _text(2, _rows((5, _OWN, "ff", "pf")), asked=True)
     yield refused("two rounds that differ", "gate", {"text": differ}, "bad_rounds")
 
@@ -257,3 +272,121 @@ def gate_facts(text: bytes) -> dict[str, Any]:
         **({"provisional": "yes" if decision.is_provisional else "no"} if asked else {}),
         "numbers": dict(state_numbers(decision, limit, is_provisional_asked=asked)),
     }
+
+
+_HERE, _THERE = bytes(range(32)), bytes(range(32, 64))
+
+
+def _decided(
+    rows: Rows, gate: str = "undecided", decision: str = "admit", **fields: Any
+) -> Verdict:
+    """Return the verdict about a provisional change, by rows of name, before and after."""
+    cases = tuple(
+        VerdictCase(
+            kind="held_out",
+            name=f"skills/greet/cases/{name}.yaml",
+            outcome="pass",
+            document=blob_id(name.encode()),
+            before=before,
+            after=after,
+            outputs=(_HERE, _THERE) * len(before),
+        )
+        for name, before, after in rows
+    )
+    found = decide([row_of_case(one) for one in cases], repeats_itself=len(rows[0][1]) == 2)
+    worse = [one._replace(outcome="fail" if one.name in found.worse else "pass") for one in cases]
+    limit = 2 if len(rows[0][1]) == 2 else 12
+    numbers = state_numbers(found, limit, is_provisional_asked=True)
+    verdict = Verdict(
+        decision=decision,
+        skill="greet",
+        decider="rule",
+        decided_by="gate",
+        reason="as it was tried",
+        cases=tuple(worse),
+        numbers=(NamedNumber("attempt", 3), *numbers),
+        gate=gate,
+        base=_HERE,
+        text=_THERE,
+        runner="scripted",
+        provisional="yes" if found.is_provisional else "no",
+    )
+    return verdict._replace(**fields)
+
+
+def _continuations() -> Iterator[tuple[str, list[Verdict], bool]]:
+    """Yield decisions about a skill in their order, of which the last goes on with one before."""
+    noisy = [(f"a{at}", "f" * 5, "p" * 5) for at in range(3)] + [("b", "f" * 5, "f" * 5)]
+    first = _decided(noisy)
+    won, tied = [("c0", "f" * 5, "p" * 5)], [("c1", "p" * 5, "p" * 5)]
+    lost = [(f"c{at}", "p" * 5, "f" * 5) for at in range(2, 6)]
+    clear = [(f"e{at}", "f" * 5, "p" * 5) for at in range(6)]
+    many = [(f"d{at}", "f" * 5, "p" * 5) for at in range(3)]
+
+    def go_on(with_: Verdict, rows: Rows, gate: str = "undecided", **fields: Any) -> Verdict:
+        return _decided(rows, gate, **{"continues": blob_id(encode_verdict(with_)), **fields})
+
+    second = go_on(first, [*noisy, *tied])
+    yield "one case more", [first, second], True
+    yield "two verdicts more", [first, second, go_on(second, [*noisy, *tied, *won])], True
+    yield "an admission", [first, go_on(first, [*noisy, *many], "admit")], True
+    back = {"decision": "reinstate"}
+    yield "a return", [first, go_on(first, [*noisy, *lost], "reject", **back)], True
+    retired = go_on(first, [*noisy, *lost], "reject", decision="retire")
+    yield "a retirement", [first, retired], True
+    twice = [(f"a{at}", "ff", "pp") for at in range(2)] + [("b0", "pp", "pp")]
+    program = _decided(twice)
+    yield (
+        "a runner that repeats itself",
+        [program, go_on(program, [*twice, ("c", "ff", "pp")])],
+        True,
+    )
+    files = (ProgramFile("skill.py", _HERE),)
+
+    yield "another skill", [first, second._replace(skill="part")], False
+    yield "another text", [first, second._replace(text=_HERE)], False
+    yield "another base", [first, second._replace(base=_THERE)], False
+    yield "another program", [first, second._replace(files=files, sandbox="bubblewrap")], False
+    yield "another runner", [first, second._replace(runner="a model")], False
+    yield "another attempt", [first, second._replace(numbers=second.numbers[1:])], False
+    yield "one that was rolled back", [first, retired, second], False
+    reinstated = Verdict(decision="reinstate", skill="greet", decider="person", decided_by="Ada")
+    yield "one that a person took back", [first, reinstated, second], False
+    yield "one that another went on with", [first, second, go_on(first, [*noisy, *won])], False
+    yield (
+        "an admission that goes on",
+        [sure := _decided(clear, "admit"), go_on(sure, [*clear, *tied], "admit")],
+        False,
+    )
+    yield "a person's admission", [first._replace(decider="person"), second], False
+    yield "no new case", [first, go_on(first, noisy)], False
+    yield "a case left out", [first, go_on(first, [*noisy[1:], *won])], False
+    other = [("a0", "f" * 5, "ppppf"), *noisy[1:]]
+    yield "other rounds of a case", [first, go_on(first, [*other, *won])], False
+    yield "another order", [first, go_on(first, [*won, *noisy])], False
+    again = second.cases[0]._replace(name="skills/greet/cases/again.yaml")
+    rows = [*noisy, ("again", *noisy[0][1:])]
+    counted = go_on(first, rows)
+    cases = (*counted.cases[:-1], again)
+    yield "the same rounds twice", [first, counted._replace(cases=cases)], False
+    short = go_on(first, [*noisy, ("c0", "f" * 5, "p" * 5)])
+    cut = short.cases[-1]._replace(before="f" * 4, after="p" * 4, outputs=(_HERE, _THERE) * 4)
+    yield "fewer rounds", [first, short._replace(cases=(*short.cases[:-1], cut))], False
+    yield "a return of what is undecided", [first, second._replace(**back)], False
+    yield "an admission of what is rejected", [first, retired._replace(decision="admit")], False
+    yield "an admission of what is undecided", [first, second._replace(gate="admit")], False
+
+
+def continuation_facts(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what a vector tells of decisions of which the last goes on with the one before.
+
+    Raises `FormatError` (`verdict_mismatch`) if it does not.
+    """
+    data = [text.encode() for text in given["verdicts"]]
+    *_, earlier, last = map(decode_verdict, data)
+    faults = [*find_contradictions(last), *find_wrong_continuation(last, earlier)]
+    if last.continues != blob_id(data[-2]) or faults:
+        raise FormatError("; ".join(faults) or "not the last decision", code="verdict_mismatch")
+    numbers = dict(last.numbers)
+    names = ("cases", "e_value_milli", "e_of_runs_milli")
+    return {"gate": last.gate, **{name: numbers[name] for name in names}}

@@ -96,6 +96,10 @@ _GOOD: dict[str, Verdict] = {
             ChangedFile("skills/oracle/SKILL.md", HERE, THERE),
         )
     ),
+    "one that goes on with another": TRIED._replace(provisional="yes", continues=HERE),
+    "an end of what was provisional": TRIED._replace(
+        decision="reinstate", gate="reject", provisional="no", continues=HERE
+    ),
     "numbers": SMALL._replace(numbers=(NamedNumber("failures", 3), NamedNumber("uses", 2**53 - 1))),
     "a slug and names of 64 characters": SMALL._replace(
         skill="s" * 64, limits=(NamedNumber("l" * 64, 1),)
@@ -238,6 +242,21 @@ _REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"files": [_FILE], "cases": [{**_CASE, "scores": [0, 1000]}]},
         "bad_field",
     ),
+    "one that goes on without a gate": ({"continues": HERE.hex()}, "bad_field"),
+    "one that goes on and asked nothing": ({**_GATE, "continues": HERE.hex()}, "bad_field"),
+    "a rejection that goes on": (
+        {**_GATE, "decision": "reject", "provisional": "no", "continues": HERE.hex()},
+        "bad_field",
+    ),
+    "one that goes on and changes others": (
+        {**_GATE, "provisional": "yes", "continues": HERE.hex(), "changes": [_CHANGE]},
+        "bad_field",
+    ),
+    "one that goes on with nothing": (
+        {**_GATE, "provisional": "yes", "continues": ""},
+        "bad_field",
+    ),
+    "a return that a gate decides alone": ({**_GATE, "decision": "reinstate"}, "bad_field"),
     "provisional without a gate": ({"provisional": "yes"}, "bad_field"),
     "an unknown word of provisional": ({**_GATE, "provisional": "maybe"}, "bad_field"),
     "no rounds at all": (_compared(before="", after="", outputs=[]), "bad_field"),

@@ -457,7 +457,7 @@ class TestPeriodicJobs:
         assert [one.result for one in run_due(brain, model, clock, (asking,))] == ["done"]
 
     def test_all_jobs_of_the_table_run_on_a_new_brain(self, brain, clock):
-        assert [job.evolver for job in JOBS] == ["synthesis", "patterns", "gaps"]
+        assert [job.evolver for job in JOBS] == ["synthesis", "patterns", "gaps", "provisional"]
         steps = run_due(brain, FakeModel(), clock, JOBS)
         assert [step for step in steps if step.result == "failed"] == []
 

@@ -1,0 +1,263 @@
+"""The life of a provisional change: its evidence goes on, until it is admitted or taken back.
+
+1. Held-out cases that were added since run without the change and with it, each in as many rounds
+   as the first ones. No run of the first ones is made again.
+2. All cases together decide, by the rules of the gate. *Admit*: the change is admitted. *Reject*:
+   it is taken back. *Undecided*: the verdict is recorded, so that no case counts twice.
+3. After `TERM_DAYS`, or when its cases show no gain any more, a person is asked to take it back.
+
+What a rule let live it takes back by itself; what a person accepted or pinned, it proposes to. Each
+is one snapshot, whose verdict names the one it goes on with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import RLock
+from typing import NamedTuple
+
+from ...digest import blob_id
+from ...errors import Conflict, InvalidInput
+from ...gating.case_files import Case
+from ...gating.held_out import hash_input
+from ...limits import MAX_VERDICT_HELD_OUT
+from ...objects import lineage
+from ...objects.bundle import Bundle
+from ...objects.operation import evidence_blob
+from ...receipts import decode_receipt
+from ...receipts.receipt import own_sources
+from ...results import Decided, GateOutcome
+from ...skills.skill_version import version_value
+from ...verdicts.gate_verdict import GateVerdict, go_on_with
+from ...verdicts.verdict_types import Verdict
+from ..merge.proposals import open_proposal
+from ..open.manifest import load_manifest
+from ..open.session import Session
+from ..read import provisional, skill_lookup
+from ..read.read_verdicts import read_verdict
+from ..read.standing_cases import StandingCases
+from . import record
+from .attempts import read_numbers
+from .cases import read_held_out
+from .change import SkillEdit, SkillsAt, plan_change
+from .record import DecidedChange
+from .retire import Decider, is_pinned, reinstate_skill, retire_skill
+from .rounds import AND, CaseRounds
+
+TERM_DAYS = 30
+"""How long a change stays provisional before a person is asked to take it back."""
+TERM_RULE = "end of the term of a provisional change"
+_DAY_MS = 86_400_000
+
+
+class Provisional(NamedTuple):
+    """A skill as a provisional change made it, with the last `verdict` about it, of id `blob`.
+
+    `first` is the snapshot that made the change, and `since` its time in ms. `before` and `after`
+    are the bundles without it and with it; `base_version` is "" for a skill that it made.
+    `is_by_rule`: no person has accepted or pinned it.
+    """
+
+    slug: str
+    path: str
+    version: str
+    verdict: Verdict
+    blob: bytes
+    first: bytes
+    since: int
+    before: Bundle
+    after: Bundle
+    base_version: str
+    is_by_rule: bool
+
+    @property
+    def e_value(self) -> str:
+        """E so far, with one decimal."""
+        milli = dict(self.verdict.numbers).get("e_value_milli", 0)
+        return f"{milli // 1000}.{milli % 1000 // 100}"
+
+    @property
+    def ends(self) -> int:
+        """When its term ends, in ms; at once if its cases show no gain any more."""
+        return self.since + TERM_DAYS * _DAY_MS if self.verdict.provisional == "yes" else self.since
+
+
+def list_provisional(session: Session) -> list[Provisional]:
+    """Return the skills at the head that are provisional, by slug."""
+    head = session.head()
+    try:
+        pinned = load_manifest(session).pinned
+    except InvalidInput:  # nothing may be taken back then
+        pinned = None
+    found = []
+    for row, verdict, path in provisional.list_provisional(session, head):
+        if verdict.changes:  # a rule cannot take back other files
+            continue
+        skill = skill_lookup.load_skill(session, session.bundle_of(head), path)
+        first = _find_first(session, row.snapshot, verdict)
+        snapshot = session.load_snapshot(first)
+        own = lineage.find_ancestor_at(session.load_snapshot, head, snapshot.jump.depth)
+        found.append(
+            Provisional(
+                slug=row.slug,
+                path=path,
+                version=row.version,
+                verdict=verdict,
+                blob=evidence_blob(session.load_snapshot(row.snapshot).operation),
+                first=first,
+                since=snapshot.time,
+                before=session.parent_bundle(snapshot),
+                after=session.bundle_of(first),
+                base_version=str(snapshot.operation[2]),
+                is_by_rule=own == first and pinned is not None and not is_pinned(pinned, skill),
+            )
+        )
+    return found
+
+
+def _find_first(session: Session, here: bytes, verdict: Verdict) -> bytes:
+    """Return the snapshot that made a change, of one that goes on with its evidence."""
+    while verdict.continues:
+        wanted, verdict = verdict.continues, read_verdict(session.reader, verdict.continues)
+        for row in reversed(provisional.list_decisions(session, here, verdict.skill)):
+            if evidence_blob(session.load_snapshot(row.snapshot).operation) == wanted:
+                here = row.snapshot
+                break
+    return here
+
+
+def find_new_cases(session: Session, live: Provisional) -> list[Case]:
+    """Return the held-out cases that its verdict does not count yet, in the order they are tried.
+
+    An input that counts already is none, nor one of the run that the change was learned from.
+    """
+    receipt = session.load_snapshot(live.first).receipt
+    seen = own_sources(decode_receipt(session.reader.read_blob(receipt))) if receipt else set()
+    standing = StandingCases(session)
+    counted = [one for one in live.verdict.gate_cases if one.kind == "held_out"]
+    known = {standing.hash_input(one.name, one.document) for one in counted}
+    documents = {one.document for one in live.verdict.gate_cases}
+    names = {one.name for one in live.verdict.cases}
+    new: dict[bytes, Case] = {}
+    cases = read_held_out(session, session.head(), live.path)
+    for case in sorted(cases, key=lambda case: (case.blob, case.path)):
+        key = hash_input(case.input)
+        is_counted = key in known or case.blob in documents or case.path in names
+        if not is_counted and case.source not in seen:
+            new.setdefault(key, case)
+    return list(new.values())[: MAX_VERDICT_HELD_OUT - len(counted)]
+
+
+def open_sides(session: Session, lock: RLock, live: Provisional) -> tuple[SkillsAt, SkillsAt]:
+    """Return the skills without the change and with it."""
+    old = live.path if live.base_version else ""
+    return (
+        SkillsAt(session, lock, live.before, live.slug, old),
+        SkillsAt(session, lock, live.after, live.slug, live.path),
+    )
+
+
+def try_further(
+    live: Provisional, course: CaseRounds, cases: Sequence[Case]
+) -> tuple[GateVerdict | None, str]:
+    """Run new cases as often as the first; return the verdict over all, None and why without."""
+    runner = course.runner.name
+    if runner != (ran := live.verdict.runner.split(AND)[0]):
+        return None, f"its cases were run by {ran}, and {runner} would be another question"
+    rounds = len(live.verdict.gate_cases[0].before)
+    most = min(course.limits.cases, course.limits.runs // (2 * rounds))
+    tried = course.run_as_often(cases[:most], rounds)
+    if isinstance(tried, str):
+        return None, tried
+    built = go_on_with(live.verdict, live.blob, tried)
+    return built, "" if built else f"{runner} did not repeat itself"
+
+
+def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decided:
+    """Record what all cases say of a change that stays: that it is admitted, or goes on."""
+    planned = plan_change(session, SkillEdit(name=live.path))
+    if planned.text_blob != live.verdict.text or not planned.is_equal:
+        raise Conflict(
+            f"{live.slug} was changed while its cases were tried",
+            code="stale_base",
+            hint="it is provisional no more; try the change again",
+        )
+    said = "Admit" if built.verdict.gate == "admit" else "Go on with"
+    decided = DecidedChange(
+        planned=planned,
+        verdict=built.verdict,
+        contents=built.contents,
+        program=None,  # it may run already
+        message=f"{said} the provisional change of {live.slug}",
+    )
+    return record.record_change(session, decided)
+
+
+def take_back(
+    session: Session, live: Provisional, rule: str, reason: str, built: GateVerdict | None = None
+) -> Decided:
+    """Bring back what was there before the change; retire a skill that it made."""
+    decider = Decider("rule", rule, reason)
+    if built is not None:
+        decider = decider._replace(tried=built.verdict, contents=built.contents)
+    message = f"Take back the provisional change of {live.slug}"
+    if not live.base_version:
+        return retire_skill(session, live.path, decider, message)
+    return reinstate_skill(session, live.path, decider, live.base_version, message)
+
+
+def proposal_name(live: Provisional) -> str:
+    """Return the name of the proposal to take a change back."""
+    return f"evolve-{live.slug}-back-{blob_id(live.verdict.text).hex()[:6]}"
+
+
+def propose_to_take_back(
+    session: Session, live: Provisional, rule: str, reason: str, built: GateVerdict | None = None
+) -> GateOutcome:
+    """Take a change back in a proposal, for a person to accept."""
+    name = proposal_name(live)
+    proposal = open_proposal(session, name, "brain evolve (provisional)")
+    try:
+        done = take_back(proposal, live, rule, reason, built)
+    finally:
+        proposal.close()
+    verdict = built.verdict if built else None
+    return describe_outcome(live, "proposed", reason, verdict, done)._replace(proposal=name)
+
+
+def describe_outcome(
+    live: Provisional,
+    word: str,
+    reason: str,
+    verdict: Verdict | None = None,
+    done: Decided | None = None,
+) -> GateOutcome:
+    """Return what became of a change; `done` is the decision that was recorded, if any."""
+    return GateOutcome(
+        gate=verdict.gate if verdict else "",
+        done=word,
+        reason=reason,
+        slug=live.slug,
+        version=done.version if done else version_value(live.version),
+        previous_version=version_value(live.version),
+        snapshot=done.snapshot if done else "",
+        proposal="",
+        attempt="",
+        evolver="provisional",
+        numbers=read_numbers(verdict) if verdict else None,
+        changed=bool(done and done.changed),
+        commitment=done.commitment if done else None,
+    )
+
+
+def describe_end(live: Provisional) -> str:
+    """Return why the term of a change has ended."""
+    if live.verdict.provisional == "no":
+        return "its cases together show no gain any more"
+    return f"it was not admitted in {TERM_DAYS} days"
+
+
+def describe(live: Provisional) -> str:
+    """Return a change in a few words: the skill, its version, and its evidence."""
+    cases = live.verdict.count_cases("held_out")
+    return f"{live.slug}@{version_value(live.version)}: E {live.e_value} of 20 over {cases} cases"

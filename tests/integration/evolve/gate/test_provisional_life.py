@@ -1,0 +1,215 @@
+"""How a provisional change goes on: admitted, taken back, or proposed to be taken back."""
+
+from itertools import islice
+
+import pytest
+
+from brain import Brain, evolve
+from brain.evolve.jobs import open_context
+from brain.evolve.scheduler import JOBS, Scheduler
+from brain.gating.case_files import Case, Expectation
+from brain.repo.learning.change import FileEdit, ProposedChange, SkillsAt
+from brain.repo.learning.provisional import TERM_DAYS
+from brain.results import GateOutcome
+from tests.support.gate_decisions import inputs_of_half
+from tests.support.gated_brains import (
+    GREETING,
+    SKILL,
+    ScriptedRunner,
+    make_gated_brain,
+    propose,
+    set_mode,
+)
+
+BETTER = "# Greet\n\nSay hello to guests.\n"
+DAY_MS = 86_400_000
+
+
+def greet(skills: SkillsAt, case: Case, number: int) -> str:
+    """Answer by the name of a case: some with the change, some without it, some never."""
+    is_new = "Say hello" in (skills.text(SKILL) or "")
+    helped = case.name.startswith("won") or case.name.endswith(("-0", "-1", "-2", "-3"))
+    hurt = case.name.startswith("lost")
+    return GREETING if (helped and is_new) or (hurt and not is_new) else "go away"
+
+
+def make_live(folder, policy: str = "allow") -> Brain:
+    """Return a brain whose skill a provisional change has changed, on eight cases."""
+    brain = make_gated_brain(folder, cases=8)
+    set_mode(brain, "gated", provisional=policy)
+    outcome = propose(brain, BETTER, greet)
+    if policy != "allow":
+        brain.proposals.accept(outcome.snapshot)
+    return brain
+
+
+def add_more(brain: Brain, name: str, number: int) -> None:
+    taken = len(brain.gate.cases(SKILL))
+    tasks = islice(inputs_of_half(held_out=True), taken, taken + number)
+    for at, task in enumerate(tasks):
+        brain.gate.add_case(
+            SKILL, task, Expectation(contains=(GREETING,)), name=f"{name}.{taken + at}"
+        )
+
+
+def go_on(brain: Brain, *, days: int = 0, answer=greet, runner=None) -> GateOutcome:
+    (live,) = brain.gate.list_provisional()
+    gate = brain.gate.open(runner=runner or ScriptedRunner(answer))
+    return gate.go_on(live, live.since + days * DAY_MS)
+
+
+def body(brain: Brain) -> str:
+    return brain.skills.view(SKILL).body
+
+
+def assert_sound(brain: Brain, *targets: str) -> None:
+    assert brain.verify(deep=True).findings == []
+    for target in targets:
+        found = brain.gate.recheck(target)
+        assert (found.differences, found.unknown) == ([], [])
+
+
+def test_cases_that_were_added_admit_it(tmp_path):
+    with make_live(tmp_path) as brain:
+        assert go_on(brain).reason == "no held-out case was added since"
+        add_more(brain, "won", 3)
+        outcome = go_on(brain)
+        assert (outcome.done, outcome.gate, outcome.numbers.cases) == ("admitted", "admit", 11)
+        assert (outcome.version, outcome.previous_version) == (2, 2)
+        assert brain.gate.list_provisional() == [] and "Say hello" in body(brain)
+        newest, first, *_ = brain.history.why(SKILL).decisions
+        assert newest.summary.startswith("admitted, no longer provisional, the gate admits it: 11")
+        assert newest.verdict["continues"] == first.blob
+        stream = brain.gate.read_stream()
+        assert (stream.attempts, stream.admitted, stream.provisional) == (1, 1, 0)
+        assert_sound(brain, SKILL)
+
+
+def test_evidence_is_recorded_and_no_case_counts_twice(tmp_path):
+    with make_live(tmp_path) as brain:
+        add_more(brain, "tie", 1)
+        runner = ScriptedRunner(greet)
+        assert go_on(brain, runner=runner).done == "provisional"
+        assert runner.runs == 2 * 12  # one case, as many rounds as the first
+        assert go_on(brain).done == "nothing"
+        (live,) = brain.gate.list_provisional()
+        assert live.verdict.count_cases("held_out") == 9
+        add_more(brain, "won", 4)
+        assert go_on(brain).done == "admitted"
+        summaries = [one.summary for one in brain.history.why(SKILL).decisions]
+        assert summaries[1].startswith("still provisional, the gate is undecided")
+        assert_sound(brain, SKILL)
+
+
+def test_cases_that_got_worse_take_it_back(tmp_path):
+    with make_live(tmp_path) as brain:
+        add_more(brain, "lost", 1)
+        outcome = go_on(brain)
+        assert (outcome.done, outcome.gate) == ("taken back", "reject")
+        assert "got worse" in outcome.reason
+        assert "Welcome guests" in body(brain) and brain.gate.list_provisional() == []
+        assert brain.history.why(SKILL).decisions[0].summary.startswith("taken back, the gate rej")
+        assert_sound(brain, SKILL)
+
+
+def test_a_skill_that_it_made_is_retired(tmp_path):
+    with Brain.init(tmp_path, author="ada") as brain:
+        set_mode(brain, "gated", provisional="allow")
+        add_more(brain, "won", 4)
+        change = ProposedChange(
+            name=SKILL, evolver="synthesis", description="Greet", body=BETTER, message="Try it"
+        )
+        assert brain.gate.open(runner=ScriptedRunner(greet)).propose(change).done == "provisional"
+        add_more(brain, "lost", 3)
+        assert go_on(brain, answer=lose).done == "taken back"
+        assert brain.skills.list() == []
+        assert_sound(brain)
+
+
+def lose(skills: SkillsAt, case: Case, number: int) -> str:
+    has_skill = skills.text(SKILL) is not None
+    return GREETING if has_skill is not case.name.startswith("lost") else "go away"
+
+
+def test_after_its_term_a_person_is_asked_to_take_it_back(tmp_path):
+    with make_live(tmp_path) as brain:
+        assert go_on(brain, days=TERM_DAYS - 1).done == "nothing"
+        outcome = go_on(brain, days=TERM_DAYS)
+        assert (outcome.done, outcome.reason) == (
+            "proposed",
+            f"it was not admitted in {TERM_DAYS} days; no held-out case was added since",
+        )
+        assert "Say hello" in body(brain)
+        assert go_on(brain, days=TERM_DAYS).reason == "to take it back is proposed"
+        assert_sound(brain)
+        brain.proposals.accept(outcome.snapshot)
+        assert "Welcome guests" in body(brain) and brain.gate.list_provisional() == []
+        assert_sound(brain)
+
+
+@pytest.mark.parametrize("keeps", ["accepted", "pinned"])
+def test_what_a_person_keeps_is_only_proposed_to_be_taken_back(tmp_path, keeps):
+    with make_live(tmp_path, "propose" if keeps == "accepted" else "allow") as brain:
+        if keeps == "pinned":
+            brain.programs.pin(SKILL)
+        add_more(brain, "lost", 1)
+        outcome = go_on(brain)
+        assert (outcome.done, outcome.gate) == ("proposed", "reject")
+        assert "Say hello" in body(brain)
+        assert_sound(brain)
+        brain.proposals.accept(outcome.snapshot)
+        assert "Welcome guests" in body(brain)
+        assert_sound(brain)
+
+
+def test_another_runner_and_an_edit_end_the_question(tmp_path):
+    with make_live(tmp_path) as brain:
+        add_more(brain, "won", 3)
+        other = ScriptedRunner(greet)
+        other.name = "another"
+        assert "would be another question" in go_on(brain, runner=other).reason
+        brain.skills.upsert(SKILL, "# Greet\n\nSay hello, and smile.\n")
+        assert brain.gate.list_provisional() == []
+
+
+def test_a_change_of_several_files_is_for_a_person(tmp_path):
+    with make_gated_brain(tmp_path, cases=8) as brain:
+        set_mode(brain, "gated", provisional="allow")
+        note = FileEdit(path="memory/guests.md", content="Guests like it.\n")
+        change = ProposedChange(
+            name=SKILL, evolver="synthesis", body=BETTER, message="Try it", also=(note,)
+        )
+        outcome = brain.gate.open(runner=ScriptedRunner(greet)).propose(change)
+        assert (outcome.done, outcome.numbers.provisional) == ("proposed", "yes")
+
+
+def test_the_scheduler_asks_a_person_once(tmp_path):
+    with make_live(tmp_path) as brain:
+        (live,) = brain.gate.list_provisional()
+        clock = {"now": live.since}
+        context = open_context(brain, None, lambda: clock["now"])
+
+        def run_job() -> list[str]:
+            steps = Scheduler(context, lambda _: None, JOBS[-1:]).run_due()
+            return [step.outcome.done for step in steps if step.outcome]
+
+        assert run_job() == []
+        clock["now"] = live.ends
+        assert run_job() == ["proposed"]
+        (proposal,) = brain.proposals.list()
+        brain.proposals.reject(proposal.name)
+        clock["now"] += DAY_MS
+        assert run_job() == [] and "Say hello" in body(brain)
+        (status,) = [
+            one for one in evolve.read_status(brain, "").evolvers if one.evolver == "provisional"
+        ]
+        assert status.reason == "" and status.waiting == 1
+        assert status.names[0].startswith(f"{SKILL}@2: E 11.1 of 20 over 8 cases, until 2")
+
+
+def test_index_data_names_it(tmp_path):
+    with make_live(tmp_path) as brain:
+        found = brain.prompt.build_index()
+        assert list(found.provisional) == [SKILL] and "provisional" not in found.index
+        brain.skills.upsert(SKILL, "# Greet\n\nWave.\n")
+        assert not brain.prompt.build_index().provisional
