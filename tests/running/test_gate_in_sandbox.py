@@ -408,6 +408,11 @@ def test_what_is_acquired_passes_the_cases_of_its_skill(
         else:
             with raises_code("no_verdict", NotFound):
                 brain.gate.recheck("count")
+        if decision == "reject":  # a person may take it all the same
+            accepted = brain.gate.accept(decided.attempt, although_worse=True)
+            assert (accepted.decision, accepted.changed) == ("admit", True)
+            assert brain.programs.find("count").code == code.encode()
+            assert brain.verify(deep=True).findings == []
 
 
 def test_a_program_that_was_edited_in_place_passes_its_cases_against_nothing(tmp_path, sandbox):

@@ -36,6 +36,7 @@ from ...skills import skill_layout
 from ...skills.slug import slugify
 from ...util import strict_json
 from ...util.atomic_file import write_atomic
+from ...verdicts.verdict_types import GATE_KINDS
 from ..core import working_copy
 from ..open.discovery import is_safe_cache_path
 from ..open.session import Session
@@ -443,5 +444,7 @@ def _has_proof(session: Session, row: DecisionRow) -> bool:
     return (
         verdict is not None
         and id_of_files(verdict.files) == row.program
-        and all(case.outcome == "pass" for case in verdict.cases)
+        and all(  # a person may accept that cases of a gate got worse
+            verdict.decider == "person" and case.kind in GATE_KINDS for case in verdict.failed_cases
+        )
     )

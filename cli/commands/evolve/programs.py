@@ -97,8 +97,9 @@ def evolve_acquire_command(
     schema. check(payload, output) raises if an output is wrong, for any payload; without one
     that tells right from wrong, the tests prove nothing and the skill is not admitted. What it
     needs of the world you approve before: you are asked, or give --approve-needs. In the trial,
-    recorded answers and sample files stand for it. The skill and its verdict are one snapshot.
-    A rejected attempt is kept: see 'brain evolve attempts'.
+    recorded answers and sample files stand for it. If the skill has held-out cases, these run
+    too, and one that gets worse rejects it. The skill and its verdict are one snapshot.
+    A rejected attempt is kept: see 'brain evolve attempts', and 'accept' there.
     """
     if sum(source is not None for source in (folder, code, attempt)) != 1:
         raise click.UsageError("Give one of --folder, --code and --attempt.")
