@@ -389,11 +389,6 @@ def body_of(text: bytes) -> str:
     return frontmatter.load_leniently(text)[1].lstrip("\n")
 
 
-def list_names(text: bytes, slug: str) -> set[str]:
-    """Return the slugs by which programs may call a skill: its own, and that of its name."""
-    return {slug, fold_to_slug(read_skill_metadata(text, slug).name)} - {""}
-
-
 class SkillsAt:
     """The skills of a bundle, as they are or with a change; `slug` is the one under test.
 

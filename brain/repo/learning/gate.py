@@ -94,6 +94,9 @@ MAX_SHOWN_FILES = 8
 """Files of a change beside its skill that a prompt shows."""
 WAITING = "a person has to approve what it needs"
 """How the reason of an attempt begins that was not tried for that."""
+_LEFT_OUT = (
+    "; held-out cases left out, since they were made of the run that the change was learned from"
+)
 _SEED_BITS = 53
 """Bits of a seed: any JSON reader keeps such a number."""
 _EVOLVER = re.compile("[a-z]{1,32}")
@@ -322,9 +325,10 @@ class Gate:
                 reason = trial.verdict.reason
                 return _Result(planned=planned, reason=reason, trial=trial)
             new = self._skills_at(planned, is_after=True)
+        note = f"{_LEFT_OUT}: {left_out}" if left_out else ""
         result = _Result(
             planned=planned,
-            reason=NO_RUNNER if cases else NO_CASES,
+            reason=(NO_RUNNER if cases else NO_CASES) + note,
             trial=trial,
             is_for_person=True,
         )
@@ -333,12 +337,12 @@ class Gate:
             rounds = CaseRounds(stage.runner, judge, old, new, self._limits, time_left)
             tried = rounds.run(cases, stage.guards)
             if isinstance(tried, str):
-                return _add_left_out(replace(result, reason=tried, is_for_person=False), left_out)
+                return replace(result, reason=tried + note, is_for_person=False)
             number = self._run(read_stream).attempts + 1
-            result = _conclude(planned, trial, stage, tried, number)
+            result = _conclude(planned, trial, stage, tried, number, note)
             if tried.decision.gate != "admit" and not tried.decision.is_provisional:
                 break
-        return _add_left_out(result, left_out)
+        return result
 
     # What is provisional
 
@@ -469,7 +473,12 @@ class Gate:
 
 
 def _conclude(
-    planned: PlannedChange, trial: Trial | None, stage: Stage, tried: TriedCases, attempt: int
+    planned: PlannedChange,
+    trial: Trial | None,
+    stage: Stage,
+    tried: TriedCases,
+    attempt: int,
+    note: str,
 ) -> _Result:
     why, counts = tried.stopped or tried.decision.reason, stage.counts
     if tried.stopped and tried.decision.is_provisional:
@@ -477,6 +486,7 @@ def _conclude(
     if missing := counts.found - counts.run:  # names no skill
         reasons = "; ".join(dict.fromkeys(row.reason for row in counts.unrun))
         why += f"; {missing} of {counts.found} cases of other skills did not run: {reasons}"
+    why += note
     decision = replace(tried.decision, reason=why)
     return _Result(
         planned=planned,
@@ -499,21 +509,6 @@ def _conclude(
         and decision.cases < DEFAULT_RULES.min_cases
         and decision.read_cases != 0,
     )
-
-
-def _add_left_out(result: _Result, count: int) -> _Result:
-    """Return a result that says how many cases were left out."""
-    if not count:
-        return result
-    note = (
-        "; held-out cases left out, since they were made of the run that the change was learned"
-        f" from: {count}"
-    )
-    tried = result.record
-    if tried is not None:
-        decision = replace(tried.decision, reason=tried.decision.reason + note)
-        tried = replace(tried, decision=decision)
-    return replace(result, record=tried, reason=result.reason and result.reason + note)
 
 
 def _decide_acquired(result: _Result, message: str) -> DecidedChange:

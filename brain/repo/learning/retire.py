@@ -12,7 +12,7 @@ skill changes nothing about who wrote it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 from ...cache.decision_row import DecisionRow, skill_key
@@ -294,9 +294,6 @@ def _read_program_files(
     return () if program is None else tuple(ProgramFile(*row) for row in program.blobs)
 
 
-_PinnedChange = Callable[[tuple[str, ...]], Sequence[str]]
-
-
 def is_pinned(pinned: Collection[str], skill: FoundSkill) -> bool:
     """Tell whether the list of a manifest pins a skill, by its slug or its path."""
     names = {skill.slug, skill.path, (skill.folder or skill.path).rstrip("/")}
@@ -311,10 +308,7 @@ def pin_skill(session: Session, text: str) -> Pinned:
     skill = skill_lookup.find_skill(session, session.bundle_of(session.head()), text)
     name = skill.path if "/" in text else skill.slug
 
-    def add(pinned: tuple[str, ...]) -> Sequence[str]:
-        return pinned if name in pinned else (*pinned, name)
-
-    return _edit_pinned(session, name, add, f"Pin {name}")
+    return _edit_pinned(session, name, f"Pin {name}", add=name)
 
 
 def unpin_skill(session: Session, text: str) -> Pinned:
@@ -325,43 +319,39 @@ def unpin_skill(session: Session, text: str) -> Pinned:
     skill = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), text)
     names = {text} | ({skill.slug, skill.path} if skill else set())
 
-    def remove(pinned: tuple[str, ...]) -> Sequence[str]:
-        if names.isdisjoint(pinned):
-            raise NotFound(
-                f"{printable_text(text)} is not pinned",
-                code="not_pinned",
-                hint=f"pinned are: {', '.join(map(printable_text, pinned)) or 'none'}",
-            )
-        return [name for name in pinned if name not in names]
-
-    return _edit_pinned(session, skill.slug if skill else text, remove, f"Unpin {text}")
+    return _edit_pinned(session, skill.slug if skill else text, f"Unpin {text}", remove=names)
 
 
-def _edit_pinned(session: Session, name: str, change: _PinnedChange, message: str) -> Pinned:
+def _edit_pinned(
+    session: Session, name: str, message: str, *, add: str = "", remove: Collection[str] = ()
+) -> Pinned:
     names: list[str] = []
 
     def edit(content: bytes | None) -> bytes:
         text = content or b""
-        names[:] = change(manifest.parse_manifest(text).pinned)
-        return _write_pinned(text, names)
+        before = manifest.parse_manifest(text)
+        if remove and not set(before.pinned).intersection(remove):
+            raise NotFound(
+                f"{printable_text(name)} is not pinned",
+                code="not_pinned",
+                hint=f"pinned are: {', '.join(map(printable_text, before.pinned)) or 'none'}",
+            )
+        names[:] = [one for one in before.pinned if one not in remove]
+        if add and add not in names:
+            names.append(add)
+        if names == list(before.pinned):
+            return text
+        new = set_yaml_list(text.decode("utf-8-sig"), "pinned", names).encode()
+        if manifest.parse_manifest(new) != before._replace(pinned=tuple(names)):
+            raise InvalidInput(
+                f"the list of pinned skills in {MANIFEST_PATH} cannot be changed line by line",
+                code="bad_manifest",
+                hint="change it with an editor",
+            )
+        return new
 
     recorded = edit_file(session, MANIFEST_PATH, edit, printable_text(message, 120))
-    return Pinned(name, list(names), recorded.snapshot, recorded.changed)
-
-
-def _write_pinned(content: bytes, names: Sequence[str]) -> bytes:
-    """Return a manifest with another list of pinned skills. Raises `InvalidInput`."""
-    before = manifest.parse_manifest(content)
-    if list(before.pinned) == list(names):
-        return content
-    new = set_yaml_list(content.decode("utf-8-sig"), "pinned", names).encode()
-    if manifest.parse_manifest(new) != before._replace(pinned=tuple(names)):
-        raise InvalidInput(
-            f"the list of pinned skills in {MANIFEST_PATH} cannot be changed line by line",
-            code="bad_manifest",
-            hint="change it with an editor",
-        )
-    return new
+    return Pinned(name, names, recorded.snapshot, recorded.changed)
 
 
 PINNED = "pinned"

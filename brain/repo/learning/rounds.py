@@ -49,7 +49,7 @@ from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
 from ..search.select import BM25, SelectionRequest, select_from_bundle
 from .cases import read_held_out
-from .change import PlannedChange, SkillsAt, body_of, list_names
+from .change import PlannedChange, SkillsAt, body_of
 from .list_programs import find_code_paths, find_skill_of_code
 
 SANDBOX_RUNNER = "sandbox"
@@ -463,8 +463,7 @@ def find_guards(session: Session, planned: PlannedChange) -> list[Case]:
     """Return the held-out cases of other skills that guard a planned change, by path."""
     bundle = session.bundle_of(planned.head)
     found: dict[str, Case] = {}
-    callers = find_callers(session, bundle, _list_called_names(planned))
-    for skill in callers:
+    for skill in find_callers(session, bundle, _list_called_names(planned)):
         cases = read_held_out(session, planned.head, skill.path)
         found |= {case.path: case for case in cases if not isinstance(case.input, str)}
     for path in _find_neighbours(session, bundle, planned):
@@ -481,8 +480,12 @@ def find_guards(session: Session, planned: PlannedChange) -> list[Case]:
 
 def _list_called_names(planned: PlannedChange) -> set[str]:
     """Return the slugs by which programs call the changed one; empty if that changes nothing."""
-    before = set() if planned.base_text is None else list_names(planned.base_text, planned.slug)
-    after = list_names(planned.new_text, planned.slug)
+    before, after = (
+        {planned.slug, fold_to_slug(read_skill_metadata(text, planned.slug).name)} - {""}
+        if text is not None
+        else set[str]()
+        for text in (planned.base_text, planned.new_text)
+    )
     old, new = (program and program.id for program in (planned.base_program, planned.program))
     return set() if old == new and (new is None or before == after) else before | after
 
