@@ -1,16 +1,18 @@
 """Gaps while something is wrong: clocks that jump, counts that fail, other schedulers, nonsense."""
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from brain import Brain, evolve
-from brain.errors import Locked, ModelError
+from brain.errors import Conflict, Locked, ModelError
 from brain.evolve import FakeModel
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
-from tests.support.gap_answers import NO_SKILL
+from tests.support.gap_answers import NO_SKILL, gap_answer
 from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps
+from tests.support.refusals import raises_code
 
 YEAR = 365 * DAY
 
@@ -34,10 +36,10 @@ def attempt(brain: Brain, now: int) -> int:
 
 
 class Acting(FakeModel):
-    """Says that no skill would help, after it did something."""
+    """Says that no skill would help, or what it is given, after it did something."""
 
-    def __init__(self, act: Callable[[], object]) -> None:
-        super().__init__(*[NO_SKILL] * 9)
+    def __init__(self, act: Callable[[], object], answer: str = NO_SKILL) -> None:
+        super().__init__(*[answer] * 9)
         self._act = act
 
     def answer(self, request: Asked) -> ScriptedAnswer:
@@ -85,6 +87,18 @@ class TestAGapThatWaits:
         with pytest.raises(ModelError):
             run_gaps(brain, FakeModel(ModelError("the endpoint is down")), now=NOW)
         assert attempt(brain, NOW + 1) == 1
+
+
+def test_an_attempt_goes_on_with_its_answer_if_evolution_was_turned_off_meanwhile(brain):
+    fail(brain)
+    manifest = brain.root / "manifest.yaml"
+    text = manifest.read_text()
+    turn_off = partial(manifest.write_text, f"{text}evolution: {{mode: off}}\n")
+    with raises_code("evolution_off", Conflict):
+        evolve.run_gaps(brain, Acting(turn_off, gap_answer()), now=NOW)
+    manifest.write_text(text)
+    (result,) = evolve.run_gaps(brain, FakeModel(), now=NOW)
+    assert (result.phase, phases(brain)) == ("proposed", [("proposed", "skipped")])
 
 
 def test_a_second_scheduler_leaves_the_gaps_to_the_first(brain):
