@@ -303,11 +303,13 @@ def test_a_file_system_without_good_locks_is_told(tmp_path, monkeypatch):
     mounted = str(brain.root).replace(" ", "\\040")
     table = tmp_path / "mountinfo"
     monkeypatch.setattr(doctor, "_MOUNT_INFO_FILE", table)
-    for kind, good in (("nfs4", False), ("9p", False), ("fuse.sshfs", False), ("ext4", True)):
+    network, local = ("nfs4", "9p", "cifs", "fuse.sshfs"), ("ext4", "btrfs", "fuse")
+    for kind in (*network, *local):
         table.write_text(
             "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/a rw\n"
             f"90 22 0:50 / {mounted} rw,relatime - {kind} server:/brains rw\n"
+            f"91 22 0:51 / {mounted}x rw - tmpfs none rw\n92 22 0:52 / /elsewhere rw - 9p x rw\n"
         )
         (found,) = [check for check in brain.doctor() if check.check == "file system"]
-        assert (found.ok, found.message, bool(found.hint)) == (good, kind, not good)
+        assert (found.ok, found.message, bool(found.hint)) == (kind in local, kind, kind in network)
     brain.close()

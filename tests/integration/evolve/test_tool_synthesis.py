@@ -161,11 +161,6 @@ class TestLimits:
             synthesize(brain, HARD, looking(*[("skills_list", {})] * 9))
 
 
-def test_a_failing_model_is_an_error(brain):
-    with pytest.raises(ModelError, match="busy"):
-        synthesize(brain, HARD, looking(ModelError("busy", code="rate_limited")))
-
-
 def test_an_earlier_attempt_is_shown_before_its_name_is_used_again(brain, monkeypatch):
     class Attempt:
         slug, reason, edit = "oracles", "Two cases got worse.", "+Trust one feed.\n"

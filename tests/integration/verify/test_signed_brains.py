@@ -8,8 +8,6 @@ from brain.objects import operation
 from brain.objects.tree_entry import FILE, TreeEntry
 from brain.repo.core.transaction import locked_write_transaction
 from brain.repo.open.session import Session
-from brain.repo.read.ancestor_set import AncestorSet
-from brain.repo.signing import missing_signatures
 from brain.trust import (
     equivocation_proof,
     locate_policy,
@@ -478,21 +476,3 @@ def test_equivocations_are_not_looked_for_in_a_lineage_that_cannot_be_read(brain
         tx.update_ref("heads/broken", None, b"\7" * 32)
     with raises_code("missing_object", BrainError):
         brain.trust.find_equivocations()
-
-
-def test_snapshots_with_too_few_signatures_are_listed_and_signed(brain):
-    trusting(brain, 0)
-    sign_with(brain, None)
-    session = session_of(brain)
-    unsigned = [brain.skills.upsert("Oracle", f"{n}\n", description="d").snapshot for n in "abc"]
-    assert missing_signatures.find_unsigned(session) == unsigned
-    assert missing_signatures.find_unsigned(session, "@~1") == unsigned[:2]
-
-    def sign(revision: str, excluded: AncestorSet | None = None) -> list[str]:
-        made = missing_signatures.sign_missing(session, revision, KEY_SEEDS[0], excluded)
-        return [one.snapshot for one in made]
-
-    assert sign("@~1", AncestorSet(session, bytes.fromhex(unsigned[0]))) == unsigned[1:2]
-    assert sign("@") == [unsigned[0], unsigned[2]]
-    assert sign("@") == [] == missing_signatures.find_unsigned(session)
-    assert told(brain) == set()

@@ -174,10 +174,6 @@ def test_the_operation_log_names_what_was_done_and_moved(brain):
     assert newest.refs == {"heads/main": [brain.id, done.snapshot]}
 
 
-def test_the_doctor_finds_nothing_in_a_healthy_brain(brain):
-    assert all(check.ok for check in brain.doctor() if check.check != "disk")
-
-
 def test_the_doctor_finds_a_manifest_that_cannot_be_read(brain):
     write_file(brain, "manifest.yaml", "layout: sideways\n")
     brain.snapshot()

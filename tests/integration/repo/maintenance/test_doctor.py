@@ -106,27 +106,6 @@ def test_a_disk_has_some_space_left(brain, large_disk, free, ok):
     assert found.hint == ("" if ok else "free some disk space")
 
 
-MOUNTS = """\
-1 0 0:1 / / rw - ext4 /dev/sda rw
-2 1 0:2 / {parent} rw shared:1 - {kind} server:/x rw
-3 1 0:3 / {parent}x rw - tmpfs none rw
-4 1 0:4 / /elsewhere rw - 9p none rw
-"""
-
-
-@pytest.mark.parametrize(
-    ("kind", "ok"),
-    [("nfs4", False), ("cifs", False), ("fuse.sshfs", False), ("btrfs", True), ("fuse", True)],
-)
-def test_a_network_file_system_is_named(brain, monkeypatch, tmp_path, kind, ok):
-    mounts = tmp_path / "mountinfo"
-    mounts.write_text(MOUNTS.format(parent=brain.root.parent.resolve(), kind=kind))
-    monkeypatch.setattr(doctor, "_MOUNT_INFO_FILE", mounts)
-    found = only(brain, "file system")
-    assert (found.ok, found.message) == (ok, kind)
-    assert found.hint.startswith("keep brains on a local disk") is not ok
-
-
 def test_the_innermost_and_the_last_mount_counts(brain, monkeypatch, tmp_path):
     mounts = tmp_path / "mountinfo"
     monkeypatch.setattr(doctor, "_MOUNT_INFO_FILE", mounts)

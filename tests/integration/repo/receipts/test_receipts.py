@@ -280,17 +280,6 @@ def test_a_part_on_another_branch_does_not_hold(run):
     assert "not_in_lineage" in codes(run)
 
 
-def test_a_start_that_is_no_ancestor_does_not_hold(brain):
-    brain.branches.create("aside")
-    other = brain.skills.upsert("a", "x\n", description="d")
-    brain.branches.switch("aside")
-    bundle = bytes.fromhex(brain.history.show().info.bundle)
-    start = bytes.fromhex(other.snapshot)
-    forged = Receipt("r", snapshot_before=start, bundle_before=bundle, bundle_after=bundle)
-    close_with(brain, forged._replace(outcome="success", steps=(RunStep("llm"),)))
-    assert codes(brain) == {"wrong_before"}
-
-
 def test_very_many_files_are_counted_past_the_limit(brain, monkeypatch):
     monkeypatch.setattr("brain.limits.MAX_RECEIPT_WRITES", 3)
     with brain.task("Many"):

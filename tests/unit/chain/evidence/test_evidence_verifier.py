@@ -3,10 +3,7 @@
 import json
 from typing import Any
 
-import pytest
-
 from brain import check_evidence
-from brain.chain.evidence.evidence_model import KIND_ANCHOR
 from brain.chain.tlog.signed_note import ALGORITHM_ED25519, VerifierKey
 from brain.results import Evidence
 from brain.trust import ed25519
@@ -18,7 +15,6 @@ from tests.support.chain.synthetic_chain import (
     SENDER_ADDRESS,
     SIGNER_ADDRESS,
     ChainState,
-    other_slots,
 )
 from tests.support.chain.synthetic_evidence import (
     FIRST_SNAPSHOT,
@@ -55,11 +51,6 @@ def altered(name: str, *way: str | int, to: Any) -> EvidenceDocument:
 def on(world: ChainState, **place: Any) -> EvidenceDocument:
     """Return the evidence with the contract as it is in another world."""
     return altered("brain", "chain", to=synthetic_evidence.make_chain_field(world, **place))
-
-
-@pytest.mark.parametrize("name", GOOD)
-def test_what_is_altered_here_holds(name):
-    assert check(GOOD[name]).seq == 2
 
 
 def test_a_witness_that_the_reader_asks_for_is_told():
@@ -140,25 +131,6 @@ def test_a_witness_that_did_not_sign_or_whose_line_does_not_fit_is_none():
     assert code_of(GOOD["witnessed"], witnesses=[str(LOG_KEY)]) == "bad_key"
 
 
-def test_the_checkpoint_that_is_anchored_must_be_that_of_the_evidence():
-    longer = [*LOG_ENTRIES, LOG_ENTRIES[0]._replace(seq=1, brain=OTHER)]
-    assert (
-        code_of(altered("anchor", "log", to=synthetic_evidence.make_log_field(entries=longer)))
-        == "wrong_checkpoint"
-    )
-    empty = synthetic_evidence.make_chain_field(STATE, KIND_ANCHOR, OWNER_ADDRESS)
-    assert code_of(altered("anchor", "chain", to=empty)) == "wrong_checkpoint"
-    assert code_of(GOOD["anchor"], owner="0x" + OWNER_ADDRESS.hex()) == "not_this_owner"
-    assert check(GOOD["anchor"], owner="0x" + SENDER_ADDRESS.hex()).chain is not None
-
-
-def test_the_head_must_be_the_commitment():
-    assert code_of(on(synthetic_evidence.make_chain_state(head=OTHER))) == "wrong_head"
-    assert code_of(on(synthetic_evidence.make_chain_state(seq=3))) == "wrong_head"
-    assert code_of(altered("brain", "committed", "seq", to=3)) == "wrong_head"
-    assert code_of(on(ChainState(other_slots()))) == "no_head"
-
-
 def test_the_owner_is_who_owns_it_now_and_not_who_opened_it():
     result = check(on(synthetic_evidence.make_chain_state(owner=SENDER_ADDRESS))).chain
     assert result is not None
@@ -201,23 +173,6 @@ def test_slots_of_another_brain_creator_or_kind_are_refused():
     assert code_of(altered("brain", "chain", "slots", to=slots[:1] * 3)) == "wrong_slot"
     assert code_of(altered("brain", "chain", "slots", to=slots[:2])) == "bad_field"
     assert code_of(altered("anchor", "chain", "slots", to=slots[:1])) == "wrong_slot"
-
-
-def test_the_header_of_another_block_does_not_lead_to_the_contract():
-    later = synthetic_evidence.make_chain_field(synthetic_evidence.make_chain_state(seq=9))[
-        "header"
-    ]
-    assert code_of(altered("brain", "chain", "header", to=later)) == "wrong_node"
-    same_state = synthetic_evidence.make_chain_field(STATE._replace(time=STATE.time + 12))
-    result = altered("brain", "chain", to=same_state)
-    block = check(GOOD["brain"]).chain
-    assert block is not None
-    assert code_of(result, block_hash=block.block_hash) == "wrong_block"
-
-
-@pytest.mark.parametrize("fork", [15, 16, 17, 20])
-def test_blocks_of_earlier_forks_are_taken(fork):
-    assert check(on(STATE._replace(fields=fork))).trust_level == "L0"
 
 
 def test_a_chain_is_what_the_evidence_says_until_the_reader_knows_the_block():
