@@ -53,7 +53,10 @@ class ToolCallCounts(NamedTuple):
         Steps of the kind "tool" count, other than calls of the brain's own tools: reading skills
         and changing them is no hard work. What a program called is no call of the agent.
         """
-        if step.kind != "tool" or step.caller or _is_built_in(step.name):
+        name = step.name
+        if name.startswith(_SERVED_PREFIX):
+            name = name.rpartition(_SERVER_SEPARATOR)[2]
+        if step.kind != "tool" or step.caller or name in BUILT_IN_TOOLS:
             return self
         failed = bool(step.error)
         return ToolCallCounts(
@@ -61,9 +64,3 @@ class ToolCallCounts(NamedTuple):
             self.has_failure or failed,
             self.has_recovery or (self.has_failure and not failed),
         )
-
-
-def _is_built_in(name: str) -> bool:
-    if name.startswith(_SERVED_PREFIX):
-        name = name.rpartition("__")[2]
-    return name in BUILT_IN_TOOLS

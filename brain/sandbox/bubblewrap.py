@@ -17,7 +17,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache, cached_property
@@ -26,7 +26,7 @@ from threading import Event
 from typing import NamedTuple
 
 from ..errors import SandboxError
-from .hidden_paths import Hidden, check_folders, is_public
+from .hidden_paths import check_folders, is_public
 from .job import (
     START_FILE,
     SandboxJob,
@@ -105,7 +105,10 @@ class BubblewrapSandbox:
             sums = job.is_machine and group is None
             options, seccomp, *numbers = range(FIRST_CONTENT, FIRST_CONTENT + 2 + len(files))
             isolation = self._isolate(job, seccomp, dict(zip(files, numbers, strict=True)))
-            isolation += _mount_folders(folders)
+            for place, path, hidden in folders:
+                isolation += ["--ro-bind", path, place]
+                for one in hidden:
+                    isolation += _cover(f"{place}/{one.path}", one.is_folder)
             isolation += [] if job.is_machine else ["--remount-ro", "/"]
             isolation += ["--chdir", "/tmp"]
             locks = all(name.startswith("/") for name in job.folders)
@@ -190,14 +193,6 @@ class BubblewrapSandbox:
             *("--core=0", "--memlock=0", "--msgqueue=0", "--rtprio=0", "--nice=0"),
             *("--sigpending=1024", "--"),
         ]
-
-
-def _mount_folders(folders: Sequence[tuple[str, str, Sequence[Hidden]]]) -> Iterator[str]:
-    """Yield options that show approved folders, and cover what a job must not see of them."""
-    for inside, path, hidden in folders:
-        yield from ("--ro-bind", path, inside)
-        for one in hidden:
-            yield from _cover(f"{inside}/{one.path}", one.is_folder)
 
 
 def _mount_proc() -> Iterator[str]:

@@ -139,7 +139,11 @@ def _make_group(memory_bytes: int) -> tuple[MemoryGroup, int] | None:
         group = MemoryGroup(parent.folder / f"{_PREFIX}{token_hex(8)}", parent.version)
         lock = _make_locked(group.folder)
         try:
-            _set_limit(group, memory_bytes)
+            names = {1: ("limit_in_bytes", "memsw.limit_in_bytes"), 2: ("max", "swap.max")}
+            limit, swap = (group.folder / f"memory.{name}" for name in names[group.version])
+            limit.write_text(str(memory_bytes))
+            if swap.exists():  # with swap: of version 1 in sum, of version 2 on top
+                swap.write_text(str(memory_bytes if group.version == 1 else 0))
         except OSError:
             group.folder.rmdir()
             os.close(lock)
@@ -210,14 +214,6 @@ def _make_locked(folder: Path) -> int:
         if folder.exists():
             return lock
         os.close(lock)
-
-
-def _set_limit(group: MemoryGroup, memory_bytes: int) -> None:
-    names = {1: ("limit_in_bytes", "memsw.limit_in_bytes"), 2: ("max", "swap.max")}
-    limit, swap = (group.folder / f"memory.{name}" for name in names[group.version])
-    limit.write_text(str(memory_bytes))
-    if swap.exists():  # with swap: of version 1 in sum, of version 2 on top
-        swap.write_text(str(memory_bytes if group.version == 1 else 0))
 
 
 def _remove(folder: Path) -> None:

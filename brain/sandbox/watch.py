@@ -70,8 +70,9 @@ class JobWatch:
             raise explain_failure(bytes(self._outputs[self._process.stderr]))
         if status > _SIGNAL_BASE:
             status = _SIGNAL_BASE - status
+        natural: EndedBy = "cpu_time" if status == -signal.SIGXCPU else "signal"
         return SandboxOutcome(
-            ended_by=self._ended_by or _natural_end(status),
+            ended_by=self._ended_by or ("exit" if status >= 0 else natural),
             status=status,
             stdout=bytes(self._outputs[self._process.stdout]),
             stderr=bytes(self._outputs[self._process.stderr]),
@@ -148,8 +149,10 @@ class JobWatch:
             self._take_request(line)
 
     def _take_request(self, line: bytes) -> None:
-        if _is_readable(self._process.ended):
-            return  # nobody reads the answer
+        with selectors.PollSelector() as selector:
+            selector.register(self._process.ended, selectors.EVENT_READ)
+            if selector.select(0):
+                return  # nobody reads the answer
         self._requests += 1
         unread = len(self._answers) > self._job.limits.output_bytes
         if self._job.answer is None or self._requests > self._job.limits.requests or unread:
@@ -198,18 +201,6 @@ class JobWatch:
         if self._ended_by is None:
             self._ended_by = reason
             self._process.kill()
-
-
-def _is_readable(descriptor: int) -> bool:
-    with selectors.PollSelector() as selector:
-        selector.register(descriptor, selectors.EVENT_READ)
-        return bool(selector.select(0))
-
-
-def _natural_end(status: int) -> EndedBy:
-    if status >= 0:
-        return "exit"
-    return "cpu_time" if status == -signal.SIGXCPU else "signal"
 
 
 _SYSCTLS = Path("/proc/sys")

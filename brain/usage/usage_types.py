@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from ..digest import NO_DIGEST, blob_id
 from ..errors import printable_text
 
-USE_OUTCOMES = ("success", "failure", "unknown")
-"""How a use ended; "unknown" counts as a use, and as neither success nor failure."""
 MAX_FAILURE_CHARS = 200
 """Characters of the text that is kept of the last failure."""
 RECENT_INPUTS = 32
@@ -28,7 +26,8 @@ class SkillUse:
     `path` is the full path of its SKILL.md, and `version` "" if unknown. `program` is the id of
     the program that ran, 32 bytes, empty if the skill was only read. `at` is the time of the end
     in ms since 1970, UTC; `took` is the duration in ms, None if it was not measured. `failure`
-    says in a line what failed. `input` is the `input_key` of what it was used with; uses without
+    says in a line what failed. `outcome` is success, failure or unknown, which counts as a use, and
+    as neither. `input` is the `input_key` of what it was used with; uses without
     one are each taken for a use with another input.
     """
 

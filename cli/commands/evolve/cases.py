@@ -22,7 +22,7 @@ from ...user_files import read_text_input
 
 if TYPE_CHECKING:
     from brain.gating.case_files import Expectation
-    from brain.results import CaseAdded, SkillCase
+    from brain.results import SkillCase
 
 _SHOWN_CHARS = 60
 
@@ -81,7 +81,9 @@ def evolve_case_add_command(
     else:
         case = case_of_run(read_named_run(app, source), slug, step or 0, expect)
     added = app.brain.gate.add_case(slug, case.input, case.expect, case.source, name=name or "")
-    emit(app, added, _added_lines(added))
+    verb = "added" if added.changed else "is there already"
+    done = escape(f"Case {added.name} of {added.slug} {verb}: {added.split}")
+    emit(app, added, [done, f"Snapshot {short_id(added.snapshot)}"])
 
 
 def _read_expectation(
@@ -104,12 +106,6 @@ def _read_expectation(
         excludes=tuple(excludes),
         check=text,
     )
-
-
-def _added_lines(added: CaseAdded) -> Iterator[str]:
-    verb = "added" if added.changed else "is there already"
-    yield escape(f"Case {added.name} of {added.slug} {verb}: {added.split}")
-    yield f"Snapshot {short_id(added.snapshot)}"
 
 
 @brain_command("list", examples=("brain evolve case list", "brain evolve case list count-words"))

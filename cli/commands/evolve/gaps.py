@@ -17,7 +17,7 @@ from ...render.human_format import align_columns, local_time
 from ...terminal import escape, terminal_width
 
 if TYPE_CHECKING:
-    from brain.results import FailedGoal, GapEvent, OpenGaps
+    from brain.results import FailedGoal, OpenGaps
 
 _GOAL_CHARS = 60
 _DEFAULT_EVENTS = 100
@@ -46,14 +46,10 @@ def evolve_gaps_command(app: App, log: bool, last: int | None) -> None:
     """
     if log:
         for event in app.brain.gaps.log(_DEFAULT_EVENTS if last is None else last):
-            emit_line(app, event, [_event_line(event)])
+            emit_line(app, event, [json.dumps(event._asdict())])
         return
     found = app.brain.gaps.list()
     emit(app, found, _gap_lines(found))
-
-
-def _event_line(event: GapEvent) -> str:
-    return json.dumps(event._asdict())
 
 
 def _gap_lines(found: OpenGaps) -> Iterator[str]:

@@ -40,7 +40,7 @@ from ...user_files import read_input, read_text_input
 if TYPE_CHECKING:
     from brain.repo.learning.admission import Approvals
     from brain.repo.learning.change import SkillEdit
-    from brain.results import Attempt, AttemptView, Decided, ImportedRegistry, ProgramRun
+    from brain.results import AttemptView, Decided, ImportedRegistry
 
 profile_option = option(
     "--profile",
@@ -306,15 +306,9 @@ def evolve_attempts_command(app: App, skill: str) -> None:
         emit(app, {**view._asdict(), "files": files}, _attempt_lines(view, files))
         return
     found = app.brain.programs.attempts(skill)
-    emit(app, {"attempts": found}, _attempts_lines(found))
-
-
-def _attempts_lines(found: Sequence[Attempt]) -> Iterator[str]:
-    if not found:
-        yield "No rejected attempts are kept."
-    yield from align_columns(
-        (one.attempt, local_time(one.time), one.author, one.reason) for one in found
-    )
+    rows = [(one.attempt, local_time(one.time), one.author, one.reason) for one in found]
+    lines = align_columns(rows) if found else ["No rejected attempts are kept."]
+    emit(app, {"attempts": found}, lines)
 
 
 def _attempt_lines(view: AttemptView, files: Mapping[str, str]) -> Iterator[str]:
@@ -476,7 +470,9 @@ def skill_run_command(app: App, slug: str, payload: str) -> None:
         run = app.brain.programs.run(slug, parse_arguments(text))
     except Conflict as error:
         raise Failure(error.code, error.message, error.hint, NOT_ADMITTED) from error
-    emit(app, run, _run_lines(run) if run.ok else ())
+    output = run.output
+    shown = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+    emit(app, run, [escape_lines(shown)] if run.ok else ())
     if run.uncounted:
         app.print_note(f"Note: the run was not counted: {run.uncounted}")
     if run.health is not None:
@@ -487,8 +483,3 @@ def skill_run_command(app: App, slug: str, payload: str) -> None:
             f"{slug} {'refused these arguments' if run.refused else 'failed'}: {run.error}",
             status=SKILL_REFUSED if run.refused else SKILL_FAILED,
         )
-
-
-def _run_lines(run: ProgramRun) -> Iterator[str]:
-    text = run.output if isinstance(run.output, str) else json.dumps(run.output, ensure_ascii=False)
-    yield escape_lines(text)
