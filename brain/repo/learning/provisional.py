@@ -34,7 +34,6 @@ from ..merge.proposals import open_proposal
 from ..open.manifest import load_manifest
 from ..open.session import Session
 from ..read import provisional, skill_lookup
-from ..read.read_verdicts import read_verdict
 from ..read.standing_cases import StandingCases
 from . import record
 from .attempts import read_numbers
@@ -94,7 +93,7 @@ def list_provisional(session: Session) -> list[Provisional]:
         if verdict.changes:  # a rule cannot take back other files
             continue
         skill = skill_lookup.load_skill(session, session.bundle_of(head), path)
-        first = _find_first(session, row.snapshot, verdict)
+        first = provisional.find_first(session, row.snapshot, verdict)
         snapshot = session.load_snapshot(first)
         own = lineage.find_ancestor_at(session.load_snapshot, head, snapshot.jump.depth)
         found.append(
@@ -113,17 +112,6 @@ def list_provisional(session: Session) -> list[Provisional]:
             )
         )
     return found
-
-
-def _find_first(session: Session, here: bytes, verdict: Verdict) -> bytes:
-    """Return the snapshot that made a change, of one that goes on with its evidence."""
-    while verdict.continues:
-        wanted, verdict = verdict.continues, read_verdict(session.reader, verdict.continues)
-        for row in reversed(provisional.list_decisions(session, here, verdict.skill)):
-            if evidence_blob(session.load_snapshot(row.snapshot).operation) == wanted:
-                here = row.snapshot
-                break
-    return here
 
 
 def find_new_cases(session: Session, live: Provisional) -> list[Case]:

@@ -36,6 +36,7 @@ from ...verdicts.verdict_types import Verdict, VerdictCase
 from ..history.decisions import find_decisions, find_rejections
 from ..open.session import Session
 from ..read.case_paths import slug_of_case
+from ..read.provisional import find_first
 from ..read.read_verdicts import read_verdict_state
 from ..read.rejected_refs import REJECTED_REF_PREFIX
 from ..read.revisions import resolve_revision
@@ -425,7 +426,8 @@ def with_rerun(
     if not found.snapshot:
         return replace(tools, not_run="nothing ran again: no snapshot here has this verdict")
     with lock:
-        bundles = [session.bundle_of(snapshot) for snapshot in (found.parent, found.snapshot)]
+        here = find_first(session, found.snapshot, found.verdict)
+        bundles = [session.parent_bundle(session.load_snapshot(here)), session.bundle_of(here)]
     in_place = bundles[0] == bundles[1]  # what an admission in place admits did not run before
     sides = [
         SkillsAt(session, lock, bundle, found.verdict.skill, has_own=side == 1 or not in_place)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from ...cache.decision_row import DecisionRow, skill_key
 from ...cache.derived_cache import DerivedCache
 from ...errors import InvalidInput
+from ...objects.operation import evidence_blob
 from ...verdicts.verdict_rules import is_provisional
 from ...verdicts.verdict_types import Verdict
 from ..open.session import Session
 from . import lineage_cache, skill_lookup
 from .ancestor_set import AncestorSet
 from .decision_rows import read_decision_verdict
+from .read_verdicts import read_verdict
 
 
 def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, Verdict, str]]:
@@ -40,8 +42,16 @@ def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, V
     return found
 
 
-def list_decisions(session: Session, head: bytes, slug: str) -> list[DecisionRow]:
-    """Return the decisions about a skill in the lineage of `head`, by generation."""
-    inside = AncestorSet(session, head)
-    rows = lineage_cache.read_decisions(session, skill_key(slug))
-    return [row for row in rows if row.snapshot in inside]
+def find_first(session: Session, here: bytes, verdict: Verdict) -> bytes:
+    """Return the snapshot that made a change; the verdict of `here` may go on with earlier ones."""
+    inside = AncestorSet(session, here)
+    rows = lineage_cache.read_decisions(session, skill_key(verdict.skill))
+    decided = {
+        evidence_blob(session.load_snapshot(row.snapshot).operation): row.snapshot
+        for row in rows
+        if row.snapshot in inside
+    }
+    while verdict.continues in decided:
+        here = decided[verdict.continues]
+        verdict = read_verdict(session.reader, verdict.continues)
+    return here

@@ -8,6 +8,7 @@ from brain import Brain, evolve
 from brain.evolve.jobs import open_context
 from brain.evolve.scheduler import JOBS, Scheduler
 from brain.gating.case_files import Case, Expectation
+from brain.repo.learning import recheck
 from brain.repo.learning.change import FileEdit, ProposedChange, SkillsAt
 from brain.repo.learning.provisional import TERM_DAYS
 from brain.results import GateOutcome
@@ -213,3 +214,19 @@ def test_index_data_names_it(tmp_path):
         assert list(found.provisional) == [SKILL] and "provisional" not in found.index
         brain.skills.upsert(SKILL, "# Greet\n\nWave.\n")
         assert not brain.prompt.build_index().provisional
+
+
+@pytest.mark.parametrize("name", ["won", "lost"])
+def test_what_goes_on_is_run_again_as_it_was_before_the_change(tmp_path, monkeypatch, name):
+    with make_gated_brain(tmp_path, cases=8) as brain:
+        set_mode(brain, "gated", provisional="allow")
+        runner = ScriptedRunner(greet, repeats_itself=True)
+        runner.name = "sandbox"
+        change = ProposedChange(name=SKILL, evolver="synthesis", body=BETTER, message="Try it")
+        assert brain.gate.open(runner=runner).propose(change).done == "provisional"
+        add_more(brain, name, 1)
+        assert go_on(brain, runner=runner).done == ("taken back" if name == "lost" else "admitted")
+        monkeypatch.setattr(recheck, "SandboxRunner", lambda _sandbox: runner)
+        found = brain.gate.recheck(SKILL, run=True)
+        assert (found.differences, found.unknown) == ([], [])
+        assert "".join(case.ran_after for case in found.cases).count("p") == 4 + (name == "won")
