@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from ..errors import BrainError, SandboxError
+from ..errors import BrainError, SandboxError, printable_text
 from ..sandbox.job import Sandbox
 from ..tasks.task import Task
 from .solver import Attempt, EmptySolver, OracleSolver, Skill, Solver
-from .task_session import TaskSessions, TaskState, ended_reason, pack_state
+from .task_session import TaskSessions, TaskState, pack_state
 from .verify import Score, verify
 
 if TYPE_CHECKING:
@@ -38,8 +38,6 @@ class TaskCheck(NamedTuple):
 class TaskRun(NamedTuple):
     """What a solver did at a task, and how it was scored."""
 
-    name: str
-    solver: str
     attempt: Attempt
     score: Score
 
@@ -55,22 +53,16 @@ def run_task(
     Raises `BrainError` if the image cannot be built, and `ModelError` if the model of the solver,
     or of the judge, fails as a whole.
     """
-    task, built = sessions.task, sessions.built()
-    attempt = Attempt()
+    task, built, attempt = sessions.task, sessions.built(), Attempt()
     try:
         with sessions.open(built, task.limits.solver_seconds) as session:
-            try:
-                attempt = solver.solve(task, skills, session)
-                if task.is_shared:
-                    return TaskRun(
-                        task.name, solver.name, attempt, verify(sessions, attempt, session, judge)
-                    )
-                left = TaskState(pack_state(session))
-            except SandboxError as error:
-                return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))
+            attempt = solver.solve(task, skills, session)
+            if task.is_shared:
+                return TaskRun(attempt, verify(sessions, attempt, session, judge))
+            left = TaskState(pack_state(session))
     except SandboxError as error:
-        return TaskRun(task.name, solver.name, attempt, Score(None, ended_reason(error)))
-    return TaskRun(task.name, solver.name, attempt, verify(sessions, attempt, left, judge))
+        return TaskRun(attempt, Score(None, printable_text(error.message, 300)))
+    return TaskRun(attempt, verify(sessions, attempt, left, judge))
 
 
 def check_task(sandbox: Sandbox, task: Task) -> TaskCheck:

@@ -15,7 +15,8 @@ import signal
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -99,55 +100,48 @@ def read_output(data: bytes) -> Attempt:
     JSON of Claude Code (`--output-format json` or `stream-json`) and of Codex (`--json`) gives the
     last message, the calls of tools and the tokens; any other text is the message.
     """
-    message, tools, usage, requests = "", list[ToolUse](), {"in": 0, "out": 0}, 0
-    records = list(_records(data))
-    if not records:
+    if not (records := _records(data)):
         return Attempt(output=data)
+    message, tools, paid = "", list[ToolUse](), Counter[str]()
     for record in records:
-        item = record.get("item")
-        if isinstance(item, dict) and record.get("type") == "item.completed":
-            if item.get("type") == "agent_message":
-                message = str(item.get("text", ""))
-            elif item.get("type") == "command_execution":
+        match record:
+            case {"type": "item.completed", "item": {"type": "agent_message", "text": text}}:
+                message = str(text)
+            case {"type": "item.completed", "item": {"type": "command_execution", **item}}:
                 tools.append(ToolUse("Bash", json.dumps({"command": item.get("command")})))
-        for part in _parts(record):
-            if part.get("type") == "tool_use":
-                tools.append(ToolUse(str(part.get("name")), json.dumps(part.get("input"))))
-        if isinstance(record.get("result"), str):
-            message = record["result"]
-        if record.get("type") in ("result", "turn.completed"):
-            requests += _count(record, "num_turns") or 1
-            found = record.get("usage")
-            if isinstance(found, dict):
-                usage["in"] += _count(found, "input_tokens")
-                usage["out"] += _count(found, "output_tokens")
+            case {"message": {"content": [*parts]}}:
+                calls = [one for one in parts if isinstance(one, dict)]
+                tools += [
+                    ToolUse(str(one.get("name")), json.dumps(one.get("input")))
+                    for one in calls
+                    if one.get("type") == "tool_use"
+                ]
+            case {"result": str(text)}:
+                message = text
+        if record["type"] in ("result", "turn.completed"):
+            paid["requests"] += _count(record, "num_turns") or 1
+            usage = record.get("usage")
+            for name in ("input_tokens", "output_tokens"):
+                paid[name] += _count(usage, name) if isinstance(usage, dict) else 0
     return Attempt(
         output=message.encode("utf-8", "backslashreplace"),
         tools=tuple(tools),
-        requests=requests,
-        tokens_in=usage["in"],
-        tokens_out=usage["out"],
+        requests=paid["requests"],
+        tokens_in=paid["input_tokens"],
+        tokens_out=paid["output_tokens"],
     )
 
 
-def _records(data: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the objects of JSON, one a line, that have a type; none if a line is no JSON."""
+def _records(data: bytes) -> list[dict[str, Any]]:
+    """Return the objects of JSON, one a line, that have a type; none if a line is no JSON."""
     found = []
-    for line in data.splitlines()[:_MAX_RECORDS]:
-        if not line.strip():
-            continue
+    for line in filter(None, map(bytes.strip, data.splitlines()[:_MAX_RECORDS])):
         try:
             value = strict_json.parse_unbounded_json(line)
         except (ValueError, RecursionError):
-            return
+            return []
         found += value if isinstance(value, list) else [value]
-    yield from (one for one in found if isinstance(one, dict) and isinstance(one.get("type"), str))
-
-
-def _parts(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    message = record.get("message")
-    parts = message.get("content") if isinstance(message, dict) else None
-    return [one for one in parts if isinstance(one, dict)] if isinstance(parts, list) else []
+    return [one for one in found if isinstance(one, dict) and isinstance(one.get("type"), str)]
 
 
 def _count(record: Mapping[str, Any], name: str) -> int:

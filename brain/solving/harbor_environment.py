@@ -8,15 +8,15 @@ installed inside, or ask a model from there, do not work; the oracle and scripts
 
 from __future__ import annotations
 
-import asyncio
-import shutil
+from asyncio import to_thread
 from pathlib import Path
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 from harbor.environments.capabilities import EnvironmentCapabilities
 
 from ..sandbox.find_sandbox import find_sandbox
-from ..tasks.images import Place, TaskFile
+from ..sandbox.session import SandboxSession
+from ..tasks.images import Place
 from ..tasks.task import MAX_FILE_BYTES, MAX_SECONDS, list_files
 from ..tasks.task_folders import read_tasks
 from .command import extract_folder
@@ -38,30 +38,31 @@ class Sandbox(BaseEnvironment):  # type: ignore[misc]  # Harbor is not installed
         (self._task,) = read_tasks(self.environment_dir.parent).tasks
 
     async def start(self, force_build: bool) -> None:
-        sessions = await asyncio.to_thread(TaskSessions, find_sandbox(), self._task)
-        built = await asyncio.to_thread(sessions.built)
-        self._session = await asyncio.to_thread(sessions.open, built, MAX_SECONDS)
+        def open_session() -> SandboxSession:
+            sessions = TaskSessions(find_sandbox(), self._task)
+            return sessions.open(sessions.built(), MAX_SECONDS)
+
+        self._session = await to_thread(open_session)
 
     async def stop(self, delete: bool) -> None:
-        await asyncio.to_thread(self._session.close)
+        await to_thread(self._session.close)
 
     async def upload_file(self, source_path: Path | str, target_path: str) -> None:
         data = Path(source_path).read_bytes()
-        await asyncio.to_thread(self._session.put, str(target_path), data, 0o755)
+        await to_thread(self._session.put, str(target_path), data, 0o755)
 
     async def upload_dir(self, source_dir: Path | str, target_dir: str) -> None:
-        files: dict[str, TaskFile] = list_files(Path(source_dir), Path(source_dir))
+        files = list_files(Path(source_dir), Path(source_dir))
         places = [Place(f"{target_dir}/{name}", file) for name, file in files.items()]
-        await asyncio.to_thread(put_places, self._session, places)
+        await to_thread(put_places, self._session, places)
 
     async def download_file(self, source_path: str, target_path: Path | str) -> None:
-        data = await asyncio.to_thread(self._session.get, str(source_path), MAX_FILE_BYTES)
+        data = await to_thread(self._session.get, str(source_path), MAX_FILE_BYTES)
         Path(target_path).write_bytes(data)
 
     async def download_dir(self, source_dir: str, target_dir: Path | str) -> None:
-        archive = await asyncio.to_thread(self._session.pack, str(source_dir))
-        shutil.rmtree(target_dir, ignore_errors=True)
-        Path(target_dir).mkdir(parents=True)
+        archive = await to_thread(self._session.pack, str(source_dir))
+        Path(target_dir).mkdir(parents=True, exist_ok=True)
         extract_folder(archive, str(source_dir), Path(target_dir))
 
     async def exec(
@@ -72,12 +73,7 @@ class Sandbox(BaseEnvironment):  # type: ignore[misc]  # Harbor is not installed
         timeout_sec: int | None = None,
         user: str | int | None = None,
     ) -> ExecResult:
-        done = await asyncio.to_thread(
-            lambda: self._session.run(
-                *("bash", "-c", command),
-                cwd=cwd or self._task.image.folder,
-                env=self._merge_env(env),
-                seconds=timeout_sec or MAX_SECONDS,
-            )
-        )
+        where = {"cwd": cwd or self._task.image.folder, "env": self._merge_env(env)}
+        seconds = timeout_sec or MAX_SECONDS
+        done = await to_thread(self._session.run, script=command, seconds=seconds, **where)
         return ExecResult(stdout=done.output.decode(errors="replace"), return_code=done.status)

@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,7 +102,10 @@ def provide(image: Image) -> Provisions:
     """
     notes: list[str] = []
     folders: dict[str, str] = {}
-    environment = {"PATH": f"{STAND_INS_PLACE}:{_own_path(image)}", **_SETTINGS}
+    path = image.environment.get("PATH", PATH)
+    if "/root/.local/bin" not in path:
+        path += ":/root/.local/bin"
+    environment = {"PATH": f"{STAND_INS_PLACE}:{path}", **_SETTINGS}
     python = _choose_python(image, notes) if image.python or image.requirements else SYSTEM_PYTHON
     home = Path(python).parent
     is_system = home.is_relative_to("/usr/bin")
@@ -112,23 +115,16 @@ def provide(image: Image) -> Provisions:
         home, folders[PYTHON_PLACE] = Path(f"{PYTHON_PLACE}/bin"), _public_python(home.parent)
         environment["LD_LIBRARY_PATH"] = f"{PYTHON_PLACE}/lib"
     folders[WHEELS_PLACE] = _install(python, str(home), image.requirements, notes)
-    own = f"{WHEELS_PLACE}/bin:{_own_path(image)}"
-    environment["PATH"] = f"{STAND_INS_PLACE}:{own}"
+    environment["PATH"] = f"{STAND_INS_PLACE}:{WHEELS_PLACE}/bin:{path}"
     environment["VIRTUAL_ENV"] = WHEELS_PLACE
     return Provisions(folders, environment, tuple(notes))
 
 
-def _own_path(image: Image) -> str:
-    own = image.environment.get("PATH", PATH)
-    return f"{own}:/root/.local/bin" if "/root/.local/bin" not in own else own
-
-
 def _choose_python(image: Image, notes: list[str]) -> str:
     """Return the program of the wanted version, or of another if that may do."""
-    if image.python and (found := find_python(image.python)):
+    if image.python and (found := _find_python(image.python)):
         return found
-    other = find_python("")
-    if image.is_python_exact or other is None:
+    if image.is_python_exact:
         raise NotFound(
             f"it needs Python {image.python}, which is not on this machine",
             code="no_python",
@@ -136,18 +132,23 @@ def _choose_python(image: Image, notes: list[str]) -> str:
         )
     if image.python:
         notes.append(f"runs with another Python than its image has, {image.python}")
-    return other
+    return os.path.realpath(SYSTEM_PYTHON)
 
 
-def find_python(version: str) -> str | None:
-    """Return the program of a Python of this machine, such as "3.12"; the system's for ""."""
-    for path in _python_candidates(version):
-        if not os.access(path, os.X_OK):
-            continue
-        code = "import os, sys; print(os.path.realpath(sys.executable), sys.version_info[:2])"
+def _find_python(version: str) -> str | None:
+    """Return the program of a Python of this machine of a version such as "3.12"."""
+    home = os.path.expanduser("~")
+    places = [f"/usr/bin/python{version}", f"/usr/local/bin/python{version}", SYSTEM_PYTHON]
+    for folder in (f"{home}/.pyenv/versions", f"{home}/.local/share/uv/python"):
+        names = sorted(os.listdir(folder), reverse=True) if os.path.isdir(folder) else []
+        fit = [name for name in names if re.search(rf"(^|-){re.escape(version)}\.", name)]
+        places += [f"{folder}/{name}/bin/python{version}" for name in fit]
+    places += filter(None, [shutil.which(f"python{version}")])
+    code = "import os, sys; print(os.path.realpath(sys.executable), sys.version_info[:2])"
+    for place in filter(os.path.exists, places):
         try:
             done = subprocess.run(
-                [path, "-I", "-S", "-c", code],
+                [place, "-I", "-S", "-c", code],
                 capture_output=True,
                 check=False,
                 text=True,
@@ -157,39 +158,22 @@ def find_python(version: str) -> str | None:
         except (OSError, subprocess.SubprocessError):
             continue
         real, _, found = done.stdout.strip().partition(" ")
-        major_minor = tuple(int(one) for one in version.split(".")) if version else None
-        if real and (major_minor is None or found == str(major_minor)):
+        if found == f"({version.replace('.', ', ')})":
             return real
     return None
-
-
-def _python_candidates(version: str) -> Iterator[str]:
-    if not version:
-        yield SYSTEM_PYTHON
-        return
-    home = os.path.expanduser("~")
-    yield from (f"/usr/bin/python{version}", f"/usr/local/bin/python{version}", SYSTEM_PYTHON)
-    for folder in (f"{home}/.pyenv/versions", f"{home}/.local/share/uv/python"):
-        names = sorted(os.listdir(folder), reverse=True) if os.path.isdir(folder) else []
-        for name in names:
-            if re.search(rf"(^|-){re.escape(version)}\.", name):
-                yield f"{folder}/{name}/bin/python{version}"
-    if found := shutil.which(f"python{version}"):
-        yield found
 
 
 def _public_python(prefix: Path) -> str:
     """Return the folder of an installation that a sandbox can read; a copy if need be."""
     if os.geteuid() != 0 or is_public(str(prefix / "bin")):
         return str(prefix)
-    folder = _cache_folder() / f"python-{prefix.name}"
 
     def fill(target: Path) -> None:
         ignore = shutil.ignore_patterns(*_LEFT_OUT)
         for name in ("bin", "lib", "include"):
             shutil.copytree(prefix / name, target / name, symlinks=True, ignore=ignore)
 
-    return _make_once(folder, fill)
+    return _make_once(_cache_folder() / f"python-{prefix.name}", fill)
 
 
 def _install(python: str, home: str, requirements: Sequence[str], notes: list[str]) -> str:
@@ -257,11 +241,10 @@ def _make_environment(target: Path, site: Path, home: str, version: str) -> None
     for program in programs.iterdir():
         data = program.read_bytes()
         first, _, rest = data.partition(b"\n")
-        if first.startswith(b"#!") and b"python" in first:
+        if data.startswith(b"#!/bin/sh\n'''exec'"):  # the path was too long for a first line
+            rest = rest.partition(b"\n' '''\n")[2]
+        if first.startswith(b"#!") and (b"python" in first or b"'''exec" in data[:20]):
             program.write_bytes(f"#!{WHEELS_PLACE}/bin/python\n".encode() + rest)
-        elif data.startswith(b"#!/bin/sh\n'''exec'"):
-            body = rest.partition(b"\n' '''\n")[2]
-            program.write_bytes(f"#!{WHEELS_PLACE}/bin/python\n".encode() + body)
         program.chmod(0o755)
     for name in ("python", "python3", f"python{version}"):
         (programs / name).unlink(missing_ok=True)

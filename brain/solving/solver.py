@@ -174,10 +174,8 @@ def put_skills(session: SandboxSession, skills: Sequence[Skill]) -> None:
     for skill in skills:
         for name, data in skill.files.items():
             session.put(f"{SKILLS_FOLDER}/{skill.slug}/{name}", data, 0o755)
-        session.run("find", f"{SKILLS_FOLDER}/{skill.slug}", *_MARK)
-
-
-_MARK = ("-type", "f", "-exec", "touch", "-a", "-d", f"@{_UNREAD}", "{}", "+")
+        mark = ("-type", "f", "-exec", "touch", "-a", "-d", f"@{_UNREAD}", "{}", "+")
+        session.run("find", f"{SKILLS_FOLDER}/{skill.slug}", *mark)
 
 
 def _with_reading(attempt: Attempt, skills: Sequence[Skill], session: SandboxSession) -> Attempt:

@@ -8,7 +8,7 @@ import tarfile
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..errors import SandboxError, printable_text
+from ..errors import printable_text
 from ..sandbox.job import MIB, Sandbox, SandboxLimits
 from ..sandbox.session import SandboxSession
 from ..tasks.images import Place, Run
@@ -155,8 +155,3 @@ def put_places(session: SandboxSession, places: Iterable[Place]) -> None:
             tar.addfile(member, io.BytesIO(data))
     if count:
         session.unpack(archive.getvalue())
-
-
-def ended_reason(error: SandboxError) -> str:
-    """Return why a session ended early, for a result."""
-    return printable_text(error.message, 300)

@@ -21,7 +21,7 @@ from ..tasks.task import Grader, Task
 from ..util import strict_json
 from .provisions import STAND_INS_PLACE
 from .solver import Attempt, ToolUse
-from .task_session import STAND_IN_PLACES, TaskSessions, TaskState, ended_reason, put_places
+from .task_session import STAND_IN_PLACES, TaskSessions, TaskState, put_places
 
 if TYPE_CHECKING:
     from .judge import Judge
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 REWARD_FOLDER = "/logs/verifier"
 _MAX_REWARD_BYTES = 64 << 10
 _MAX_OUTPUT_BYTES = 64 << 10
-_SHOWN_BYTES = 2000
 _CHECK = """
 import json, sys
 given = json.load(sys.stdin)
@@ -69,7 +68,7 @@ class Score(NamedTuple):
     """How good an attempt is, from 0 to 1; `value` is None if it could not be said, and why.
 
     `parts` are the numbers it was made of. `is_shared` marks a reward that the solver could have
-    written. `output` is the end of what the verifier printed; no solver or evolver may see it.
+    written.
     `judged_by` is the model that judged a part, `unjudged` names graders that nothing here decides.
     """
 
@@ -77,7 +76,6 @@ class Score(NamedTuple):
     reason: str = ""
     parts: Mapping[str, float] = {}
     is_shared: bool = False
-    output: str = ""
     unjudged: tuple[str, ...] = ()
     judged_by: str = ""
 
@@ -99,7 +97,7 @@ def verify(
         with sessions.open(left, task.limits.verifier_seconds) as session:
             return _score(task, session, attempt, judge)
     except SandboxError as error:
-        return Score(None, f"the verifier ended early: {ended_reason(error)}")
+        return Score(None, f"the verifier ended early: {printable_text(error.message, 300)}")
 
 
 def _score(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
@@ -129,44 +127,32 @@ def _run_tests(task: Task, session: SandboxSession) -> Score:
         seconds=task.limits.verifier_seconds,
         max_bytes=_MAX_OUTPUT_BYTES,
     )
-    shown = done.output[-_SHOWN_BYTES:].decode(errors="replace")
     if done.is_late:
-        limit = task.limits.verifier_seconds
-        return Score(None, f"the verifier took more than {limit:.0f} s", output=shown)
-    return read_reward(session)._replace(output=shown)
+        return Score(None, f"the verifier took more than {task.limits.verifier_seconds:.0f} s")
+    return read_reward(session)
 
 
 def read_reward(session: SandboxSession) -> Score:
     """Return the reward in /logs/verifier: that of reward.json before that of reward.txt."""
-    for name, read in (("reward.json", _read_json), ("reward.txt", _read_text)):
+    for name in ("reward.json", "reward.txt"):
         try:
             data = session.get(f"{REWARD_FOLDER}/{name}", _MAX_REWARD_BYTES)
         except SandboxError as error:
             if error.code == "absent_inside":
                 continue
             return Score(None, f"{name} cannot be read: {error.message}")
-        parts = read(data)
-        if not parts or not all(is_score(value) for value in parts.values()):
+        try:
+            is_json = name == "reward.json"
+            value = strict_json.parse_unbounded_json(data) if is_json else float(data)
+        except (ValueError, RecursionError):
+            value = None
+        parts: dict[str, Any] = value if isinstance(value, dict) else {"reward": value}
+        if not parts or not all(map(is_score, parts.values())):
             shown = printable_text(data, 80)
             return Score(None, f"{name} holds no numbers from 0 to 1: {shown}")
-        value = parts.get("reward", math.fsum(parts.values()) / len(parts))
-        return Score(float(value), parts=parts)
+        mean = parts.get("reward", math.fsum(parts.values()) / len(parts))
+        return Score(float(mean), parts=parts)
     return Score(None, "the verifier left no reward")
-
-
-def _read_json(data: bytes) -> dict[str, float]:
-    try:
-        value = strict_json.parse_unbounded_json(data)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {"reward": value}
-
-
-def _read_text(data: bytes) -> dict[str, float]:
-    try:
-        return {"reward": float(data.decode().strip())}
-    except ValueError:
-        return {}
 
 
 def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:

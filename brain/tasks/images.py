@@ -19,19 +19,14 @@ from typing import NamedTuple
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _MAX_INSTRUCTIONS = 2000
 _DISTRIBUTIONS = {
-    "ubuntu:20.04": "3.8",
-    "ubuntu:22.04": "3.10",
-    "ubuntu:24.04": "3.12",
-    "ubuntu": "3.12",
-    "debian:bullseye": "3.9",
-    "debian:11": "3.9",
-    "debian:bookworm": "3.11",
-    "debian:12": "3.11",
-    "debian:trixie": "3.13",
-    "debian:13": "3.13",
-    "debian": "3.13",
+    "3.8": "ubuntu:20.04",
+    "3.9": "debian:11 debian:bullseye",
+    "3.10": "ubuntu:22.04",
+    "3.11": "debian:12 debian:bookworm",
+    "3.12": "ubuntu:24.04 ubuntu",
+    "3.13": "debian:13 debian:trixie debian",
 }
-"""Distribution to the Python that it has."""
+"""Python to the distributions that have it."""
 _HUGE = frozenset(
     "torch torchvision torchaudio tensorflow jax jaxlib vllm transformers sentence-transformers"
     " mteb openai-whisper nvidia-cudnn-cu12".split()
@@ -140,7 +135,7 @@ class _Reader:
 
     def __init__(self, context: Mapping[str, TaskFile]) -> None:
         self._context = context
-        self._stages: dict[str, tuple[str, list[Place | Run], str, dict[str, str]]] = {}
+        self._stages: dict[str, tuple[str, str, list[Place | Run], dict[str, str]]] = {}
         self._arguments: dict[str, str] = {}
         self._shell: tuple[str, ...] = ("/bin/sh", "-c")
         self._stage = ""
@@ -179,47 +174,50 @@ class _Reader:
                 self.notes.append(f"{name} {value[:80]} is not started")
 
     def _begin(self, words: list[str]) -> None:
-        if self._stage or self.base:
-            self._stages[self._stage or str(len(self._stages))] = (
-                *(self.base, self.steps, self.folder),
-                self.environment,
-            )
+        if self.base:
+            name = self._stage or str(len(self._stages))
+            self._stages[name] = (self.base, self.folder, self.steps, self.environment)
         words = [word for word in words if not word.startswith("--")] or ["scratch"]
         self._stage = words[2] if len(words) > 2 and words[1].lower() == "as" else ""
-        self.steps, self.folder, self.environment = [], "/", {"PATH": PATH}
         self.missing = [one for one in self.missing if not one.startswith("its base image")]
+        new: tuple[str, str, list[Place | Run], dict[str, str]] = (
+            words[0],
+            "/",
+            [],
+            {"PATH": PATH},
+        )
+        self.base, self.folder, steps, environment = self._stages.get(words[0], new)
+        self.steps, self.environment = list(steps), dict(environment)
         if words[0] in self._stages:
-            self.base, steps, self.folder, environment = self._stages[words[0]]
-            self.steps, self.environment = list(steps), dict(environment)
             return
-        self.base = words[0]
         name = self.base.removeprefix("docker.io/").removeprefix("library/").partition("@")[0]
         if found := re.match(r"python:(\d\.\d+)", name):
             self.python = (found[1], True)
             return
         release = re.sub(r"(-slim|-backports|\.\d+-slim|\.0)+$", "", name.replace(".0-slim", ""))
+        pythons = (one for one, names in _DISTRIBUTIONS.items() if release in names.split())
         if release in ("python", "python:3", "python:latest"):
             self.python = ("", False)
-        elif release in _DISTRIBUTIONS or release.partition(":")[0] in ("ubuntu", "debian"):
-            self.python = (_DISTRIBUTIONS.get(release, "3.12"), False)
+        elif release.partition(":")[0] in ("ubuntu", "debian"):
+            self.python = (next(pythons, "3.12"), False)
         else:
             self.missing.append(f"its base image {self.base[:80]} can be had with Docker alone")
 
     def _copy(self, name: str, value: str, texts: list[str]) -> None:
+        what = f"its {name} {value[:80]}"
         try:
             words = [self._expand(word) for word in _words(value)]
         except ValueError:
-            self.missing.append(f"its {name} {value[:80]} cannot be read")
+            self.missing.append(f"{what} cannot be read")
             return
-        options = [word for word in words if word.startswith("--")]
+        images = [word for word in words if word.startswith("--from")]
         words = [word for word in words if not word.startswith("--")]
-        if any(option.startswith("--from=ghcr.io/astral-sh/uv") for option in options):
+        if any(one.startswith("--from=ghcr.io/astral-sh/uv") for one in images):
             return  # uv has a stand-in
-        if any(option.startswith("--from") for option in options):
-            self.missing.append(f"its {name} {value[:80]} takes files of another image")
-            return
-        if len(words) < 2:
-            self.missing.append(f"its {name} {value[:80]} has no target")
+        if images or len(words) < 2:
+            self.missing.append(
+                f"{what} {'takes files of another image' if images else 'has no target'}"
+            )
             return
         target = self._place(words[-1])
         is_folder = words[-1].endswith(("/", "/.")) or words[-1] == "." or len(words) > 2
@@ -261,7 +259,7 @@ class _Reader:
                     yield Place(posixpath.join(target, path[len(folder) + 1 :]), file)
 
     def _set(self, value: str, into: dict[str, str]) -> None:
-        name, equals, rest = value.partition("=")
+        name, equals, _ = value.partition("=")
         if into is self.environment and (not equals or " " in name.strip()):
             name, _, rest = value.partition(" ")
             into[name] = self._expand(rest.strip())
@@ -270,8 +268,7 @@ class _Reader:
             words = shlex.split(value)
         except ValueError:
             words = [value]
-        for word in words:
-            name, equals, rest = word.partition("=")
+        for name, equals, rest in (word.partition("=") for word in words):
             if equals or name not in into:
                 into[name] = self._expand(rest)
 
@@ -279,10 +276,10 @@ class _Reader:
         known = {**self._arguments, **self.environment}
 
         def value(found: re.Match[str]) -> str:
-            name, sign, other = found[1] or found[4], found[2], found[3] or ""
+            is_set, sign, other = known.get(found[1] or found[4]), found[2], found[3] or ""
             if sign == "+":
-                return other if known.get(name) else ""
-            return known.get(name) or (other if sign == "-" else "")
+                return other if is_set else ""
+            return is_set or (other if sign == "-" else "")
 
         return _VARIABLE.sub(value, text)
 

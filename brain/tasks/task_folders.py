@@ -20,14 +20,14 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..errors import InvalidInput, error_from_os, printable_text
 from ..gating.case_files import parse_case
 from ..skills.document_parts import split_document
 from ..skills.frontmatter import load_front_matter
 from ..skills.yaml_data import load_yaml_data
-from ..util import strict_json
+from ..util.strict_json import parse_bounded
 from .images import Image, Place, TaskFile, list_requirements, read_image
 from .task import (
     DEFAULT_SECONDS,
@@ -46,8 +46,7 @@ MAX_TASKS = 1000
 """Tasks of one folder, and evals of one file."""
 MAX_TEXT_BYTES = 1 << 20
 MAX_INSTRUCTION_CHARS = 200_000
-_MAX_EVALS_BYTES = 16 << 20
-_MAX_VALUES = 100_000
+_MAX_EVALS_BYTES = 4 << 20
 _MAX_DEPTH = 16
 _MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?", re.IGNORECASE)
 _GRADER_KINDS: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -114,65 +113,64 @@ def read_tasks(folder: Path) -> FoundTasks:
 
 
 def _format(folder: Path) -> str:
-    for name in ("instruction.md", "task.md", "prompt.md", "case.yaml"):
-        if (folder / name).is_file():
-            return name
-    return ""
+    names = ("instruction.md", "task.md", "prompt.md", "case.yaml")
+    return next((name for name in names if (folder / name).is_file()), "")
 
 
 def _places(folder: Path) -> Iterator[Path]:
     """Yield the folders of tasks in a folder, and its files of evals, sorted."""
-    for name in ("evals.json", "evals/evals.json"):
-        if (folder / name).is_file():
-            yield folder / name
+    names = ("evals.json", "evals/evals.json")
+    yield from (folder / name for name in names if (folder / name).is_file())
     for parent in (folder, folder / "tasks", folder / "evals"):
         if parent.is_dir():
             yield from sorted(one for one in parent.iterdir() if one.is_dir() and _format(one))
 
 
 def _read_task(folder: Path) -> Task:
-    match _format(folder):
-        case "instruction.md":
-            settings = _load_toml(folder, folder / "task.toml")
-            return _read_container_task(folder, settings, "harbor", _text(folder, "instruction.md"))
-        case "task.md":
-            settings, body = _load_document(folder, folder / "task.md")
-            return _read_container_task(folder, settings, "skillsbench", body)
-        case _:
-            return _read_claude_case(folder)
+    format = _format(folder)
+    if format == "instruction.md":
+        settings = _load_toml(folder) if (folder / "task.toml").is_file() else {}
+        return _read_container_task(folder, settings, "harbor", _text(folder, format))
+    if format == "task.md":
+        settings, body = _load_document(folder, folder / format)
+        return _read_container_task(folder, settings, "skillsbench", body)
+    return _read_claude_case(folder)
 
 
 # Harbor, SkillsBench, own folders
 
 
 def _read_container_task(
-    folder: Path, settings: Mapping[str, Any], format: str, instruction: str
+    folder: Path,
+    settings: Mapping[str, Any],
+    format: Literal["harbor", "skillsbench"],
+    instruction: str,
 ) -> Task:
     is_harbor = format == "harbor"
-    tests = list_files(folder / ("tests" if is_harbor else "verifier"), folder)
-    solution = list_files(folder / ("solution" if is_harbor else "oracle"), folder)
-    context = list_files(folder / "environment", folder)
+    tests_name, solution_name = ("tests", "solution") if is_harbor else ("verifier", "oracle")
+    tests, solution, context = (
+        list_files(folder / name, folder) for name in (tests_name, solution_name, "environment")
+    )
     if "test.sh" not in tests:
-        name = "tests/test.sh" if is_harbor else "verifier/test.sh"
-        raise task_error(folder, f"the file {name} is missing", "missing_file")
-    environment = _table(folder, settings, "environment")
-    verifier = _table(folder, settings, "verifier")
-    missing: list[str] = []
-    if "docker-compose.yaml" in context or "docker-compose.yml" in context:
-        missing.append("its services need Docker Compose")
-    if _number(folder, environment, "gpus", 0) > 0:
-        missing.append("it needs a GPU")
-    if settings.get("steps"):
-        missing.append("it has several steps, each with a verifier of its own")
-    if environment.get("mcp_servers"):
-        missing.append("it needs MCP servers")
+        raise task_error(folder, f"the file {tests_name}/test.sh is missing", "missing_file")
+    environment, verifier, oracle, agent = (
+        _table(folder, settings, name) for name in ("environment", "verifier", "solution", "agent")
+    )
+    lacks = {
+        "its services need Docker Compose": {"docker-compose.yaml", "docker-compose.yml"}
+        & {*context},
+        "it needs a GPU": _number(folder, environment, "gpus", 0) > 0,
+        "it has several steps, each with a verifier of its own": settings.get("steps"),
+        "it needs MCP servers": environment.get("mcp_servers"),
+    }
+    missing = [what for what, is_so in lacks.items() if is_so]
+    mode = verifier.get("environment_mode", "separate")
+    if mode not in ("shared", "separate"):
+        raise task_error(folder, "verifier.environment_mode is neither shared nor separate")
     image = _read_image(folder, context, environment, tests, solution)
-    test_environment = _variables(folder, verifier, "verifier", missing)
-    oracle = _variables(folder, _table(folder, settings, "solution"), "solution", missing)
-    agent = _table(folder, settings, "agent")
     return Task(
         name=folder.resolve().name,
-        format="harbor" if is_harbor else "skillsbench",
+        format=format,
         instruction=_instruction(folder, instruction),
         source=str(folder),
         image=image,
@@ -185,9 +183,9 @@ def _read_container_task(
             memory_bytes=_bytes(folder, environment, "memory", 2 << 30),
             storage_bytes=min(_bytes(folder, environment, "storage", 1 << 30), 2 << 30),
         ),
-        is_shared=_mode(folder, verifier) == "shared",
-        test_environment=test_environment,
-        solution_environment=oracle,
+        is_shared=mode == "shared",
+        test_environment=_variables(folder, verifier, "verifier", missing),
+        solution_environment=_variables(folder, oracle, "solution", missing),
         missing=(*missing, *image.missing),
         notes=image.notes,
     )
@@ -200,28 +198,21 @@ def _read_image(
     tests: Mapping[str, TaskFile],
     solution: Mapping[str, TaskFile],
 ) -> Image:
-    scripts = [
-        _text(folder, Path(file.path))
-        for file in (tests["test.sh"], solution.get("solve.sh"))
-        if file is not None
-    ]
+    found = (tests["test.sh"], solution.get("solve.sh"))
+    scripts = [_text(folder, file.path) for file in found if file is not None]
     if "Dockerfile" not in context:
         base = environment.get("docker_image")
         wanted, packages, _ = list_requirements(scripts, ())
-        steps = [Place(f"/app/{name}", file) for name, file in context.items()]
         return Image(
             requirements=wanted,
             packages=packages,
-            steps=tuple(steps),
+            steps=tuple(Place(f"/app/{name}", file) for name, file in context.items()),
             missing=(f"its image {base} can be had with Docker alone",) if base else (),
         )
-    dockerfile = _text(folder, Path(context["Dockerfile"].path))
+    dockerfile = _text(folder, context["Dockerfile"].path)
     named = set(re.findall(r"-r\s+\S*?([A-Za-z0-9._-]+\.txt)", "\n".join([dockerfile, *scripts])))
-    lists = [
-        _text(folder, Path(file.path))
-        for name, file in (*context.items(), *tests.items())
-        if name.rpartition("/")[2] in named
-    ]
+    files = (*context.items(), *tests.items())
+    lists = [_text(folder, file.path) for name, file in files if name.rpartition("/")[2] in named]
     return read_image(dockerfile, context, scripts, lists)
 
 
@@ -238,13 +229,6 @@ def _variables(
                 missing.append(f"its {name} needs {host} of the host")
         found[key] = _VARIABLE.sub(lambda match: match[2] or "", str(value))
     return found
-
-
-def _mode(folder: Path, verifier: Mapping[str, Any]) -> str:
-    mode = verifier.get("environment_mode", "separate")
-    if mode not in ("shared", "separate"):
-        raise task_error(folder, "verifier.environment_mode is neither shared nor separate")
-    return str(mode)
 
 
 def _seconds(folder: Path, table: Mapping[str, Any], name: str) -> float:
@@ -289,16 +273,10 @@ def _table(folder: Path, settings: Mapping[str, Any], name: str) -> Mapping[str,
 
 
 def _read_evals(path: Path, folder: Path) -> list[Task]:
-    data = read_bounded(path, folder, _MAX_EVALS_BYTES)
-    if (
-        strict_json.nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH
-        or strict_json.count_values(data, _MAX_VALUES) > _MAX_VALUES
-    ):
-        raise task_error(path, "its JSON is too deep or too large", "too_large")
     try:
-        document = strict_json.parse_unbounded_json(data)
-    except (ValueError, RecursionError) as error:
-        raise task_error(path, f"it is not JSON: {printable_text(error)}") from error
+        document = parse_bounded(read_bounded(path, folder, _MAX_EVALS_BYTES), _MAX_DEPTH)
+    except ValueError as error:
+        raise task_error(path, str(error)) from error
     evals = document.get("evals") if isinstance(document, dict) else None
     if not isinstance(evals, list):
         raise task_error(path, "it has no list `evals`")
@@ -438,23 +416,19 @@ def _text(folder: Path, path: str | Path) -> str:
         raise task_error(folder, f"{Path(path).name} is not UTF-8", "not_text") from error
 
 
-def _load_toml(folder: Path, path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
+def _load_toml(folder: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(_text(folder, path.name))
+        return tomllib.loads(_text(folder, "task.toml"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise task_error(folder, f"{path.name} is not TOML: {printable_text(error)}") from error
+        raise task_error(folder, f"task.toml is not TOML: {printable_text(error)}") from error
 
 
 def _load_document(folder: Path, path: Path) -> tuple[dict[str, Any], str]:
     """Return front matter, {} without one, and body of a text file."""
-    data = read_bounded(path, folder, MAX_TEXT_BYTES)
+    data = _text(folder, path).encode()
+    document = split_document(data)
     try:
-        document = split_document(data)
         settings = load_front_matter(data) if document.opening else {}
-        return settings, document.body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise task_error(folder, f"{path.name} is not UTF-8", "not_text") from error
     except InvalidInput as error:
         raise task_error(folder, f"{path.name}: {error.message}", error.code, error.hint) from error
+    return settings, document.body.decode()

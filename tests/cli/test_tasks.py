@@ -49,6 +49,9 @@ def test_tasks_become_cases_and_what_cannot_decide_is_left_out(cli, agent, tasks
     again = cli("evolve", "task", "add", "greet", str(tasks))
     assert again.status == 0
     assert "Left out: polite, it needs a judge, and no model is configured" in again.out
+    folder = make_task(tasks.parent / "wave", {"SKILL.md": "# Wave\n", "scripts/wave.sh": "true\n"})
+    told = cli("evolve", "try", "wave", "-d", "How to wave", "-f", str(folder)).err
+    assert "1 file beside them, such as scripts/wave.sh, stay as they are in the brain" in told
     cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1")
     judged = cli("evolve", "task", "add", "greet", str(tasks)).out
     assert judged.count("Case ") == 2 and "polite" not in judged
@@ -148,7 +151,7 @@ def test_a_stranger_derives_again_what_the_sandbox_and_a_judge_decided(
     make_shout(tmp_path / "public", agent)
     (agent / "manifest.yaml").write_text("evolution:\n  mode: gated\n")
     cli("snapshot", "-m", "Take the skill")
-    tried = ("evolve", "try", "shout", "-f", str(tmp_path / "public/SKILL.md"))
+    tried = ("evolve", "try", "shout", "-f", str(tmp_path / "public"))
     tried = (*tried, "--tasks", str(tmp_path / "public"), "--solver", solver)
     with run_fake_endpoint() as served:
         served.replies += play(served)

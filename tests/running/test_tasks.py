@@ -106,6 +106,9 @@ def test_a_task_is_proven_by_its_oracle_and_an_empty_solution(sandbox, read, fil
         ({"tests/test.sh": "true"}, "wrong", "the verifier left no reward"),
         ({"environment/Dockerfile": "FROM python:2.2\n"}, "impossible", "it needs Python 2.2"),
         ({"environment/Dockerfile": "FROM x/y\n"}, "impossible", "x/y can be had with Docker"),
+        ({"environment/Dockerfile": 'FROM debian\nCOPY "a\n'}, "impossible", "cannot be read"),
+        ({"environment/Dockerfile": "RUN a\n" * 2001}, "impossible", "more than 2000"),
+        ({"environment/Dockerfile": b"\x7fELF\0FROM"}, "proven", ""),
         ({"solution/solve.sh": None}, "unproven", "it has no oracle"),
     ],
 )
@@ -113,6 +116,16 @@ def test_what_does_not_prove_a_task_is_said(sandbox, read, files, result, reason
     files = {name: text for name, text in {**HARBOR, **files}.items() if text is not None}
     check = check_task(sandbox, read(files))
     assert check.result == result and reason in check.reason
+
+
+def test_wheels_that_do_not_install_make_a_task_impossible(sandbox, read, tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "cache"))
+    for name in ("PIP_NO_INDEX", "UV_NO_INDEX"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    docker = "FROM debian:12\nRUN pip install no-such-wheel==1.0\n"
+    check = check_task(sandbox, read({**HARBOR, "environment/Dockerfile": docker}))
+    assert check.result == "impossible" and "cannot be installed from wheels" in check.reason
 
 
 @pytest.mark.parametrize(
@@ -143,6 +156,8 @@ def test_parts_of_a_reward_are_kept_and_a_score_may_lie_between(solve):
         "ls -d /tests /solution /oracle && echo hello > out.txt",
         "grep -rqs reward /app /tests /solution /oracle && echo hello > out.txt",
         "mkdir /logs; chmod 0 /logs",
+        f"timeout 2 head -c 10G /dev/zero > /full; {WRITES_REWARD}",
+        f"timeout 2 sh -c 'while mkdir -p /m/$((i=i+1)); do :; done'; {WRITES_REWARD}",
         *(
             f"mkdir -p {path}; cd {path}; printf '#!/bin/sh\\n{WRITES_REWARD}' >bash; chmod 755 *"
             for path in ("/opt/stand-ins", "/usr/local/bin", "/root/.local/bin")

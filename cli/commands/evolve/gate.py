@@ -93,7 +93,7 @@ def evolve_try_command(
     if (tasks is None) != (solver is None):
         raise click.UsageError("Give --tasks and --solver together.")
 
-    change = _read_change(slug, Path(path), description, message or "")
+    change = _read_change(app, slug, Path(path), description, message or "")
     bill, is_needed = Bill(), runner == "model"
 
     def meter(model: Model) -> Model:
@@ -126,13 +126,19 @@ def evolve_try_command(
         )
 
 
-def _read_change(slug: str, path: Path, description: str | None, message: str) -> ProposedChange:
+def _read_change(
+    app: App, slug: str, path: Path, description: str | None, message: str
+) -> ProposedChange:
     from brain import Brain
     from brain.repo.learning.change import ProposedChange
 
     if path.is_dir():
         body, others = Brain.skills.read_folder(path)
         files = {inner: data for inner, data in others.items() if is_program_file(inner)}
+        if rest := sorted(others.keys() - files.keys()):
+            more = f"{pluralize(len(rest), 'file')} beside them, such as {rest[0]}"
+            note = f"Only SKILL.md and the program are tried; {more}, stay as they are in the brain"
+            app.print_note(escape(note))
     else:
         body, files = read_input(str(path), limits.MAX_SKILL_BYTES, "the text of the skill"), {}
     return ProposedChange(
