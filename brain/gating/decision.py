@@ -308,7 +308,6 @@ def decide(
 
 
 def _find_highest(counts: CaseCounts, rules: GateRules) -> Fraction:
-    """Return the highest E of the runs after any round from `min_rounds` on, 1 before that."""
     found, e = Fraction(1), Fraction(1)
     for number in range(counts.rounds):
         gains = [score.gains[number] for score in counts.own]
@@ -319,7 +318,6 @@ def _find_highest(counts: CaseCounts, rules: GateRules) -> Fraction:
 
 
 def _describe_provisional(evidence: _Evidence) -> str:
-    """Return why a change is shown to help these very cases, "" if it is not."""
     counts, bar = evidence.counts, evidence.rules.threshold
     better = sum(score.balance > 0 for score in counts.own)
     if better < _MIN_BETTER or counts.wins <= counts.losses or evidence.doubtful:
@@ -334,7 +332,6 @@ def _describe_provisional(evidence: _Evidence) -> str:
 
 
 def _is_over(evidence: _Evidence) -> bool:
-    """Tell whether another round of an undecided change can show nothing more."""
     counts, rules = evidence.counts, evidence.rules
     if not evidence.repeats_itself:
         return counts.rounds >= rules.max_rounds
@@ -394,7 +391,6 @@ def _judge(evidence: _Evidence, more: int) -> tuple[GateWord, str]:
 
 
 def _find_missing(evidence: _Evidence) -> str:
-    """Return what is not there yet for any word but undecided, "" if all is."""
     counts, rules = evidence.counts, evidence.rules
     if evidence.cases < rules.min_cases:
         return (

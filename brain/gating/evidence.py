@@ -91,7 +91,6 @@ def e_of_runs(gains: Iterable[int], scale: int, cases: int) -> Fraction:
 
 
 def _sum_binomials(n: int, last: int) -> int:
-    """Return C(n, 0) + ... + C(n, last)."""
     total = term = 1
     for i in range(1, last + 1):
         term = term * (n - i + 1) // i
@@ -100,7 +99,6 @@ def _sum_binomials(n: int, last: int) -> int:
 
 
 def _multiply(balances: Sequence[int], rounds: int) -> list[int]:
-    """Return the coefficients of product(rounds + balance x), the constant first."""
     product = [1]
     for balance in balances:
         shifted = [0, *(balance * part for part in product)]

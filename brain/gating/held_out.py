@@ -241,7 +241,6 @@ class HeldOutInputs:
 
 
 def _is_apart(text: str, begin: int, end: int) -> bool:
-    """Tell whether a part of a text neither begins nor ends inside of a word."""
     return not (
         (begin and text[begin - 1].isalnum() and text[begin].isalnum())
         or (text[end - 1].isalnum() and text[end : end + 1].isalnum())

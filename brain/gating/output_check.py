@@ -104,7 +104,6 @@ def _equals(expect: Expectation, value: Any, text: str) -> bool:
 
 
 def _holds(value: Any, part: str) -> bool:
-    """Tell whether a text stands in a value, as its JSON shows it or in one of its texts."""
     if isinstance(value, str):
         return part in value
     if isinstance(value, list):

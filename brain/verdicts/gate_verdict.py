@@ -19,6 +19,9 @@ from .verdict_rules import (
 )
 from .verdict_types import NamedNumber, NamedText, Verdict, VerdictCase
 
+GATE_RULE = "gate"
+"""The rule that decides, as verdicts name it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateCase:
@@ -64,19 +67,6 @@ class GateRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Deciding:
-    """What was done: `decision` is admit or reject, `decider` one of DECIDERS.
-
-    `decided_by` names the rule or the person. `reason` is that of the gate unless given.
-    """
-
-    decision: str
-    decider: str
-    decided_by: str
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class GateVerdict:
     """A verdict, and the contents of the outputs that it names."""
 
@@ -84,27 +74,22 @@ class GateVerdict:
     contents: tuple[bytes, ...] = field(repr=False)
 
 
-def build_gate_verdict(record: GateRecord, deciding: Deciding) -> GateVerdict:
-    """Return the verdict of a change that a gate tried.
+def build_gate_verdict(record: GateRecord, decision: str, reason: str = "") -> GateVerdict:
+    """Return the verdict of a change that a gate tried; `decision` is admit or reject.
 
-    Its cases are those of the trial, then those of the gate.
+    Its cases are those of the trial, then those of the gate. The reason is the gate's unless given.
     """
-    trial = record.trial or Verdict(
-        decision=deciding.decision,
-        skill=record.skill,
-        decider=deciding.decider,
-        decided_by=deciding.decided_by,
-        versions=(NamedText("brain", __version__),),
-    )
+    by_gate = Verdict(decision=decision, skill=record.skill, decider="rule", decided_by=GATE_RULE)
+    trial = record.trial or by_gate._replace(versions=(NamedText("brain", __version__),))
     asked = record.is_provisional_asked
     numbers = state_numbers(record.decision, record.max_rounds, is_provisional_asked=asked)
     place = (NamedNumber(ATTEMPT_NAME, record.attempt),) if record.attempt else ()
     word = "yes" if record.decision.is_provisional else "no"
     verdict = trial._replace(
-        decision=deciding.decision,
-        decider=deciding.decider,
-        decided_by=deciding.decided_by,
-        reason=deciding.reason or record.decision.reason,
+        decision=decision,
+        decider=by_gate.decider,
+        decided_by=GATE_RULE,
+        reason=reason or record.decision.reason,
         cases=(*trial.cases, *(_describe_case(one, record.decision) for one in record.cases)),
         numbers=(*trial.numbers, *place, *numbers),
         gate=record.decision.gate,

@@ -51,7 +51,6 @@ def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
 
 
 def _check_verdict(verdict: Verdict) -> None:
-    """Check the rules that involve several fields."""
     paths = [file.path for file in verdict.files]
     if any(a >= b for a, b in pairwise(paths)):
         raise FormatError("its files are not sorted by path", code="bad_field")
@@ -80,7 +79,6 @@ def _check_verdict(verdict: Verdict) -> None:
 
 
 def _check_gate(verdict: Verdict) -> None:
-    """Check that all about the gate is there if it tried the change, and nothing else."""
     if not verdict.gate:
         said = verdict.base or verdict.text or verdict.runner or verdict.provisional
         if verdict.gate_cases or said or verdict.continues:

@@ -41,7 +41,6 @@ def _with_reason(words: str, reason: str) -> str:
 
 
 def _describe_gate_decision(verdict: Verdict) -> str:
-    """Return who decided what, and what the gate says with its numbers."""
     done = DECISION_WORDS[verdict.decision]
     if verdict.continues:
         goes_on = (

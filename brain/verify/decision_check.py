@@ -269,7 +269,6 @@ class DecisionCheck:
                 yield "verdict_mismatch", f"{path} is not changed as its verdict says"
 
     def _keeps_program(self, before: Bundle, after: Bundle, slug: str) -> bool:
-        """Tell whether a skill has the same program in both bundles, or none."""
         return any(
             read_program(self._session, before, text.path)
             == read_program(self._session, after, text.path)

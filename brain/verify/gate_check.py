@@ -123,7 +123,6 @@ class GateCheck:
     def _find_problem(
         self, verdict: Verdict, case: VerdictCase, before: Bundle, after: Bundle
     ) -> str:
-        """Return what is wrong with a case, "" if nothing is."""
         slug = slug_of_case(case.name)
         if not slug or (slug == verdict.skill) != (case.kind == "held_out"):
             return "does not lie where such cases do"

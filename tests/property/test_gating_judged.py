@@ -19,7 +19,7 @@ from brain.repo.learning.rounds import (
     OutputJudge,
     TriedCases,
 )
-from brain.verdicts.gate_verdict import Deciding, GateRecord, build_gate_verdict
+from brain.verdicts.gate_verdict import GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import Verdict, VerdictCase
 from tests.support.gate_decisions import inputs_of_half
@@ -123,8 +123,7 @@ def _record(table: Table, tried: TriedCases) -> tuple[Verdict, dict[bytes, bytes
         attempt=1,
     )
     decision = "admit" if tried.decision.gate == "admit" else "reject"
-    deciding = Deciding(decision=decision, decider="rule", decided_by="gate", reason="it is so")
-    built = build_gate_verdict(record, deciding)
+    built = build_gate_verdict(record, decision, "it is so")
     contents = {blob_id(content): content for content in built.contents}
     return decode_verdict(encode_verdict(built.verdict)), contents
 

@@ -10,7 +10,6 @@ from brain.gating.case_files import Case, Expectation, encode_case, parse_case
 from brain.gating.decision import CaseRow, decide
 from brain.gating.held_out import is_held_out
 from brain.verdicts.gate_verdict import (
-    Deciding,
     GateCase,
     GateRecord,
     GateVerdict,
@@ -24,7 +23,6 @@ TEXT_PATH = f"skills/{GREET}/SKILL.md"
 RIGHT, WRONG, NO_ANSWER = b"hello there", b"go away", b"no answer"
 OUTPUTS = {"p": RIGHT, "f": WRONG, "e": NO_ANSWER}
 """What came out, by the letter of the outcome."""
-BY_RULE = Deciding(decision="admit", decider="rule", decided_by="gate")
 
 
 def inputs_of_half(*, held_out: bool) -> Iterator[str]:
@@ -95,9 +93,10 @@ def gained(*, guard: str = "p") -> GateRecord:
     return try_cases([*rows, (GUARD, "p", guard)])
 
 
-def build(tried: GateRecord, deciding: Deciding = BY_RULE) -> GateVerdict:
-    """Return the verdict of a record, with the contents it names."""
-    return build_gate_verdict(tried, deciding)
+def build(tried: GateRecord, decision: str = "admit", **said: str) -> GateVerdict:
+    """Return the verdict of a record, with the contents it names; `said` is of who decided."""
+    built = build_gate_verdict(tried, decision)
+    return replace(built, verdict=built.verdict._replace(**said))
 
 
 def gate_admission() -> Verdict:
@@ -107,7 +106,7 @@ def gate_admission() -> Verdict:
 
 def gate_rejection() -> Verdict:
     """Return the verdict by which the gate rejects the change, for its guard got worse."""
-    return build(gained(guard="f"), replace(BY_RULE, decision="reject")).verdict
+    return build(gained(guard="f"), "reject").verdict
 
 
 def decide_by_gate(

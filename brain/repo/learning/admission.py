@@ -253,7 +253,6 @@ def encode_tried(tried: TriedProgram) -> bytes:
 
 
 def _parse(program: bytes, data: bytes) -> TriedProgram | None:
-    """Return the record of a file, None if it is damaged or of another program."""
     try:
         record: Any = strict_json.parse_bounded(data, _MAX_DEPTH)
         folders, hosts = record["folders"], record["hosts"]
@@ -428,7 +427,6 @@ def was_admitted(session: Session, head: bytes, program: bytes) -> bool:
 
 
 def _list_decisions(session: Session, head: bytes, program: bytes) -> list[DecisionRow]:
-    """Return the decisions about a program in the lineage of `head`, by generation."""
     inside = AncestorSet(session, head)
     rows = lineage_cache.read_decisions(session, program_key(program))
     return [row for row in rows if row.snapshot in inside]

@@ -39,7 +39,7 @@ from ...running.trial import Trial, raise_if_cancelled, refuse_program, try_prog
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox, SandboxLimits
 from ...skills.skill_version import version_value
-from ...verdicts.gate_verdict import Deciding, GateRecord, GateVerdict, build_gate_verdict
+from ...verdicts.gate_verdict import GATE_RULE, GateRecord, GateVerdict, build_gate_verdict
 from ...verdicts.verdict_types import Verdict
 from ..merge.proposals import open_proposal
 from ..open.manifest import (
@@ -86,8 +86,6 @@ from .stream import read_stream
 T = TypeVar("T")
 _Earlier = tuple[EarlierAttempt, str]
 """An earlier attempt at the same change, and the proposal in which it waits."""
-GATE_RULE = "gate"
-"""The rule that decides, as verdicts name it."""
 NO_CASES = "there are no held-out cases of this skill, so nothing could be tried"
 NO_RUNNER = "there is no model to try the cases of a text with"
 MAX_SHOWN_FILES = 8
@@ -537,10 +535,7 @@ def _decide(
     planned, trial = result.planned, result.trial
     contents = trial.contents if trial else ()
     if result.record is not None:
-        deciding = Deciding(
-            decision=decision, decider="rule", decided_by=GATE_RULE, reason=result.reason
-        )
-        built = build_gate_verdict(result.record, deciding)
+        built = build_gate_verdict(result.record, decision, result.reason)
         verdict, contents = built.verdict, (*contents, *built.contents)
     else:
         blank = Verdict(decision="", skill=planned.slug, decider="rule", decided_by=GATE_RULE)

@@ -101,7 +101,6 @@ def _version_usage(
 
 
 def _find_admitted(session: Session, slug: str) -> set[bytes]:
-    """Return the ids of the programs that were admitted for a skill in the lineage of the head."""
     inside = AncestorSet(session, session.head())
     rows = lineage_cache.read_decisions(session, skill_key(slug))
     return {row.program for row in rows if row.kind == "admit" and row.snapshot in inside}
@@ -230,7 +229,6 @@ def _carry_out(
 
 
 def _explain(decision: Decision, failure: str) -> str:
-    """Return the reason of a decision, one line."""
     present, better = decision.present, decision.to
     assert present is not None
     reason = f"version {present.version} failed with {_describe_failures(present)}"
@@ -334,7 +332,6 @@ def _count_run(
 
 
 def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[str, str]]:
-    """Yield the path and version of each skill that the head has."""
     bundle = session.bundle_of(session.head())
     for address, version in loaded:
         try:

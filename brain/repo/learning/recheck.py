@@ -148,7 +148,6 @@ def _find_last(session: Session, slug: str) -> FoundVerdict | None:
 
 
 def _list_decisions(session: Session, slug: str) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield time, snapshot and verdict of the decisions about a skill, newest first."""
     found = [*find_decisions(session, slug), *find_rejections(session, slug)]
     rows = []
     for one in found:
@@ -194,7 +193,6 @@ def read_stored_case(session: Session, row: VerdictCase) -> StoredCase:
 
 
 def _read_blob(session: Session, blob: bytes, max_bytes: int) -> tuple[bytes | None, str]:
-    """Return a content and "", or None and why there is none."""
     reader = session.reader
     if reader.find_redactions([blob]):
         return None, _STATES["redacted"]
@@ -356,7 +354,6 @@ def _score_again(
 
 
 def _compare(pairs: Sequence[tuple[str, str]], fault: str, problem: str) -> str:
-    """Return how outcomes that a verdict says, each with the one found, compare."""
     if fault or any(new not in (old, UNKNOWN) for old, new in pairs):
         return "differs"
     return "unknown" if problem or any(new == UNKNOWN for _, new in pairs) else "same"

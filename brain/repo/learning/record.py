@@ -140,7 +140,6 @@ def is_proposed(session: Session, name: str) -> bool:
 
 
 def _write_decided(txn: WriteTransaction, decided: DecidedChange) -> Upserted:
-    """Write a change as it was tried, under the operation of its decision."""
     planned, verdict = decided.planned, decided.verdict
     receipt = decided.receipt if verdict.decision == "admit" else None
     _refuse_changed_cases(txn, verdict, receipt)
@@ -246,7 +245,6 @@ def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
 
 
 def _note_admitted(session: Session, program: Program, snapshot: bytes) -> None:
-    """Note on this machine that a program may run, once its admission is recorded."""
     if isinstance(session.own_programs, set):
         session.own_programs.add(program.id)
     blob = verdict_id(session, snapshot)
@@ -264,7 +262,6 @@ def _note_admitted(session: Session, program: Program, snapshot: bytes) -> None:
 
 
 def _set_aside(txn: WriteTransaction, slug: str) -> str:
-    """Give a rejected attempt its ref, and return that."""
     full = txn.head.hex()
     for digits in (_REF_DIGITS, len(full)):
         ref = f"{REJECTED_REF_PREFIX}{slug}/{full[:digits]}"
@@ -346,7 +343,6 @@ def _refuse_worse(verdict: Verdict, *, although_worse: bool) -> None:
 
 
 def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> PlannedChange:
-    """Return the change of an attempt as it was planned."""
     snapshot = session.load_snapshot(snapshot_id)
     before, after = session.parent_bundle(snapshot), session.bundle_of(snapshot_id)
     _, slug, from_version, to_version, _ = snapshot.operation

@@ -211,7 +211,6 @@ def _find_source(
 def _find_version(
     txn: WriteTransaction, decisions: list[DecisionRow], slug: str, version: str
 ) -> tuple[Bundle, FoundSkill]:
-    """Return a skill as it was admitted at a version, or else as it last was at that version."""
     from ..history.log import find_skill_at_version
 
     session = txn.session
@@ -226,7 +225,6 @@ def _find_version(
 
 
 def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
-    """Return the skill that a snapshot retired, as it was before."""
     snapshot = session.load_snapshot(row.snapshot)
     before, after = session.parent_bundle(snapshot), session.bundle_of(row.snapshot)
     gone = [
@@ -239,7 +237,6 @@ def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
 
 
 def _default_place(skill: FoundSkill) -> FoundSkill:
-    """Return a retired skill as if it had been in the usual place."""
     return skill._replace(path=f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}")
 
 
@@ -249,14 +246,12 @@ def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:
 
 
 def _find_retired_text(txn: WriteTransaction, slug: str) -> str:
-    """Return the path of the text of a retired skill, "" if there is none."""
     paths = [f"{skill_layout.RETIRED_FOLDER}{slug}/{name}" for name in skill_layout.SKILL_FILES]
     found = (path for path in paths if bundles.has_entry(txn.session.nodes, txn.bundle, path))
     return next(found, "")
 
 
 def _retired_path(skill: FoundSkill, path: str) -> str:
-    """Return where a file of a skill lies once it is retired."""
     home = f"{skill_layout.RETIRED_FOLDER}{skill.slug}/"
     if skill.folder is None:
         return home + skill_layout.SKILL_FILES[0]

@@ -12,7 +12,7 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.gating.case_files import Expectation, encode_case, parse_case
 from brain.gating.decision import decide
-from brain.verdicts.gate_verdict import Deciding, GateVerdict, go_on_with
+from brain.verdicts.gate_verdict import GateVerdict, go_on_with
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_rules import row_of_case, state_numbers
 from brain.verdicts.verdict_types import NamedNumber, Verdict, VerdictCase
@@ -20,7 +20,6 @@ from tests.support.brain_templates import copy_brain
 from tests.support.decisions import put_verdict, record
 from tests.support.gate_decisions import (
     AFTER,
-    BY_RULE,
     CASES,
     GREET,
     GUARD,
@@ -45,7 +44,7 @@ Edits = dict[str, bytes | None]
 FIRST = min(CASES, key=lambda path: blob_id(CASES[path]))
 """The case that a gate tries first."""
 LAST = max(CASES, key=lambda path: blob_id(CASES[path]))
-BY_ADA = Deciding(decision="admit", decider="person", decided_by="Ada", reason="it is mine")
+BY_ADA = {"decider": "person", "decided_by": "Ada", "reason": "it is mine"}
 
 
 @pytest.fixture
@@ -97,7 +96,7 @@ def test_a_new_skill_has_cases_before_it_has_a_text(brain):
 
 def test_a_person_may_admit_what_the_gate_did_not(brain):
     for tried in (gained(guard="f"), try_cases([(path, "f", "p") for path in list(CASES)[:3]])):
-        verdict = build(tried, BY_ADA).verdict
+        verdict = build(tried, **BY_ADA).verdict
         assert verdict.gate in ("reject", "undecided")
         decide_by_gate(brain, verdict)
         assert verified(brain) == []
@@ -107,7 +106,7 @@ def test_a_person_may_admit_what_the_gate_did_not(brain):
 
 def test_a_person_may_admit_an_attempt_whose_cases_were_edited_since(brain):
     record(brain, {FIRST: None, LAST: make_document("Greet a guest who left.")}, ("snapshot",))
-    decide_by_gate(brain, build(gained(guard="f"), BY_ADA).verdict)
+    decide_by_gate(brain, build(gained(guard="f"), **BY_ADA).verdict)
     assert verified(brain) == []
 
 
@@ -378,7 +377,7 @@ def test_numbers_of_other_kinds_may_stand_beside_those_of_the_gate(brain):
 
 
 def test_a_decision_by_a_rule_under_another_name_keeps_the_rules(brain):
-    decide_by_gate(brain, build(gained(guard="f"), replace(BY_RULE, decided_by="Ada")).verdict)
+    decide_by_gate(brain, build(gained(guard="f"), decided_by="Ada").verdict)
     assert ("bad_verdict", "error") in verified(brain)
 
 

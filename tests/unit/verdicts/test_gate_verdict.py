@@ -6,13 +6,12 @@ from fractions import Fraction
 from brain.digest import blob_id
 from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import CaseRow, GateDecision
-from brain.verdicts.gate_verdict import Deciding, GateCase, GateRecord, build_gate_verdict
+from brain.verdicts.gate_verdict import GateCase, GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import NamedNumber
 from tests.support.decisions import SLUG, admission
 
 BASE, TEXT = blob_id(b"before"), blob_id(b"after")
-BY_RULE = Deciding(decision="admit", decider="rule", decided_by="the gate")
 DECISION = GateDecision(
     gate="admit",
     reason="1 case better, none worse",
@@ -52,7 +51,7 @@ RECORD = GateRecord(
 
 
 def test_a_case_of_the_gate_names_its_document_its_rounds_and_what_came_out():
-    built = build_gate_verdict(RECORD, BY_RULE)
+    built = build_gate_verdict(RECORD, "admit")
     (case,) = built.verdict.cases
     assert (case.kind, case.name, case.outcome) == (
         "held_out",
@@ -65,7 +64,7 @@ def test_a_case_of_the_gate_names_its_document_its_rounds_and_what_came_out():
 
 
 def test_the_verdict_of_a_text_has_the_word_of_the_gate_and_its_numbers():
-    verdict = build_gate_verdict(RECORD, BY_RULE).verdict
+    verdict = build_gate_verdict(RECORD, "admit").verdict
     assert (verdict.gate, verdict.decision, verdict.decider) == ("admit", "admit", "rule")
     assert (verdict.base, verdict.text, verdict.runner) == (BASE, TEXT, "scripted")
     assert verdict.reason == DECISION.reason and not verdict.files
@@ -84,30 +83,29 @@ def test_the_verdict_of_a_text_has_the_word_of_the_gate_and_its_numbers():
 
 def test_a_runner_that_repeats_itself_has_one_round():
     record = replace(RECORD, repeats_itself=True)
-    assert NamedNumber("max_rounds", 1) in build_gate_verdict(record, BY_RULE).verdict.numbers
+    assert NamedNumber("max_rounds", 1) in build_gate_verdict(record, "admit").verdict.numbers
 
 
 def test_a_case_that_got_worse_failed_and_says_how():
     guard = tried("b", "pp", "fp", b"2", b"3", b"2", b"2", is_guard=True)
     decision = replace(DECISION, gate="reject", worse=(guard.case.path,))
     record = replace(RECORD, decision=decision, cases=[*RECORD.cases, guard])
-    better, worse = build_gate_verdict(record, replace(BY_RULE, decision="reject")).verdict.cases
+    better, worse = build_gate_verdict(record, "reject").verdict.cases
     assert (better.outcome, worse.kind, worse.outcome) == ("pass", "guard", "fail")
     assert worse.detail == "passed 2 of 2 before, 1 of 2 after"
 
 
 def test_the_trial_of_a_program_comes_before_the_cases_of_the_gate():
     trial = admission()
-    by_ada = Deciding(decision="admit", decider="person", decided_by="Ada", reason="it is hers")
-    verdict = build_gate_verdict(replace(RECORD, trial=trial), by_ada).verdict
+    verdict = build_gate_verdict(replace(RECORD, trial=trial), "admit", "it is hers").verdict
     assert verdict.files == trial.files and verdict.sandbox == trial.sandbox
     assert verdict.cases[:-1] == trial.cases and verdict.cases[-1].kind == "held_out"
-    assert (verdict.decider, verdict.decided_by, verdict.reason) == ("person", "Ada", "it is hers")
+    assert (verdict.decider, verdict.decided_by, verdict.reason) == ("rule", "gate", "it is hers")
     assert decode_verdict(encode_verdict(verdict)) == verdict
 
 
 def test_an_e_value_past_all_counts_is_the_greatest_count():
     decision = replace(DECISION, e_value=Fraction(2**100))
-    verdict = build_gate_verdict(replace(RECORD, decision=decision), BY_RULE).verdict
+    verdict = build_gate_verdict(replace(RECORD, decision=decision), "admit").verdict
     assert NamedNumber("e_value_milli", 2**53 - 1) in verdict.numbers
     assert encode_verdict(verdict)
