@@ -11,6 +11,7 @@ from ..gating.case_files import Case
 from ..gating.decision import DEFAULT_RULES, MAX_SCORE, CaseRow, GateDecision, find_round_limit
 from .verdict_rules import (
     ATTEMPT_NAME,
+    READ_NAME,
     decide_again,
     row_of_case,
     say_provisional,
@@ -27,12 +28,14 @@ GATE_RULE = "gate"
 class GateCase:
     """A case that was tried: its document, its outcomes, and what came out.
 
-    `outputs` has two contents a round, before and after, and for an error its message.
+    `outputs` has two contents a round, before and after, and for an error its message. `was_read`
+    tells whether a run read the change, None if that is not known.
     """
 
     case: Case
     row: CaseRow
     outputs: Sequence[bytes] = field(repr=False)
+    was_read: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,15 +110,20 @@ def go_on_with(earlier: Verdict, blob: bytes, cases: Sequence[GateCase]) -> Gate
 
     `blob` is the id of the `earlier` verdict. None if a runner that repeated itself does not now.
     """
+    said = dict(earlier.numbers)
+    if READ_NAME in said:
+        said[READ_NAME] += sum(one.was_read is True for one in cases)
+        numbers = tuple(NamedNumber(*one) for one in said.items())
+        earlier = earlier._replace(numbers=numbers)
     rows = [*map(row_of_case, earlier.gate_cases), *(one.row for one in cases)]
     decision = decide_again(earlier, rows)
     if decision is None:
         return None
-    numbers = {**dict(earlier.numbers), **dict(state_again(earlier, decision))}
+    said |= dict(state_again(earlier, decision))
     verdict = earlier._replace(
         reason=decision.reason,
         cases=(*earlier.cases, *(_describe_case(one, decision) for one in cases)),
-        numbers=tuple(sorted(NamedNumber(*one) for one in numbers.items())),
+        numbers=tuple(sorted(NamedNumber(*one) for one in said.items())),
         gate=decision.gate,
         provisional=say_provisional(earlier, decision),
         continues=blob,

@@ -303,6 +303,11 @@ class _CaseCourse:
             scores=score_outcomes(self.case, letters, self.outputs),
         )
 
+    @property
+    def tried(self) -> GateCase:
+        outputs = tuple(self.outputs)
+        return GateCase(case=self.case, row=self.row, outputs=outputs, was_read=self.was_read)
+
 
 @dataclass(frozen=True, slots=True)
 class CaseRounds:
@@ -351,9 +356,7 @@ class CaseRounds:
                 break
         if decision is None:
             return f"no round of the cases was finished: {stopped}"
-        tried = tuple(
-            GateCase(case=one.case, row=one.row, outputs=tuple(one.outputs)) for one in courses
-        )
+        tried = tuple(one.tried for one in courses)
         is_open = decision.gate == "undecided"
         return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
 
@@ -363,7 +366,7 @@ class CaseRounds:
         for number in range(rounds):
             if stopped := self._run_round(courses, number):
                 return stopped
-        return [GateCase(case=one.case, row=one.row, outputs=tuple(one.outputs)) for one in courses]
+        return [one.tried for one in courses]
 
     def _run_round(self, courses: Sequence[_CaseCourse], number: int) -> str:
         """Run each case twice; return why the round could not be finished, "" if it was.

@@ -12,7 +12,7 @@ from brain.gating.output_check import TASK_PASSES
 from brain.repo.learning import recheck
 from brain.repo.learning.change import ProposedChange
 from brain.repo.learning.rounds import CaseOutput
-from tests.support.gated_brains import SKILL, make_gated_brain
+from tests.support.gated_brains import SKILL, make_gated_brain, set_mode
 
 INPUTS = [
     one
@@ -109,3 +109,17 @@ def test_what_no_task_reads_is_kept_however_few_tasks_there_are(tmp_path):
         outcome = try_it(brain, Solver(0.0, 1.0, was_read=False))
         assert (outcome.done, outcome.proposal) == ("kept", "")
         assert outcome.reason == "read in 0 of 2 tasks, so its text was not tried"
+
+
+def test_what_is_added_to_a_provisional_change_is_counted_with_its_scores_and_reads(brain):
+    set_mode(brain, "gated", provisional="allow")
+    assert try_it(brain, Solver(0.1, 0.5, was_read=True)).done == "provisional"
+    for one in islice(INPUTS, 8, 12):
+        brain.gate.add_case(SKILL, one, TASK_PASSES, name=one["task"])
+    (live,) = brain.gate.list_provisional()
+    outcome = brain.gate.open(runner=Solver(0.1, 0.5, was_read=True)).go_on(live, live.since)
+    numbers = outcome.numbers
+    assert numbers is not None and (numbers.cases, numbers.read_cases) == (12, 12)
+    verdict = recheck.find_gate_verdict(brain._session, outcome.snapshot).verdict
+    assert {one.scores for one in verdict.gate_cases} == {(100, 500) * numbers.rounds}
+    assert not brain.gate.recheck(outcome.snapshot).differences and brain.verify().ok
