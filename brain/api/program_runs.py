@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict, InvalidInput
+from ..experience.usage import input_key
 from ..programs import CHECK_FILE
 from ..programs.needs import NEEDS_FILE, NO_NEEDS, read_needs
 from ..programs.program import fit_summary, slug_of_tool, tool_name
@@ -17,7 +18,6 @@ from ..running.broker import Broker
 from ..running.run import RunOutcome, check_outputs, run_program
 from ..sandbox.job import DEFAULT_LIMITS
 from ..skills.skill_version import recorded_version, version_value
-from ..usage.usage_types import input_key
 
 if TYPE_CHECKING:
     from threading import Event

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from brain import Brain
+from brain.experience.usage import SkillUse
 from brain.repo.learning import health
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
-from brain.usage.usage_types import SkillUse
 from tests.support.brain_templates import copy_brain
 from tests.support.skill_programs import admit_program, use_state_folder
 

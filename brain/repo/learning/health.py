@@ -1,6 +1,6 @@
 """Roll back or retire a skill that fails in use.
 
-After a failure the present version is judged (`usage/degradation.py`). If it is degraded, the
+After a failure the present version is judged (`experience/degradation.py`). If it is degraded, the
 decision is carried out in one transaction, which judges again, so that of several processes one
 acts. Every action is a snapshot with a verdict of a rule, and `brain evolve reinstate` undoes it.
 """
@@ -16,6 +16,8 @@ from ...cache.decision_row import skill_key
 from ...cache.derived_cache import SkillHistoryRow
 from ...digest import NO_DIGEST, blob_id
 from ...errors import BrainError, Conflict, InvalidInput
+from ...experience.degradation import MIN_FAILED, Decision, VersionUsage, judge
+from ...experience.usage import MAX_FAILURE_CHARS, SkillUse, UsageCounts, input_key
 from ...objects.bundle import Bundle
 from ...programs.program import id_of_files
 from ...receipts import Receipt
@@ -24,8 +26,6 @@ from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
 from ...skills import skill_document
 from ...skills.skill_version import version_value
-from ...usage.degradation import MIN_FAILED, Decision, VersionUsage, judge
-from ...usage.usage_types import MAX_FAILURE_CHARS, SkillUse, UsageCounts, input_key
 from ...verdicts.verdict_types import NamedNumber
 from ..core.current_run import LoadedSkill, Run
 from ..core.transaction import WriteTransaction

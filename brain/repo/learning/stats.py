@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 
 from ...digest import NO_DIGEST
 from ...errors import InvalidInput
+from ...experience.degradation import is_degraded, wilson_interval
+from ...experience.usage import UsageCounts
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...results import SkillUsage, UsageStats, VersionUses
 from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
 from ...skills.skill_version import version_value
-from ...usage.degradation import is_degraded, wilson_interval
-from ...usage.usage_types import UsageCounts
 from ...util.utc_time import utc_time
 from ..open import manifest
 from ..open.session import Session

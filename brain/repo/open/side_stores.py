@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ...experience.settings import LoadExperienceSettings
     from ...experience.store import Store
-    from ...usage.usage_store import UsageStore
+    from ...experience.usage import UsageStore
 
 
 class SideStores:
@@ -32,7 +32,7 @@ class SideStores:
     def usage(self) -> UsageStore:
         """The counts of uses of skills; threads may share them."""
         if self._usage is None:
-            from ...usage.usage_store import UsageStore
+            from ...experience.usage import UsageStore
 
             self._usage = UsageStore(self.control_folder)
         return self._usage

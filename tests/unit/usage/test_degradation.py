@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.usage.degradation import (
+from brain.experience.degradation import (
     ACTIONS,
     MIN_FAILED,
     MIN_TRIALS,

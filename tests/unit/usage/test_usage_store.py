@@ -13,10 +13,9 @@ import pytest
 
 from brain.encoding import pack
 from brain.errors import StoreError
+from brain.experience import usage
+from brain.experience.usage import MAX_FAILURE_CHARS, USAGE_FILE_NAME, SkillUse, UsageStore
 from brain.store.checksums import row_checksum
-from brain.usage import usage_store
-from brain.usage.usage_store import USAGE_FILE_NAME, UsageStore
-from brain.usage.usage_types import MAX_FAILURE_CHARS, SkillUse
 from tests.support.refusals import raises_code
 
 PATH = "skills/news/SKILL.md"
@@ -24,8 +23,8 @@ PATH = "skills/news/SKILL.md"
 COUNT = """
 import sys
 import time
-from brain.usage.usage_store import UsageStore
-from brain.usage.usage_types import SkillUse
+from brain.experience.usage import UsageStore
+from brain.experience.usage import SkillUse
 store = UsageStore(sys.argv[1])
 for number in range(int(sys.argv[2])):
     store.record_use(SkillUse(path="skills/news/SKILL.md", version="1", outcome="success", at=1))
@@ -127,7 +126,7 @@ def test_a_run_is_counted_once(store):
 
 
 def test_the_oldest_runs_are_forgotten(store, monkeypatch):
-    monkeypatch.setattr(usage_store, "MAX_RUNS", 2)
+    monkeypatch.setattr(usage, "MAX_RUNS", 2)
     for run in ("a", "b", "c"):
         store.record_run(run, [])
     assert not store.record_run("b", [])
@@ -135,7 +134,7 @@ def test_the_oldest_runs_are_forgotten(store, monkeypatch):
 
 
 def test_the_version_that_was_unused_for_longest_makes_room(store, monkeypatch):
-    monkeypatch.setattr(usage_store, "MAX_ROWS", 3)
+    monkeypatch.setattr(usage, "MAX_ROWS", 3)
     for version, at in (("1", 10), ("2", 20), ("3", 30), ("1", 40), ("4", 50), ("5", 60)):
         store.record_use(make_use(at=at, version=version))
     assert sorted(row.version for row in store.list_usage()) == ["1", "4", "5"]

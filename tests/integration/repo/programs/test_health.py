@@ -4,13 +4,13 @@ import pytest
 
 from brain import Brain
 from brain.errors import Conflict
+from brain.experience.usage import SkillUse
 from brain.objects import operation
 from brain.repo.learning import health
 from brain.repo.learning.health import read_versions
 from brain.repo.read import skill_lookup
 from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
-from brain.usage.usage_types import SkillUse
 from brain.verdicts.verdict_types import Verdict
 from tests.support.skill_programs import admit_program, use_state_folder
 

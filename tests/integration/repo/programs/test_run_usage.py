@@ -6,9 +6,9 @@ import random
 import pytest
 
 from brain import Brain
+from brain.experience.usage import UsageCounts
 from brain.receipts import Receipt, RunStep
 from brain.serve.tools import Toolbox
-from brain.usage.usage_types import UsageCounts
 from tests.support.planted_secrets import SECRET_MAKERS
 
 SLUG = "audit"

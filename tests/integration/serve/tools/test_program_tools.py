@@ -5,8 +5,8 @@ import json
 import pytest
 
 from brain import Brain
+from brain.experience.usage import SkillUse
 from brain.serve.tools import program_tools, tool_formats
-from brain.usage.usage_types import SkillUse
 from tests.support.skill_programs import admit_program, use_state_folder
 
 ECHO = "import sys\nprint(sys.argv[1])\n"

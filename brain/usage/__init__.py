@@ -1,1 +1,0 @@
-"""How skills do in use: counts for each version, in a file beside the store, and what follows."""
