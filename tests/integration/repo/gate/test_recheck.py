@@ -1,6 +1,5 @@
 """A stranger derives the verdict of a gate again, from what came out then."""
 
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +17,6 @@ from tests.support.brain_templates import copy_brain
 from tests.support.decisions import put_verdict, record
 from tests.support.gate_decisions import (
     AFTER,
-    BY_RULE,
     CASES,
     GREET,
     GUARD,
@@ -285,7 +283,7 @@ def test_what_a_model_answered_does_not_run_again_and_that_is_told(brain):
 
 def test_rounds_of_a_noisy_runner_are_checked_one_by_one(brain):
     rows = [(path, "fefff", "ppppp") for path in CASES]
-    verdict = build(try_cases(rows, repeats_itself=False), replace(BY_RULE)).verdict
+    verdict = build(try_cases(rows, repeats_itself=False)).verdict
     decide_by_gate(brain, verdict)
     found = again(brain, GREET)
     assert one(found, FIRST).found_before == "fefff" and found.differences == []
