@@ -424,7 +424,7 @@ def report(attempts: int, seed: int) -> Iterator[str]:
         words = ("provisional", "admit", "reject", "undecided")
         yield f"| {label} | {' | '.join(_percent(found[word] / few) for word in words)} |"
         is_useless = not label.startswith("20")
-        too_many += [label] if is_useless and found["admit"] > MAX_SHARE * few else []
+        too_many += [label] if is_useless and found["admit"] > max(MAX_SHARE * few, 1) else []
     yield "\n| design | no-op | rewording, no noise | rewording, low | trade | gain of 20 points |"
     yield "|---|---|---|---|---|---|"
     for name, shares in measure_designs(few, seed):

@@ -133,7 +133,7 @@ def test_nothing_is_noted_of_what_happens_while_it_is_off(agent, cli):
         assert not brain.patterns.record("chat", ["a", "b"])
         brain.gaps.wait()
         status = evolve.read_status(brain)
-        assert [one.waiting for one in status.evolvers] == [0, 0, 0]
+        assert [one.waiting for one in status.evolvers] == [0, 0, 0, 0]
         assert brain.gaps.list().gaps == []
 
 
