@@ -53,8 +53,8 @@ class RequestBound(NamedTuple):
 class Paid(NamedTuple):
     """What a request cost: requests that were sent, and the tokens that the endpoint reports.
 
-    `answer_bytes` is the size of the answer. Of `lost` requests an answer may have been made, and
-    did not arrive.
+    `answer_bytes` is the size of the answer, 1 for an empty one. Of `lost` requests an answer may
+    have been made, and did not arrive.
     """
 
     requests: int = 0
@@ -87,7 +87,7 @@ class NoAnswer(ModelError):
 
     def __init__(self, model: str, fault: str) -> None:
         super().__init__(
-            f"{printable_text(model)} gave no answer that can become a skill: {fault}",
+            f"{printable_text(model)} gave no answer that can be used: {fault}",
             hint="the brain is unchanged; try again, or with another model",
         )
         self.fault = fault

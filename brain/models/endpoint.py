@@ -93,6 +93,7 @@ class EndpointModel(Model):
                 if (
                     number == config.retries
                     or problem.code not in TRANSIENT_CODES
+                    or problem.lost  # it may be paid, and a budget was asked for one answer
                     or delay > MAX_RETRY_SECONDS
                 ):
                     problem.requests, problem.lost = sent, lost

@@ -9,6 +9,7 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -118,7 +119,7 @@ def _paid(answer: ModelResponse | ModelError) -> Paid:
     usage, sent = answer.usage, answer.metadata or {}
     size = sum(_size(part_text(part)) for part in answer.parts)
     counted = max(usage.input_tokens, 0), max(usage.output_tokens, 0)
-    return Paid(sent.get("requests", 1), *counted, size, sent.get("lost", 0))
+    return Paid(sent.get("requests", 1), *counted, max(size, 1), sent.get("lost", 0))
 
 
 def _size(text: str) -> int:
@@ -203,6 +204,14 @@ class PaidOnce(WrapperModel):
         with self._lock:
             self._asked[digest] += 1
             return f"{digest}-{self._asked[digest]}"
+
+
+def is_answer(kept: bytes) -> bool:
+    """Tell whether bytes are an answer that `PaidOnce` kept."""
+    with suppress(ValueError):
+        (message,) = ModelMessagesTypeAdapter.validate_json(kept)
+        return isinstance(message, ModelResponse)
+    return False
 
 
 def _dump_fault(*fault: str) -> bytes:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from ..cache.cache_folder import cache_root
+from ..errors import ModelError
 from ..models.ask import ask
-from ..models.calls import AskLimits, UnfitAnswer
-from ..models.paid_once import PaidOnce
+from ..models.calls import ANSWER_FAULTS, AskLimits, UnfitAnswer
+from ..models.paid_once import PaidOnce, is_answer
 from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 from ..tasks.task import Task
@@ -26,8 +27,10 @@ from ..util.atomic_file import write_atomic
 if TYPE_CHECKING:
     from ..models import Model
 
-_AT_ONCE = 16
-"""Expectations of one question."""
+_AT_ONCE = 12
+"""Expectations of one question: as many as an answer in JSON may hold findings for."""
+_MAX_ANSWERS = 10_000
+"""Answers in the cache; the oldest are forgotten first."""
 _SHOWN_CHARS = 24_000
 _LIMITS = AskLimits(max_tokens=4_000, seconds=300)
 _SYSTEM_PROMPT = """\
@@ -63,9 +66,7 @@ class Judge:
     """A model that judges; the same work is judged once."""
 
     def __init__(self, model: Model) -> None:
-        self.name = model.model_name
-        self._model = PaidOnce(model, _PaidAnswers(Path(cache_root(), "judged")))
-        self._known: dict[str, list[Finding]] = {}
+        self.name, self._model = model.model_name, model
 
     def judge(self, task: Task, criteria: Sequence[str], said: bytes, left: bytes) -> list[Finding]:
         """Return a finding for each criterion, of the last message and the files of a solver.
@@ -75,10 +76,7 @@ class Judge:
         findings: list[Finding] = []
         for start in range(0, len(criteria), _AT_ONCE):
             part = criteria[start : start + _AT_ONCE]
-            prompt = _make_prompt(task, part, said, left)
-            if prompt not in self._known:
-                self._known[prompt] = self._ask(prompt, len(part))
-            findings += self._known[prompt]
+            findings += self._ask(_make_prompt(task, part, said, left), len(part))
         return findings
 
     def _ask(self, prompt: str, count: int) -> list[Finding]:
@@ -87,9 +85,14 @@ class Judge:
                 raise UnfitAnswer(f"it has {found} findings for {count} expectations")
             return answer.findings
 
-        return ask(
-            self._model, Findings, check, system=_SYSTEM_PROMPT, prompt=prompt, limits=_LIMITS
-        )
+        answers = _PaidAnswers(Path(cache_root(), "judged"))
+        model = PaidOnce(self._model, answers)
+        try:
+            return ask(model, Findings, check, system=_SYSTEM_PROMPT, prompt=prompt, limits=_LIMITS)
+        except ModelError as error:
+            if error.code in ANSWER_FAULTS:  # else a later try would fail again, and ask nobody
+                answers.forget()
+            raise
 
 
 def _make_prompt(task: Task, criteria: Sequence[str], said: bytes, left: bytes) -> str:
@@ -115,12 +118,24 @@ class _PaidAnswers:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._names: list[str] = []
 
     def find(self, name: str) -> bytes | None:
+        self._names.append(name)
         with suppress(FileNotFoundError):
-            return (self._folder / name).read_bytes()
+            data = (self._folder / name).read_bytes()
+            return data if is_answer(data) else None  # the file may be cut
         return None
 
     def keep(self, name: str, value: bytes) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         write_atomic(self._folder / name, value)
+        with suppress(FileNotFoundError), os.scandir(self._folder) as found:
+            newest_last = sorted(found, key=lambda file: file.stat().st_mtime_ns)
+            for file in newest_last[:-_MAX_ANSWERS]:
+                os.unlink(file)
+
+    def forget(self) -> None:
+        """Forget the answers that were asked for."""
+        for name in self._names:
+            (self._folder / name).unlink(missing_ok=True)

@@ -312,12 +312,12 @@ def _parse_day_bounds(evolution: Any) -> Bounds:
         raise _bad_manifest_error(
             "evolution.budget must hold day, and that tokens, cost or both, and nothing else"
         )
-    tokens, cost = day.get("tokens"), day.get("cost")
-    most = MAX_COST * 1_000
-    if tokens is not None and (type(tokens) is not int or not 0 < tokens <= most):
+    tokens, most = day.get("tokens"), MAX_COST * 1_000
+    if "tokens" in day and (type(tokens) is not int or not 0 < tokens <= most):
         raise _bad_manifest_error(f"a budget of tokens must be a whole number from 1 to {most}")
-    if cost is None:
+    if "cost" not in day:
         return Bounds(tokens)
+    cost = day["cost"]
     amount = parse_money("" if isinstance(cost, bool) else str(cost))
     if not 0 < amount <= MAX_COST * MILLION:
         raise _bad_manifest_error(f"a budget of cost must be a number above 0, to {MAX_COST}")

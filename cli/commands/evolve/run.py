@@ -22,6 +22,7 @@ from ...terminal import escape
 from .gate import outcome_lines
 
 if TYPE_CHECKING:
+    from brain.models import Model
     from brain.results import (
         BudgetStatus,
         EvolutionStatus,
@@ -109,11 +110,12 @@ def evolve_run_command(
         for step in steps:
             emit_line(app, step, step_lines(step))
     if once and not at_once:
-        _note_what_waits(app, "" if model is None else model.model_name)
+        _note_what_waits(app, model)
 
 
-def _note_what_waits(app: App, model: str) -> None:
-    for evolver in evolve.read_status(app.brain, model).evolvers:
+def _note_what_waits(app: App, model: Model | None) -> None:
+    name, prices = getattr(model, "model_name", ""), getattr(model, "prices", None)
+    for evolver in evolve.read_status(app.brain, name, prices=prices).evolvers:
         if evolver.waiting and not evolver.reason and evolver.next is not None:
             line = f"Note: {_evolver_line(evolver)}; `brain evolve run --now` does it now"
             app.print_note(escape(line))

@@ -154,6 +154,14 @@ def test_what_may_pass_is_tried_again_a_few_times(served, status, code):
     assert len(served.asked) == 3 and waits == [1, 2]
 
 
+def test_what_may_be_paid_is_not_asked_for_again(served):
+    served.replies += [FakeReply(body=b'{"id"', headers=(("content-length", "999"),))] * 3
+    bill = Bill()
+    with raises_code("unreachable", ModelError):
+        say(MeteredModel(endpoint(served)[0], bill.meter))
+    assert len(served.asked) == bill.requests == 1
+
+
 def test_it_waits_as_long_as_the_endpoint_says(served):
     served.replies += [error_reply(429, "busy", ("retry-after", "7")), completion_reply("one")]
     model, waits = endpoint(served)

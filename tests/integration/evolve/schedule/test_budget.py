@@ -167,7 +167,11 @@ def test_what_the_endpoint_does_not_report_counts_by_its_bytes(brain, clock):
     cost = evolve.read_status(brain, "scripted", now=clock.now).costs[0]
     assert (cost.requests, cost.unreported) == (1, 1)
     assert size < cost.tokens_in < 3 * size and cost.tokens_out == len(json.dumps(NOTHING))
-    assert used(brain, clock) == cost.tokens_in + cost.tokens_out
+    before = used(brain, clock)
+    assert before == cost.tokens_in + cost.tokens_out
+    metered = open_budget(brain, None, now=clock.now).meter(Silent(""), "x", lambda _: None)
+    assert ask_text(metered, "", "Well?", 10) == ""
+    assert used(brain, clock) > before + len("Well?")
 
 
 @pytest.mark.parametrize(
@@ -313,6 +317,8 @@ def test_without_a_budget_a_store_that_does_not_answer_stops_no_request(brain, c
         "budget: {day: {}}",
         "budget: {day: {token: 5}}",
         "budget: {day: {tokens: 5, costs: 1}}",
+        "budget: {day: {tokens: }}",
+        "budget: {day: {tokens: 5, cost: null}}",
         *(
             f"budget: {{day: {{tokens: {bad}}}}}"
             for bad in ("0", "-5", "1.5", "many", "true", "1e400", ".nan", "99999999999999999999")
