@@ -27,7 +27,7 @@ from ..results import (
     ScheduledStep,
 )
 from ..util.utc_time import epoch_ms, utc_time
-from .budget import Interrupted, read_costs
+from .budget import NO_PRICE, Interrupted, read_costs
 from .hard_runs import SYNTHESIS_LIMITS, work_off_hard_runs
 from .jobs import (
     BUSY,
@@ -404,9 +404,9 @@ def _describe_evolver(
 ) -> EvolverStatus:
     """Describe a job; `off` says why no job runs, "" if they do."""
     now = context.now()
-    obstacle = (
-        off or job.find_switch(context) or ("" if model or not job.needs_model else NO_MODEL_REASON)
-    )
+    no_price = NO_PRICE if budget is not None and budget.reason == NO_PRICE else ""
+    no_model = no_price if model else NO_MODEL_REASON
+    obstacle = off or job.find_switch(context) or (no_model if job.needs_model else "")
     due = None if obstacle else job.next_time(context.store, now)
     reason = obstacle
     if not obstacle:
@@ -432,9 +432,9 @@ def _find_reason_to_wait(
     context: JobContext, job: Job, pause: ModelPause | None, budget: BudgetStatus | None, now: int
 ) -> tuple[str, int]:
     """Return why a job that is due would wait, and until when; "" and 0 if it would not."""
-    if pause is not None:
+    if pause is not None and job.needs_model:
         return pause.describe(), pause.until
-    if budget is not None and budget.reason:
+    if budget is not None and budget.reason and job.needs_model:
         return budget.reason, epoch_ms(budget.renewed)
     if not job.limits:
         return "", 0

@@ -15,6 +15,7 @@ out of a task, a wrong type or a missing file is an `InvalidInput`.
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 import tomllib
@@ -275,6 +276,9 @@ def _table(folder: Path, settings: Mapping[str, Any], name: str) -> Mapping[str,
 def _read_evals(path: Path, folder: Path) -> list[Task]:
     try:
         document = parse_bounded(read_bounded(path, folder, _MAX_EVALS_BYTES), _MAX_DEPTH)
+        json.dumps(document, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise task_error(path, "it holds half a character", "not_text") from error
     except ValueError as error:
         raise task_error(path, str(error)) from error
     evals = document.get("evals") if isinstance(document, dict) else None

@@ -139,6 +139,7 @@ def test_a_task_that_cannot_be_read_is_refused_as_a_whole(tmp_path, files, code)
         ),
         ('{"evals": [' + '{"prompt": "x", "expected_output": "y"},' * 9999 + "0]}", "too_many"),
         ('{"evals": ' + "[" * 99 + "]" * 99 + "}", "bad_task"),
+        (r'{"evals": [{"prompt": "\ud800", "expected_output": "y"}]}', "not_text"),
     ],
 )
 def test_evals_of_wrong_types_too_many_or_without_their_files_are_refused(tmp_path, text, code):

@@ -193,6 +193,9 @@ def test_money_counts_by_the_prices_of_the_model(brain, clock):
     work(brain, "exit 1", "")
     (step,) = run(brain, FakeModel(), clock)
     assert step.result == "waiting" and "needs to know what tokens cost" in step.reason
+    hard, *_, provisional = evolve.read_status(brain, "scripted", now=clock.now).evolvers
+    assert (hard.next, hard.reason) == (None, step.reason)
+    assert provisional.next is not None and not provisional.reason  # it needs no model
     model = Spending(NOTHING, NOTHING)
     model.prices = Prices(5_000_000, 25_000_000)
     steps = run(brain, model, clock)

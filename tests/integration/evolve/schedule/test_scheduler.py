@@ -582,11 +582,12 @@ class TestStatus:
         store = context_of(brain, None, clock).store
         assert store.fact(f"job/{off}") == {}
 
-    def test_a_pause_of_the_model_is_why_all_wait_and_until_when(self, brain, clock):
+    def test_a_pause_is_why_all_wait_that_need_a_model_and_until_when(self, brain, clock):
         work(brain, "exit 1", "")
         run_due(brain, FakeModel(), clock)
-        status = evolve.read_status(brain, "scripted", now=clock.now)
-        for one in status.evolvers:
+        *need_a_model, provisional = evolve.read_status(brain, "scripted", now=clock.now).evolvers
+        assert len(need_a_model) == 3 and not provisional.reason
+        for one in need_a_model:
             assert "the model failed once and is not asked before" in one.reason
             assert one.next is not None
             assert one.next.timestamp() * 1000 == clock.ms + pause_length(1)
