@@ -85,4 +85,4 @@ def clear_cache_folder(folder: str, keep: str) -> None:
                     os.unlink(file.path)
 
 
-DERIVATION_VERSION = 7
+DERIVATION_VERSION = 8

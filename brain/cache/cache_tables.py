@@ -56,6 +56,7 @@ _TABLES = (
   slug TEXT NOT NULL,
   version TEXT NOT NULL,
   program BLOB NOT NULL,
+  provisional INTEGER NOT NULL,
   checksum BLOB NOT NULL,
   PRIMARY KEY (key, generation, snapshot)
 ) STRICT, WITHOUT ROWID""",

@@ -10,16 +10,19 @@ from ..store.schema import typed_columns
 
 DECISION_COLUMNS = typed_columns(
     "key TEXT, generation INTEGER, snapshot BLOB, kind TEXT, slug TEXT, version TEXT,"
-    " program BLOB, checksum BLOB"
+    " program BLOB, provisional INTEGER, checksum BLOB"
 )
-StoredDecision = tuple[str, int, bytes, str, str, str, bytes, bytes]
+StoredDecision = tuple[str, int, bytes, str, str, str, bytes, int, bytes]
+PROVISIONAL_KEY = "provisional"
+"""The key of all decisions that let a provisional change live."""
 
 
 class DecisionRow(NamedTuple):
     """A decision about a skill and the program that its verdict names; build it by keyword.
 
     `kind` is admit, retire or reinstate; `version` is the one that the skill then has.
-    `program` is the id of the program, empty if there is none.
+    `program` is the id of the program, empty if there is none. `is_provisional`: it lets a change
+    live that is only shown to help the cases it was tried on.
     """
 
     kind: str
@@ -28,12 +31,13 @@ class DecisionRow(NamedTuple):
     program: bytes
     snapshot: bytes
     generation: int
+    is_provisional: bool
 
     @property
     def keys(self) -> list[str]:
-        """The keys by which it is found: that of its skill, and of its program if it has one."""
+        """The keys by which it is found: its skill, its program, and whether it is provisional."""
         of_program = [program_key(self.program)] if self.program else []
-        return [skill_key(self.slug), *of_program]
+        return [skill_key(self.slug), *of_program, *[PROVISIONAL_KEY] * self.is_provisional]
 
 
 def skill_key(slug: str) -> str:
@@ -51,6 +55,7 @@ def encode_decision(row: DecisionRow) -> list[StoredDecision]:
     return [
         (
             *(key, row.generation, row.snapshot, row.kind, row.slug, row.version, row.program),
+            int(row.is_provisional),
             _decision_checksum(key, row),
         )
         for key in row.keys
@@ -59,7 +64,7 @@ def encode_decision(row: DecisionRow) -> list[StoredDecision]:
 
 def decode_decision(stored: StoredDecision) -> DecisionRow:
     """Return the decision in a stored row. Raises `StoreError` for a damaged one."""
-    key, generation, snapshot, kind, slug, version, program, checksum = stored
+    key, generation, snapshot, kind, slug, version, program, provisional, checksum = stored
     row = DecisionRow(
         kind=kind,
         slug=slug,
@@ -67,6 +72,7 @@ def decode_decision(stored: StoredDecision) -> DecisionRow:
         program=program,
         snapshot=snapshot,
         generation=generation,
+        is_provisional=provisional != 0,
     )
     if _decision_checksum(key, row) != checksum:
         raise StoreError(
@@ -77,5 +83,6 @@ def decode_decision(stored: StoredDecision) -> DecisionRow:
 
 
 def _decision_checksum(key: str, row: DecisionRow) -> bytes:
-    text = f"{row.generation} {row.kind} {row.version}\n{key}\n{row.slug}\n{row.program.hex()}"
+    what = f"{row.generation} {row.kind} {row.version} {row.is_provisional}"
+    text = f"{what}\n{key}\n{row.slug}\n{row.program.hex()}"
     return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))

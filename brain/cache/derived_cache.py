@@ -181,8 +181,8 @@ class DerivedCache:
             if derived.decision is not None:
                 self._db.execute_many(
                     "INSERT OR REPLACE INTO decisions"
-                    " (key, generation, snapshot, kind, slug, version, program, checksum)"
-                    " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    " (key, generation, snapshot, kind, slug, version, program, provisional,"
+                    " checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     encode_decision(derived.decision),
                 )
 

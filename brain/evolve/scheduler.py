@@ -11,7 +11,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import BrainError, Locked, ModelError, SandboxError, StoreError
+from ..errors import (
+    BrainError,
+    Conflict,
+    InvalidInput,
+    Locked,
+    ModelError,
+    SandboxError,
+    StoreError,
+)
 from ..experience.gaps import GAP_LIMITS, GAPS, list_unqueued
 from ..experience.patterns import ENABLED_VARIABLE, NEW, PATTERNS
 from ..experience.patterns import is_enabled as are_patterns_enabled
@@ -167,9 +175,13 @@ def _run_provisional(context: JobContext) -> Iterator[ScheduledStep]:
         if context.should_stop():
             return
         asked = context.store.fact(f"{PROVISIONAL}/{live.slug}")
-        if asked.get("verdict") == live.blob.hex() and context.now() >= live.ends:
+        if asked.get("verdict") == live.blob.hex():
             continue  # the person has answered, or will
-        outcome = gate.go_on(live, context.now())
+        try:
+            outcome = gate.go_on(live, context.now())
+        except (Conflict, InvalidInput) as error:  # the others go on
+            yield make_step(PROVISIONAL, FAILED, error.message, slug=live.slug)
+            continue
         if outcome.done == "proposed":
             context.store.change(f"{PROVISIONAL}/{live.slug}", partial(_note_asked, live.blob))
         if outcome.done != "nothing":

@@ -30,6 +30,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from operator import itemgetter
 from typing import NamedTuple
 
 from .. import limits
@@ -85,6 +86,7 @@ class DecisionCheck:
         self._admissions: dict[tuple[ProgramFile, ...], list[bytes]] = defaultdict(list)
         self._reinstated: list[tuple[bytes, Verdict]] = []
         self._by_skill: dict[str, list[_Decided]] = defaultdict(list)
+        self._receipts: dict[bytes, bytes | None] = {}  # of the change that a snapshot goes on with
 
     def add_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> list[Finding]:
         """Add the next snapshot; return the findings about its decision."""
@@ -112,14 +114,15 @@ class DecisionCheck:
                 message = f"says that {verdict.skill} was admitted before, but no snapshot did it"
                 yield error_finding("verdict_mismatch", message, snapshot_id.hex())
         for decided in self._by_skill.values():
-            for one in decided:
+            decided.sort(key=itemgetter(0, 1))
+            for at, one in enumerate(decided):
                 # 10. What goes on does so with the last decision. 11. What is live may be.
-                for message in self._find_unfounded(one, decided):
+                for message in self._find_unfounded(one, decided, at):
                     yield error_finding("verdict_mismatch", message, one.snapshot_id.hex())
 
-    def _find_unfounded(self, here: _Decided, decided: list[_Decided]) -> Iterator[str]:
+    def _find_unfounded(self, here: _Decided, decided: list[_Decided], at: int) -> Iterator[str]:
         if here.verdict and here.verdict.continues:
-            yield from self._find_gaps(here, here.verdict, decided)
+            yield from self._find_gaps(here, here.verdict, decided[:at])
         elif here.verdict and is_provisional(here.verdict) and self._is_forbidden(here):
             slug = here.verdict.skill
             yield (
@@ -128,25 +131,24 @@ class DecisionCheck:
             )
 
     def _find_gaps(
-        self, here: _Decided, verdict: Verdict, decided: list[_Decided]
+        self, here: _Decided, verdict: Verdict, earlier: list[_Decided]
     ) -> Iterator[str]:
         """Yield why a verdict does not go on with the last one, or what it leaves out."""
-        load = self._session.load_snapshot
-        place, root = here, verdict
-        tried: set[bytes] = set()
-        while root.continues:
-            parent = place.snapshot.parents[0]
-            before = [one for one in decided if lineage.is_ancestor(load, one.snapshot_id, parent)]
-            last = max(before, default=None)
-            if last is None or last.snapshot.operation[-1] != root.continues:
-                yield f"it goes on with another decision than the last one about {verdict.skill}"
-                return
-            if last.verdict is None:  # redacted, or reported
-                return
-            place, root = last, last.verdict
-            tried = tried or {case.document for case in root.gate_cases}
+        load, parent = self._session.load_snapshot, here.snapshot.parents[0]
+        before = (
+            one for one in reversed(earlier) if lineage.is_ancestor(load, one.snapshot_id, parent)
+        )
+        last = next(before, None)
+        if last is None or last.snapshot.operation[-1] != verdict.continues:
+            yield f"it goes on with another decision than the last one about {verdict.skill}"
+            return
+        receipt = self._receipts.get(last.snapshot_id, last.snapshot.receipt)
+        if last.verdict is None or receipt is None:  # redacted, or reported
+            self._receipts[here.snapshot_id] = None
+            return
+        self._receipts[here.snapshot_id] = receipt
         bundle = self._session.parent_bundle(here.snapshot)
-        receipt = place.snapshot.receipt
+        tried = {case.document for case in last.verdict.gate_cases}
         yield from self._gate_check.find_left_out(verdict, bundle, receipt, tried)
 
     def _is_forbidden(self, here: _Decided) -> bool:

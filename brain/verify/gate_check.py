@@ -60,8 +60,8 @@ class GateCheck:
             if earlier is not None:
                 yield from find_wrong_continuation(verdict, earlier)
                 cases = cases[len(earlier.gate_cases) :]
-            elif state == "redacted":
-                return
+            elif state == "redacted":  # which of its cases are new is not known
+                cases = [one for one in cases if self._is_no_case(one)]
             else:
                 yield f"the verdict that it goes on with is {state}"
         for case in cases:
@@ -120,6 +120,9 @@ class GateCheck:
         elif not any(text.blob == verdict.base for text in find_texts(self._session, before, slug)):
             yield f"the text of {slug} before was not the one that its verdict compares with"
 
+    def _is_no_case(self, case: VerdictCase) -> bool:
+        return self._standing.is_held_out(case.name, case.document) is False
+
     def _find_problem(
         self, verdict: Verdict, case: VerdictCase, before: Bundle, after: Bundle
     ) -> str:
@@ -133,6 +136,6 @@ class GateCheck:
             return "was changed by the snapshot that it decides"
         if verdict.decider == "rule" and (old is None or old.blob != case.document):
             return "did not stand in the brain before"
-        if self._standing.is_held_out(case.name, case.document) is False:
+        if self._is_no_case(case):
             return "is no case that the hash of its input holds out"
         return ""

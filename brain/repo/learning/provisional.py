@@ -13,31 +13,34 @@ is one snapshot, whose verdict names the one it goes on with.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import RLock
 from typing import NamedTuple
 
 from ...digest import blob_id
-from ...errors import Conflict, InvalidInput
+from ...errors import BrainError, Conflict, InvalidInput
 from ...gating.case_files import Case
 from ...gating.held_out import hash_input
 from ...limits import MAX_VERDICT_HELD_OUT
 from ...objects import lineage
 from ...objects.bundle import Bundle
 from ...objects.operation import evidence_blob
-from ...receipts import decode_receipt
+from ...receipts import Receipt, decode_receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, GateOutcome
 from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import GateVerdict, go_on_with
 from ...verdicts.verdict_types import Verdict
+from ..core.transaction import WriteTransaction
 from ..merge.proposals import open_proposal
 from ..open.manifest import load_manifest
 from ..open.session import Session
 from ..read import provisional, skill_lookup
+from ..read.decision_rows import verdict_id
 from ..read.standing_cases import StandingCases
 from . import record
 from .attempts import read_numbers
-from .cases import read_held_out
+from .cases import read_held_out, refuse_same_inputs
 from .change import SkillEdit, SkillsAt, plan_change
 from .record import DecidedChange
 from .retire import Decider, is_pinned, reinstate_skill, retire_skill
@@ -118,22 +121,32 @@ def find_new_cases(session: Session, live: Provisional) -> list[Case]:
     """Return the held-out cases that its verdict does not count yet, in the order they are tried.
 
     An input that counts already is none, nor one of the run that the change was learned from.
+    Raises `InvalidInput` (`bad_case`) for two of one input.
     """
-    receipt = session.load_snapshot(live.first).receipt
-    seen = own_sources(decode_receipt(session.reader.read_blob(receipt))) if receipt else set()
+    receipt = _read_receipt(session, live)
+    seen = own_sources(receipt) if receipt else set()
     standing = StandingCases(session)
     counted = [one for one in live.verdict.gate_cases if one.kind == "held_out"]
     known = {standing.hash_input(one.name, one.document) for one in counted}
     documents = {one.document for one in live.verdict.gate_cases}
     names = {one.name for one in live.verdict.cases}
-    new: dict[bytes, Case] = {}
+    new: list[Case] = []
     cases = read_held_out(session, session.head(), live.path)
     for case in sorted(cases, key=lambda case: (case.blob, case.path)):
         key = hash_input(case.input)
         is_counted = key in known or case.blob in documents or case.path in names
         if not is_counted and case.source not in seen:
-            new.setdefault(key, case)
-    return list(new.values())[: MAX_VERDICT_HELD_OUT - len(counted)]
+            new.append(case)
+    refuse_same_inputs(new)
+    return new[: MAX_VERDICT_HELD_OUT - len(counted)]
+
+
+def _read_receipt(session: Session, live: Provisional) -> Receipt | None:
+    """Return the receipt of the run that a change was learned from, None without a readable one."""
+    receipt = session.load_snapshot(live.first).receipt
+    with suppress(BrainError):  # redacted, which `verify` allows for too
+        return decode_receipt(session.reader.read_blob(receipt)) if receipt else None
+    return None
 
 
 def open_sides(session: Session, lock: RLock, live: Provisional) -> tuple[SkillsAt, SkillsAt]:
@@ -164,12 +177,7 @@ def try_further(
 def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decided:
     """Record what all cases say of a change that stays: that it is admitted, or goes on."""
     planned = plan_change(session, SkillEdit(name=live.path))
-    if planned.text_blob != live.verdict.text or not planned.is_equal:
-        raise Conflict(
-            f"{live.slug} was changed while its cases were tried",
-            code="stale_base",
-            hint="it is provisional no more; try the change again",
-        )
+    _refuse_edited(session, planned.head, planned.before, live)
     said = "Admit" if built.verdict.gate == "admit" else "Go on with"
     decided = DecidedChange(
         planned=planned,
@@ -177,21 +185,45 @@ def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decide
         contents=built.contents,
         program=None,  # it may run already
         message=f"{said} the provisional change of {live.slug}",
+        receipt=_read_receipt(session, live),  # which says what cases were not to be tried
     )
     return record.record_change(session, decided)
+
+
+def _refuse_edited(session: Session, head: bytes, bundle: Bundle, live: Provisional) -> None:
+    """Refuse to decide about a skill that is not as the change made it any more."""
+    skill = skill_lookup.find_skill_or_none(session, bundle, live.path)
+    row = provisional.find_last_decision(session, head, live.slug)
+    is_last = row is not None and verdict_id(session, row.snapshot) == live.blob
+    if not (row and skill and is_last and provisional.is_as_decided(session, bundle, row, skill)):
+        raise Conflict(
+            f"{live.slug} was changed while its cases were tried",
+            code="stale_base",
+            hint="it is provisional no more; try the change again",
+        )
 
 
 def take_back(
     session: Session, live: Provisional, rule: str, reason: str, built: GateVerdict | None = None
 ) -> Decided:
-    """Bring back what was there before the change; retire a skill that it made."""
+    """Bring back what was there before the change; retire a skill that it made.
+
+    Raises `Conflict` (`stale_base`) if it was edited or decided about since.
+    """
     decider = Decider("rule", rule, reason)
     if built is not None:
         decider = decider._replace(tried=built.verdict, contents=built.contents)
     message = f"Take back the provisional change of {live.slug}"
+
+    def check(txn: WriteTransaction) -> None:
+        _refuse_edited(session, txn.head, txn.bundle, live)
+        if built is not None:
+            record.refuse_changed_cases(txn, built.verdict, _read_receipt(session, live))
+
     if not live.base_version:
-        return retire_skill(session, live.path, decider, message)
-    return reinstate_skill(session, live.path, decider, live.base_version, message)
+        return retire_skill(session, live.path, decider, message, check)
+    base = live.before
+    return reinstate_skill(session, live.path, decider, live.base_version, message, check, base)
 
 
 def proposal_name(live: Provisional) -> str:

@@ -28,6 +28,7 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet
 from ..read.decision_rows import read_decision_verdict, verdict_id
+from ..read.provisional import find_last_decision
 from ..read.read_verdicts import read_verdict_state
 from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
 from ..read.standing_cases import StandingCases
@@ -142,7 +143,7 @@ def is_proposed(session: Session, name: str) -> bool:
 def _write_decided(txn: WriteTransaction, decided: DecidedChange) -> Upserted:
     planned, verdict = decided.planned, decided.verdict
     receipt = decided.receipt if verdict.decision == "admit" else None
-    _refuse_changed_cases(txn, verdict, receipt)
+    refuse_changed_cases(txn, verdict, receipt)
     blob = store_verdict(txn, verdict, decided.contents)
     skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, planned.slug)
     before = "" if skill is None else recorded_version(skill.card.version)
@@ -183,13 +184,25 @@ def store_verdict(
     return txn.store_tx.put_blob(encode_verdict(verdict))
 
 
-def _refuse_changed_cases(
+def refuse_changed_cases(
     txn: WriteTransaction, verdict: Verdict, receipt: bytes | Receipt | None
 ) -> None:
-    """Refuse what a gate decided by other cases than now stand there: it would not verify."""
+    """Refuse what a gate decided by other cases than now stand there: it would not verify.
+
+    So it is if it goes on with another verdict than that of the last decision. Raises `Conflict`
+    (`stale_base`).
+    """
     if verdict.decider != "rule" or not verdict.gate:
         return
     session, bundle = txn.session, txn.bundle
+    if verdict.continues:
+        last = find_last_decision(session, txn.head, verdict.skill)
+        if last is None or verdict_id(session, last.snapshot) != verdict.continues:
+            raise Conflict(
+                f"{verdict.skill} was decided about while its cases were tried",
+                code="stale_base",
+                hint="see `brain why`; what is provisional is tried again by itself",
+            )
     _, earlier = read_verdict_state(session.reader, verdict.continues)
     tried = earlier.gate_cases if earlier else []
     for case in verdict.gate_cases[len(tried) :]:
@@ -202,7 +215,8 @@ def _refuse_changed_cases(
         lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt,
         [case.document for case in tried],
     )
-    if verdict.decision == "admit" and next(left_out, None) is not None:
+    is_asked = verdict.decision == "admit" or verdict.continues
+    if is_asked and next(left_out, None) is not None:
         raise _changed_cases_error(verdict.skill)
 
 

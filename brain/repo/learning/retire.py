@@ -120,19 +120,22 @@ def reinstate_skill(
     version: str = "",
     message: str = "",
     check: DecisionCheck | None = None,
+    source: Bundle | None = None,
 ) -> Decided:
     """Bring a retired skill back, or the files of an earlier `version`, as its next version.
 
-    Raises `NotFound` (`no_skill`, `no_version`), or `Conflict` (`not_retired`).
+    `source` is the bundle that has that version, if several may. Raises `NotFound` (`no_skill`,
+    `no_version`), or `Conflict` (`not_retired`).
     """
     shown = printable_text(slug, 80)
     description = f"reinstate {shown} at {version}" if version else f"reinstate {shown}"
     with locked_write_transaction(session, "reinstate", description) as txn:
-        plan = _plan_return(txn, slug, version)
+        plan = _plan_return(txn, slug, version, source)
         record_edits_at(txn, plan.edits)
         if check is not None:
             check(txn)
-        return _record_return(txn, _plan_return(txn, slug, version), decider, message)
+        plan = _plan_return(txn, slug, version, source)
+        return _record_return(txn, plan, decider, message)
 
 
 class _Return(NamedTuple):
@@ -149,9 +152,12 @@ class _Return(NamedTuple):
     current: str
 
 
-def _plan_return(txn: WriteTransaction, slug: str, version: str) -> _Return:
+def _plan_return(txn: WriteTransaction, slug: str, version: str, source: Bundle | None) -> _Return:
     present = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
-    bundle, old, place = _find_source(txn, slug, version, present)
+    if source is None:
+        bundle, old, place = _find_source(txn, slug, version, present)
+    else:
+        bundle, old, place = source, skill_lookup.find_skill(txn.session, source, slug), None
     path, edits = plan_reverted_files(txn, bundle, old, present or place)
     if present is None:
         edits = {file: entry for file, entry in edits.items() if entry is not None}

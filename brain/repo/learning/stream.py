@@ -36,6 +36,11 @@ class _Attempt(NamedTuple):
     version: str
     verdict: Verdict
 
+    @property
+    def key(self) -> tuple[int, str, bytes]:
+        """What tells it from others; copies of a brain that were merged give a number twice."""
+        return self.number, self.verdict.skill, self.verdict.text
+
 
 def read_stream(session: Session) -> StreamStatus:
     """Return what the attempts come to, and what the next one needs."""
@@ -74,11 +79,11 @@ def _list_attempts(session: Session) -> list[_Attempt]:
     decided = {row.snapshot for _, row in rows if row.snapshot in inside}
     kept = [snapshot for _, snapshot in list_rejected_refs(session)]
     found = sorted(_read(session, [*decided, *kept]))
-    said: dict[int, _Attempt] = {}  # what goes on with an attempt says the last of it
+    said: dict[tuple[int, str, bytes], _Attempt] = {}  # what goes on with one says the last of it
     for one in found:
-        if one.number not in said or one.verdict.continues:
-            said[one.number] = one
-    return [one for one in found if not one.number or said[one.number] is one]
+        if one.key not in said or one.verdict.continues:
+            said[one.key] = one
+    return [one for one in found if not one.number or said[one.key] is one]
 
 
 def _read(session: Session, snapshots: list[bytes]) -> Iterator[_Attempt]:

@@ -31,7 +31,14 @@ def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> Decisi
         program=_program_of(verdict),
         snapshot=here,
         generation=snapshot.generation,
+        is_provisional=verdict is not None and _lets_live(verdict),
     )
+
+
+def _lets_live(verdict: Verdict) -> bool:
+    from ...verdicts.verdict_rules import is_provisional
+
+    return verdict.provisional != "" and is_provisional(verdict)
 
 
 def _program_of(verdict: Verdict | None) -> bytes:

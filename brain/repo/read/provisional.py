@@ -2,48 +2,69 @@
 
 from __future__ import annotations
 
-from ...cache.decision_row import DecisionRow, skill_key
-from ...cache.derived_cache import DerivedCache
+from ...cache.decision_row import PROVISIONAL_KEY, DecisionRow, skill_key
 from ...errors import InvalidInput
+from ...objects.bundle import Bundle
 from ...objects.operation import evidence_blob
-from ...verdicts.verdict_rules import is_provisional
+from ...objects.tree_entry import TreeEntry
 from ...verdicts.verdict_types import Verdict
 from ..open.session import Session
 from . import lineage_cache, skill_lookup
 from .ancestor_set import AncestorSet
+from .case_paths import slug_of_case
 from .decision_rows import read_decision_verdict
-from .read_verdicts import read_verdict
+from .read_verdicts import read_verdict_state
+from .skill_lookup import FoundSkill
 
 
 def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, Verdict, str]]:
     """Return the last decision about each such skill at `head`, its verdict, and the path.
 
-    Cost: one verdict for each skill whose last decision admits it.
+    Cost: the decisions about the skills that ever were provisional.
     """
-    inside = AncestorSet(session, head)
-    last: dict[str, DecisionRow] = {}
-    for key, row in lineage_cache.query_cache(session, DerivedCache.list_decisions):
-        is_later = row.slug not in last or last[row.slug].generation < row.generation
-        if key == skill_key(row.slug) and is_later and row.snapshot in inside:
-            last[row.slug] = row
     found = []
-    for slug, row in sorted(last.items()):
-        if row.kind != "admit":
+    for slug in sorted(
+        {row.slug for row in lineage_cache.read_decisions(session, PROVISIONAL_KEY)}
+    ):
+        row = find_last_decision(session, head, slug)
+        if row is None or not row.is_provisional:
             continue
         verdict = read_decision_verdict(session, session.load_snapshot(row.snapshot))
-        if verdict is None or not is_provisional(verdict):
-            continue
         try:
             skill = skill_lookup.find_skill_or_none(session, session.bundle_of(head), slug)
         except InvalidInput:  # the slug names several
             continue
-        if skill is not None and skill.blob == verdict.text:  # else it was edited since
+        if verdict and skill and is_as_decided(session, session.bundle_of(head), row, skill):
             found.append((row, verdict, skill.path))
     return found
 
 
+def find_last_decision(session: Session, head: bytes, slug: str) -> DecisionRow | None:
+    """Return the last decision about a skill in the lineage of `head`, as `verify` finds it."""
+    inside = AncestorSet(session, head)
+    rows = lineage_cache.read_decisions(session, skill_key(slug))
+    return next((row for row in reversed(rows) if row.snapshot in inside), None)
+
+
+def is_as_decided(session: Session, bundle: Bundle, row: DecisionRow, skill: FoundSkill) -> bool:
+    """Tell whether the files of a skill, but for its cases, are as a decision about it left them.
+
+    Then nobody has edited what was tried, and nothing is lost if the change is taken back.
+    """
+    now = _list_files(session, bundle, skill)
+    return now == _list_files(session, session.bundle_of(row.snapshot), skill)
+
+
+def _list_files(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+    entries = skill_lookup.list_skill_entries(session, bundle, skill)
+    return [entry for entry in entries if not slug_of_case(entry.path)]
+
+
 def find_first(session: Session, here: bytes, verdict: Verdict) -> bytes:
-    """Return the snapshot that made a change; the verdict of `here` may go on with earlier ones."""
+    """Return the snapshot that made a change; the verdict of `here` may go on with earlier ones.
+
+    Of verdicts that cannot be read, it is the first snapshot that is known.
+    """
     inside = AncestorSet(session, here)
     rows = lineage_cache.read_decisions(session, skill_key(verdict.skill))
     decided = {
@@ -51,7 +72,8 @@ def find_first(session: Session, here: bytes, verdict: Verdict) -> bytes:
         for row in rows
         if row.snapshot in inside
     }
-    while verdict.continues in decided:
-        here = decided[verdict.continues]
-        verdict = read_verdict(session.reader, verdict.continues)
+    known: Verdict | None = verdict
+    while known is not None and known.continues in decided:
+        here = decided[known.continues]
+        known = read_verdict_state(session.reader, known.continues)[1]
     return here

@@ -66,7 +66,7 @@ class StandingCases:
 
         Cases are tried in the order of their documents' ids, which nobody chooses. Those that were
         made of the run that the change was learned from, by its receipt, are not tried, nor is an
-        input again that a document `tried_earlier` had.
+        input again, or a path, that a document `tried_earlier` had.
         """
         own: set[str] | None = None
         held_out = [case for case in verdict.gate_cases if case.kind == "held_out"]
@@ -74,15 +74,14 @@ class StandingCases:
         if not tried.difference(tried_earlier):
             return
         last = max(tried.difference(tried_earlier))
-        again = {
-            self.hash_input(case.name, case.document)
-            for case in held_out
-            if case.document in tried_earlier
-        }
+        earlier = [case for case in held_out if case.document in tried_earlier]
+        names = {case.name for case in earlier}
+        again = {self.hash_input(case.name, case.document) for case in earlier}
         for entry in islice(self._list_cases(verdict, bundle), MAX_CASES):
             if (
                 entry.blob < last
                 and entry.blob not in tried
+                and entry.path not in names
                 and self.is_held_out(entry.path, entry.blob)
                 and self.hash_input(entry.path, entry.blob) not in again
             ):

@@ -455,3 +455,37 @@ def test_a_verdict_that_goes_on_with_another_is_held_to_it(brain, attack):
     found = [one for one in brain.verify().findings if one.severity == "error"]
     assert {one.snapshot for one in found} == {here.hex()}
     assert "verdict_mismatch" in {one.code for one in found}
+
+
+@pytest.mark.parametrize("is_practice", [False, True])
+def test_what_goes_on_with_a_redacted_verdict_has_held_out_cases(brain, is_practice):
+    document = SHOWN if is_practice else NEW
+    record(brain, {"manifest.yaml": ALLOW, NEW_PATH: document}, ("snapshot",))
+    first = _provisional()
+    here = decide_by_gate(brain, first)
+    verdict = _go_on(first)
+    *others, last = verdict.cases
+    last = last._replace(name=NEW_PATH, document=blob_id(document))
+    _keep(brain, verdict._replace(cases=(*others, last)))
+    blob = blob_id(encode_verdict(first))
+    redacting = record(brain, {}, ("redact", "a.md", blob, "a test"))
+    with brain._session.store.transaction() as tx:
+        tx.redact_blob(blob, redacting, lambda others: set())
+    found = [one.message for one in brain.verify().findings if one.severity == "error"]
+    assert ["holds out" in message for message in found] == [True] * is_practice
+    assert [one.first for one in brain.gate.list_provisional()] == [here]
+
+
+def test_each_step_of_a_long_course_is_checked(brain):
+    record(brain, {"manifest.yaml": ALLOW}, ("snapshot",))
+    first = _provisional()
+    decide_by_gate(brain, first)
+    verdict = _go_on(first)
+    _keep(brain, verdict)
+    record(brain, {NEW_PATH: NEW}, ("snapshot",))
+    last = verdict.cases[-1]._replace(name=NEW_PATH, document=blob_id(NEW))
+    forged = verdict._replace(cases=(*first.cases, last), continues=blob_id(encode_verdict(first)))
+    here = _keep(brain, forged)
+    found = [one for one in brain.verify().findings if one.severity == "error"]
+    assert {one.snapshot for one in found} == {here.hex()}
+    assert any("another decision than the last one" in one.message for one in found)

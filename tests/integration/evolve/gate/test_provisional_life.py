@@ -1,16 +1,21 @@
 """How a provisional change goes on: admitted, taken back, or proposed to be taken back."""
 
 from itertools import islice
+from pathlib import Path
 
 import pytest
 
 from brain import Brain, evolve
+from brain.errors import Conflict
 from brain.evolve.jobs import open_context
 from brain.evolve.scheduler import JOBS, Scheduler
-from brain.gating.case_files import Case, Expectation
+from brain.gating.case_files import Case, Expectation, encode_case
+from brain.receipts import Receipt
+from brain.receipts.receipt import own_sources
 from brain.repo.learning import recheck
 from brain.repo.learning.change import FileEdit, ProposedChange, SkillsAt
 from brain.repo.learning.provisional import TERM_DAYS
+from brain.repo.read import read_verdicts
 from brain.results import GateOutcome
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (
@@ -230,3 +235,148 @@ def test_what_goes_on_is_run_again_as_it_was_before_the_change(tmp_path, monkeyp
         found = brain.gate.recheck(SKILL, run=True)
         assert (found.differences, found.unknown) == ([], [])
         assert "".join(case.ran_after for case in found.cases).count("p") == 4 + (name == "won")
+
+
+def lose_and(action):
+    """Return answers by which the change loses its new case, after an action once."""
+    todo = [action]
+
+    def answer(skills: SkillsAt, case: Case, number: int) -> str:
+        while todo:
+            todo.pop()()
+        return greet(skills, case, number)
+
+    return answer
+
+
+def edit_text(folder: Path, old: str, new: str) -> None:
+    path = folder / "skills" / SKILL / "SKILL.md"
+    path.write_text(path.read_text().replace(old, new))
+
+
+EDITS = {
+    "its text, in the folder": lambda brain, folder: edit_text(folder, "hello", "hello, smile"),
+    "another file of it": lambda brain, _: brain.files.edit(
+        f"skills/{SKILL}/notes.md", lambda _: b"Mine.\n"
+    ),
+    "a case": lambda brain, _: brain.files.edit(
+        f"skills/{SKILL}/cases/lost.8.yaml", lambda old: (old or b"") + b"# mine\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_a_person_edits_meanwhile_is_not_overwritten(tmp_path, edit):
+    with make_live(tmp_path) as brain:
+        add_more(brain, "lost", 1)
+        with pytest.raises(Conflict) as refused:
+            go_on(brain, answer=lose_and(lambda: EDITS[edit](brain, tmp_path)))
+        assert refused.value.code == "stale_base" and "Say hello" in body(brain)
+        brain.snapshot()
+        assert bool(brain.gate.list_provisional()) is (edit == "a case")
+        assert brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("name", ["tie", "lost"])
+def test_nothing_goes_on_twice_with_one_verdict(tmp_path, name):
+    with make_live(tmp_path) as brain:
+        (stale,) = brain.gate.list_provisional()
+        add_more(brain, "tie", 1)
+        go_on(brain)
+        add_more(brain, name, 1)
+        with pytest.raises(Conflict, match="was changed"):
+            brain.gate.open(runner=ScriptedRunner(greet)).go_on(stale, stale.since)
+        assert "Say hello" in body(brain)
+        assert_sound(brain)
+
+
+def test_what_comes_back_is_the_text_before_and_not_another_of_its_version(tmp_path):
+    with make_gated_brain(tmp_path, cases=8) as brain:
+        first = "# Greet\n\nWelcome guests first.\n"
+        assert propose(brain, first, answer_after("first")).done == "admitted"
+        edit_text(tmp_path, "Welcome", "Warmly welcome")
+        brain.snapshot()
+        set_mode(brain, "gated", provisional="allow")
+        assert propose(brain, BETTER, greet).done == "provisional"
+        add_more(brain, "lost", 1)
+        assert go_on(brain).done == "taken back"
+        assert "Warmly welcome" in body(brain) and brain.verify(deep=True).ok
+
+
+def answer_after(word: str):
+    return lambda skills, *_: GREETING if word in (skills.text(SKILL) or "") else "go away"
+
+
+def test_a_case_that_is_edited_or_of_the_same_run_does_not_stop_what_goes_on(tmp_path):
+    with make_gated_brain(tmp_path, cases=8) as brain:
+        set_mode(brain, "gated", provisional="allow")
+        receipt = Receipt(run="r1")
+        change = ProposedChange(
+            name=SKILL, evolver="synthesis", body=BETTER, message="Try it", receipt=receipt
+        )
+        assert brain.gate.open(runner=ScriptedRunner(greet)).propose(change).done == "provisional"
+        add_more(brain, "own", 4)
+        add_more(brain, "won", 4)
+        (source,) = own_sources(receipt)
+        for case in brain.gate.cases(SKILL):
+            if case.name.startswith("own"):
+                line = f"source: {source}\n".encode()
+                brain.files.edit(case.path, lambda old, line=line: line + (old or b""))
+        tasks = list(islice(inputs_of_half(held_out=True), 40))[-4:]
+        for at, task in enumerate(tasks):
+            document = encode_case(task, Expectation(contains=(GREETING,)), "")
+            brain.files.edit(f"skills/{SKILL}/cases/{SKILL}-{at}.yaml", lambda _, new=document: new)
+        outcome = go_on(brain)
+        assert (outcome.done, outcome.numbers.cases) == ("admitted", 12)
+        assert_sound(brain)
+
+
+def test_a_person_who_keeps_a_change_is_asked_once(tmp_path):
+    with make_live(tmp_path, "propose") as brain:
+        add_more(brain, "lost", 1)
+        (live,) = brain.gate.list_provisional()
+        clock = {"now": live.since}
+        context = open_context(brain, None, lambda: clock["now"])
+        runner = ScriptedRunner(greet)
+        opened = brain.gate.open(runner=runner)
+        context.brain.gate.open = lambda **_: opened  # type: ignore[method-assign]
+        for done in (["proposed"], [], []):
+            steps = Scheduler(context, lambda _: None, JOBS[-1:]).run_due()
+            assert [step.outcome.done for step in steps if step.outcome] == done
+            assert runner.runs == 24
+            for proposal in brain.proposals.list():
+                brain.proposals.reject(proposal.name)
+            clock["now"] += DAY_MS
+
+
+def test_what_cannot_go_on_does_not_stop_the_others(tmp_path):
+    with make_live(tmp_path) as brain:
+        (live,) = brain.gate.list_provisional()
+        (task,) = islice(inputs_of_half(held_out=True), 20, 21)
+        document = encode_case(task, Expectation(contains=(GREETING,)), "")
+        for name in ("one", "two"):
+            brain.files.edit(f"skills/{SKILL}/cases/{name}.yaml", lambda _: document)
+        context = open_context(brain, None, lambda: live.since)
+        (step,) = Scheduler(context, lambda _: None, JOBS[-1:]).run_due()
+        assert "have the same input" in step.reason and step.slug == SKILL
+
+
+def test_copies_that_both_went_on_agree_on_the_last_decision(tmp_path):
+    with make_live(tmp_path) as brain:
+        add_more(brain, "tie", 1)
+        brain.branches.create("other")
+        assert go_on(brain).done == "provisional"
+        brain.branches.switch("other")
+        assert go_on(brain, answer=lambda *_: "go away").done == "provisional"
+        brain.merge.start("main")
+        add_more(brain, "tie-too", 1)
+        assert go_on(brain).done == "provisional"
+        assert_sound(brain)
+
+
+def test_the_index_reads_no_verdict_of_what_is_not_provisional(tmp_path, monkeypatch):
+    with make_gated_brain(tmp_path, cases=8) as brain:
+        assert propose(brain, BETTER).done == "admitted"
+        brain.prompt.build_index()
+        monkeypatch.setattr(read_verdicts, "read_verdict", None)
+        assert not brain.prompt.build_index().provisional
