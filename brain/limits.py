@@ -83,7 +83,7 @@ MAX_VERDICT_HELD_OUT = 256
 MAX_VERDICT_ROUNDS = 12
 """Rounds in which the cases of one verdict were tried before and after a change."""
 MAX_VERDICT_CHANGES = 64
-"""Files beside those of the skill that a verdict lists."""
+"""Files beside the text and the program of the skill that a verdict lists."""
 MAX_VERDICT_ROWS = 256
 """Findings, limits, versions, and numbers of one verdict, each."""
 MAX_VERDICT_NAME_BYTES = 1024

@@ -64,7 +64,8 @@ class GateOutcome(NamedTuple):
     rejected, kept (undecided, on a ref), taken back (it was provisional), or nothing (an equal
     text, or no new case). `snapshot` is that of the
     change, `proposal` the name of its proposal and `attempt` of its rejected attempt, each ""
-    without one. `guards` is None if no case was tried.
+    without one. `guards` is None if no case was tried. `files` are the paths of what the change
+    edits beside the text and the program of the skill.
     """
 
     gate: str
@@ -81,6 +82,7 @@ class GateOutcome(NamedTuple):
     changed: bool
     commitment: Committed | NotCommitted | None = None
     guards: GuardCounts | None = None
+    files: Sequence[str] = ()
 
 
 class ScheduledStep(NamedTuple):

@@ -34,7 +34,7 @@ class ProgramFile(NamedTuple):
 
 
 class ChangedFile(NamedTuple):
-    """A file of another skill, of memory or of prompts that a change edits too.
+    """A file beside the text and the program of its skill that a change edits too.
 
     `before` and `after` are its blob ids, empty if it is not there.
     """
@@ -100,9 +100,9 @@ class Verdict(NamedTuple):
     `gate` is what held-out cases say of the change, one of GATE_WORDS; "" if no gate tried it.
     `provisional` is one of PROVISIONAL_WORDS, "" of a gate that did not ask.
     `base` and `text` are the blob ids of SKILL.md before and after it; `base` is empty if the skill
-    is new. `runner` names what ran the cases of the gate. `changes` are the files beside those of
-    the skill that the same snapshot changes, sorted by path. `continues` is the blob id of the
-    verdict of a provisional change whose cases are counted here once more, before new ones.
+    is new. `runner` names what ran the cases of the gate. `changes` are the files beside its text
+    and its program that the same snapshot changes, sorted by path. `continues` is the blob id of
+    the verdict of a provisional change whose cases are counted here once more, before new ones.
     """
 
     decision: str

@@ -49,9 +49,14 @@ def test_tasks_become_cases_and_what_cannot_decide_is_left_out(cli, agent, tasks
     again = cli("evolve", "task", "add", "greet", str(tasks))
     assert again.status == 0
     assert "Left out: polite, it needs a judge, and no model is configured" in again.out
-    folder = make_task(tasks.parent / "wave", {"SKILL.md": "# Wave\n", "scripts/wave.sh": "true\n"})
-    told = cli("evolve", "try", "wave", "-d", "How to wave", "-f", str(folder)).err
-    assert "1 file beside them, such as scripts/wave.sh, stay as they are in the brain" in told
+    wave = {"SKILL.md": "# Wave\n", "scripts/wave.sh": "true\n", "evals/evals.json": "[]"}
+    folder = make_task(tasks.parent / "wave", wave)
+    told = cli("evolve", "try", "wave", "-d", "How to wave", "-f", str(folder))
+    assert "Other files of the change: skills/wave/scripts/wave.sh\n" in told.out
+    assert "no part of a change: 1 file, such as evals/evals.json" in told.err
+    (folder / "scripts/link.sh").symlink_to("wave.sh")
+    linked = cli("evolve", "try", "wave", "-f", str(folder), "--json")
+    assert (linked.status, linked.error["code"]) == (1, "not_regular")
     cli("config", "model", "openai:small", "--base-url", "http://127.0.0.1:9/v1")
     judged = cli("evolve", "task", "add", "greet", str(tasks)).out
     assert judged.count("Case ") == 2 and "polite" not in judged
@@ -172,3 +177,37 @@ def test_a_stranger_derives_again_what_the_sandbox_and_a_judge_decided(
     again = cli("-C", str(tmp_path / "copy"), "evolve", "recheck", "shout", "--json")
     assert (again.status, again.document["differences"]) == (0, [])
     assert cli("-C", str(tmp_path / "copy"), "verify").status == 0
+
+
+def test_a_stranger_derives_again_what_the_sandbox_decided_of_a_script(
+    cli, agent, tmp_path, monkeypatch
+):
+    """SKILL.md stays as it is, and the changed script reads a new file beside it."""
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "cache"))
+    public, skill = tmp_path / "public", agent / "skills" / "shout"
+    make_shout(public, agent)
+    shutil.copyfile(skill / "SKILL.md", public / "SKILL.md")
+    script = '#!/bin/sh\ntr a-z "$(cat "${0%/*}/../assets/letters")" < "$1"\n'
+    new = {"scripts/shout.sh": script, "assets/letters": "A-Z"}
+    (make_task(public, new) / "scripts/shout.sh").chmod(0o755)
+    (agent / "manifest.yaml").write_text("evolution:\n  mode: gated\n")
+    cli("snapshot", "-m", "Take the skill")
+    cli("evolve", "task", "add", "shout", str(public / "tasks"))
+    tried = ("evolve", "try", "shout", "-f", str(public), "--tasks", str(public / "tasks"))
+    outcome = cli(*tried, "--solver", SOLVER.replace("sh $SKILLS", "$SKILLS"), "--json")
+    numbers, snapshot = outcome.document["numbers"], outcome.document["snapshot"]
+    runs = numbers["cases"] * numbers["rounds"]
+    assert (numbers["wins"], numbers["losses"]) == (runs, 0), outcome
+    changed = [f"skills/shout/{name}" for name in sorted(new)]
+    assert outcome.document["files"] == changed
+    shown = cli("show", snapshot, "--json").document
+    assert {one["path"] for one in shown["changes"]} == {*changed, "skills/shout/SKILL.md"}
+    assert "keep" not in (skill / "SKILL.md").read_text() and not (skill / "assets").exists()
+    assert cli("proposal", "accept", snapshot).status == 0
+    assert (skill / "scripts/shout.sh").stat().st_mode & 0o100
+    assert not (skill / "tasks").exists() and not (skill / "evals").exists()
+    for gone in ("public", "cache"):
+        shutil.rmtree(tmp_path / gone)
+    again = cli("evolve", "recheck", "shout", "--json")
+    assert (again.status, again.document["differences"]) == (0, [])
+    assert cli("verify").status == 0

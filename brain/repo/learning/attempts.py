@@ -30,9 +30,7 @@ from .change import PlannedChange
 
 def list_attempts(session: Session, slug: str = "") -> list[Attempt]:
     """Return the rejected attempts, all or at the skill of a slug, newest first."""
-    return [
-        _describe(session, ref, snapshot) for ref, snapshot in list_rejected_refs(session, slug)
-    ]
+    return [_describe(session, *row) for row in list_rejected_refs(session, slug)]
 
 
 def read_attempt(session: Session, attempt: str) -> AttemptView:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from threading import RLock
 
 from ... import limits
@@ -36,12 +35,11 @@ from ..open.session import Session
 from ..read import skill_lookup
 from ..read.case_paths import is_in_cases, may_change
 from ..read.skill_lookup import FoundSkill
-from ..skills.file_edits import apply_change, refuse_skill_name, refuse_unwritable_path
+from ..skills.file_edits import build_edits, refuse_skill_name, refuse_unwritable_path
 from ..skills.upsert import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
 from .admission import (
     find_program,
     find_skill_or_retired,
-    list_program_entries,
     refuse_unusable_program,
     require_program,
 )
@@ -58,10 +56,10 @@ class SkillEdit:
     """A new skill, or a new text or program of one.
 
     `body` and `description` are as for an upsert; None keeps them. `files` are the whole new
-    program, by path in the folder of the skill; empty keeps the program. `resources` are the
-    modules and data beside it that its needs name by content. `base` is the version that
-    the author has read, "" for the present one. `category` is the folder below skills/ for a new
-    skill.
+    program, by path in the folder of the skill; empty keeps the program. `resources` are other
+    files of the folder, such as scripts; those that are not named stay, and what the needs of
+    `files` name by content is among them. `base` is the version that the author has read, "" for
+    the present one. `category` is the folder below skills/ for a new skill.
     """
 
     name: str
@@ -104,7 +102,8 @@ class PlannedChange:
     `text` is the skill whose cases decide; its edits are those of the whole change, but for its
     own text. `base` is its version before, NO_BASE_VERSION for a new one, and `base_path` where it
     is, "" for a new one. `program` is the one that it would have, `base_program` the present one,
-    None without one. `contents` are those of the edits; `changes` are the files of others.
+    None without one. `contents` are those of the edits; `changes` are the files beside its text and
+    its program.
     """
 
     head: bytes
@@ -175,16 +174,7 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
     with locked_write_transaction(session, "snapshot", "Record manual edits") as txn:
         main, *others = [_plan_skill(txn, edit) for edit in edits]
         files = _plan_files(txn, [one for one in also if isinstance(one, FileEdit)])
-        for other in others:
-            if other.new is not None:
-                files |= {**other.edits, other.path: _put_text(txn, other)}
-        if len(files) > limits.MAX_VERDICT_CHANGES:
-            raise _bad_change(f"it has {len(files)} other files", "propose less at once")
-        if unfit := next((path for path in files if not may_change(path)), ""):
-            raise _bad_change(
-                f"{printable_text(unfit)} is in no folder of skills, memory or prompts",
-                "edit it by itself",
-            )
+        files |= _plan_others(txn, others)
         if main.new is not None:
             if {main.path, *main.edits} & files.keys():
                 raise _bad_change(f"it edits {main.slug} twice", "name each skill once")
@@ -193,6 +183,11 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
             raise _bad_change(
                 f"{main.slug} itself would stay as it is", "name a skill that it changes first"
             )
+        program = _program_of(main.slug, change) if change.files else None
+        home = main.path.rpartition("/")[0]
+        listed = change.resources.keys() - (program.resources if program else {}).keys()
+        own = main.edits.keys() & {f"{home}/{inner}" for inner in listed}
+        changes = _describe(txn, files | {path: main.edits[path] for path in own})
         whole = {} if main.new is None else {**main.edits, main.path: _put_text(txn, main)}
         after = bundles.update_bundle(session.nodes, txn.bundle, whole)
         txn.store_bundle(after)
@@ -201,7 +196,7 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
         present = None
         if main.prior_text is not None:
             present = skill_lookup.find_skill(session, before, change.name)
-        program = find_program(session, before, present) if present else None
+        base_program = find_program(session, before, present) if present else None
         return PlannedChange(
             head=head,
             before=before,
@@ -209,17 +204,39 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
             text=main,
             base=present.card.version if present else NO_BASE_VERSION,
             base_path=present.path if present else "",
-            base_program=program,
-            program=_program_of(main.slug, change) if change.files else program,
+            base_program=base_program,
+            program=program or base_program,
             contents=contents,
-            changes=tuple(_describe(txn, path, entry) for path, entry in sorted(files.items())),
+            changes=tuple(changes),
         )
 
 
-def _describe(txn: WriteTransaction, path: str, entry: TreeEntry | None) -> ChangedFile:
-    before = bundles.get_entry(txn.session.nodes, txn.bundle, path)
-    blobs = [NO_DIGEST if one is None else one.blob for one in (before, entry)]
-    return ChangedFile(path, *blobs)
+def _plan_others(txn: WriteTransaction, others: Iterable[PlannedText]) -> Edits:
+    files: Edits = {}
+    for other in others:
+        if other.new is not None:  # a verdict lists contents, and no modes
+            named = [one.path for one in _describe(txn, other.edits)]
+            files |= {path: other.edits[path] for path in named}
+            files[other.path] = _put_text(txn, other)
+    if unfit := next((path for path in files if not may_change(path)), ""):
+        raise _bad_change(
+            f"{printable_text(unfit)} is in no folder of skills, memory or prompts",
+            "edit it by itself",
+        )
+    return files
+
+
+def _describe(txn: WriteTransaction, edits: Edits) -> list[ChangedFile]:
+    """Return the files that get another content, sorted by path."""
+    if len(edits) > limits.MAX_VERDICT_CHANGES:
+        hint = "propose less at once, or record some files before"
+        raise _bad_change(f"it has {len(edits)} other files", hint)
+    found = []
+    for path, entry in sorted(edits.items()):
+        before = bundles.get_entry(txn.session.nodes, txn.bundle, path)
+        blobs = [NO_DIGEST if one is None else one.blob for one in (before, entry)]
+        found.append(ChangedFile(path, *blobs))
+    return [one for one in found if one.before != one.after]
 
 
 def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
@@ -241,7 +258,6 @@ def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
             code="no_program",
             hint="give skill.py, schema.json and tests/cases.json, and what else is below tests/",
         )
-    refuse_unusable_program(slug, list(map(len, edit.files.values())))
     if skill is None and not edit.description:
         raise InvalidInput(
             f"a new skill, {slug}, needs a description",
@@ -292,16 +308,18 @@ def _record_folder(session: Session, name: str) -> None:
 
 def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
     target = edit.name if is_slug(edit.name) or "/" in edit.name else ""
-    files: dict[str, bytes | None] = dict(edit.files)
-    if files:  # the whole program: what else of it is there goes
-        skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, edit.name)
-        start = len(skill.folder or "") if skill else 0
-        entries = list_program_entries(txn.session, txn.bundle, skill) if skill else []
-        files = {
-            **dict.fromkeys(entry.path[start:] for entry in entries),
-            **files,
-            **edit.resources,
-        }
+    session, bundle = txn.session, txn.bundle
+    files: dict[str, bytes | None] = {**edit.files, **edit.resources}
+    skill = skill_lookup.find_skill_or_none(session, bundle, edit.name) if files else None
+    if skill and edit.files:  # the whole program: what else of it is there goes
+        start = len(skill.folder or "")
+        entries = skill_lookup.list_skill_entries(session, bundle, skill)
+        there = [entry.path[start:] for entry in entries]
+        files = {**dict.fromkeys(filter(is_program_file, there)), **files}
+    elif skill and (program := find_program(session, bundle, skill)):
+        for path, content in edit.resources.items():
+            if is_program_file(path) or program.resources.get(path, content) != content:
+                raise _bad_change(f"its files lack {PROGRAM_FILE}", "give the whole program")
     request = UpsertRequest(
         name=edit.name,
         description=edit.description,
@@ -316,7 +334,7 @@ def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
 
 
 def _plan_files(txn: WriteTransaction, edits: Iterable[FileEdit]) -> Edits:
-    planned: Edits = {}
+    wanted: dict[str, bytes | None] = {}
     for edit in edits:
         path = paths.check_path(edit.path)
         if path.startswith(f"{SKILLS_SECTION}/") or not may_change(path):
@@ -327,12 +345,8 @@ def _plan_files(txn: WriteTransaction, edits: Iterable[FileEdit]) -> Edits:
         refuse_skill_name(path)
         refuse_unwritable_path(txn.session, path)
         content = edit.content.encode() if isinstance(edit.content, str) else edit.content
-        planned |= apply_change(txn, path, partial(_take, content))
-    return planned
-
-
-def _take(content: bytes | None, _: bytes | None) -> bytes | None:
-    return content
+        wanted[path] = content
+    return build_edits(txn, wanted)
 
 
 def _put_text(txn: WriteTransaction, planned: PlannedText) -> TreeEntry:
@@ -349,35 +363,37 @@ def _put_text(txn: WriteTransaction, planned: PlannedText) -> TreeEntry:
 def _check_edit(edit: SkillEdit) -> None:
     if edit.body is not None and len(edit.body) > limits.MAX_SKILL_BYTES:
         raise _bad_change(f"its text has {len(edit.body)} bytes", "propose a shorter text")
+    if any(map(is_in_cases, edit.resources)):
+        raise _bad_change("it has cases, which decide about it", "leave them out")
     if not edit.files:
         return
+    if double := next(filter(is_program_file, edit.resources), ""):
+        raise _bad_change(f"{printable_text(double)} is part of its program", "give it there")
     for path in edit.files:
-        if not _is_program_path(path):
+        if not is_program_file(path) or is_in_cases(path):
             raise _bad_change(
                 f"{printable_text(path)} is no part of the program of a skill",
                 "change the text of the skill, skill.py, schema.json and what is below tests/",
             )
     if PROGRAM_FILE not in edit.files:
         raise _bad_change(f"its files lack {PROGRAM_FILE}", "give the whole program")
-    refuse_unusable_program(
-        edit.name, list(map(len, [*edit.files.values(), *edit.resources.values()]))
-    )
-    pinned = read_needs(_program_of(edit.name, edit)).resources
-    if pinned != {path: blob_id(content).hex() for path, content in edit.resources.items()}:
+    program = _program_of(edit.name, edit)
+    parts = {**program.files, **program.resources}
+    refuse_unusable_program(edit.name, list(map(len, parts.values())))
+    ids = {path: blob_id(content).hex() for path, content in program.resources.items()}
+    if read_needs(program).resources != ids:
         raise _bad_change(f"{NEEDS_FILE} names other files beside it", "give exactly those")
-    if any(map(is_in_cases, pinned)):
-        raise _bad_change("cases are no files beside a program", "leave them out")
 
 
 def _program_of(slug: str, edit: SkillEdit) -> Program:
-    return Program(slug=slug, files=dict(edit.files), resources=dict(edit.resources))
+    program = Program(slug=slug, files=dict(edit.files))
+    pinned = edit.resources.keys() & read_needs(program).resources.keys()
+    return replace(program, resources={path: edit.resources[path] for path in sorted(pinned)})
 
 
-def _is_program_path(path: str) -> bool:
-    try:
-        return is_program_file(paths.check_path(path)) and not is_in_cases(path)
-    except InvalidInput:
-        return False
+def is_scoring(inner: str) -> bool:
+    """Tell whether a file of a skill scores it, by its path in the folder: no change has it."""
+    return inner.partition("/")[0] in _SCORING_FOLDERS or is_in_cases(inner)
 
 
 def _bad_change(reason: str, hint: str) -> InvalidInput:
@@ -456,7 +472,7 @@ class SkillsAt:
             entries = skill_lookup.list_skill_entries(self._session, self._bundle, skill)
             for entry in entries if start else ():
                 inner = entry.path[start:]
-                if entry.kind == FILE and inner.partition("/")[0] not in _SCORING_FOLDERS:
+                if entry.kind != LINK and not is_scoring(inner):
                     files[inner] = self._session.reader.read_blob(entry.blob, entry.size)
         return {**files, "SKILL.md": text}
 
@@ -484,7 +500,7 @@ class SkillsAt:
             with self._lock:
                 entry = bundles.get_entry(self._session.nodes, self._bundle, path)
                 content = entry and self._session.reader.read_blob(entry.blob, entry.size)
-            if content:
+            if content and b"\0" not in content:  # a text
                 yield path, content.decode("utf-8", "replace")
 
     def _read_text(self, slug: str) -> bytes | None:

@@ -317,8 +317,9 @@ class Gate:
                 cancel=cancel,
             )
             if trial.program.id != program.id:  # a class gets its schema.json there
-                files, resources = dict(trial.program.files), dict(trial.program.resources)
-                planned = self._run(plan_change, replace(change, files=files, resources=resources))
+                resources = {**trial.program.resources, **change.resources}
+                edit = replace(change, files=dict(trial.program.files), resources=resources)
+                planned = self._run(plan_change, edit)
             if trial.verdict.decision == "reject":
                 reason = trial.verdict.reason
                 return _Result(planned=planned, reason=reason, trial=trial)
@@ -574,6 +575,7 @@ def _outcome(
         evolver=change.evolver,
         numbers=read_numbers(verdict) if verdict else None,
         changed=False,
+        files=[one.path for one in planned.changes],
     )
     return _recorded(outcome, done) if done else outcome
 

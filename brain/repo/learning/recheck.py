@@ -324,7 +324,7 @@ def _recheck_case(
     scores = _score_again(row, stored, said, found)
     fault = stored.fault or (_OTHER_SCORES if scores != row.scores else "")
     problem = problem or fault
-    filled = _fill(found, said)
+    filled = "".join(b if a == UNKNOWN else a for a, b in zip(found, said, strict=True))
     rechecked = RecheckedCase(
         path=row.name,
         kind=row.kind,
@@ -371,10 +371,6 @@ def _run_again(judge: _Judge, rerun: Rerun, case: Case) -> tuple[list[str], str]
     letters, problem = judge.judge(case, outputs)
     pairs = zip(letters, outputs, strict=True)
     return [ERROR if output is None else letter for letter, output in pairs], problem
-
-
-def _fill(found: Sequence[str], said: Sequence[str]) -> str:
-    return "".join(b if a == UNKNOWN else a for a, b in zip(found, said, strict=True))
 
 
 def _compare_numbers(verdict: Verdict, decision: GateDecision | None) -> list[RecheckedNumber]:

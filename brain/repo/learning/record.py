@@ -127,7 +127,8 @@ def record_untried(
     slug, new = planned.slug, planned.text.new
     assert new is not None
     kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
-    if planned.changes:
+    own = planned.path.removesuffix("SKILL.md")
+    if not all(one.path.startswith(own) for one in planned.changes):
         kind = operation.snapshot_operation()
     with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
         _refuse_stale(txn, planned)
@@ -205,10 +206,11 @@ def refuse_changed_cases(
             )
     _, earlier = read_verdict_state(session.reader, verdict.continues)
     tried = earlier.gate_cases if earlier else []
-    for case in verdict.gate_cases[len(tried) :]:
-        entry = bundles.get_entry(session.nodes, bundle, case.name)
-        if entry is None or entry.blob != case.document:
-            raise _changed_cases_error(verdict.skill)
+    entries = (
+        (bundles.get_entry(session.nodes, bundle, case.name), case.document)
+        for case in verdict.gate_cases[len(tried) :]
+    )
+    is_changed = any(entry is None or entry.blob != document for entry, document in entries)
     left_out = StandingCases(session).find_left_out(
         verdict,
         bundle,
@@ -216,16 +218,12 @@ def refuse_changed_cases(
         [case.document for case in tried],
     )
     is_asked = verdict.decision == "admit" or verdict.continues
-    if is_asked and next(left_out, None) is not None:
-        raise _changed_cases_error(verdict.skill)
-
-
-def _changed_cases_error(slug: str) -> Conflict:
-    return Conflict(
-        f"the cases of {slug} were changed while its change was tried",
-        code="stale_base",
-        hint="propose the change again",
-    )
+    if is_changed or (is_asked and next(left_out, None) is not None):
+        raise Conflict(
+            f"the cases of {verdict.skill} were changed while its change was tried",
+            code="stale_base",
+            hint="propose the change again",
+        )
 
 
 def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:

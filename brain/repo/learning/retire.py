@@ -211,7 +211,8 @@ def _find_source(
             hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
         )
     skill = skill_lookup.load_skill(session, txn.bundle, main)
-    return txn.bundle, skill, place or _default_place(skill)
+    path = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"
+    return txn.bundle, skill, place or skill._replace(path=path)
 
 
 def _find_version(
@@ -240,10 +241,6 @@ def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
     ]
     same = [path for path in gone if skill_rows.slug_from_full_path(path) == row.slug]
     return skill_lookup.load_skill(session, before, same[0]) if same else None
-
-
-def _default_place(skill: FoundSkill) -> FoundSkill:
-    return skill._replace(path=f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}")
 
 
 def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:

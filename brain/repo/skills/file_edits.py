@@ -50,14 +50,15 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
         refuse_unwritable_path(txn.session, file)
         refuse_skill_name(inner)
     if not is_flat:
-        return path, _build_edits(txn, wanted)
+        return path, build_edits(txn, wanted)
     if all(content is None for content in files.values()):
         return path, {}
     _, moved = plan_skill_folder(txn, path)
-    return f"{home}/{skill_layout.SKILL_FILES[0]}", {**moved, **_build_edits(txn, wanted)}
+    return f"{home}/{skill_layout.SKILL_FILES[0]}", {**moved, **build_edits(txn, wanted)}
 
 
-def _build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:
+def build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:
+    """Return the edits that give files at full paths their contents; raises as `apply_change`."""
     record_edits_at(txn, wanted)
     edits: Edits = {}
     for file, content in wanted.items():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from brain import limits
+from brain.programs import PROGRAM_FILE
 from brain.programs.program import is_program_file
 
 from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repeated_option
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 
 _PERSON = "person"
 """The evolver of what a person tries, as which its cost counts."""
-_SHOWN_UNRUN = 8
-"""Skills that are shown, of those whose cases did not run."""
+_SHOWN = 8
+"""Files that are shown, and skills whose cases did not run."""
 
 
 @brain_command(
@@ -53,7 +54,7 @@ _SHOWN_UNRUN = 8
     metavar="FOLDER|FILE",
     type=None,
     required=True,
-    help="The skill with the change: its folder, or its SKILL.md.",
+    help="The skill with the change: its folder with all files, or its SKILL.md.",
 )
 @option("-d", "--description", metavar="TEXT", help="One line that says when to use the skill.")
 @option(
@@ -130,23 +131,27 @@ def _read_change(
     app: App, slug: str, path: Path, description: str | None, message: str
 ) -> ProposedChange:
     from brain import Brain
-    from brain.repo.learning.change import ProposedChange
+    from brain.repo.learning.change import ProposedChange, is_scoring
 
     if path.is_dir():
-        body, others = Brain.skills.read_folder(path)
-        files = {inner: data for inner, data in others.items() if is_program_file(inner)}
-        if rest := sorted(others.keys() - files.keys()):
-            more = f"{pluralize(len(rest), 'file')} beside them, such as {rest[0]}"
-            note = f"Only SKILL.md and the program are tried; {more}, stay as they are in the brain"
-            app.print_note(escape(note))
+        body, found = Brain.skills.read_folder(path)
+        rest = {inner: found[inner] for inner in found if not is_scoring(inner)}
+        files = {inner: rest[inner] for inner in filter(is_program_file, rest)}
+        files = files if PROGRAM_FILE in files else {}
+        resources = {inner: rest[inner] for inner in rest.keys() - files.keys()}
+        if left_out := sorted(found.keys() - rest.keys()):
+            more = f"{pluralize(len(left_out), 'file')}, such as {left_out[0]}"
+            app.print_note(escape(f"Cases, tasks and evals are no part of a change: {more}"))
     else:
-        body, files = read_input(str(path), limits.MAX_SKILL_BYTES, "the text of the skill"), {}
+        body = read_input(str(path), limits.MAX_SKILL_BYTES, "the text of the skill")
+        files, resources = {}, {}
     return ProposedChange(
         name=slug,
         evolver=_PERSON,
         description=description,
         body=body,
         files=files,
+        resources=resources,
         message=message,
     )
 
@@ -197,6 +202,10 @@ def outcome_lines(outcome: GateOutcome) -> Iterator[str]:
         "nothing": f"{outcome.slug} unchanged",
     }[outcome.done]
     yield escape(f"{what}: {outcome.reason}" if outcome.reason else what)
+    if outcome.files:
+        names = ", ".join(outcome.files[:_SHOWN])
+        more = ", …; others: see --json" if len(outcome.files) > _SHOWN else ""
+        yield escape(f"Other files of the change: {names}{more}")
     if outcome.numbers is not None:
         yield from _number_lines(outcome.numbers)
         if (outcome.gate, outcome.numbers.provisional) == ("undecided", "yes"):
@@ -228,9 +237,9 @@ def _number_lines(numbers: GateNumbers) -> Iterator[str]:
 
 def _guard_lines(guards: GuardCounts) -> Iterator[str]:
     yield f"{guards.run} of {guards.found} cases of other skills ran too"
-    for row in guards.unrun[:_SHOWN_UNRUN]:
+    for row in guards.unrun[:_SHOWN]:
         yield escape(f"Not run: {row.cases} of {row.slug}: {row.reason}")
-    if len(guards.unrun) > _SHOWN_UNRUN:
+    if len(guards.unrun) > _SHOWN:
         yield "Others: see --json"
 
 

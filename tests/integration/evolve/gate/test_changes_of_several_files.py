@@ -125,6 +125,49 @@ def test_a_skill_that_would_stay_as_it_is_carries_no_other_files(tmp_path):
         propose(brain, change("# Greet\n\nWelcome guests.\n"))
 
 
+def greet_by_script(skills, case, number):
+    script = skills.files(SKILL).get("scripts/greet.sh", b"")
+    return "hello" if b"hello" in script else "go away"
+
+
+def try_scripts(brain, **files):
+    wanted = {f"scripts/{name}.sh": content for name, content in files.items()}
+    edit = ProposedChange(name=SKILL, evolver="person", resources=wanted)
+    return brain.gate.open(runner=ScriptedRunner(greet_by_script)).propose(edit)
+
+
+@pytest.mark.parametrize("mode", ["gated", "propose"])
+def test_the_scripts_of_a_skill_are_a_change_of_it(tmp_path, mode):
+    with make_gated_brain(tmp_path, mode=mode) as brain:
+        brain.skills.upsert(SKILL, files={"scripts/greet.sh": b"#!/bin/sh\n", "notes.md": b"a"})
+        useless = try_scripts(brain, greet=b"#!/bin/sh\necho hi\n")
+        assert (useless.done, useless.files) == ("rejected", [f"skills/{SKILL}/scripts/greet.sh"])
+        assert try_scripts(brain, greet=b"#!/bin/sh\necho hi\n").attempt == useless.attempt
+        if mode == "propose":
+            brain.gate.accept(useless.attempt)
+        helps = try_scripts(brain, greet=b"#!/bin/sh\necho hello\n", part=b"true\n")
+        listed = [f"skills/{SKILL}/scripts/{name}.sh" for name in ("greet", "part")]
+        assert (helps.files, helps.numbers.wins) == (listed, 60)
+        assert [one.path for one in verdict_of(brain, helps.snapshot).changes] == listed
+        if mode == "propose":
+            brain.proposals.accept(helps.snapshot)
+        assert (tmp_path / listed[0]).read_bytes().endswith(b"hello\n")
+        assert (tmp_path / listed[0]).stat().st_mode & 0o100
+        assert (tmp_path / f"skills/{SKILL}/notes.md").read_bytes() == b"a"
+        assert try_scripts(brain, part=b"true\n").done == "nothing"
+        assert not brain.gate.recheck(SKILL).differences
+        assert brain.verify(deep=True).findings == []
+
+
+@pytest.mark.parametrize("path", ["cases/a.yaml", "SKILL.md", "../a.sh", "a/SKILL.md", "skill.py"])
+def test_no_file_of_a_skill_brings_its_cases_or_another_skill(tmp_path, path):
+    with make_gated_brain(tmp_path) as brain, pytest.raises(InvalidInput) as refused:
+        files = {"skill.py": b"pass\n"} if path == "skill.py" else {}
+        edit = ProposedChange(name=SKILL, evolver="x", files=files, resources={path: b"a"})
+        brain.gate.open(runner=ScriptedRunner(greet_by_script)).propose(edit)
+    assert refused.value.code in ("bad_change", "bad_path")
+
+
 @pytest.mark.parametrize("wrong", ["drop", "lie"])
 def test_a_verdict_that_hides_or_invents_a_file_does_not_verify(tmp_path, monkeypatch, wrong):
     def forge(verdict):
