@@ -211,3 +211,18 @@ def test_a_stranger_derives_again_what_the_sandbox_decided_of_a_script(
     again = cli("evolve", "recheck", "shout", "--json")
     assert (again.status, again.document["differences"]) == (0, [])
     assert cli("verify").status == 0
+
+
+def test_the_sandbox_says_what_a_judge_of_one_run_has_cost(cli, tmp_path, monkeypatch):
+    monkeypatch.setenv("BRAIN_CACHE_DIR", str(tmp_path / "cache"))
+    text = json.dumps({"evals": [{"prompt": "Shout.", "expected_output": "out.txt holds WORD1"}]})
+    public = make_task(tmp_path / "public", {"evals/evals.json": text})
+    with run_fake_endpoint() as served:
+        finding = {"findings": [{"passed": True, "evidence": "out.txt"}]}
+        served.replies.append(completion_reply(tool=json.dumps(finding)))
+        cli("config", "model", "openai:small", "--base-url", served.url)
+        run = ("evolve", "task", "run", str(public), "--solver", "true")
+        first, again = cli(*run), cli(*run)
+    assert first.out == again.out == "eval-1 1, judged by openai:small\n"
+    assert first.err == "To judge: Asked openai:small, 1 request, 120 tokens in, 30 out\n"
+    assert again.err == ""

@@ -24,7 +24,7 @@ from ...render.ledgers import commitment_lines, raise_if_not_committed
 from ...settings.user_models import open_user_model
 from ...terminal import escape
 from ...user_files import read_input
-from .tasks import find_judge, make_solver, read_folders
+from .tasks import cost_line, find_judge, make_solver, read_folders
 
 if TYPE_CHECKING:
     from brain.models import Model
@@ -154,12 +154,6 @@ def _read_change(
         resources=resources,
         message=message,
     )
-
-
-def cost_line(model: str, requests: int, tokens_in: int, tokens_out: int) -> str:
-    """Say what was paid for a model."""
-    asked = f"Asked {model}, {pluralize(requests, 'request')}"
-    return escape(f"{asked}, {tokens_in} tokens in, {tokens_out} out")
 
 
 def _open_model_runner(meter: Callable[[Model], Model], *, is_needed: bool) -> CaseRunner | None:

@@ -16,7 +16,8 @@ from ...render.ledgers import raise_if_not_committed
 from ...render.run_report import read_named_run
 from ...settings.user_models import open_user_model
 from ...terminal import escape, escape_lines
-from .gate import cost_line, outcome_lines
+from .gate import outcome_lines
+from .tasks import cost_line
 
 if TYPE_CHECKING:
     from brain.results import Synthesized

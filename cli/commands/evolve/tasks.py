@@ -215,13 +215,21 @@ def evolve_task_run_command(
     What only a judge can decide is judged by the model that is configured. Status 16 if a score
     could not be given.
     """
+    from brain.models.calls import Bill
     from brain.sandbox.find_sandbox import find_sandbox
     from brain.solving.check import run_task
     from brain.solving.task_session import TaskSessions
 
     tasks, broken = read_folders(folders)
     chosen, skills = make_solver(solver, is_outside, names), [_skill(Path(one)) for one in skill]
-    sandbox, unscored, judge = find_sandbox(), len(broken), find_judge(tasks)
+    bill = Bill()
+
+    def meter(model: Model) -> Model:
+        from brain.models.paid_once import MeteredModel
+
+        return MeteredModel(model, bill.meter)
+
+    sandbox, unscored, judge = find_sandbox(), len(broken), find_judge(tasks, meter)
     for one in broken:
         app.print_note(escape(f"{one.name}: {one.error.message}"))
     for task in tasks:
@@ -238,6 +246,8 @@ def evolve_task_run_command(
         row = _run_row(task.name, chosen.name, run, why)
         unscored += row["score"] is None
         emit_line(app, row, _run_lines(row))
+    if judge is not None and bill.requests:
+        app.print_note(f"To judge: {cost_line(judge.name, *bill.total)}")
     if unscored:
         raise Failure("not_scored", "", status=NOT_CHECKED, quiet=True)
 
@@ -274,9 +284,13 @@ def _run_lines(row: dict[str, Any]) -> Iterator[str]:
         yield escape(f"  not decided: {', '.join(row['unjudged'])}")
 
 
-def find_judge(
-    tasks: Sequence[Task], meter: Callable[[Model], Model] = lambda model: model
-) -> Judge | None:
+def cost_line(model: str, requests: int, tokens_in: int, tokens_out: int) -> str:
+    """Say what was paid for a model."""
+    asked = f"Asked {model}, {pluralize(requests, 'request')}"
+    return escape(f"{asked}, {tokens_in} tokens in, {tokens_out} out")
+
+
+def find_judge(tasks: Sequence[Task], meter: Callable[[Model], Model]) -> Judge | None:
     """Return the user's model, which `meter` wraps, as a judge.
 
     None without a model, or if no task needs a judge.
