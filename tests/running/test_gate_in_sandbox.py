@@ -415,6 +415,15 @@ def test_what_is_acquired_passes_the_cases_of_its_skill(
             assert brain.verify(deep=True).findings == []
 
 
+def test_what_is_acquired_is_never_provisional(tmp_path, sandbox):
+    with Brain.init(tmp_path, author="ada") as brain:
+        add_cases(brain, Expectation(has_equals=True, equals=2), number=3)
+        edit = SkillEdit(name="count", files=files(COUNT), description="Count words")
+        assert brain.programs.acquire(edit, sandbox=sandbox).decision == "admit"
+        assert brain.gate.list_provisional() == []
+        assert brain.verify(deep=True).findings == []
+
+
 def test_a_program_that_was_edited_in_place_passes_its_cases_against_nothing(tmp_path, sandbox):
     with make_counter(tmp_path, sandbox) as brain:
         add_cases(brain, Expectation(has_equals=True, equals=2))

@@ -521,7 +521,7 @@ def _decide_acquired(result: _Result, message: str) -> DecidedChange:
         is_read = any(not isinstance(one.case.input, str) for one in tried.cases)
         if found.worse or found.losses > found.wins or (is_new and is_read and not found.wins):
             decision = "reject"
-        elif found.gate == "admit" or found.is_provisional:
+        elif found.gate == "admit":  # what is provisional needs a manifest that lets it live
             decision = "admit"
     if not decision:
         decision = trial.verdict.decision
