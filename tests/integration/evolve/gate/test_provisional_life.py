@@ -22,6 +22,7 @@ from tests.support.gated_brains import (
     GREETING,
     SKILL,
     ScriptedRunner,
+    add_cases,
     make_gated_brain,
     propose,
     set_mode,
@@ -380,3 +381,20 @@ def test_the_index_reads_no_verdict_of_what_is_not_provisional(tmp_path, monkeyp
         brain.prompt.build_index()
         monkeypatch.setattr(read_verdicts, "read_verdict", None)
         assert not brain.prompt.build_index().provisional
+
+
+def test_attempts_of_copies_count_each_although_they_have_one_number(tmp_path):
+    with make_gated_brain(tmp_path, cases=8) as brain:
+        brain.skills.upsert("part", "# Part\n\nBe short.\n", description="Part from a guest")
+        add_cases(brain, "part", 8)
+        brain.branches.create("other")
+        assert propose(brain, BETTER).done == "admitted"
+        brain.branches.switch("other")
+        change = ProposedChange(name="part", evolver="grind", body="Say hello.\n")
+        runner = ScriptedRunner(
+            lambda skills, *_: GREETING if "Say" in (skills.text("part") or "") else ""
+        )
+        assert brain.gate.open(runner=runner).propose(change).done == "admitted"
+        assert brain.gate.read_stream().attempts == 1
+        brain.merge.start("main")
+        assert brain.gate.read_stream().attempts == 2
