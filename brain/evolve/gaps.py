@@ -308,6 +308,9 @@ class GapAttempt(Evolver[EndedAttempt]):
             )
         except LostAnswer as error:
             raise AttemptOver(self.give_up(error.message)) from error
+        except (Conflict, InvalidInput):  # evolution is off, or its mode cannot be read
+            self.item.forget(_ASKED)  # nothing was asked
+            raise
         except SandboxError as error:
             ended = self._end(audit.VALIDATION_PHASE, audit.FAILED, error.message)
             raise AttemptOver(ended) from error

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from brain import Brain, evolve
-from brain.errors import Conflict, Locked, ModelError
+from brain.errors import BrainError, Conflict, Locked, ModelError
 from brain.evolve import FakeModel
 from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
@@ -98,6 +98,19 @@ def test_an_attempt_goes_on_with_its_answer_if_evolution_was_turned_off_meanwhil
         evolve.run_gaps(brain, Acting(turn_off, gap_answer()), now=NOW)
     manifest.write_text(text)
     (result,) = evolve.run_gaps(brain, FakeModel(), now=NOW)
+    assert (result.phase, phases(brain)) == ("proposed", [("proposed", "skipped")])
+
+
+def test_a_question_that_was_not_asked_since_evolution_was_off_is_no_lost_answer(brain):
+    fail(brain)
+    manifest = brain.root / "manifest.yaml"
+    text = manifest.read_text()
+    for bad in ("mode: off", "mode: of"):  # the second is a manifest that nobody can read
+        turn_off = partial(manifest.write_text, f"{text}evolution: {{{bad}}}\n")
+        with pytest.raises(BrainError):
+            evolve.run_gaps(brain, Acting(turn_off, "no answer"), now=NOW)
+        manifest.write_text(text)
+    (result,) = evolve.run_gaps(brain, FakeModel(gap_answer()), now=NOW)
     assert (result.phase, phases(brain)) == ("proposed", [("proposed", "skipped")])
 
 
