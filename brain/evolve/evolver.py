@@ -186,7 +186,7 @@ class Evolver(Drafting, ABC, Generic[Ended]):
         except BrainError as error:
             if error.code == "work_lost":
                 return None
-            is_off = error.code == "evolution_off"
+            is_off = error.code in ("evolution_off", "bad_manifest")  # until a person changes it
             ended = None if is_off else self.fail(error)
             if ended is None:
                 if isinstance(error, Interrupted):

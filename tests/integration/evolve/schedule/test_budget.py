@@ -152,6 +152,20 @@ def test_one_request_that_no_day_pays_lets_the_others_go_on(brain, clock):
     assert [step.result for step in run(brain, FakeModel(NOTHING), clock)] == ["done"]
 
 
+def test_a_run_waits_while_the_budget_cannot_be_read(brain, clock):
+    class Typing(FakeModel):
+        def answer(self, request: Asked) -> ScriptedAnswer:
+            manifest.write_text("evolution: {budget: {day: {tokens: 5x}}}\n")
+            return super().answer(request)
+
+    one, manifest = work(brain, "exit 1", ""), brain.root / "manifest.yaml"
+    with pytest.raises(InvalidInput, match="a budget of tokens must be"):
+        run(brain, Typing("no answer"), clock)
+    manifest.unlink()
+    assert waiting(brain) == [one]
+    assert [step.result for step in run(brain, FakeModel(NOTHING), clock)] == ["done"]
+
+
 def test_what_the_endpoint_does_not_report_counts_by_its_bytes(brain, clock):
     class Silent(FakeModel):
         async def request(self, *asked: Any) -> Any:
