@@ -2,9 +2,7 @@
 
 An `Evolver` makes one attempt at one item of the store of experience. A source of items is a
 subclass (hard runs, patterns, gaps), which says only what is its own: which evidence a model is
-shown and with which prompt, which checks its draft must pass, and what is noted at the end. The
-grind, which solves tasks until their scores rise, joins as one more: its items are folders of
-tasks, its evidence is the feedback of their verifiers, and its change may touch several skills.
+shown and with which prompt, which checks its draft must pass, and what is noted at the end.
 
 Each answer is kept with the item before it is used, and the item ends together with its lines of
 the audit: after a kill the next attempt goes on with what was paid, and nothing ends twice.
@@ -73,7 +71,7 @@ class Drafting:
     agent = ""
     """The agent in the receipt of what is made."""
     task = ""
-    """What the receipt says that was done."""
+    """The work that the receipt names."""
 
     def __init__(
         self,

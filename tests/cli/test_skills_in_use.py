@@ -1,5 +1,6 @@
 """`brain evolve stats`, `count`, `pin`, `unpin`, `retire` and `reinstate`."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -153,4 +154,12 @@ def test_a_folder_that_is_no_skill_is_refused(agent, cli):
     (folder / "link").symlink_to("skill.py")
     told = cli("skill", "upsert", "word-count", "-f", str(folder))
     assert told.status == 1 and "link is a link" in told.err
+    (folder / "link").unlink()
+    (folder / "link").symlink_to("/etc/passwd")
+    told = cli("skill", "upsert", "word-count", "-f", str(folder))
+    assert told.status == 1 and "link" in told.err and "put the file itself there" in told.err
+    (folder / "link").unlink()
+    os.mkfifo(folder / "pipe")
+    told = cli("skill", "upsert", "word-count", "-f", str(folder))
+    assert told.status == 1 and "pipe is not a regular file" in told.err
     assert not Path("skills/word-count").exists()

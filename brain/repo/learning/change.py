@@ -83,7 +83,7 @@ class FileEdit:
 class ProposedChange(SkillEdit):
     """A change that an evolver proposes; the cases of the skill decide about all of it.
 
-    `evolver` is who proposes it: synthesis, patterns, gaps, grind or person. `also` are edits of
+    `evolver` is who proposes it: synthesis, patterns, gaps or person. `also` are edits of
     other skills, and of memory and prompts. `receipt` is the run in which it was made. `fault` is
     what the evolver has against its own program: it is kept as a rejected attempt, and never run.
     """

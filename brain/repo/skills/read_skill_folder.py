@@ -15,16 +15,22 @@ from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.walk import CandidateFile
 from .file_edits import ExecutableContent
 
+_HINT = "put the file itself there"
+
 
 def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
     """Return the text of a skill and its other files, by path in the folder.
 
     What a brain ignores is left out. Raises `NotFound` (`no_file`) without a SKILL.md,
-    `InvalidInput` (`not_regular`, `too_many`, `too_large`) or `OSError`.
+    `InvalidInput` (`not_regular`, `link_outside`, `too_many`, `too_large`) or `OSError`.
     """
     scanned = scan.scan_files(folder, IgnoreRules.load(folder), None)
     for error in scanned.skipped.values():
         raise error
+    for notice in scanned.notices:  # a scan leaves out what a reader of one folder must not miss
+        if notice.code in ("link_outside", "not_regular"):
+            problem = notice.message.removeprefix("left out: ")
+            raise InvalidInput(problem, code=notice.code, hint=_HINT)
     found = scanned.changed
     text = next((file.path for file in found if file.path in skill_layout.SKILL_FILES), None)
     if text is None:
@@ -49,7 +55,7 @@ def _refuse_unusable(folder: Path, found: list[CandidateFile]) -> None:
         raise InvalidInput(
             f"{printable_text(os.path.join(folder, linked[0]))} is a link",
             code="not_regular",
-            hint="put the file itself there",
+            hint=_HINT,
         )
     if len(found) > limits.MAX_WRITTEN_FILES:
         raise InvalidInput(
