@@ -60,7 +60,9 @@ def test_what_every_program_loads_cannot_be_replaced(shared, path):
 
 
 def test_a_session_has_a_proc_of_its_own_processes(own):
-    own.run(script="sleep 600 & read -r line < <(echo through a file); echo $line >/work/f")
+    # Until it runs the program, the child of a shell has the shell's own line.
+    started = "until ps -o comm= $! | grep -qx sleep; do :; done"
+    own.run(script=f"sleep 600 & {started}; read -r line < <(echo through a file); echo $line >f")
     assert own.get("f") == b"through a file\n"
     shown = own.run("ps", "-eo", "args=").output.decode().splitlines()
     assert shown[1:] == ["sleep 600", "ps -eo args="] and "python" in shown[0]
