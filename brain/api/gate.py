@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .locked_session import Part
+from .locked_session import Part, call_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -113,18 +113,16 @@ class GatePart(Part):
         about it. With `run`, programs run again too. Raises `NotFound` (`no_verdict`), or as
         `history.show`.
         """
+        from functools import partial
+
         from ..repo.learning import recheck
         from ..sandbox.find_sandbox import find_sandbox
 
-        session, lock = self._locked.session, self._locked.lock
         found = self._locked.run(recheck.find_gate_verdict, target)
-        tools = recheck.RecheckTools(
-            read_case=lambda row: self._locked.run(recheck.read_stored_case, row),
-            find_sandbox=lambda: sandbox or find_sandbox(),
+        rechecker = recheck.Rechecker(
+            self._locked.session, self._locked.lock, lambda: sandbox or find_sandbox()
         )
-        if run:
-            tools = recheck.with_rerun(tools, session, lock, found)
-        return recheck.recheck_verdict(found, tools)
+        return call_system(partial(rechecker.recheck, run=run), found)
 
     def read_stream(self) -> results.StreamStatus:
         """Return what all attempts at this brain come to, and what upholds the next one."""

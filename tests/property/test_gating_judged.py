@@ -1,7 +1,7 @@
 """What a trial says of a case follows from the outputs of that case alone, now and later."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from threading import RLock
 from typing import cast
 
 from hypothesis import example, given
@@ -11,7 +11,7 @@ from brain.digest import blob_id
 from brain.gating.case_files import Case, Expectation
 from brain.gating.decision import DEFAULT_RULES
 from brain.repo.learning.change import SkillsAt
-from brain.repo.learning.recheck import FoundVerdict, RecheckTools, StoredCase, recheck_verdict
+from brain.repo.learning.recheck import FoundVerdict, Rechecker, StoredCase
 from brain.repo.learning.rounds import (
     DEFAULT_LIMITS,
     CaseOutput,
@@ -19,6 +19,7 @@ from brain.repo.learning.rounds import (
     OutputJudge,
     TriedCases,
 )
+from brain.repo.open.session import Session
 from brain.verdicts.gate_verdict import GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import Verdict, VerdictCase
@@ -128,15 +129,18 @@ def _record(table: Table, tried: TriedCases) -> tuple[Verdict, dict[bytes, bytes
     return decode_verdict(encode_verdict(built.verdict)), contents
 
 
-def _reader(cases: list[Case], contents: dict[bytes, bytes]) -> Callable[[VerdictCase], StoredCase]:
-    by_path = {case.path: case for case in cases}
+class _Rechecker(Rechecker):
+    """Reads cases and outputs from what is given, in no brain."""
 
-    def read(row: VerdictCase) -> StoredCase:
-        return StoredCase(
-            case=by_path[row.name], outputs=tuple(contents[blob] for blob in row.outputs)
-        )
+    def __init__(self, cases: list[Case], contents: dict[bytes, bytes]) -> None:
+        sandbox = ScriptedSandbox()
+        super().__init__(cast("Session", None), RLock(), lambda: sandbox)
+        self._cases = {case.path: case for case in cases}
+        self._contents = contents
 
-    return read
+    def read_case(self, row: VerdictCase) -> StoredCase:
+        outputs = tuple(self._contents[blob] for blob in row.outputs)
+        return StoredCase(case=self._cases[row.name], outputs=outputs)
 
 
 LOST = Table(repeats_itself=True, rows=(*([((REFUSED,), (RIGHT,))] * 6), ((RIGHT,), (HANGS,))))
@@ -159,10 +163,6 @@ def test_no_row_changes_another_and_the_recorded_verdict_is_derived_again(table)
         rounds = len(one.row.before)
         assert (one.row.before, one.row.after) == (before[:rounds], after[:rounds])
     verdict, contents = _record(table, tried)
-    sandbox = ScriptedSandbox()
-    found = recheck_verdict(
-        FoundVerdict(blob=b"", verdict=verdict),
-        RecheckTools(read_case=_reader(cases, contents), find_sandbox=lambda: sandbox),
-    )
+    found = _Rechecker(cases, contents).recheck(FoundVerdict(blob=b"", verdict=verdict))
     assert (found.differences, found.unknown, found.found_gate) == ([], [], verdict.gate)
     assert all(number.said == number.found for number in found.numbers)

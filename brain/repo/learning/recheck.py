@@ -2,7 +2,7 @@
 
 1. Each stored output is compared with what its case expects, once more.
 2. The gate decides by these outcomes, and the result is compared with what the verdict says.
-3. Where `rerun` is given, each case runs again, without the change and with it.
+3. Where it is asked for, each case runs again, without the change and with it.
 
 An error has no output to judge: only running again shows it.
 """
@@ -12,17 +12,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
+from operator import attrgetter
 from threading import RLock
 
-from ...digest import DIGEST_SIZE, NO_DIGEST, is_hex
+from ...digest import NO_DIGEST, is_hex_digest
 from ...errors import BrainError, InvalidInput, NotFound, SandboxError, printable_text
 from ...gating.case_files import MAX_CASE_BYTES, Case, parse_case
 from ...gating.decision import MAX_SCORE, CaseRow, GateDecision
 from ...gating.held_out import hash_input
 from ...gating.output_check import find_fault, score_outcome
 from ...objects.operation import DECISION_KINDS, evidence_blob
-from ...results import Recheck, RecheckedCase, RecheckedNumber
+from ...results import Recheck, RecheckedCase, RecheckedNumber, SkillDecision
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
 from ...verdicts.verdict_rules import (
@@ -54,15 +54,11 @@ _STATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundVerdict:
-    """A verdict of a gate; `snapshot` is the one that it decides, after `parent`.
-
-    Both are empty if no decision about the skill has this verdict.
-    """
+    """A verdict of a gate, and the snapshot that it decides: empty if no decision here has it."""
 
     blob: bytes
     verdict: Verdict
     snapshot: bytes = NO_DIGEST
-    parent: bytes = NO_DIGEST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,76 +81,38 @@ def find_gate_verdict(session: Session, target: str) -> FoundVerdict:
     That is its blob id, an attempt as `SLUG/ID`, the slug of a skill for the last decision of a
     gate about it, or a revision. Raises `NotFound` (`no_verdict`), or as `resolve_revision`.
     """
-    if is_hex(target) and len(target) == 2 * DIGEST_SIZE:
+    if is_hex_digest(target):
         blob = bytes.fromhex(target)
         state, verdict = read_verdict_state(session.reader, blob)
         if verdict is not None or state == "redacted":
-            return _find_by_blob(session, blob)
-    attempt = session.reader.read_ref(REJECTED_REF_PREFIX + target) if "/" in target else None
-    if attempt is not None:
-        return _find_by_snapshot(session, attempt)
-    if is_slug(target) and (last := _find_last(session, target)) is not None:
-        return last
-    return _find_by_snapshot(session, _resolve(session, target))
-
-
-def _resolve(session: Session, target: str) -> bytes:
+            verdict = _require_verdict(session, blob, f"the verdict {target[:12]}")
+            decided = _list_decisions(session, verdict.skill)
+            here = next((one.snapshot for one in decided if one.blob == target), "")
+            return FoundVerdict(blob=blob, verdict=verdict, snapshot=bytes.fromhex(here))
+    found = session.reader.read_ref(REJECTED_REF_PREFIX + target) if "/" in target else None
+    if found is None and is_slug(target):
+        decided = _list_decisions(session, target)
+        by_gates = (one for one in decided if one.verdict is not None and "gate" in one.verdict)
+        unread = (one for one in decided if one.verdict is None)
+        if last := next(by_gates, None) or next(unread, None):
+            found = bytes.fromhex(last.snapshot)
     try:
-        return resolve_revision(session, target)
+        found = found or resolve_revision(session, target)
     except InvalidInput as error:
         if error.code != "bad_revision" or not is_slug(target):
             raise
         raise _no_verdict_error(f"no gate has decided about {target} here") from error
-
-
-def _find_by_blob(session: Session, blob: bytes) -> FoundVerdict:
-    verdict = _require_verdict(session, blob, f"the verdict {blob.hex()[:12]}")
-    decided = (here for _, here, named in _list_decisions(session, verdict.skill) if named == blob)
-    here = next(decided, NO_DIGEST)
-    return (
-        _describe(session, blob, verdict, here)
-        if here
-        else FoundVerdict(blob=blob, verdict=verdict)
-    )
-
-
-def _find_by_snapshot(session: Session, here: bytes) -> FoundVerdict:
-    operation = session.load_snapshot(here).operation
+    operation = session.load_snapshot(found).operation
     if operation[0] not in DECISION_KINDS:
-        raise _no_verdict_error(f"snapshot {here.hex()[:12]} decides about no skill")
+        raise _no_verdict_error(f"snapshot {found.hex()[:12]} decides about no skill")
     blob = evidence_blob(operation)
-    verdict = _require_verdict(session, blob, f"the verdict of snapshot {here.hex()[:12]}")
-    return _describe(session, blob, verdict, here)
+    verdict = _require_verdict(session, blob, f"the verdict of snapshot {found.hex()[:12]}")
+    return FoundVerdict(blob=blob, verdict=verdict, snapshot=found)
 
 
-def _describe(session: Session, blob: bytes, verdict: Verdict, here: bytes) -> FoundVerdict:
-    parent = session.load_snapshot(here).parents[0]
-    return FoundVerdict(blob=blob, verdict=verdict, snapshot=here, parent=parent)
-
-
-def _find_last(session: Session, slug: str) -> FoundVerdict | None:
-    """Return the last decision of a gate about a skill, None without one.
-
-    Raises `NotFound` (`no_verdict`) if there are only verdicts that cannot be read.
-    """
-    unread: list[bytes] = []
-    for _, here, blob in _list_decisions(session, slug):
-        _, verdict = read_verdict_state(session.reader, blob)
-        if verdict is None:
-            unread.append(here)
-        elif verdict.gate:
-            return _describe(session, blob, verdict, here)
-    return _find_by_snapshot(session, unread[0]) if unread else None
-
-
-def _list_decisions(session: Session, slug: str) -> Iterator[tuple[int, bytes, bytes]]:
+def _list_decisions(session: Session, slug: str) -> list[SkillDecision]:
     found = [*find_decisions(session, slug), *find_rejections(session, slug)]
-    rows = []
-    for one in found:
-        here = bytes.fromhex(one.snapshot)
-        snapshot = session.load_snapshot(here)
-        rows.append((snapshot.time, here, bytes.fromhex(one.blob)))
-    yield from sorted(rows, key=itemgetter(0), reverse=True)
+    return sorted(found, key=attrgetter("time"), reverse=True)
 
 
 def _require_verdict(session: Session, blob: bytes, what: str) -> Verdict:
@@ -174,8 +132,7 @@ def _no_verdict_error(message: str) -> NotFound:
     )
 
 
-def read_stored_case(session: Session, row: VerdictCase) -> StoredCase:
-    """Return what the store has of a case that a verdict names."""
+def _read_stored_case(session: Session, row: VerdictCase) -> StoredCase:
     outputs = tuple(_read_blob(session, blob, _MAX_OUTPUT_BYTES)[0] for blob in row.outputs)
     content, problem = _read_blob(session, row.document, MAX_CASE_BYTES)
     if content is None:
@@ -210,136 +167,161 @@ MAX_SECONDS = 1800.0
 _OTHER_SCORES = "by what came out, its scores are others"
 _NOT_CHECKED = "its check did not run on all outputs: the time for checks is over"
 
-Rerun = Callable[[Case], Sequence[bytes | None]]
-"""Runs a case without the change and with it; returns both outputs, None for an error.
 
-Returns nothing for a case that cannot run again.
-"""
+class Rechecker:
+    """Derives the verdicts of a gate again; `lock` keeps the session to one thread at a time.
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecheckTools:
-    """`read_case` reads what is stored of a case; `find_sandbox` is called only for a check.
-
-    `rerun` is None if nothing runs again; `not_run` says why, if that was wanted. `seconds` are
-    what checks and programs may take in all.
+    `find_sandbox` is called only for a check or a program, which may take `seconds` in all.
     """
 
-    read_case: Callable[[VerdictCase], StoredCase]
-    find_sandbox: Callable[[], Sandbox]
-    rerun: Rerun | None = None
-    not_run: str = ""
-    seconds: float = MAX_SECONDS
+    def __init__(
+        self,
+        session: Session,
+        lock: RLock,
+        find_sandbox: Callable[[], Sandbox],
+        seconds: float = MAX_SECONDS,
+    ) -> None:
+        self._deadline = time.monotonic() + seconds
+        self._session = session
+        self._lock = lock
+        self._find_sandbox = find_sandbox
+        self._outputs = OutputJudge(find_sandbox, self._time_left)
+        self._sides: list[SkillsAt] = []
+        self._runs_all = True
 
-
-def recheck_verdict(found: FoundVerdict, tools: RecheckTools) -> Recheck:
-    """Derive a verdict again, and say where it differs."""
-    verdict = found.verdict
-    judge, inputs = _Judge(tools), _Inputs()
-    checked = [
-        _recheck_case(judge, tools, row, inputs.add(row, tools.read_case(row)))
-        for row in verdict.gate_cases
-    ]
-    cases = [case for case, _ in checked]
-    decision = decide_again(verdict, [row for _, row in checked])
-    return Recheck(
-        verdict=found.blob.hex(),
-        snapshot=found.snapshot.hex(),
-        slug=verdict.skill,
-        decision=verdict.decision,
-        decider=verdict.decider,
-        decided_by=verdict.decided_by,
-        runner=verdict.runner,
-        gate=verdict.gate,
-        found_gate=decision.gate if decision else "",
-        provisional=verdict.provisional,
-        found_provisional=say_provisional(verdict, decision),
-        numbers=_compare_numbers(verdict, decision),
-        cases=cases,
-        differences=list(_find_differences(verdict, cases, decision)),
-        unknown=list(_find_unknown(cases, tools)),
-    )
-
-
-class _Judge:
-    """Judges outputs as the gate did; what cannot be judged is `?`."""
-
-    def __init__(self, tools: RecheckTools) -> None:
-        self._deadline = time.monotonic() + tools.seconds
-        self._judge = OutputJudge(tools.find_sandbox, self.time_left)
-
-    def time_left(self) -> float:
-        """Return the seconds of this recheck that are left."""
+    def _time_left(self) -> float:
         return self._deadline - time.monotonic()
 
-    def judge(self, case: Case, outputs: Sequence[bytes | None]) -> tuple[list[str], str]:
-        """Return a letter for each output, and why some could not be judged."""
+    def recheck(self, found: FoundVerdict, *, run: bool = False) -> Recheck:
+        """Derive a verdict again, and say where it differs; with `run`, programs run again too."""
+        verdict = found.verdict
+        not_run = self._open_sides(found) if run else ""
+        first: dict[bytes, str] = {}
+        checked = []
+        for row in verdict.gate_cases:
+            stored = self.read_case(row)
+            if row.kind == "held_out":  # the same input twice would count twice
+                known = hash_input(stored.case.input) if stored.case else row.document
+                if (other := first.setdefault(known, row.name)) != row.name:
+                    fault = f"it has the same input as {printable_text(other)}"
+                    stored = replace(stored, fault=fault)
+            checked.append(self._recheck_case(row, stored))
+        cases = [case for case, _ in checked]
+        decision = decide_again(verdict, [row for _, row in checked])
+        unknown = [
+            f"{printable_text(case.path)}: {case.problem}"
+            for case in cases
+            if case.state == "unknown"
+        ]
+        return Recheck(
+            verdict=found.blob.hex(),
+            snapshot=found.snapshot.hex(),
+            slug=verdict.skill,
+            decision=verdict.decision,
+            decider=verdict.decider,
+            decided_by=verdict.decided_by,
+            runner=verdict.runner,
+            gate=verdict.gate,
+            found_gate=decision.gate if decision else "",
+            provisional=verdict.provisional,
+            found_provisional=say_provisional(verdict, decision),
+            numbers=_compare_numbers(verdict, decision),
+            cases=cases,
+            differences=list(_find_differences(verdict, cases, decision)),
+            unknown=[*unknown, not_run] if not_run else unknown,
+        )
+
+    def read_case(self, row: VerdictCase) -> StoredCase:
+        """Return what the store has of a case that a verdict names."""
+        with self._lock:
+            return _read_stored_case(self._session, row)
+
+    def _open_sides(self, found: FoundVerdict) -> str:
+        """Open what cases run on again; return why not all of them can, "" if they can.
+
+        What a model answered cannot be had again, so only programs run.
+        """
+        verdict = found.verdict
+        runners = verdict.runner.split(AND)
+        if SANDBOX_RUNNER not in runners:
+            return f"nothing ran again: the cases were run by {verdict.runner}"
+        if not found.snapshot:
+            return "nothing ran again: no snapshot here has this verdict"
+        with self._lock:
+            session, here = self._session, find_first(self._session, found.snapshot, verdict)
+            bundles = session.parent_bundle(session.load_snapshot(here)), session.bundle_of(here)
+        changes = bundles[0] != bundles[1]  # what an admission in place admits did not run before
+        self._sides = [
+            SkillsAt(session, self._lock, bundle, verdict.skill, has_own=has_own)
+            for bundle, has_own in zip(bundles, (changes, True), strict=True)
+        ]
+        others = [runner for runner in runners if runner != SANDBOX_RUNNER]
+        self._runs_all = not others
+        return f"what was run by {others[0]} did not run again" if others else ""
+
+    def _recheck_case(self, row: VerdictCase, stored: StoredCase) -> tuple[RecheckedCase, CaseRow]:
+        """Return a case as it was checked, and its row by what came out; the unknown as said."""
+        said = [letter for pair in zip(row.before, row.after, strict=True) for letter in pair]
+        found, problem = [UNKNOWN] * len(said), stored.fault or stored.missing
+        ran: list[str] = []
+        if stored.case is not None:
+            judged = [
+                None if letter == ERROR else output
+                for letter, output in zip(said, stored.outputs, strict=True)
+            ]
+            found, not_judged = self._judge(stored.case, judged)
+            ran, not_run = self._run_again(stored.case)
+            problem = problem or not_judged or not_run
+        found = [ERROR if letter == ERROR else new for letter, new in zip(said, found, strict=True)]
+        pairs = [*zip(said, found, strict=True), *zip(said, ran * (len(said) // 2), strict=False)]
+        scores = _score_again(row, stored, said, found)
+        fault = stored.fault or (_OTHER_SCORES if scores != row.scores else "")
+        problem = problem or fault
+        filled = "".join(b if a == UNKNOWN else a for a, b in zip(found, said, strict=True))
+        rechecked = RecheckedCase(
+            path=row.name,
+            kind=row.kind,
+            state=_compare(pairs, fault, problem),
+            before=row.before,
+            after=row.after,
+            found_before="".join(found[::2]),
+            found_after="".join(found[1::2]),
+            ran_before="".join(ran[:1]),
+            ran_after="".join(ran[1:]),
+            problem=problem,
+        )
+        return rechecked, replace(
+            row_of_case(row), before=filled[::2], after=filled[1::2], scores=scores
+        )
+
+    def _judge(self, case: Case, outputs: Sequence[bytes | None]) -> tuple[list[str], str]:
+        """Return a letter for each output as the gate did, and why some could not be judged."""
         known = [output for output in outputs if output is not None]
         try:
-            letters = self._judge.judge(case, known)
-            problem = _NOT_CHECKED if UNJUDGED in letters else ""
+            letters = self._outputs.judge(case, known)
+            problem = _NOT_CHECKED if UNKNOWN in letters else ""
         except SandboxError as error:
             letters = [FAILED if find_fault(case, output) else UNKNOWN for output in known]
             problem = f"its check did not run: {error.message}" if UNKNOWN in letters else ""
         judged = iter(letters)
         return [UNKNOWN if output is None else next(judged) for output in outputs], problem
 
-
-class _Inputs:
-    """The inputs of the cases of a verdict: the same one twice would count twice."""
-
-    def __init__(self) -> None:
-        self._first: dict[bytes, str] = {}
-
-    def add(self, row: VerdictCase, stored: StoredCase) -> StoredCase:
-        """Return what is stored of a case, with a fault if an earlier one has its input."""
-        if row.kind != "held_out":
-            return stored
-        known = hash_input(stored.case.input) if stored.case else row.document
-        other = self._first.setdefault(known, row.name)
-        if other == row.name:
-            return stored
-        return replace(stored, fault=f"it has the same input as {printable_text(other)}")
-
-
-def _recheck_case(
-    judge: _Judge, tools: RecheckTools, row: VerdictCase, stored: StoredCase
-) -> tuple[RecheckedCase, CaseRow]:
-    """Return a case as it was checked, and its row by what came out; the unknown as it was said."""
-    said = [letter for pair in zip(row.before, row.after, strict=True) for letter in pair]
-    found, problem = [UNKNOWN] * len(said), stored.fault or stored.missing
-    ran: list[str] = []
-    if stored.case is not None:
-        judged = [
-            None if letter == ERROR else output
-            for letter, output in zip(said, stored.outputs, strict=True)
-        ]
-        found, not_judged = judge.judge(stored.case, judged)
-        problem = problem or not_judged
-        if tools.rerun is not None:
-            ran, not_run = _run_again(judge, tools.rerun, stored.case)
-            problem = problem or not_run
-    found = [ERROR if letter == ERROR else new for letter, new in zip(said, found, strict=True)]
-    pairs = [*zip(said, found, strict=True), *zip(said, ran * (len(said) // 2), strict=False)]
-    scores = _score_again(row, stored, said, found)
-    fault = stored.fault or (_OTHER_SCORES if scores != row.scores else "")
-    problem = problem or fault
-    filled = "".join(b if a == UNKNOWN else a for a, b in zip(found, said, strict=True))
-    rechecked = RecheckedCase(
-        path=row.name,
-        kind=row.kind,
-        state=_compare(pairs, fault, problem),
-        before=row.before,
-        after=row.after,
-        found_before="".join(found[::2]),
-        found_after="".join(found[1::2]),
-        ran_before="".join(ran[:1]),
-        ran_after="".join(ran[1:]),
-        problem=problem,
-    )
-    return rechecked, replace(
-        row_of_case(row), before=filled[::2], after=filled[1::2], scores=scores
-    )
+    def _run_again(self, case: Case) -> tuple[list[str], str]:
+        """Run a case without the change and with it; return no letter if it cannot run again."""
+        if not self._sides:
+            return [], ""
+        if self._time_left() <= 0:
+            return [UNKNOWN, UNKNOWN], "it did not run again: the time of this recheck is over"
+        try:
+            runner = SandboxRunner(self._find_sandbox())
+            if not self._runs_all and kind_of_case(self._sides[1], case) not in runner.kinds:
+                return [], ""
+            outputs = [runner.run(skills, case, 0) for skills in self._sides]
+        except SandboxError as error:
+            return [UNKNOWN, UNKNOWN], f"it did not run again: {error.message}"
+        letters, problem = self._judge(case, [None if one.error else one.output for one in outputs])
+        pairs = zip(letters, outputs, strict=True)
+        return [ERROR if one.error else letter for letter, one in pairs], problem
 
 
 def _score_again(
@@ -357,20 +339,6 @@ def _compare(pairs: Sequence[tuple[str, str]], fault: str, problem: str) -> str:
     if fault or any(new not in (old, UNKNOWN) for old, new in pairs):
         return "differs"
     return "unknown" if problem or any(new == UNKNOWN for _, new in pairs) else "same"
-
-
-def _run_again(judge: _Judge, rerun: Rerun, case: Case) -> tuple[list[str], str]:
-    if judge.time_left() <= 0:
-        return [UNKNOWN, UNKNOWN], "it did not run again: the time of this recheck is over"
-    try:
-        outputs = rerun(case)
-    except SandboxError as error:
-        return [UNKNOWN, UNKNOWN], f"it did not run again: {error.message}"
-    if not outputs:
-        return [], ""
-    letters, problem = judge.judge(case, outputs)
-    pairs = zip(letters, outputs, strict=True)
-    return [ERROR if output is None else letter for letter, output in pairs], problem
 
 
 def _compare_numbers(verdict: Verdict, decision: GateDecision | None) -> list[RecheckedNumber]:
@@ -395,46 +363,3 @@ def _find_differences(
     word = say_provisional(verdict, decision)
     if decision is not None and word != verdict.provisional:
         yield f"by what came out, provisional is {word}, not {verdict.provisional}"
-
-
-def _find_unknown(cases: Sequence[RecheckedCase], tools: RecheckTools) -> Iterator[str]:
-    for case in cases:
-        if case.state == "unknown":
-            yield f"{printable_text(case.path)}: {case.problem}"
-    if tools.not_run:
-        yield tools.not_run
-
-
-def with_rerun(
-    tools: RecheckTools, session: Session, lock: RLock, found: FoundVerdict
-) -> RecheckTools:
-    """Return tools that run each case of a verdict again; they say so where that is not possible.
-
-    What a model answered cannot be had again, so only programs run.
-    """
-    runners = found.verdict.runner.split(AND)
-    if SANDBOX_RUNNER not in runners:
-        runner = found.verdict.runner
-        return replace(tools, not_run=f"nothing ran again: the cases were run by {runner}")
-    if not found.snapshot:
-        return replace(tools, not_run="nothing ran again: no snapshot here has this verdict")
-    with lock:
-        here = find_first(session, found.snapshot, found.verdict)
-        bundles = [session.parent_bundle(session.load_snapshot(here)), session.bundle_of(here)]
-    in_place = bundles[0] == bundles[1]  # what an admission in place admits did not run before
-    sides = [
-        SkillsAt(session, lock, bundle, found.verdict.skill, has_own=side == 1 or not in_place)
-        for side, bundle in enumerate(bundles)
-    ]
-
-    others = [runner for runner in runners if runner != SANDBOX_RUNNER]
-    not_run = f"what was run by {others[0]} did not run again" if others else ""
-
-    def rerun(case: Case) -> Sequence[bytes | None]:
-        runner = SandboxRunner(tools.find_sandbox())
-        if others and kind_of_case(sides[-1], case) not in runner.kinds:
-            return []
-        outputs = [runner.run(skills, case, 0) for skills in sides]
-        return [None if one.error else one.output for one in outputs]
-
-    return replace(tools, rerun=rerun, not_run=not_run)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, replace
 from itertools import islice
+from threading import RLock
 
 import pytest
 
@@ -78,11 +79,8 @@ def test_a_verdict_with_other_scores_than_came_out_is_not_the_same_again(brain, 
     first, *others = found.verdict.cases
     first = first._replace(scores=forged * len(first.before))
     verdict = found.verdict._replace(cases=(first, *others))
-    tools = recheck.RecheckTools(
-        read_case=lambda row: recheck.read_stored_case(brain._session, row),
-        find_sandbox=lambda: pytest.fail("no check runs"),
-    )
-    again = recheck.recheck_verdict(replace(found, verdict=verdict), tools)
+    rechecker = recheck.Rechecker(brain._session, RLock(), lambda: pytest.fail("no check runs"))
+    again = rechecker.recheck(replace(found, verdict=verdict))
     assert again.cases[0].state == "differs"
     assert again.cases[0].problem == "by what came out, its scores are others"
     assert "1 case has another outcome" in again.differences

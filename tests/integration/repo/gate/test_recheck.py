@@ -2,6 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
+from threading import RLock
 
 import pytest
 
@@ -59,12 +60,7 @@ def _no_sandbox() -> Sandbox:
 def again(brain: Brain, target: str, seconds: float = recheck.MAX_SECONDS) -> Recheck:
     """Return the recheck of a verdict on a machine without a sandbox."""
     found = recheck.find_gate_verdict(brain._session, target)
-    tools = recheck.RecheckTools(
-        read_case=lambda row: recheck.read_stored_case(brain._session, row),
-        find_sandbox=_no_sandbox,
-        seconds=seconds,
-    )
-    return recheck.recheck_verdict(found, tools)
+    return recheck.Rechecker(brain._session, RLock(), _no_sandbox, seconds).recheck(found)
 
 
 def states(found: Recheck) -> set[str]:
