@@ -72,19 +72,32 @@ def parse_unbounded_json(text: str | bytes) -> Any:
     )
 
 
-def parse_bounded(data: bytes, max_depth: int, max_bytes: int | None = None) -> Any:
+def parse_bounded(
+    data: str | bytes, max_depth: int, max_bytes: int | None = None, max_values: int | None = None
+) -> Any:
     """Return the value of JSON with any finite number, up to limits.
 
     Raises `ValueError` that says what is wrong, such as "it is nested too deeply".
     """
-    if max_bytes is not None and len(data) > max_bytes:
-        raise ValueError(f"it has {len(data)} bytes, more than {max_bytes}")
-    if nesting_depth(data, max_depth) > max_depth:
+    raw = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    if max_bytes is not None and len(raw) > max_bytes:
+        raise ValueError(f"it has {len(raw)} bytes, more than {max_bytes}")
+    if nesting_depth(raw, max_depth) > max_depth:
         raise ValueError("it is nested too deeply")
+    if max_values is not None and count_values(raw, max_values) > max_values:
+        raise ValueError(f"it has more than {max_values} values")
     try:
         return parse_unbounded_json(data)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"it is not JSON: {printable_text(error, 120)}") from error
+
+
+def parse_or_none(data: str | bytes, max_depth: int, max_values: int | None = None) -> Any:
+    """Return the value of JSON as `parse_bounded` does, None for another text and for `null`."""
+    try:
+        return parse_bounded(data, max_depth, max_values=max_values)
+    except ValueError:
+        return None
 
 
 def _reject_duplicate_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
