@@ -113,7 +113,7 @@ class SessionCommand:
 
 
 class ModelSolver:
-    """A model with one tool, bash in the session; for a case, which has no files, without."""
+    """A model with one tool, bash in the session."""
 
     def __init__(self, model: Model, limits: AskLimits = MODEL_LIMITS) -> None:
         self.name = model.model_name
@@ -142,7 +142,7 @@ class ModelSolver:
                 MeteredModel(self._model, bill.meter),
                 system=_SYSTEM_PROMPT,
                 prompt=make_prompt(task, skills, SKILLS_FOLDER),
-                tools=() if task.case else (bash,),
+                tools=(bash,),
                 limits=replace(self._limits, seconds=task.limits.solver_seconds),
             )
         except ModelError as fault:
@@ -157,7 +157,7 @@ class ModelSolver:
             tokens_in=bill.tokens_in,
             tokens_out=bill.tokens_out,
         )
-        return attempt if task.case else _with_reading(attempt, skills, session)
+        return _with_reading(attempt, skills, session)
 
 
 def make_prompt(task: Task, skills: Sequence[Skill], folder: str) -> str:

@@ -1,4 +1,4 @@
-"""Score what a solver did: by the tests of a task, by its graders, or by what a case expects.
+"""Score what a solver did: by the tests of a task, or by its graders.
 
 Tests run after the solver and its processes are gone, in a fresh session over a copy of all files,
 and are put in only then. Where a task says `shared` they run beside the processes that the solver
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import ModelError, SandboxError, printable_text
-from ..gating.output_check import check_row, find_fault, is_score
+from ..gating.output_check import is_score
 from ..models.calls import ANSWER_FAULTS
 from ..sandbox.session import SYSTEM_PATH, SandboxSession
 from ..tasks.images import Place
@@ -29,14 +29,6 @@ if TYPE_CHECKING:
 REWARD_FOLDER = "/logs/verifier"
 _MAX_REWARD_BYTES = 64 << 10
 _MAX_OUTPUT_BYTES = 64 << 10
-_CHECK = """
-import json, sys
-given = json.load(sys.stdin)
-scope = {}
-exec(compile(given["code"], "check", "exec"), scope)
-scope["check"](given["input"], given["output"])
-"""
-
 _LOOK = """
 import glob, json, re, sys
 given = json.load(sys.stdin)
@@ -103,8 +95,6 @@ def verify(
 def _score(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
     if task.tests:
         return _run_tests(task, session)
-    if task.case is not None:
-        return _check_case(task, session, attempt)
     return _grade(task, session, attempt, judge)
 
 
@@ -153,25 +143,6 @@ def read_reward(session: SandboxSession) -> Score:
         mean = parts.get("reward", math.fsum(parts.values()) / len(parts))
         return Score(float(mean), parts=parts)
     return Score(None, "the verifier left no reward")
-
-
-def _check_case(task: Task, session: SandboxSession, attempt: Attempt) -> Score:
-    case = task.case
-    assert case is not None
-    if fault := find_fault(case, attempt.output):
-        return Score(0.0, fault)
-    if not case.expect.check:
-        return Score(1.0)
-    case_input, output = check_row(case, attempt.output)
-    row = json.dumps({"code": case.expect.check, "input": case_input, "output": output})
-    done = session.run(
-        *("python3", "-I", "-c", _CHECK),
-        env=_OWN_ENVIRONMENT,
-        stdin=row.encode(),
-        seconds=task.limits.verifier_seconds,
-    )
-    last = done.output.decode(errors="replace").strip().rpartition("\n")[2]
-    return Score(1.0) if done.status == 0 else Score(0.0, printable_text(last))
 
 
 def _grade(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:

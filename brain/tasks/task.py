@@ -1,7 +1,4 @@
-"""A task: what a solver is asked, what it works on, and how its work is scored.
-
-A case of a skill is the task that has no files, and an expectation instead of a verifier.
-"""
+"""A task: what a solver is asked, what it works on, and how its work is scored."""
 
 from __future__ import annotations
 
@@ -13,10 +10,9 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..errors import InvalidInput, printable_text
-from ..gating.case_files import Case, case_text
 from .images import EMPTY_IMAGE, Image, TaskFile
 
-TaskFormat = Literal["case", "harbor", "skillsbench", "evals", "claude-eval"]
+TaskFormat = Literal["harbor", "skillsbench", "evals", "claude-eval"]
 MAX_TASK_FILES = 20_000
 MAX_FILE_BYTES = 64 << 20
 MAX_FILES_BYTES = 512 << 20
@@ -50,7 +46,7 @@ class Grader(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A task; exactly one of `tests`, `graders` and `case` scores it.
+    """A task; either `tests` or `graders` score it.
 
     `tests` are files below /tests with a `test.sh`, seen by no solver; `solution` holds those of
     the oracle, by their path below /solution. `files` are those of the folder that the solver
@@ -66,7 +62,6 @@ class Task:
     files: Mapping[str, TaskFile] = field(default_factory=dict)
     tests: Mapping[str, TaskFile] = field(default_factory=dict)
     solution: Mapping[str, TaskFile] = field(default_factory=dict)
-    case: Case | None = None
     graders: tuple[Grader, ...] = ()
     expected: str = ""
     """What a solver should bring about, in words, for a judge."""
@@ -82,17 +77,6 @@ class Task:
     def needs_judge(self) -> bool:
         """Whether a part of the score is what only a model, or a person, can decide."""
         return any(grader.kind == "judge" for grader in self.graders)
-
-
-def task_of_case(case: Case) -> Task:
-    """Return a case of a skill as a task."""
-    return Task(
-        name=case.name,
-        format="case",
-        instruction=case_text(case),
-        source=case.path,
-        case=case,
-    )
 
 
 def task_error(where: object, problem: str, code: str = "bad_task", hint: str = "") -> InvalidInput:

@@ -6,7 +6,6 @@
 | SkillsBench | `task.md` | `verifier/test.sh` |
 | `claude plugin eval` | `prompt.md` or `case.yaml` | `graders/*.md`, or those of `case.yaml` |
 | Agent Skills | `evals/evals.json` | `assertions`, by a judge |
-| cases of a skill | `cases/NAME.yaml` | `expect` |
 
 An own folder has `instruction.md`, `files/`, `tests/` and `solution/`, and needs neither
 `task.toml` nor a Dockerfile. What a folder holds may be hostile: reads are bounded, and a link
@@ -24,7 +23,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from ..errors import InvalidInput, error_from_os, printable_text
-from ..gating.case_files import parse_case
 from ..skills.document_parts import split_document
 from ..skills.frontmatter import load_front_matter
 from ..skills.yaml_data import load_yaml_data
@@ -40,7 +38,6 @@ from .task import (
     list_files,
     read_bounded,
     task_error,
-    task_of_case,
 )
 
 MAX_TASKS = 1000
@@ -93,20 +90,14 @@ def read_tasks(folder: Path) -> FoundTasks:
                 )
             except InvalidInput as error:
                 broken.append(BrokenTask(place.name, error))
-        for path in sorted(folder.glob("cases/*.yaml"))[:MAX_TASKS]:
-            try:
-                case = parse_case(folder.name, f"cases/{path.name}", b"", path.read_bytes())
-                tasks.append(task_of_case(case))
-            except InvalidInput as error:
-                broken.append(BrokenTask(path.stem, error))
     except OSError as error:
         raise task_error(folder, error_from_os(error).message) from error
     if not tasks and not broken:
         raise InvalidInput(
             f"there are no tasks in {printable_text(folder)}",
             code="no_tasks",
-            hint="name a folder with instruction.md, task.md, prompt.md, case.yaml, evals.json or"
-            " cases/, or one that holds such folders",
+            hint="name a folder with instruction.md, task.md, prompt.md, case.yaml or evals.json,"
+            " or one that holds such folders",
         )
     if len(tasks) + len(broken) > MAX_TASKS:
         raise task_error(folder, f"it has more than {MAX_TASKS} tasks", "too_many")

@@ -368,20 +368,6 @@ def test_what_claude_and_codex_print_gives_message_tools_and_tokens(lines, reque
     assert read_output(b"plain {text}\n").output == b"plain {text}\n"
 
 
-def test_a_case_of_a_skill_is_a_task_scored_by_what_it_expects(sandbox, tmp_path):
-    check = "  check: |\n    def check(input, output):\n        assert len(output) == 3\n"
-    text = "input: Say two\nexpect:\n  contains: [two]\n" + check + "split: "
-    for half in ("held-out", "practice"):
-        make_task(tmp_path / half, {"cases/two.yaml": text + half + "\n"})
-    found = [read_tasks(tmp_path / half) for half in ("held-out", "practice")]
-    (task,) = (task for one in found for task in one.tasks)
-    sessions = TaskSessions(sandbox, task)
-    scores = [
-        run_task(sessions, SessionCommand(f"echo {word}")).score for word in ("two", "twos", "one")
-    ]
-    assert [score.value for score in scores] == [1, 0, 0]
-
-
 def test_nothing_of_a_task_is_left_behind(solve):
     before = os.listdir("/tmp")
     solve("sleep 999 & echo hello > out.txt")

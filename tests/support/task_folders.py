@@ -30,7 +30,6 @@ EVALS = (
     '{"skill_name": "words", "evals": [{"id": 7, "prompt": "Count.", "files": ["files/a.txt"],'
     ' "expected_output": "A count", "assertions": ["It is 2", {"text": "It is short"}]}]}'
 )
-CASE = "input: Count two words\nexpect:\n  contains: [two]\nsplit: held-out\n"
 
 
 def make_task(folder: Path, files: dict[str, str | bytes]) -> Path:

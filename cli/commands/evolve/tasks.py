@@ -51,7 +51,7 @@ def evolve_task_list_command(app: App, folders: tuple[str, ...]) -> None:
 
     A folder is a task, or holds some, also in tasks/ and evals/. Read as they are: folders of
     Harbor and Terminal-Bench (instruction.md), of SkillsBench (task.md), cases of 'claude plugin
-    eval', evals/evals.json, and cases/*.yaml. Nothing runs. Status 3 if a task cannot be read.
+    eval', and evals/evals.json. Nothing runs. Status 3 if a task cannot be read.
     """
     tasks, broken = read_folders(folders)
     rows = [_describe(task) for task in tasks]
@@ -67,7 +67,7 @@ def _describe(task: Task) -> dict[str, Any]:
         "name": task.name,
         "format": task.format,
         "source": task.source,
-        "scored_by": "tests" if task.tests else "case" if task.case else "graders",
+        "scored_by": "tests" if task.tests else "graders",
         "needs_judge": task.needs_judge,
         "is_shared": task.is_shared,
         "has_oracle": bool(task.solution),
@@ -161,9 +161,7 @@ def evolve_task_add_command(app: App, slug: str, folders: tuple[str, ...]) -> No
     added, left_out = [], {one.name: one.error.message for one in broken}
     for task in tasks:
         why = "; ".join(task.missing)
-        if not (task.tests or task.graders):
-            why = why or "it is a case already"
-        elif task.needs_judge and load_model_settings() is None:
+        if task.needs_judge and load_model_settings() is None:
             why = why or "it needs a judge, and no model is configured"
         if why:
             left_out[task.name] = why

@@ -5,11 +5,10 @@ import os
 import pytest
 
 from brain.errors import InvalidInput
-from brain.gating.held_out import is_held_out
 from brain.tasks.images import Place, Run, TaskFile, list_requirements, read_image
 from brain.tasks.task_folders import MAX_TASKS, read_tasks
 from tests.support.refusals import raises_code
-from tests.support.task_folders import CASE, CLAUDE, EVALS, HARBOR, OWN, SKILLSBENCH, make_task
+from tests.support.task_folders import CLAUDE, EVALS, HARBOR, OWN, SKILLSBENCH, make_task
 
 
 def read_one(folder, files):
@@ -65,15 +64,13 @@ def test_evals_of_a_skill_are_tasks_that_a_judge_scores(tmp_path):
     assert [grader.criteria for grader in task.graders] == ["It is 2", "It is short"]
 
 
-def test_a_skill_has_its_cases_evals_and_task_folders_together(tmp_path):
-    split = "held-out" if is_held_out("Count two words") else "practice"
+def test_a_skill_has_its_evals_and_task_folders_together(tmp_path):
     make_task(tmp_path / "tasks" / "hello", HARBOR)
     make_task(tmp_path / "evals" / "polite", CLAUDE)
     make_task(tmp_path / "tasks" / "broken", {"instruction.md": "x"})
-    make_task(tmp_path, {"cases/two.yaml": CASE.replace("held-out", split)})
     make_task(tmp_path, {"evals/evals.json": EVALS, "files/a.txt": "", "SKILL.md": "# Words"})
     found = read_tasks(tmp_path)
-    assert [task.name for task in found.tasks] == ["eval-7", "hello", "polite", "two"]
+    assert [task.name for task in found.tasks] == ["eval-7", "hello", "polite"]
     assert [(one.name, one.error.code) for one in found.broken] == [("broken", "missing_file")]
 
 
