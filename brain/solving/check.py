@@ -9,7 +9,7 @@ from ..errors import BrainError, SandboxError, printable_text
 from ..sandbox.job import Sandbox
 from ..tasks.task import Task
 from .solver import Attempt, EmptySolver, OracleSolver, Skill, Solver
-from .task_session import TaskSessions, TaskState, pack_state
+from .task_session import TaskSessions, pack_state
 from .verify import Score, verify
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def run_task(
             attempt = solver.solve(task, skills, session)
             if task.is_shared:
                 return TaskRun(attempt, verify(sessions, attempt, session, judge))
-            left = TaskState(pack_state(session))
+            left = pack_state(session)
     except SandboxError as error:
         return TaskRun(attempt, Score(None, printable_text(error.message, 300)))
     return TaskRun(attempt, verify(sessions, attempt, left, judge))
@@ -79,7 +79,7 @@ def check_task(sandbox: Sandbox, task: Task) -> TaskCheck:
         oracle = run_task(sessions, OracleSolver()) if task.solution else None
     except BrainError as error:
         return found._replace(reason=error.message)
-    notes = (*task.notes, *sessions.built().notes)
+    notes = (*task.notes, *sessions.notes)
     found = found._replace(empty=empty.score.value, notes=notes)
     if oracle is None:
         result: TaskWord = "unproven" if found.empty == 0 else "wrong"

@@ -14,7 +14,6 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from ..cache.cache_folder import CACHE_DIR_VARIABLE, cache_root
 from ..digest import blob_id
@@ -87,20 +86,12 @@ STAND_INS = {
 """Name to the text of a program that stands in front of the one of the machine."""
 
 
-class Provisions(NamedTuple):
-    """What sessions of an image are opened with: folders of this machine by their place inside."""
-
-    folders: dict[str, str]
-    environment: dict[str, str]
-    notes: tuple[str, ...]
-
-
-def provide(image: Image) -> Provisions:
+def provide(image: Image, notes: list[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Get the Python and the wheels of an image; what was got before is taken from the cache.
 
-    Raises `NotFound` (`no_python`) and `BrainError` (`no_wheels`, `no_access`).
+    Returns folders of this machine by their place inside, and the environment of a session, and
+    adds to `notes`. Raises `NotFound` (`no_python`) and `BrainError` (`no_wheels`, `no_access`).
     """
-    notes: list[str] = []
     folders: dict[str, str] = {}
     path = image.environment.get("PATH", PATH)
     if "/root/.local/bin" not in path:
@@ -110,14 +101,14 @@ def provide(image: Image) -> Provisions:
     home = Path(python).parent
     is_system = home.is_relative_to("/usr/bin")
     if is_system and not image.requirements and not image.is_python_exact:
-        return Provisions(folders, environment, tuple(notes))
+        return folders, environment
     if not is_system:
         home, folders[PYTHON_PLACE] = Path(f"{PYTHON_PLACE}/bin"), _public_python(home.parent)
         environment["LD_LIBRARY_PATH"] = f"{PYTHON_PLACE}/lib"
     folders[WHEELS_PLACE] = _install(python, str(home), image.requirements, notes)
     environment["PATH"] = f"{STAND_INS_PLACE}:{WHEELS_PLACE}/bin:{path}"
     environment["VIRTUAL_ENV"] = WHEELS_PLACE
-    return Provisions(folders, environment, tuple(notes))
+    return folders, environment
 
 
 def _choose_python(image: Image, notes: list[str]) -> str:

@@ -6,14 +6,13 @@ import io
 import posixpath
 import tarfile
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from ..errors import printable_text
 from ..sandbox.job import MIB, Sandbox, SandboxLimits
 from ..sandbox.session import SandboxSession
 from ..tasks.images import Place, Run
 from ..tasks.task import Task
-from .provisions import STAND_INS, STAND_INS_PLACE, Provisions, provide
+from .provisions import STAND_INS, STAND_INS_PLACE, provide
 
 MAX_STATE_BYTES = 1 << 30
 _BUILD_SECONDS = 300.0
@@ -33,32 +32,28 @@ STAND_IN_PLACES = (
 )
 
 
-class TaskState(NamedTuple):
-    """All files of a session as an archive, to be unpacked in another; what was noted beside it."""
-
-    archive: bytes
-    notes: tuple[str, ...] = ()
-
-
 class TaskSessions:
     """Opens sessions of one task, which is built at the first. Raises as `provide` does."""
 
     def __init__(self, sandbox: Sandbox, task: Task) -> None:
         self._sandbox = sandbox
         self.task = task
-        self._provisions: Provisions = provide(task.image)
-        self._built: TaskState | None = None
+        self.notes: list[str] = []
+        """What of its image is not as it asks for, and may make no difference."""
+        self._folders, self._environment = provide(task.image, self.notes)
+        self._built = b""
 
-    def built(self) -> TaskState:
+    def built(self) -> bytes:
         """Return the state that every solver begins with. Raises `SandboxError`."""
-        if self._built is None:
-            with self.open(None, _BUILD_SECONDS) as session:
+        if not self._built:
+            with self.open(b"", _BUILD_SECONDS) as session:
                 notes = self._build(session)
-                self._built = TaskState(pack_state(session), (*self._provisions.notes, *notes))
+                self._built = pack_state(session)
+                self.notes += notes
         return self._built
 
-    def open(self, state: TaskState | None, seconds: float) -> SandboxSession:
-        """Open a session with the files of a state, for a step of `seconds`.
+    def open(self, state: bytes, seconds: float) -> SandboxSession:
+        """Open a session with the files of a state, none for b"", for a step of `seconds`.
 
         Raises `SandboxError`.
         """
@@ -76,21 +71,21 @@ class TaskSessions:
                 output_bytes=4 * MIB,
                 requests=1_000_000,
             ),
-            folders=self._provisions.folders,
-            environment={**task.image.environment, **self._provisions.environment},
+            folders=self._folders,
+            environment={**task.image.environment, **self._environment},
             start=task.image.folder,
             loopback=True,
         )
         try:
-            if state is not None:
-                session.unpack(state.archive)
+            if state:
+                session.unpack(state)
         except BaseException:
             session.close()
             raise
         return session
 
     def _build(self, session: SandboxSession) -> list[str]:
-        """Do the steps of the image; return what failed, which may make no difference."""
+        """Do the steps of the image; return what failed."""
         notes: list[str] = []
         places = [*STAND_IN_PLACES, Place("/logs/verifier/", None), Place("/logs/agent/", None)]
         for step in self.task.image.steps:
@@ -109,7 +104,7 @@ class TaskSessions:
         return notes[:_MAX_NOTES]
 
     def _run(self, session: SandboxSession, step: Run) -> str:
-        environment = {**step.environment, **self._provisions.environment}
+        environment = {**step.environment, **self._environment}
         argv = (*step.shell, step.command)
         done = session.run(*argv, cwd=step.folder, env=environment, seconds=_STEP_SECONDS)
         if done.status == 0:
@@ -135,8 +130,7 @@ def put_places(session: SandboxSession, places: Iterable[Place]) -> None:
 
     Raises `SandboxError`.
     """
-    archive = io.BytesIO()
-    count = 0
+    archive, count = io.BytesIO(), 0
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for place in places:
             count += 1

@@ -21,7 +21,7 @@ from ..tasks.task import Grader, Task
 from ..util import strict_json
 from .provisions import STAND_INS_PLACE
 from .solver import Attempt, ToolUse
-from .task_session import STAND_IN_PLACES, TaskSessions, TaskState, put_places
+from .task_session import STAND_IN_PLACES, TaskSessions, put_places
 
 if TYPE_CHECKING:
     from .judge import Judge
@@ -39,9 +39,7 @@ if given.get("reads"):
 elif path:
     print(json.dumps([len(paths)]))
     sys.exit()
-flags = re.MULTILINE if "m" in given.get("flags", "") else 0
-flags |= re.IGNORECASE if "i" in given.get("flags", "") else 0
-flags |= re.DOTALL if "s" in given.get("flags", "") else 0
+flags = sum(getattr(re, flag.upper()) for flag in {*"ims"} & {*given.get("flags", "")})
 print(json.dumps([len(re.findall(given["pattern"], text, flags)) for text in texts]))
 """
 _LOOK_SECONDS = 20.0
@@ -75,7 +73,7 @@ class Score(NamedTuple):
 def verify(
     sessions: TaskSessions,
     attempt: Attempt,
-    left: TaskState | SandboxSession,
+    left: bytes | SandboxSession,
     judge: Judge | None = None,
 ) -> Score:
     """Score an attempt at a task, from the files that it left or, for `shared`, its session.
@@ -90,12 +88,6 @@ def verify(
             return _score(task, session, attempt, judge)
     except SandboxError as error:
         return Score(None, f"the verifier ended early: {printable_text(error.message, 300)}")
-
-
-def _score(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
-    if task.tests:
-        return _run_tests(task, session)
-    return _grade(task, session, attempt, judge)
 
 
 def _run_tests(task: Task, session: SandboxSession) -> Score:
@@ -145,8 +137,13 @@ def read_reward(session: SandboxSession) -> Score:
     return Score(None, "the verifier left no reward")
 
 
-def _grade(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
-    """Return the weighted share of graders that pass; what is not decided is named, not counted."""
+def _score(task: Task, session: SandboxSession, attempt: Attempt, judge: Judge | None) -> Score:
+    """Return the reward of the tests, or the weighted share of graders that pass.
+
+    A grader that nothing decides is named, not counted.
+    """
+    if task.tests:
+        return _run_tests(task, session)
     parts: dict[str, float] = {}
     for grader in task.graders:
         passes = _passes(grader, session, task.image.folder, attempt)
