@@ -94,6 +94,8 @@ class Image:
 
 
 EMPTY_IMAGE = Image()
+_Stage = tuple[str, str, list[Place | Run], dict[str, str]]
+"""A base image, the folder, the steps and the environment after them."""
 
 
 def read_image(
@@ -135,7 +137,7 @@ class _Reader:
 
     def __init__(self, context: Mapping[str, TaskFile]) -> None:
         self._context = context
-        self._stages: dict[str, tuple[str, str, list[Place | Run], dict[str, str]]] = {}
+        self._stages: dict[str, _Stage] = {}
         self._arguments: dict[str, str] = {}
         self._shell: tuple[str, ...] = ("/bin/sh", "-c")
         self._stage = ""
@@ -180,12 +182,7 @@ class _Reader:
         words = [word for word in words if not word.startswith("--")] or ["scratch"]
         self._stage = words[2] if len(words) > 2 and words[1].lower() == "as" else ""
         self.missing = [one for one in self.missing if not one.startswith("its base image")]
-        new: tuple[str, str, list[Place | Run], dict[str, str]] = (
-            words[0],
-            "/",
-            [],
-            {"PATH": PATH},
-        )
+        new: _Stage = words[0], "/", [], {"PATH": PATH}
         self.base, self.folder, steps, environment = self._stages.get(words[0], new)
         self.steps, self.environment = list(steps), dict(environment)
         if words[0] in self._stages:

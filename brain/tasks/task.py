@@ -96,7 +96,7 @@ def list_files(folder: Path, root: Path) -> dict[str, TaskFile]:
     or too large files; `OSError`.
     """
     found: dict[str, TaskFile] = {}
-    total, left, inside = 0, [folder] if folder.is_dir() else [], os.path.realpath(root)
+    total, left = 0, [folder] if folder.is_dir() else []
     if left:
         check_inside(folder, root)
     while left:
@@ -104,8 +104,8 @@ def list_files(folder: Path, root: Path) -> dict[str, TaskFile]:
             listed = sorted(entries, key=lambda entry: entry.name)
         for entry in listed:
             path = Path(entry.path)
-            if entry.is_symlink() and _leaves(path, inside):
-                raise _link_error(root, path)
+            if entry.is_symlink():
+                check_inside(path, root)
             if entry.is_dir(follow_symlinks=False):
                 left.append(path)
                 continue
@@ -139,22 +139,11 @@ def read_bounded(path: Path, root: Path, max_bytes: int) -> bytes:
 
 def check_inside(path: Path, root: Path) -> None:
     """Raise `InvalidInput` (`link_outside`) for a path that leads out of the task `root`."""
-    if _leaves(path, os.path.realpath(root)):
-        raise _link_error(root, path)
-
-
-def _leaves(path: Path, inside: str) -> bool:
-    real = os.path.realpath(path)
-    return real != inside and not real.startswith(inside.rstrip("/") + "/")
-
-
-def _link_error(root: Path, path: Path) -> InvalidInput:
-    return task_error(
-        root,
-        f"{_shown(path, root)} leads out of it",
-        "link_outside",
-        "copy the file into the folder of the task",
-    )
+    real, inside = os.path.realpath(path), os.path.realpath(root)
+    if real != inside and not real.startswith(inside.rstrip("/") + "/"):
+        problem = f"{_shown(path, root)} leads out of it"
+        hint = "copy the file into the folder of the task"
+        raise task_error(root, problem, "link_outside", hint)
 
 
 def _shown(path: Path, root: Path) -> str:
