@@ -18,7 +18,7 @@ from contextlib import suppress
 from importlib import resources
 from queue import Empty, SimpleQueue
 from secrets import token_hex
-from threading import Event, Lock, Thread
+from threading import Event, RLock, Thread
 from typing import Any, NamedTuple, Self
 
 from ..errors import SandboxError, printable_text
@@ -72,7 +72,6 @@ class StepResult(NamedTuple):
     status: int
     output: bytes
     is_late: bool
-    is_cut: bool
 
 
 class SandboxSession:
@@ -104,7 +103,7 @@ class SandboxSession:
         self._commands: SimpleQueue[bytes] = SimpleQueue()
         self._answers: SimpleQueue[bytes | BaseException] = SimpleQueue()
         self._cancel = Event()
-        self._lock = Lock()
+        self._lock = RLock()
         self._ended = ""
         program = resources.files(__package__).joinpath("inside/supervisor.py").read_bytes()
         job = SandboxJob(
@@ -150,7 +149,7 @@ class SandboxSession:
         with self._lock:
             file = f"/tmp/.stdin-{token_hex(8)}" if stdin else ""
             if stdin:
-                self._put(file, stdin, 0o600)
+                self.put(file, stdin, 0o600)
             answer = self._do(
                 "run",
                 argv[0],
@@ -165,15 +164,18 @@ class SandboxSession:
             output = self._collect(answer, argv[0], max_bytes)
         if not isinstance(status := answer.get("status"), int):
             raise self._end(_FORGED)
-        return StepResult(status, output, bool(answer.get("late")), bool(answer.get("cut")))
+        return StepResult(status, output, bool(answer.get("late")))
 
     def put(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Write a file, in place of what is there; folders above it are made.
 
         Raises `SandboxError`: `session_full`, or `step_failed` for a place that cannot be.
         """
+        path = self._place(path)
         with self._lock:
-            self._put(self._place(path), data, mode)
+            for start in range(0, max(1, len(data)), _PART_BYTES):
+                part = b2a_base64(data[start : start + _PART_BYTES], newline=False).decode()
+                self._do("put", path, path=path, data=part, mode=mode, append=start > 0)
 
     def get(self, path: str, max_bytes: int = MIB) -> bytes:
         """Return the content of a file. Raises `SandboxError`: `absent_inside`,
@@ -220,11 +222,6 @@ class SandboxSession:
     def _place(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(self._start, path))
 
-    def _put(self, path: str, data: bytes, mode: int) -> None:
-        for start in range(0, max(1, len(data)), _PART_BYTES):
-            part = b2a_base64(data[start : start + _PART_BYTES], newline=False).decode()
-            self._do("put", path, path=path, data=part, mode=mode, append=start > 0)
-
     def _collect(self, answer: dict[str, Any], what: str, max_bytes: int) -> bytes:
         """Return the data of an answer, of which the supervisor sends part after part."""
         data = bytearray()
@@ -246,24 +243,22 @@ class SandboxSession:
         """Have the supervisor do something; `what` names it in an error."""
         if self._ended:
             raise _ended(self._ended)
-        of = token_hex(8)
+        of, shown = token_hex(8), printable_text(what)
         command = json.dumps({"do": do, "of": of, **values}).encode()
         answer = self._take_answer(of, wait + _GRACE_SECONDS, command)
         match answer.get("error"):
             case None:
                 return answer
             case "absent" if do != "run":
-                raise SandboxError(
-                    f"there is no {printable_text(what)} in the session", code="absent_inside"
-                )
+                raise SandboxError(f"there is no {shown} in the session", code="absent_inside")
             case "not_a_file" if do != "run":
                 raise SandboxError(
-                    f"{printable_text(what)} in the session is a link, a folder or a device",
+                    f"{shown} in the session is a link, a folder or a device",
                     code="not_a_file",
                 )
             case "full":
                 raise SandboxError(
-                    f"there is no room in the session for {printable_text(what)}",
+                    f"there is no room in the session for {shown}",
                     code="session_full",
                     hint="remove files in it, or open one with a larger limit",
                 )

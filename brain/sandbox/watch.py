@@ -7,7 +7,7 @@ import selectors
 import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Event, Thread
 
@@ -207,6 +207,18 @@ _SYSCTLS = Path("/proc/sys")
 _CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 _NAMESPACE_WORDS = ("namespace", "uid map", "RTM_NEWADDR", "user_namespaces")
 """Parts of what bubblewrap says if the kernel refuses a namespace, or a right within it."""
+_ALLOW = "allow user namespaces: `sudo sysctl"
+_FORBIDDING = {
+    "user/max_user_namespaces": ("0", f"{_ALLOW} user.max_user_namespaces=10000`"),
+    "kernel/unprivileged_userns_clone": ("0", f"{_ALLOW} kernel.unprivileged_userns_clone=1`"),
+    "kernel/apparmor_restrict_unprivileged_userns": (
+        "1",
+        "AppArmor forbids it: install a profile for bwrap, on Ubuntu with `sudo apt install"
+        " apparmor-profiles`, and copy /usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
+        " to /etc/apparmor.d; then `sudo systemctl reload apparmor`",
+    ),
+}
+"""Settings of the kernel to the value that forbids namespaces, and what helps."""
 
 
 def explain_failure(stderr: bytes) -> SandboxError:
@@ -232,30 +244,14 @@ def _find_hint(reason: str) -> str:
     if not (_SYSCTLS / "kernel").exists():
         return "mount the kernel's /proc, as with `sudo mount -t proc proc /proc`"
     if any(word in reason for word in _NAMESPACE_WORDS):
-        return next(_namespace_hints(), "allow user namespaces to this user")
+        for name, (value, hint) in _FORBIDDING.items():
+            with suppress(OSError):
+                if (_SYSCTLS / name).read_text().strip() == value:
+                    return hint
+        if any(mark.exists() for mark in _CONTAINER_MARKS):
+            return (
+                "the container forbids it: start it with `--security-opt seccomp=unconfined"
+                " --security-opt systempaths=unconfined`, or run skills outside of it"
+            )
+        return "allow user namespaces to this user"
     return "run skills on a machine where `bwrap --unshare-all --ro-bind / / true` works"
-
-
-def _namespace_hints() -> Iterator[str]:
-    if _read_sysctl("user/max_user_namespaces") == "0":
-        yield "allow user namespaces: `sudo sysctl user.max_user_namespaces=10000`"
-    if _read_sysctl("kernel/unprivileged_userns_clone") == "0":
-        yield "allow user namespaces: `sudo sysctl kernel.unprivileged_userns_clone=1`"
-    if _read_sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        yield (
-            "AppArmor forbids it: install a profile for bwrap, on Ubuntu with `sudo apt install"
-            " apparmor-profiles`, and copy /usr/share/apparmor/extra-profiles/bwrap-userns-restrict"
-            " to /etc/apparmor.d; then `sudo systemctl reload apparmor`"
-        )
-    if any(mark.exists() for mark in _CONTAINER_MARKS):
-        yield (
-            "the container forbids it: start it with `--security-opt seccomp=unconfined"
-            " --security-opt systempaths=unconfined`, or run skills outside of it"
-        )
-
-
-def _read_sysctl(name: str) -> str:
-    try:
-        return (_SYSCTLS / name).read_text().strip()
-    except OSError:
-        return ""

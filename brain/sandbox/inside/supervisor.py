@@ -94,7 +94,7 @@ def run(argv, cwd, env, stdin, seconds, most):
         os.close(stdin_file)
         os.close(writing)
     ended, deadline = os.pidfd_open(pid), time.monotonic() + seconds
-    kept, cut, late, parts = bytearray(), False, False, 0
+    kept, late, parts = bytearray(), False, 0
     wanted = {reading, ended}
     while reading in wanted or ended in wanted:
         ready = wait(wanted, deadline if ended in wanted else 0)
@@ -112,11 +112,10 @@ def run(argv, cwd, env, stdin, seconds, most):
                 wanted.discard(reading)
                 outputs.discard(reading)
                 os.close(reading)
-            cut = cut or len(kept) + len(data) > most
             kept += data[: most - len(kept)]
     os.close(ended)
     status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    return {"status": status, "late": late, "cut": cut, **begin(io.BytesIO(kept))}
+    return {"status": status, "late": late, **begin(io.BytesIO(kept))}
 
 
 def put(path, data, mode, append):
