@@ -17,8 +17,8 @@ from harbor.environments.capabilities import EnvironmentCapabilities
 from ..sandbox.find_sandbox import find_sandbox
 from ..sandbox.session import SandboxSession
 from ..tasks.images import Place
-from ..tasks.task import MAX_FILE_BYTES, MAX_SECONDS, list_files
-from ..tasks.task_folders import read_tasks
+from ..tasks.task import MAX_SECONDS
+from ..tasks.task_folders import MAX_FILE_BYTES, list_files, read_tasks
 from .command import extract_folder
 from .task_session import TaskSessions, put_places
 

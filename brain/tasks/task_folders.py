@@ -15,8 +15,10 @@ out of a task, a wrong type or a missing file is an `InvalidInput`.
 from __future__ import annotations
 
 import json
+import os
 import posixpath
 import re
+import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -28,18 +30,12 @@ from ..skills.frontmatter import load_front_matter
 from ..skills.yaml_data import load_yaml_data
 from ..util.strict_json import parse_bounded
 from .images import Image, Place, TaskFile, list_requirements, read_image
-from .task import (
-    DEFAULT_SECONDS,
-    MAX_SECONDS,
-    Grader,
-    Task,
-    TaskLimits,
-    check_inside,
-    list_files,
-    read_bounded,
-    task_error,
-)
+from .task import DEFAULT_SECONDS, MAX_SECONDS, Grader, Task, TaskLimits
 
+MAX_TASK_FILES = 20_000
+MAX_FILE_BYTES = 64 << 20
+MAX_FILES_BYTES = 512 << 20
+"""Of all files of one task together."""
 MAX_TASKS = 1000
 """Tasks of one folder, and evals of one file."""
 MAX_TEXT_BYTES = 1 << 20
@@ -77,7 +73,7 @@ def read_tasks(folder: Path) -> FoundTasks:
     Raises `InvalidInput`: `no_tasks`, or why the one task that the folder is cannot be read.
     """
     if not folder.is_dir():
-        raise task_error(folder, "there is no such folder", "no_tasks")
+        raise _error(folder, "there is no such folder", "no_tasks")
     try:
         if _format(folder):
             return FoundTasks((_read_task(folder),), ())
@@ -91,7 +87,7 @@ def read_tasks(folder: Path) -> FoundTasks:
             except InvalidInput as error:
                 broken.append(BrokenTask(place.name, error))
     except OSError as error:
-        raise task_error(folder, error_from_os(error).message) from error
+        raise _error(folder, error_from_os(error).message) from error
     if not tasks and not broken:
         raise InvalidInput(
             f"there are no tasks in {printable_text(folder)}",
@@ -100,7 +96,7 @@ def read_tasks(folder: Path) -> FoundTasks:
             " or one that holds such folders",
         )
     if len(tasks) + len(broken) > MAX_TASKS:
-        raise task_error(folder, f"it has more than {MAX_TASKS} tasks", "too_many")
+        raise _error(folder, f"it has more than {MAX_TASKS} tasks", "too_many")
     return FoundTasks(tuple(tasks), tuple(broken))
 
 
@@ -144,7 +140,7 @@ def _read_container_task(
         list_files(folder / name, folder) for name in (tests_name, solution_name, "environment")
     )
     if "test.sh" not in tests:
-        raise task_error(folder, f"the file {tests_name}/test.sh is missing", "missing_file")
+        raise _error(folder, f"the file {tests_name}/test.sh is missing", "missing_file")
     environment, verifier, oracle, agent = (
         _table(folder, settings, name) for name in ("environment", "verifier", "solution", "agent")
     )
@@ -158,7 +154,7 @@ def _read_container_task(
     missing = [what for what, is_so in lacks.items() if is_so]
     mode = verifier.get("environment_mode", "separate")
     if mode not in ("shared", "separate"):
-        raise task_error(folder, "verifier.environment_mode is neither shared nor separate")
+        raise _error(folder, "verifier.environment_mode is neither shared nor separate")
     image = _read_image(folder, context, environment, tests, solution)
     return Task(
         name=folder.resolve().name,
@@ -215,7 +211,7 @@ def _variables(
     found = {}
     for key, value in _table(folder, table, "env").items():
         if not isinstance(value, str | int | float):
-            raise task_error(folder, f"{name}.env.{key} is not a text")
+            raise _error(folder, f"{name}.env.{key} is not a text")
         for host, default in _VARIABLE.findall(str(value)):
             if not default and f":-{default}" not in str(value):
                 missing.append(f"its {name} needs {host} of the host")
@@ -226,7 +222,7 @@ def _variables(
 def _seconds(folder: Path, table: Mapping[str, Any], name: str) -> float:
     seconds = _number(folder, table, name, DEFAULT_SECONDS)
     if seconds <= 0:
-        raise task_error(folder, f"{name} is not above 0")
+        raise _error(folder, f"{name} is not above 0")
     return min(seconds, MAX_SECONDS)
 
 
@@ -238,7 +234,7 @@ def _bytes(folder: Path, table: Mapping[str, Any], name: str, default: int) -> i
         return default
     found = _MEMORY.fullmatch(value) if isinstance(value, str) else None
     if found is None:
-        raise task_error(folder, f"environment.{name} is not a size such as 2G")
+        raise _error(folder, f"environment.{name} is not a size such as 2G")
     return int(float(found[1]) * 1024 ** " KMGT".index(found[2].upper() or " ")) or default
 
 
@@ -250,14 +246,14 @@ def _number(folder: Path, table: Mapping[str, Any], name: str, default: float) -
         except ValueError:
             value = None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e12:
-        raise task_error(folder, f"{name} is not a number")
+        raise _error(folder, f"{name} is not a number")
     return value
 
 
 def _table(folder: Path, settings: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     value = settings.get(name) or {}
     if not isinstance(value, dict):
-        raise task_error(folder, f"{name} is not a table")
+        raise _error(folder, f"{name} is not a table")
     return value
 
 
@@ -266,44 +262,44 @@ def _table(folder: Path, settings: Mapping[str, Any], name: str) -> Mapping[str,
 
 def _read_evals(path: Path, folder: Path) -> list[Task]:
     try:
-        document = parse_bounded(read_bounded(path, folder, _MAX_EVALS_BYTES), _MAX_DEPTH)
+        document = parse_bounded(_read_bounded(path, folder, _MAX_EVALS_BYTES), _MAX_DEPTH)
         json.dumps(document, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise task_error(path, "it holds half a character", "not_text") from error
+        raise _error(path, "it holds half a character", "not_text") from error
     except ValueError as error:
-        raise task_error(path, str(error)) from error
+        raise _error(path, str(error)) from error
     evals = document.get("evals") if isinstance(document, dict) else None
     if not isinstance(evals, list):
-        raise task_error(path, "it has no list `evals`")
+        raise _error(path, "it has no list `evals`")
     if len(evals) > MAX_TASKS:
-        raise task_error(path, f"it has {len(evals)} evals, more than {MAX_TASKS}", "too_many")
+        raise _error(path, f"it has {len(evals)} evals, more than {MAX_TASKS}", "too_many")
     tasks = [_read_eval(path, folder, number, one) for number, one in enumerate(evals, 1)]
     names = [task.name for task in tasks]
     if len(set(names)) < len(names):
-        raise task_error(path, "two of its evals have one id")
+        raise _error(path, "two of its evals have one id")
     return tasks
 
 
 def _read_eval(path: Path, folder: Path, number: int, fields: Any) -> Task:
     where = f"eval {number}"
     if not isinstance(fields, dict) or not isinstance(fields.get("prompt"), str):
-        raise task_error(path, f"{where} has no text `prompt`")
+        raise _error(path, f"{where} has no text `prompt`")
     id = fields.get("id", number)
     if not isinstance(id, str | int) or isinstance(id, bool) or not 0 < len(str(id)) <= 200:
-        raise task_error(path, f"the `id` of {where} is neither a number nor a text")
+        raise _error(path, f"the `id` of {where} is neither a number nor a text")
     criteria: list[str] = []
     for name in ("assertions", "expectations"):
         texts = fields.get(name) or []
         if not isinstance(texts, list) or not all(isinstance(one, str | dict) for one in texts):
-            raise task_error(path, f"`{name}` of {where} is not a list of texts")
+            raise _error(path, f"`{name}` of {where} is not a list of texts")
         criteria += [str(one.get("text", "")) if isinstance(one, dict) else one for one in texts]
     expected = fields.get("expected_output", "")
     if not isinstance(expected, str):
-        raise task_error(path, f"`expected_output` of {where} is not a text")
+        raise _error(path, f"`expected_output` of {where} is not a text")
     if not criteria and expected:
         criteria = [expected]
     if not criteria:
-        raise task_error(path, f"{where} says neither `expected_output` nor `assertions`")
+        raise _error(path, f"{where} says neither `expected_output` nor `assertions`")
     return Task(
         name=f"eval-{id}",
         format="evals",
@@ -327,14 +323,14 @@ def _eval_files(path: Path, folder: Path, where: str, names: Any) -> dict[str, T
     for one in names if isinstance(names, list) else [names]:
         name = one.get("path") if isinstance(one, dict) else one
         if not isinstance(name, str) or not name or not isinstance(names, list):
-            raise task_error(path, f"`files` of {where} is not a list of paths")
+            raise _error(path, f"`files` of {where} is not a list of paths")
         bases = (folder, folder / "evals", path.parent)
         place = next((base / name for base in bases if (base / name).is_file()), None)
         if place is None:
-            raise task_error(
+            raise _error(
                 path, f"{where} names the file {printable_text(name)}", "missing_file", "add it"
             )
-        check_inside(place, folder)
+        _check_inside(place, folder)
         file = TaskFile(str(place.resolve()), place.stat().st_size, False)
         inner = posixpath.normpath(name)
         found[place.name if inner.startswith(("/", "..")) else inner] = file
@@ -354,10 +350,10 @@ def _read_claude_case(folder: Path) -> Task:
         more, prompt = _load_document(folder, folder / "prompt.md")
         settings = {**settings, **more}
     if not isinstance(prompt, str):
-        raise task_error(folder, "its prompt is not a text")
+        raise _error(folder, "its prompt is not a text")
     listed = settings.get("graders") or []
     if not isinstance(listed, list) or not all(isinstance(one, dict) for one in listed):
-        raise task_error(folder, "`graders` is not a list of graders")
+        raise _error(folder, "`graders` is not a list of graders")
     graders = [
         _read_grader(folder, str(one.get("name", f"grader-{number}")), one, "")
         for number, one in enumerate(listed, 1)
@@ -365,7 +361,7 @@ def _read_claude_case(folder: Path) -> Task:
     for path in sorted((folder / "graders").glob("*.md")):
         graders.append(_read_grader(folder, path.stem, *_load_document(folder, path)))
     if not graders:
-        raise task_error(folder, "it has no grader", "missing_file")
+        raise _error(folder, "it has no grader", "missing_file")
     scaffold = settings.get("scaffold") or settings.get("setup")
     return Task(
         name=folder.resolve().name,
@@ -386,10 +382,10 @@ def _read_grader(folder: Path, name: str, settings: Mapping[str, Any], body: str
         criteria = body.strip() or settings.get("criteria") or settings.get("rubric") or ""
         return Grader(name, "judge", weight, dict(settings), str(criteria))
     if kind not in _GRADER_KINDS:
-        raise task_error(folder, f"the type of its grader {printable_text(name)} is unknown")
+        raise _error(folder, f"the type of its grader {printable_text(name)} is unknown")
     for field, wanted in _GRADER_KINDS[kind].items():
         if not isinstance(settings.get(field), wanted):
-            raise task_error(folder, f"its grader {printable_text(name)} has no `{field}`")
+            raise _error(folder, f"its grader {printable_text(name)} has no `{field}`")
     return Grader(name, kind, weight, dict(settings))
 
 
@@ -399,23 +395,23 @@ def _read_grader(folder: Path, name: str, settings: Mapping[str, Any], body: str
 def _instruction(where: Path, text: str) -> str:
     if not text.strip() or len(text) > MAX_INSTRUCTION_CHARS:
         limit = MAX_INSTRUCTION_CHARS
-        raise task_error(where, f"its instruction is empty or has more than {limit} characters")
+        raise _error(where, f"its instruction is empty or has more than {limit} characters")
     return text
 
 
 def _text(folder: Path, path: str | Path) -> str:
-    data = read_bounded(folder / path, folder, MAX_TEXT_BYTES)
+    data = _read_bounded(folder / path, folder, MAX_TEXT_BYTES)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise task_error(folder, f"{Path(path).name} is not UTF-8", "not_text") from error
+        raise _error(folder, f"{Path(path).name} is not UTF-8", "not_text") from error
 
 
 def _load_toml(folder: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_text(folder, "task.toml"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise task_error(folder, f"task.toml is not TOML: {printable_text(error)}") from error
+        raise _error(folder, f"task.toml is not TOML: {printable_text(error)}") from error
 
 
 def _load_document(folder: Path, path: Path) -> tuple[dict[str, Any], str]:
@@ -425,5 +421,79 @@ def _load_document(folder: Path, path: Path) -> tuple[dict[str, Any], str]:
     try:
         settings = load_front_matter(data) if document.opening else {}
     except InvalidInput as error:
-        raise task_error(folder, f"{path.name}: {error.message}", error.code, error.hint) from error
+        raise _error(folder, f"{path.name}: {error.message}", error.code, error.hint) from error
     return settings, document.body.decode()
+
+
+# Files
+
+
+def _error(where: object, problem: str, code: str = "bad_task", hint: str = "") -> InvalidInput:
+    return InvalidInput(
+        f"the task {printable_text(where)} cannot be read: {problem}",
+        code=code,
+        hint=hint or "docs/evolution/tasks.md shows the formats",
+    )
+
+
+def list_files(folder: Path, root: Path) -> dict[str, TaskFile]:
+    """Return the files below a folder of the task `root` by their relative paths, sorted.
+
+    A link counts as the file that it leads to. Contents are read when they are used. Raises
+    `InvalidInput`: `link_outside` for a link out of the task, `bad_task` for a device or too many
+    or too large files; `OSError`.
+    """
+    found: dict[str, TaskFile] = {}
+    total, left = 0, [folder] if folder.is_dir() else []
+    if left:
+        _check_inside(folder, root)
+    while left:
+        with os.scandir(left.pop()) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+        for entry in listed:
+            path = Path(entry.path)
+            if entry.is_symlink():
+                _check_inside(path, root)
+            if entry.is_dir(follow_symlinks=False):
+                left.append(path)
+                continue
+            status = entry.stat()
+            if entry.is_symlink() and stat.S_ISDIR(status.st_mode):
+                raise _error(root, f"{_shown(path, root)} is a link to a folder", "bad_link")
+            if not stat.S_ISREG(status.st_mode):
+                raise _error(root, f"{_shown(path, root)} is a device or a pipe")
+            total += status.st_size
+            if status.st_size > MAX_FILE_BYTES or total > MAX_FILES_BYTES:
+                raise _error(root, f"{_shown(path, root)} makes it too large", "too_large")
+            if len(found) == MAX_TASK_FILES:
+                raise _error(root, f"it has more than {MAX_TASK_FILES} files", "too_many")
+            is_program = bool(status.st_mode & stat.S_IXUSR)
+            name = str(path.relative_to(folder))
+            found[name] = TaskFile(os.path.realpath(path), status.st_size, is_program)
+    return dict(sorted(found.items()))
+
+
+def _read_bounded(path: Path, root: Path, max_bytes: int) -> bytes:
+    _check_inside(path, root)
+    if not path.is_file():
+        raise _error(root, f"the file {_shown(path, root)} is missing", "missing_file")
+    with path.open("rb") as file:
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise _error(root, f"{_shown(path, root)} has more than {max_bytes} bytes", "too_large")
+    return data
+
+
+def _check_inside(path: Path, root: Path) -> None:
+    real, inside = os.path.realpath(path), os.path.realpath(root)
+    if real != inside and not real.startswith(inside.rstrip("/") + "/"):
+        problem = f"{_shown(path, root)} leads out of it"
+        hint = "copy the file into the folder of the task"
+        raise _error(root, problem, "link_outside", hint)
+
+
+def _shown(path: Path, root: Path) -> str:
+    try:
+        return printable_text(path.relative_to(root))
+    except ValueError:
+        return printable_text(path.name)
