@@ -324,7 +324,6 @@ def _lock_uid(lock: socket.socket, uid: int) -> bool:
 
 
 def _is_mapped(uid: int) -> bool:
-    """Tell whether the user namespace of this process has a user id."""
     try:
         with open("/proc/self/uid_map") as rows:
             ranges = [[int(number) for number in row.split()] for row in rows]

@@ -96,7 +96,6 @@ class JobMemory:
         return self._add_up("smaps_rollup", _SHARED_OUT) > self._limits.memory_bytes
 
     def _add_up(self, name: str, rows: tuple[bytes, ...]) -> int:
-        """Return the sum of rows of a file in /proc over all processes inside, in bytes."""
         left, total = [self._process.first_pid], 0
         while left:
             folder = Path(f"/proc/{left.pop()}")

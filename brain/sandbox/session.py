@@ -223,7 +223,6 @@ class SandboxSession:
         return posixpath.normpath(posixpath.join(self._start, path))
 
     def _collect(self, answer: dict[str, Any], what: str, max_bytes: int) -> bytes:
-        """Return the data of an answer, of which the supervisor sends part after part."""
         data = bytearray()
         try:
             data += a2b_base64(answer["data"])
@@ -240,7 +239,6 @@ class SandboxSession:
         return bytes(data)
 
     def _do(self, do: str, what: str, wait: float = 0.0, **values: Any) -> dict[str, Any]:
-        """Have the supervisor do something; `what` names it in an error."""
         if self._ended:
             raise _ended(self._ended)
         of, shown = token_hex(8), printable_text(what)

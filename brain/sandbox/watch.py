@@ -184,7 +184,6 @@ class JobWatch:
         self._write_answers()
 
     def _write_answers(self) -> None:
-        """Write as much as the pipe takes; the rest is written once it takes more."""
         watched = self._process.answers in self._selector.get_map()
         try:
             del self._answers[: os.write(self._process.answers, self._answers)]

@@ -164,7 +164,6 @@ def extract_folder(archive: bytes, inside: str, work: Path) -> None:
 
 
 def _archive(work: Path) -> bytes:
-    """Return the folder as an archive: files, folders and links, as far as there is room."""
     archive, total = io.BytesIO(), 0
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for path in sorted(work.rglob("*")):
@@ -178,7 +177,6 @@ def _archive(work: Path) -> bytes:
 
 
 def _put_skills(home: Path, skills: Sequence[Skill]) -> list[Path]:
-    """Put skills where programs look for them, and return their files, marked as not read."""
     first = home / _SKILL_FOLDERS[0]
     first.mkdir(parents=True)
     for name in _SKILL_FOLDERS[1:]:

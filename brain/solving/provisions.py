@@ -25,7 +25,7 @@ from ..tasks.images import PATH, Image
 PYTHON_PLACE, WHEELS_PLACE, STAND_INS_PLACE = "/opt/python", "/opt/venv", "/opt/stand-ins"
 _INSTALL_SECONDS = 900
 _ASK_SECONDS = 10
-_UNPINNED = re.compile(r"[A-Za-z0-9._-]+(?:\[[^\]]*\])?")
+_VERSIONS = re.compile(r"\s*[=<>!~].*")
 _LEFT_OUT = ("test", "tests", "idle_test", "site-packages", "config-*", "*.a")
 
 _NOTHING = "#!/bin/sh\n# What this would install was installed beforehand, or cannot be had here.\n"
@@ -112,7 +112,6 @@ def provide(image: Image, notes: list[str]) -> tuple[dict[str, str], dict[str, s
 
 
 def _choose_python(image: Image, notes: list[str]) -> str:
-    """Return the program of the wanted version, or of another if that may do."""
     if image.python and (found := _find_python(image.python)):
         return found
     if image.is_python_exact:
@@ -127,7 +126,6 @@ def _choose_python(image: Image, notes: list[str]) -> str:
 
 
 def _find_python(version: str) -> str | None:
-    """Return the program of a Python of this machine of a version such as "3.12"."""
     home = os.path.expanduser("~")
     places = [f"/usr/bin/python{version}", f"/usr/local/bin/python{version}", SYSTEM_PYTHON]
     for folder in (f"{home}/.pyenv/versions", f"{home}/.local/share/uv/python"):
@@ -179,9 +177,9 @@ def _install(python: str, home: str, requirements: Sequence[str], notes: list[st
         site = target / "lib" / f"python{version}" / "site-packages"
         site.mkdir(parents=True)
         if wanted and (fault := _run_installer(python, site, wanted)):
-            loose = [_loosen(one) for one in wanted]
+            loose = [one if one.startswith("pytest") else _VERSIONS.sub("", one) for one in wanted]
             shutil.rmtree(site)
-            if loose == wanted or (_run_installer(python, site, loose)):
+            if loose == wanted or _run_installer(python, site, loose):
                 raise BrainError(
                     f"its packages cannot be installed from wheels: {printable_text(fault)}",
                     code="no_wheels",
@@ -195,11 +193,6 @@ def _install(python: str, home: str, requirements: Sequence[str], notes: list[st
     if relaxed.exists():
         notes.append("some packages are not of the wanted versions, which have no wheels here")
     return place
-
-
-def _loosen(requirement: str) -> str:
-    found = _UNPINNED.match(requirement)
-    return requirement if requirement.startswith("pytest") or not found else found[0]
 
 
 def _run_installer(python: str, site: Path, wanted: Sequence[str]) -> str:

@@ -179,7 +179,6 @@ def put_skills(session: SandboxSession, skills: Sequence[Skill]) -> None:
 
 
 def _with_reading(attempt: Attempt, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
-    """Return an attempt with whether its skills were opened, by their time of access."""
     if not skills:
         return attempt
     files = ("find", SKILLS_FOLDER, "-type", "f", "-printf", "%A@\n")

@@ -236,7 +236,6 @@ class _Reader:
                 self.steps.append(Run(("/bin/sh", "-c"), unpack, "/", {}))
 
     def _find(self, source: str, target: str, is_folder: bool) -> Iterator[Place]:
-        """Yield the places of a file, of the files of a folder, or of all that match a pattern."""
         source = posixpath.normpath(source.lstrip("/") or ".")
         if file := self._context.get(source):
             is_folder = is_folder or any(
@@ -244,16 +243,12 @@ class _Reader:
             )
             yield Place(f"{target}/{source.rpartition('/')[2]}" if is_folder else target, file)
             return
+        depth = 0 if source == "." else source.count("/") + 1
         for path, file in self._context.items():
-            if source == "." or path.startswith(f"{source}/"):
-                inner = path if source == "." else path[len(source) + 1 :]
+            folder = "/".join(path.split("/")[:depth])
+            if folder in ("", source) or fnmatch.fnmatchcase(folder, source):
+                inner = path[len(folder) :].lstrip("/") or posixpath.basename(path)
                 yield Place(posixpath.join(target, inner), file)
-            elif fnmatch.fnmatchcase(path, source) and path.count("/") == source.count("/"):
-                yield Place(f"{target}/{path.rpartition('/')[2]}", file)
-            elif any(mark in source for mark in "*?["):
-                folder = "/".join(path.split("/")[: source.count("/") + 1])
-                if folder != path and fnmatch.fnmatchcase(folder, source):
-                    yield Place(posixpath.join(target, path[len(folder) + 1 :]), file)
 
     def _set(self, value: str, into: dict[str, str]) -> None:
         name, equals, _ = value.partition("=")
@@ -311,7 +306,6 @@ def _heredocs(value: str) -> list[str]:
 
 
 def _words(value: str) -> list[str]:
-    """Return the words of an instruction, in either of its two forms."""
     if value.startswith("["):
         try:
             words = json.loads(value)
