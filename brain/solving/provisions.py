@@ -129,9 +129,8 @@ def _find_python(version: str) -> str | None:
     home = os.path.expanduser("~")
     places = [f"/usr/bin/python{version}", f"/usr/local/bin/python{version}", SYSTEM_PYTHON]
     for folder in (f"{home}/.pyenv/versions", f"{home}/.local/share/uv/python"):
-        names = sorted(os.listdir(folder), reverse=True) if os.path.isdir(folder) else []
-        fit = [name for name in names if re.search(rf"(^|-){re.escape(version)}\.", name)]
-        places += [f"{folder}/{name}/bin/python{version}" for name in fit]
+        found = map(str, Path(folder).glob(f"*{version}.*/bin/python{version}"))
+        places += sorted(found, reverse=True)
     places += filter(None, [shutil.which(f"python{version}")])
     code = "import os, sys; print(os.path.realpath(sys.executable), sys.version_info[:2])"
     for place in filter(os.path.exists, places):
@@ -146,8 +145,8 @@ def _find_python(version: str) -> str | None:
             )
         except (OSError, subprocess.SubprocessError):
             continue
-        real, _, found = done.stdout.strip().partition(" ")
-        if found == f"({version.replace('.', ', ')})":
+        real, _, said = done.stdout.strip().partition(" ")
+        if said == f"({version.replace('.', ', ')})":
             return real
     return None
 

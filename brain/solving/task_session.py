@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import posixpath
 import tarfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from ..errors import printable_text
 from ..sandbox.job import MIB, Sandbox, SandboxLimits
@@ -125,15 +125,14 @@ def pack_state(session: SandboxSession) -> bytes:
     return session.pack(*kept, max_bytes=MAX_STATE_BYTES)
 
 
-def put_places(session: SandboxSession, places: Iterable[Place]) -> None:
+def put_places(session: SandboxSession, places: Sequence[Place]) -> None:
     """Put files into a session as one archive; a target that ends with / is an empty folder.
 
     Raises `SandboxError`.
     """
-    archive, count = io.BytesIO(), 0
+    archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for place in places:
-            count += 1
             member = tarfile.TarInfo(place.target.strip("/"))
             if place.target.endswith("/"):
                 member.type, member.mode = tarfile.DIRTYPE, 0o755
@@ -147,5 +146,5 @@ def put_places(session: SandboxSession, places: Iterable[Place]) -> None:
             is_program = place.file.is_program if place.file else data.startswith(b"#!")
             member.size, member.mode = len(data), 0o755 if is_program else 0o644
             tar.addfile(member, io.BytesIO(data))
-    if count:
+    if places:
         session.unpack(archive.getvalue())
