@@ -1,14 +1,12 @@
 """Which skills a tool call loads: by a tool for skills, or by reading a SKILL.md file.
 
-Most agents read a skill with a shell or a file tool. A shell command counts if it only shows
-files: it is split into words, never run, and anything unclear loads nothing.
+Most agents read a skill with a shell or a file tool. A shell command counts if it shows files,
+names a SKILL.md and writes nothing. It is searched, not parsed as a shell would.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...errors import printable_text
@@ -36,19 +34,19 @@ _SHELL_TOOLS = frozenset(
 )
 _COMMAND_KEYS = ("command", "cmd")
 _FOLDER_KEYS = ("workdir", "cwd", "dir_path", "directory")
-_SHELLS = frozenset(("bash", "sh", "zsh", "dash"))
-_SHOWING_COMMANDS = frozenset(
-    (
-        *("cat", "sed", "head", "tail", "rg", "grep", "less", "more", "bat", "nl", "awk"),
-        *("type", "Get-Content", "gc"),
-    )
+_SHOWS = re.compile(
+    r"(?<![\w.-])(?:cat|sed|head|tail|rg|grep|less|more|bat|nl|awk|type|Get-Content|gc)\s"
 )
-_FILTERS = _SHOWING_COMMANDS | {"wc", "sort", "tr", "cut"}
-_SILENT_COMMANDS = frozenset(("cd", "pwd", "echo", "printf", "true", "set"))
-_SEPARATORS = frozenset((";", "&&", "||", "|", "&"))
-_IN_PLACE = re.compile(r"-[a-zA-Z]*i|--in-place")
-_SKILL_FILE = re.compile(r"(?:.*[/\\])?([^/\\]+)[/\\]SKILL\.md", re.DOTALL)
-_UNCLEAR_CHARS = frozenset("*?[]{}$`~")
+_WRITES = re.compile(
+    r">(?!\s*/dev/null|&\d)|<<|\btee\s|\bsed\s+(?:-\w+\s+){0,9}(?:-[a-zA-Z]*i|--in-place)"
+)
+_ONE_COMMAND = re.compile(r"(?:cd\s[^;&|\n]*(?:&&|;))?(?:[^;&|\n]|>&|\|(?!\|))*")
+"""One that shows, perhaps after a `cd` and into filters."""
+_CD = re.compile(r"cd\s+([^\s;&|]+)\s*(?:&&|;)")
+_HERE = re.compile(r"(?<=\s)(?:\./)?(?=SKILL\.md)")
+_SKILL_FILE = re.compile(
+    r"""(?:^|[\s'"=/\\])([^\s'"=/\\*?\[\]{}$`~;&|<>]+)[/\\]SKILL\.md(?![\w.-])"""
+)
 _MAX_COMMAND_CHARS = 10_000
 
 
@@ -75,9 +73,19 @@ def find_skill_loads(tool: str, arguments: str) -> SkillLoads:
     if tool in _SKILL_TOOLS:
         return _named_skill(tool, values)
     if tool in _READ_TOOLS:
-        slug = _slug_of_path(values.text(*_PATH_KEYS), "")
-        return SkillLoads((SkillLoad(slug),), True) if slug else SkillLoads()
-    return _loads_of_command(values.first(*_COMMAND_KEYS), values.text(*_FOLDER_KEYS))
+        return _named_files(values.text(*_PATH_KEYS), is_all=True)
+    command = values.first(*_COMMAND_KEYS)
+    if isinstance(command, list):
+        command = " ".join(word for word in command if isinstance(word, str))
+    if not isinstance(command, str) or len(command) > _MAX_COMMAND_CHARS:
+        return SkillLoads()
+    command = command.strip()
+    if not _SHOWS.search(command) or _WRITES.search(command):
+        return SkillLoads()
+    is_all = _ONE_COMMAND.fullmatch(command) is not None
+    moved = _CD.match(command)
+    folder = moved[1] if moved else values.text(*_FOLDER_KEYS)
+    return _named_files(_HERE.sub(lambda _: f"{folder}/", command) if folder else command, is_all)
 
 
 def _named_skill(tool: str, values: JsonObject) -> SkillLoads:
@@ -91,77 +99,8 @@ def _named_skill(tool: str, values: JsonObject) -> SkillLoads:
     return SkillLoads((SkillLoad(slug, version),), True)
 
 
-def _slug_of_path(path: str, folder: str) -> str:
-    """Return the slug of the skill whose SKILL.md is at a path, "" if there is none."""
-    path = path if path.startswith("/") or not folder else f"{folder}/{path}"
-    path = path.replace("/./", "/")
-    found = _SKILL_FILE.fullmatch(path)
-    if found is None or found[1] in (".", "..") or _UNCLEAR_CHARS & set(found[1]):
-        return ""
-    return printable_text(found[1], MAX_NAME_CHARS)
-
-
-def _loads_of_command(command: object, folder: str) -> SkillLoads:
-    words = _words_of_command(command)
-    inner = _inner_command(words)
-    if inner:
-        words = _words_of_command(inner)
-    loads: dict[str, SkillLoad] = {}
-    is_all = True
-    for separator, part in _split_commands(words):
-        if part[0] == "cd" and len(part) == 2:
-            folder = part[1] if part[1].startswith("/") or not folder else f"{folder}/{part[1]}"
-        slugs = _shown_skills(part, folder)
-        loads |= {slug: SkillLoad(slug) for slug in slugs}
-        is_filter = separator == "|" and part[0] in _FILTERS
-        is_all = is_all and bool(slugs or is_filter or part[0] in _SILENT_COMMANDS)
-    return SkillLoads(tuple(loads.values()), is_all and bool(loads))
-
-
-def _words_of_command(command: object) -> list[str]:
-    """Return the words of a command, a text or a list; none for what is unclear."""
-    if isinstance(command, list):
-        return [word for word in command if isinstance(word, str)][:_MAX_COMMAND_CHARS]
-    if not isinstance(command, str) or len(command) > _MAX_COMMAND_CHARS or "<<" in command:
-        return []
-    lexer = shlex.shlex(command.strip().replace("\n", " ; "), posix=True, punctuation_chars=";&|<>")
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    try:
-        return list(lexer)
-    except ValueError:
-        return []
-
-
-def _inner_command(words: list[str]) -> str:
-    """Return the command of `bash -lc COMMAND`, "" for any other."""
-    is_shell = len(words) == 3 and words[0].rpartition("/")[2] in _SHELLS
-    return words[2] if is_shell and re.fullmatch(r"-[a-z]*c", words[1]) else ""
-
-
-def _split_commands(words: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield each command with the separator before it."""
-    before, part = "", list[str]()
-    for word in [*words, ";"]:
-        if word in _SEPARATORS:
-            if part:
-                yield before, part
-            before, part = word, []
-        else:
-            part.append(word)
-
-
-def _shown_skills(part: list[str], folder: str) -> list[str]:
-    """Return the slugs of the skills whose SKILL.md a command shows."""
-    name, *arguments = part
-    if name.rpartition("/")[2] not in _SHOWING_COMMANDS or _writes(name, arguments):
-        return []
-    return list(filter(None, (_slug_of_path(word, folder) for word in arguments)))
-
-
-def _writes(name: str, arguments: list[str]) -> bool:
-    """Tell whether a command writes a file, instead of showing it."""
-    if name == "sed" and any(_IN_PLACE.match(word) for word in arguments):
-        return True
-    targets = (arguments[at + 1 : at + 2] for at, w in enumerate(arguments) if w.startswith(">"))
-    return any(target not in (["/dev/null"], ["1"], ["2"]) for target in targets)
+def _named_files(text: str, is_all: bool) -> SkillLoads:
+    """Return the skills whose SKILL.md a text names."""
+    slugs = [slug for slug in _SKILL_FILE.findall(text) if slug not in (".", "..")]
+    loads = tuple(SkillLoad(printable_text(slug, MAX_NAME_CHARS)) for slug in dict.fromkeys(slugs))
+    return SkillLoads(loads, is_all and bool(loads))

@@ -345,7 +345,8 @@ def test_a_command_that_writes_or_is_unclear_loads_nothing(command):
 
 
 def test_a_command_that_does_more_loads_the_skill_and_stays_a_call():
-    assert found("bash", command="cat skills/a/SKILL.md && make") == (["a"], False)
+    for command in ("cat skills/a/SKILL.md && make", "echo here\ncat skills/a/SKILL.md"):
+        assert found("bash", command=command) == (["a"], False)
     assert found("bash", command="cat skills/a/SKILL.md skills/b/SKILL.md") == (["a", "b"], True)
 
 
