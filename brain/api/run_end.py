@@ -106,10 +106,10 @@ def note_run_end(
         return
     trigger = ""
     if counts is not None:
-        from ..repo.receipts.runs import LEARNED_OUTCOMES, find_trigger_by_counts
+        from ..repo.receipts.runs import LEARNED_OUTCOMES, find_trigger
 
         if outcome in LEARNED_OUTCOMES:
-            trigger = find_trigger_by_counts(counts, policy)
+            trigger = find_trigger(counts, policy)
     if not (run.used_skills or trigger or reports):
         return
     now, receipt = locked.session.timestamp_ms(), run.header

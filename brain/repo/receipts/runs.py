@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Iterable
+from functools import reduce
 from typing import Any
 
 from ... import limits
@@ -174,21 +175,17 @@ def _join_parts(session: Session, last: ReceiptPart, pending: tuple[RunStep, ...
     return last.receipt._replace(steps=steps, part=0, previous=NO_DIGEST)
 
 
-def find_trigger(steps: Iterable[RunStep], policy: SynthesisPolicy = DEFAULT_SYNTHESIS) -> str:
-    """Return the reason why a run was hard, "" if it was not.
+def find_trigger(
+    run: Iterable[RunStep] | ToolCallCounts, policy: SynthesisPolicy = DEFAULT_SYNTHESIS
+) -> str:
+    """Return the reason why a run was hard, by its steps or their counts; "" if it was not.
 
     `tool_calls`: it made at least `policy.tools` tool calls. `recovery`: a call failed and a
     later one succeeded. Only steps of the kind "tool" count: changes of skills and memory by
     a call are steps of their own.
     """
-    counts = ToolCallCounts()
-    for step in steps:
-        counts = counts.add(step)
-    return find_trigger_by_counts(counts, policy)
-
-
-def find_trigger_by_counts(counts: ToolCallCounts, policy: SynthesisPolicy) -> str:
-    """Return as `find_trigger`, from the counts of a run."""
-    if counts.calls >= policy.tools:
+    if not isinstance(run, ToolCallCounts):
+        run = reduce(ToolCallCounts.add, run, ToolCallCounts())
+    if run.calls >= policy.tools:
         return TOOL_CALLS
-    return RECOVERY if policy.recovery and counts.has_recovery else ""
+    return RECOVERY if policy.recovery and run.has_recovery else ""
