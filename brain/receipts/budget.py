@@ -34,7 +34,9 @@ def keep_text(text: str) -> TextExcerpt | None:
 def _remove_secrets(text: str) -> tuple[bytes, int]:
     from ..secrets import mask_secrets
 
-    data, redacted = mask_secrets(replace_surrogates(text).encode())
+    if not text.isascii():  # lone surrogates, which JSON escapes can produce, are replaced
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    data, redacted = mask_secrets(text.encode())
     return (data.decode(errors="replace").encode(), redacted) if redacted else (data, 0)
 
 
@@ -49,13 +51,6 @@ def shorten_without_secrets(text: str, max_bytes: int) -> str:
 def is_shortened(text: str, max_bytes: int) -> bool:
     """Tell whether `shorten_without_secrets` may have cut a text to `max_bytes`."""
     return text.endswith(_CUT) and len(text.encode()) > max_bytes - _MAX_CHAR_BYTES
-
-
-def replace_surrogates(text: str) -> str:
-    """Return `text` with lone surrogates, which JSON escapes can produce, replaced."""
-    if text.isascii():
-        return text
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 MAX_RUN_BYTES = limits.MAX_RECEIPT_BYTES * 3 // 4
@@ -80,18 +75,14 @@ class SizeBudget:
         """
         size = encoded_step_size(step)
         if self.bytes + size > MAX_RUN_BYTES // 2:
-            step = _strip_texts(step)
+            step = step._replace(
+                input=step.input and step.input._replace(excerpt=""),
+                output=step.output and step.output._replace(excerpt=""),
+                error=shorten_without_secrets(step.error, _MAX_SHORT_ERROR_BYTES),
+            )
             size = encoded_step_size(step)
         if self.steps >= MAX_RUN_STEPS or self.bytes + size > MAX_RUN_BYTES:
             return None
         self.steps += 1
         self.bytes += size
         return step
-
-
-def _strip_texts(step: RunStep) -> RunStep:
-    return step._replace(
-        input=step.input and step.input._replace(excerpt=""),
-        output=step.output and step.output._replace(excerpt=""),
-        error=shorten_without_secrets(step.error, _MAX_SHORT_ERROR_BYTES),
-    )

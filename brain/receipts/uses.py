@@ -36,10 +36,6 @@ def list_used_skills(steps: Sequence[RunStep], tools: Collection[str]) -> list[U
     return uses
 
 
-_SERVED_PREFIX = "mcp__"
-"""Before the name of a server and its tool, as Claude Code has it."""
-
-
 class ToolCallCounts(NamedTuple):
     """How many tools a run called; whether a call failed, and whether a later one succeeded."""
 
@@ -54,7 +50,7 @@ class ToolCallCounts(NamedTuple):
         and changing them is no hard work. What a program called is no call of the agent.
         """
         name = step.name
-        if name.startswith(_SERVED_PREFIX):
+        if name.startswith("mcp__"):
             name = name.rpartition(_SERVER_SEPARATOR)[2]
         if step.kind != "tool" or step.caller or name in BUILT_IN_TOOLS:
             return self

@@ -228,11 +228,9 @@ class _ImportOptions:
 
 def _write_one(app: App, receipts: list[Receipt], output: str | None, overwrite: bool) -> None:
     from brain.receipts import encode_receipt
-    from brain.receipts.transcripts import many_runs_error
+    from brain.receipts.transcripts import choose_run
 
-    if len(receipts) > 1:
-        raise many_runs_error(receipts)
-    (receipt,) = receipts
+    receipt = choose_run(receipts)
     data = encode_receipt(receipt)
     if output is not None:
         write_output_file(output, data, overwrite)

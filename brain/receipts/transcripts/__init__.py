@@ -27,10 +27,7 @@ def read_transcript(data: bytes, format_name: str = "") -> Receipt:
 
     Raises `InvalidInput` (`many_runs`) if the file has several.
     """
-    receipts = read_transcripts(data, format_name)
-    if len(receipts) > 1:
-        raise many_runs_error(receipts)
-    return receipts[0]
+    return choose_run(read_transcripts(data, format_name))
 
 
 def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
@@ -67,21 +64,18 @@ def read_transcripts(data: bytes, format_name: str = "") -> list[Receipt]:
     return [run.build_receipt(format_name, digest) for run in runs]
 
 
-def many_runs_error(receipts: list[Receipt]) -> InvalidInput:
-    """Return the error for a file with several runs where one is needed."""
-    return InvalidInput(
-        f"the transcript has {len(receipts)} runs, and one is needed",
-        code="many_runs",
-        hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
-        " or write a receipt for each with --each FOLDER",
-    )
-
-
-def choose_run(receipts: list[Receipt], run: str) -> Receipt:
+def choose_run(receipts: list[Receipt], run: str = "") -> Receipt:
     """Return the receipt whose run has the id, or is the only one whose id begins so.
 
-    Raises `NotFound` (`no_run`).
+    Raises `NotFound` (`no_run`), or `InvalidInput` (`many_runs`) for several and no `run`.
     """
+    if not run and len(receipts) > 1:
+        raise InvalidInput(
+            f"the transcript has {len(receipts)} runs, and one is needed",
+            code="many_runs",
+            hint="list them with `brain receipt import FILE --list`, and choose one with --run ID,"
+            " or write a receipt for each with --each FOLDER",
+        )
     found = [one for one in receipts if one.run == run]
     found = found or [one for one in receipts if one.run.startswith(run)]
     if len(found) != 1:

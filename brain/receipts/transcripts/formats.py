@@ -31,6 +31,19 @@ from .lenient_json import JsonObject, message_text, objects_in_list, parse_recor
 _AddRecord = Callable[[RunBuilder, JsonObject], None]
 TranscriptParser = Callable[[Iterable[Any]], list[RunBuilder]]
 
+_SKIPPED = {
+    name: set(types.split())
+    for name, types in {
+        "claude": "queue-operation attachment last-prompt summary system progress mode tag"
+        " file-history-snapshot custom-title ai-title agent-name agent-color agent-setting"
+        " permission-mode pr-link worktree-state task-summary",
+        "codex": "world_state compacted inter_agent_communication state_snapshot",
+        "openai": "reasoning web_search_call ghost_snapshot compaction compaction_summary"
+        " tool_search_call tool_search_output item_reference mcp_list_tools",
+        "opencode": "reasoning file snapshot patch agent retry compaction subtask step-start text",
+    }.items()
+}
+"""Types of records, items and parts that say nothing about the run, or are counted elsewhere."""
 _CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
 """What a program wrote in the name of the user: one tagged element."""
 
@@ -56,28 +69,17 @@ def _run_each(
 
 
 def _exit_error(code: object) -> str:
-    return f"exit code {code}" if code else ""
+    """Return the error of an exit code, a number or digits."""
+    return "" if code in (None, 0, "0") else f"exit code {code}"
 
 
 def _first_line(text: str) -> str:
     return text.partition("\n")[0] or "error"
 
 
-_SKIPPED_BY_CLAUDE = frozenset(
-    (
-        *("queue-operation", "attachment", "last-prompt", "summary", "system", "progress"),
-        *("file-history-snapshot", "custom-title", "ai-title", "agent-name", "agent-color", "mode"),
-        *("permission-mode", "pr-link", "tag", "worktree-state", "task-summary", "agent-setting"),
-    )
-)
-"""Types of records that say nothing about the run."""
 _PROGRAM_PREFIXES = ("<command-", "<local-command", "<system-reminder>", "Caveat: ")
 _EXIT_CODE = re.compile(r"Exit code (\d{1,6})(?:\n|$)")
 _CLAUDE_INPUT = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-
-
-def _is_claude(first: JsonObject) -> bool:
-    return "sessionId" in first or "parentUuid" in first or first.get("type") == "summary"
 
 
 def _add_claude(run: RunBuilder, line: JsonObject) -> None:
@@ -90,7 +92,7 @@ def _add_claude(run: RunBuilder, line: JsonObject) -> None:
     elif kind == "user":
         is_of_user = not any(map(line.get, ("isMeta", "isCompactSummary", "isSidechain")))
         _add_claude_message(run, message.get("content"), at, is_of_user)
-    elif kind not in _SKIPPED_BY_CLAUDE:
+    elif kind not in _SKIPPED["claude"]:
         run.unknown += 1
 
 
@@ -129,16 +131,9 @@ def _claude_text(content: object) -> str:
     return message_text([one for one in objects_in_list(content) if one.get("type") == "text"])
 
 
-_SKIPPED_BY_CODEX = frozenset(
-    ("world_state", "compacted", "inter_agent_communication", "state_snapshot")
+_CODEX_TYPES = _SKIPPED["codex"] | set(
+    "session_meta response_item turn_context event_msg token_usage_record".split()
 )
-_CODEX_TYPES = _SKIPPED_BY_CODEX | {
-    *("session_meta", "response_item", "turn_context", "event_msg", "token_usage_record")
-}
-
-
-def _is_codex(first: JsonObject) -> bool:
-    return first.text("type") in _CODEX_TYPES and isinstance(first.get("payload"), dict)
 
 
 def _add_codex(run: RunBuilder, line: JsonObject) -> None:
@@ -155,7 +150,7 @@ def _add_codex(run: RunBuilder, line: JsonObject) -> None:
         _add_codex_usage(run, payload.object("usage"))
     elif kind == "event_msg":
         _add_codex_event(run, payload, at)
-    elif kind not in _SKIPPED_BY_CODEX:
+    elif kind not in _SKIPPED["codex"]:
         run.unknown += 1
 
 
@@ -179,12 +174,6 @@ def _add_codex_usage(run: RunBuilder, usage: JsonObject) -> None:
     run.close_answer()
 
 
-_SKIPPED_ITEMS = frozenset(
-    (
-        *("reasoning", "web_search_call", "ghost_snapshot", "compaction", "compaction_summary"),
-        *("tool_search_call", "tool_search_output", "item_reference", "mcp_list_tools"),
-    )
-)
 _CALL_ARGUMENT_KEYS = {
     "function_call": "arguments",
     "custom_tool_call": "input",
@@ -192,7 +181,7 @@ _CALL_ARGUMENT_KEYS = {
 }
 """Types of items that call a tool, and the key of the arguments."""
 _RESULT_TYPES = ("function_call_output", "custom_tool_call_output", "local_shell_call_output")
-_ITEM_TYPES = {*_CALL_ARGUMENT_KEYS, *_RESULT_TYPES, *_SKIPPED_ITEMS, "message"}
+_ITEM_TYPES = {*_CALL_ARGUMENT_KEYS, *_RESULT_TYPES, *_SKIPPED["openai"], "message"}
 _AGENTS_MD_HEADING = "# AGENTS.md instructions"
 _SHELL_OUTPUT = re.compile(
     r"(?:[A-Z][\w ]{1,30}: [^\n]{0,100}\n){0,4}Process exited with code (\d{1,6})\n"
@@ -220,7 +209,7 @@ def _add_item(run: RunBuilder, item: JsonObject, model: str, at: int) -> None:
         run.add_tool_call(id, name, item.get(_CALL_ARGUMENT_KEYS[kind]), at)
     elif kind in _RESULT_TYPES:
         run.add_tool_result(item.text("call_id"), *_item_result(item), at)
-    elif kind not in _SKIPPED_ITEMS and not (is_message and role in ("system", "developer")):
+    elif kind not in _SKIPPED["openai"] and not (is_message and role in ("system", "developer")):
         run.unknown += 1
 
 
@@ -229,7 +218,7 @@ def _item_result(item: JsonObject) -> tuple[str, str]:
     output = item.get("output")
     text = message_text(output.get("content") if isinstance(output, dict) else output)
     if head := _SHELL_OUTPUT.match(text):
-        return text[head.end() :], "" if head[1] == "0" else f"exit code {head[1]}"
+        return text[head.end() :], _exit_error(head[1])
     failed = item.get("status") in ("failed", "incomplete")
     failed = failed or JsonObject.of(output).get("success") is False
     return text, _first_line(text) if failed else ""
@@ -316,7 +305,7 @@ def _gemini_exit_error(text: str) -> str:
     _, found, code = text.rpartition("\nExit Code: ")
     code = code.partition("\n")[0]
     is_code = found and code.isascii() and code.isdigit() and len(code) <= 6
-    return f"exit code {code}" if is_code and code != "0" else ""
+    return _exit_error(code) if is_code else ""
 
 
 def _is_hermes(first: JsonObject) -> bool:
@@ -441,15 +430,6 @@ def _add_chat_message(run: RunBuilder, message: JsonObject, model: str, at: int)
         _add_item(run, message, model, at)
 
 
-_SKIPPED_PARTS = frozenset(
-    (
-        *("reasoning", "file", "snapshot", "patch", "agent", "retry", "compaction", "subtask"),
-        *("step-start", "text"),
-    )
-)
-"""Types of parts that say nothing about the run, or are counted elsewhere."""
-
-
 def _is_opencode(first: JsonObject) -> bool:
     return "messages" in first and "info" in first
 
@@ -495,7 +475,7 @@ def _add_opencode_answer(run: RunBuilder, info: JsonObject, parts: list[JsonObje
         elif kind == "step-finish":
             _add_opencode_usage(run, part.object("tokens"))
             is_first_step = False
-        elif kind not in _SKIPPED_PARTS:
+        elif kind not in _SKIPPED["opencode"]:
             run.unknown += 1
     _add_opencode_results(run, calls)
     run.close_answer()
@@ -530,9 +510,15 @@ def _add_opencode_results(run: RunBuilder, calls: list[JsonObject]) -> None:
 
 
 PARSERS: dict[str, tuple[Callable[[JsonObject], bool], TranscriptParser]] = {
-    "codex": (_is_codex, partial(_one_run, _add_codex)),
+    "codex": (
+        lambda it: it.text("type") in _CODEX_TYPES and isinstance(it.get("payload"), dict),
+        partial(_one_run, _add_codex),
+    ),
     "gemini": (_is_gemini, _read_gemini),
-    "claude": (_is_claude, partial(_one_run, _add_claude)),
+    "claude": (
+        lambda it: "sessionId" in it or "parentUuid" in it or it.get("type") == "summary",
+        partial(_one_run, _add_claude),
+    ),
     "hermes": (_is_hermes, partial(_run_each, _is_hermes, _add_hermes)),
     "opencode": (_is_opencode, partial(_run_each, _is_opencode, _add_opencode)),
     "openai": (_is_openai, _read_openai),
