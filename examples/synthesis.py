@@ -2,7 +2,7 @@
 
     python synthesis.py [FOLDER]
 
-The model here answers from a script. A real one is named with `brain config model`, or
+The model here answers from a list. A real one is named with `brain config model`, or
 opened in a program:
 
     from brain.models import open_endpoint
@@ -13,12 +13,16 @@ opened in a program:
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
 
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
 from brain import Brain
-from brain.evolve import FakeModel, Learner
+from brain.evolve import Learner
 
 FIRST = {
     "decision": "create",
@@ -40,7 +44,12 @@ NOTHING = {"decision": "nothing", "reason": "Routine."}
 def main(folder: Path) -> None:
     """Tell what becomes of three runs."""
     with Brain.init(folder, author="auditor") as brain:
-        learner = Learner(brain, FakeModel(FIRST, WRONG, BETTER, NOTHING))
+        answers = [FIRST, WRONG, BETTER, NOTHING]
+
+        def answer(_messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+            return ModelResponse(parts=[TextPart(json.dumps(answers.pop(0)))])
+
+        learner = Learner(brain, FunctionModel(answer))
 
         with brain.task("Audit the vault", agent="auditor", on_success=learner) as task:
             task.record_tool_call("terminal", "forge test", error="exit 1: price is stale")

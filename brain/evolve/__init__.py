@@ -7,9 +7,9 @@
             print(step.evolver, step.reason)
 
 It lies above `Brain`, and changes it through the gate alone. A model is one of pydantic-ai, such as
-`brain.models.open_endpoint` gives; `FakeModel` answers from a list. `synthesize` drafts a skill
-from the transcript of a run, `run_patterns` and `run_gaps` learn from what recurs and from what
-fails, and `run_due` and `run` do all of it as it becomes due.
+`brain.models.open_endpoint` gives. `synthesize` drafts a skill from the transcript of a run,
+`run_patterns` and `run_gaps` learn from what recurs and from what fails, and `run_due` and `run` do
+all of it as it becomes due.
 
 The names below are loaded when they are first used: the end of each run looks in here.
 """
@@ -20,7 +20,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..models.scripted import FakeModel as FakeModel
     from ..repo.receipts.runs import find_trigger as find_trigger
     from .acquire import import_registry as import_registry
     from .budget import require_evolution as require_evolution
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from .synthesis import synthesize as synthesize
 
 _HOMES = {
-    "FakeModel": "..models.scripted",
     "Learner": ".synthesis",
     "TranscriptFolders": ".hard_runs",
     "attempt_gaps_at_once": ".gaps",

@@ -1,7 +1,7 @@
 """One way to ask a model, through pydantic-ai (the extra `evolve`).
 
-A model is any of pydantic-ai: that of the user's settings (`open_endpoint`), one that answers from
-a list (`scripted`), or one of a program. `ask` holds a conversation that ends in a checked answer,
+A model is any of pydantic-ai: that of the user's settings (`open_endpoint`), or one of a program,
+such as pydantic-ai's `FunctionModel`. `ask` holds a conversation that ends in a checked answer,
 `paid_once` counts what is paid and keeps answers with the item that they were paid for. `calls`
 and `config` import nothing of pydantic-ai, which takes seconds; all else does.
 """

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 
 from brain import Brain, evolve
-from brain.evolve import FakeModel
 from tests.cli.conftest import validate
 from tests.support.gap_answers import NO_SKILL
+from tests.support.scripted_model import FakeModel
 
 GOAL = "Count the words\x1b[31m of the report"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.evolve import FakeModel
 from tests.support.acquired import COUNT_WORDS, creation
+from tests.support.scripted_model import FakeModel
 
 DOCUMENT = Path("docs/evolution/gate.md")
 

@@ -3,7 +3,6 @@
 import pytest
 
 from brain.errors import ModelError
-from brain.evolve import FakeModel
 from brain.evolve.evolver import ModelRunner
 from brain.gating.case_files import Case, Expectation
 from brain.programs.program import Program
@@ -11,6 +10,7 @@ from brain.repo.learning.rounds import SandboxRunner
 from brain.sandbox.find_sandbox import find_sandbox
 from tests.support.conformance.case_runners import CaseRunnerConformance, RunnerSetting
 from tests.support.gated_brains import ScriptedRunner
+from tests.support.scripted_model import FakeModel
 
 ECHO = b"import json, sys\nprint(json.loads(sys.argv[1])['text'])\n"
 

@@ -12,8 +12,8 @@ import pytest
 
 import brain as brain_package
 from brain import Brain
-from brain.models.scripted import FakeModel
 from brain.serve.tools import TOOLS
+from tests.support.scripted_model import FakeModel
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = [

@@ -4,7 +4,6 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import ModelError
-from brain.evolve import FakeModel
 from brain.experience.store import Item
 from tests.support.gap_answers import NO_SKILL, gap_answer, words_code
 from tests.support.gap_brains import (
@@ -18,6 +17,7 @@ from tests.support.gap_brains import (
     set_evolution,
 )
 from tests.support.process_death import dies_before_call
+from tests.support.scripted_model import FakeModel
 
 
 @pytest.fixture

@@ -10,14 +10,13 @@ import pytest
 from brain import Brain
 from brain.api.memory import MemoryPart
 from brain.errors import NotFound
-from brain.evolve import FakeModel
 from brain.experience.gaps import GAP_LIMITS, GAPS
 from brain.experience.store import Item, Store
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.gate import Gate
 from tests.support.gap_answers import gap_answer
 from tests.support.gap_brains import NOW, add_cases, fail, phases, run_gaps, set_evolution
 from tests.support.killed_steps import run_killed
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 
 class PaidModel(FakeModel):

@@ -7,12 +7,11 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import BrainError, Conflict, Locked, ModelError
-from brain.evolve import FakeModel
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
 from tests.support.gap_answers import NO_SKILL, gap_answer
 from tests.support.gap_brains import DAY, GOAL, HOUR, NOW, fail, phases, run_gaps
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 YEAR = 365 * DAY
 

@@ -13,7 +13,6 @@ import pytest
 from brain import Brain, evolve
 from brain.api.program_runs import _limit_generated
 from brain.errors import Conflict, Locked, ModelError, StoreError
-from brain.evolve import FakeModel
 from brain.evolve import gaps as gaps_module
 from brain.evolve.gaps import GAPS_AGENT, find_base
 from brain.experience.gaps import GAP_LIMITS, GAPS
@@ -21,7 +20,6 @@ from brain.experience.store import Item
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.paid_once import MAX_STORED_BYTES
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import GapResult
 from brain.sandbox.job import DEFAULT_LIMITS
 from tests.support.gap_answers import NO_SKILL, SEED_SKILL, gap_answer, seed_answer, words_code
@@ -40,6 +38,7 @@ from tests.support.gap_brains import (
 from tests.support.process_death import dies_before_call
 from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 PROCESSES = 32
 

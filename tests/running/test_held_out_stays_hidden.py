@@ -16,13 +16,12 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import ModelError
-from brain.evolve import FakeModel, Learner, synthesize
+from brain.evolve import Learner, synthesize
 from brain.evolve.evolver import MAX_ANSWER_TOKENS
 from brain.evolve.gaps import work_off_gaps
 from brain.evolve.patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.programs.test_cases import TestCase, encode_cases
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
@@ -31,6 +30,7 @@ from tests.running.pattern_runs import answer as composite_answer
 from tests.running.pattern_runs import make_brain, run_messages
 from tests.support.gap_answers import gap_answer
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 HIDDEN, SHOWN = "zyxhidden", "zyxshown"
 NOW = 1_800_000_000_000

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from brain import Brain, evolve
-from brain.evolve import FakeModel
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
@@ -16,6 +15,7 @@ from brain.repo.learning.change import ProposedChange
 from brain.serve.tools.toolbox import Toolbox
 from tests.support.gap_answers import gap_answer, words_code
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.scripted_model import FakeModel
 
 HELD_OUT_CASES = 6
 GOAL = "Count the words of the report"

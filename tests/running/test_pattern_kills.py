@@ -5,15 +5,14 @@ from itertools import count
 from pathlib import Path
 
 from brain import Brain
-from brain.evolve import FakeModel
 from brain.evolve.patterns import run_patterns
 from brain.experience.patterns import PATTERNS
 from brain.experience.store import Item, Store
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.gate import Gate
 from tests.running.pattern_runs import TEXTS, answer, make_brain, run_messages
 from tests.support.killed_steps import run_killed
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 
 class PaidModel(FakeModel):

@@ -9,7 +9,6 @@ import pytest
 
 from brain import Brain
 from brain.errors import Conflict, ModelError, SandboxError, ToolFailure
-from brain.evolve import FakeModel
 from brain.evolve.patterns import find_examples, run_patterns
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
@@ -18,6 +17,7 @@ from brain.sandbox.job import Sandbox
 from brain.serve.tools import Toolbox
 from tests.running.pattern_runs import COMPOSITE, TEXTS, add_cases, answer, make_brain, run_messages
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import FakeModel
 from tests.support.skill_programs import admit_untested
 
 PATTERN = ("count-words", "double-it")

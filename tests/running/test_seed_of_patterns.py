@@ -3,11 +3,11 @@
 import pytest
 
 from brain import Brain
-from brain.evolve import FakeModel
 from brain.evolve.patterns import run_patterns
 from brain.gating.case_files import Expectation
 from brain.repo.learning.change import SkillEdit
 from brain.serve.tools import Toolbox
+from tests.support.scripted_model import FakeModel
 from tests.support.skill_programs import acquire_untested, use_state_folder
 
 SKILLS = {

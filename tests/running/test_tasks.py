@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from brain.models.calls import AskLimits
-from brain.models.scripted import FakeModel
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.solving.check import check_task, run_task
 from brain.solving.command import HostCommand, read_output
@@ -23,6 +22,7 @@ from brain.solving.solver import (
 )
 from brain.solving.task_session import TaskSessions
 from brain.tasks.task_folders import read_tasks
+from tests.support.scripted_model import FakeModel
 from tests.support.task_folders import CLAUDE, EVALS, HARBOR, OWN, SKILLSBENCH, make_task
 
 SKILL = Skill("greet", "How to greet.", {"SKILL.md": b"# Greet\nSay hello.\n"})

@@ -14,11 +14,10 @@ import urllib.request
 from typing import Any
 
 from brain import Brain, evolve
-from brain.evolve import FakeModel
 from brain.evolve.budget import Budget
 from brain.experience.store import Item, Store
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.gate import Gate
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 STEPS = {
     "started": (Store, "next", 1),

@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import Conflict, InvalidInput, ModelError
-from brain.evolve import FakeModel, Learner, find_trigger, synthesize
+from brain.evolve import Learner, find_trigger, synthesize
 from brain.evolve.prompts import MAX_RUN_CHARS, KnownSkill, is_shown_whole, render_transcript
 from brain.evolve.synthesis import HELD_OUT_REASON
 from brain.gating.case_files import Expectation
@@ -17,6 +17,7 @@ from brain.receipts import Receipt, RunStep, keep_text
 from brain.receipts.receipt import run_source
 from brain.repo.open.manifest import SynthesisPolicy
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import FakeModel
 
 ANSWERS = AskLimits().answers
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"

@@ -8,13 +8,13 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError
-from brain.evolve import FakeModel, synthesize
+from brain.evolve import synthesize
 from brain.evolve.material import MAX_DRAFT_BYTES
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
-from brain.models.scripted import ScriptedAnswer
 from brain.receipts import Receipt, RunStep
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import FakeModel, ScriptedAnswer
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
 STEPS = (RunStep("tool", name="terminal", error="exit 1"), RunStep("tool", name="terminal"))

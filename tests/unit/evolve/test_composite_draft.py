@@ -5,7 +5,6 @@ import json
 import pytest
 
 from brain.errors import ModelError
-from brain.evolve import FakeModel
 from brain.evolve.drafts import (
     CompositeAnswer,
     NoSkill,
@@ -17,6 +16,7 @@ from brain.models.ask import ask
 from brain.models.calls import AskLimits
 from brain.programs.advice import check_code
 from tests.support.cases import read_cases
+from tests.support.scripted_model import FakeModel
 
 CASES = read_cases(__file__)
 

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 
 from brain.errors import ModelError
-from brain.models.scripted import FakeModel
 from brain.solving.judge import Judge
 from brain.tasks.task_folders import read_tasks
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import FakeModel
 from tests.support.task_folders import EVALS, make_task
 
 

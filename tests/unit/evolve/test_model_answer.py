@@ -4,9 +4,9 @@ import pytest
 from pydantic import BaseModel
 
 from brain.errors import ModelError
-from brain.evolve import FakeModel
 from brain.models.ask import ask
 from brain.models.calls import MAX_MODEL_ANSWER_BYTES, AskLimits
+from tests.support.scripted_model import FakeModel
 
 
 class Form(BaseModel):

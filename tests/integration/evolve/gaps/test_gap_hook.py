@@ -12,7 +12,6 @@ import pytest
 
 from brain import Brain, evolve
 from brain.api.recorder import MAX_WAITING, Note, Recorder
-from brain.evolve import FakeModel
 from brain.experience.gaps import (
     GAP_RESULTS,
     GAPS,
@@ -24,6 +23,7 @@ from brain.experience.gaps import (
 from brain.experience.store import Store
 from brain.results import FailedGoal
 from tests.support.processes import TIMEOUT_SECONDS
+from tests.support.scripted_model import FakeModel
 
 GOAL = "Parse the schema of the invoice"
 LACKING = "I have no tool that reads schemas."

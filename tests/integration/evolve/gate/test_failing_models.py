@@ -4,15 +4,14 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError
-from brain.evolve import FakeModel
 from brain.evolve.evolver import ModelRunner
 from brain.gating.decision import DEFAULT_RULES
 from brain.models.calls import ANSWER_FAULTS
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.learning.change import ProposedChange
 from brain.results import GateOutcome
 from tests.support.gated_brains import GREETING, SKILL, make_gated_brain
 from tests.support.refusals import raises_code
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 CASES = 6
 CHANGE = ProposedChange(

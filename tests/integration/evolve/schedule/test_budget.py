@@ -11,14 +11,13 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import InvalidInput, ModelError
-from brain.evolve import FakeModel, Learner
+from brain.evolve import Learner
 from brain.evolve.budget import BudgetSpent, open_budget
 from brain.experience.store import Item, Store
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.ask import ask_text
 from brain.models.config import Prices
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.repo.open.manifest import Bounds, parse_manifest
 from brain.results import ScheduledStep
 from tests.integration.evolve.schedule.test_scheduler import (
@@ -31,6 +30,7 @@ from tests.integration.evolve.schedule.test_scheduler import (
     work,
 )
 from tests.support.killed_steps import run_killed
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 DAY = 24 * HOUR
 ROOM = 60_000

@@ -11,7 +11,7 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import ModelError, StoreError
-from brain.evolve import FakeModel, Learner
+from brain.evolve import Learner
 from brain.evolve.hard_runs import MAX_FAILURES, SYNTHESIS_LIMITS
 from brain.evolve.jobs import (
     MAX_PAUSE_MS,
@@ -27,8 +27,8 @@ from brain.gating.case_files import Expectation
 from brain.gating.decision import DEFAULT_RULES
 from brain.gating.held_out import is_held_out
 from brain.models.ask import ask_text
-from brain.models.scripted import Asked, ScriptedAnswer
 from brain.results import ScheduledStep
+from tests.support.scripted_model import Asked, FakeModel, ScriptedAnswer
 
 BODY = "# Oracles\n\nAsk two feeds, and compare how old the answers are.\n"
 SKILL = {

@@ -1,4 +1,4 @@
-"""A model that answers from a list, for tests and examples."""
+"""A model that answers from a list."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
-from ..errors import ModelError
-from .ask import part_text
-from .config import Prices
+from brain.errors import ModelError
+from brain.models.ask import part_text
+from brain.models.config import Prices
 
 ScriptedAnswer = str | Mapping[str, Any] | tuple[str, str | Mapping[str, Any]] | ModelError
 """A text, an object to answer as JSON, a tool to call with its arguments, or an error to raise."""
