@@ -102,13 +102,13 @@ class Budget:
 
     def meter(self, model: Model, evolver: str, check: Callable[[RequestBound], object]) -> Model:
         """Return a model that is checked before each request, and counted as cost of an evolver."""
-        from ..models.paid_once import MeteredModel
+        from ..models.paid_once import PaidModel
 
         def reserve(bound: RequestBound) -> Settle:
             check(bound)
             return self._reserve(evolver, bound)
 
-        return MeteredModel(model, reserve)
+        return PaidModel(model, [reserve])
 
     def _reserve(self, evolver: str, bound: RequestBound) -> Settle:
         """Count the most that a request costs, and return what counts what it did cost.

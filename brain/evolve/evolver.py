@@ -83,7 +83,7 @@ class Drafting:
         gate: Gate | None = None,
         record: CallRecorder = lambda call: None,
     ) -> None:
-        from ..models.paid_once import MeteredModel, PaidOnce
+        from ..models.paid_once import PaidModel
 
         self.brain = brain
         self.bill = Bill()
@@ -92,9 +92,8 @@ class Drafting:
         self._gate = gate
         self._record = record
         self._confirm = item.confirm if item else lambda: None
-        metered = MeteredModel(model, self.bill.meter)
-        self._model = PaidOnce(metered, steps or item) if item else metered
-        self._judge = PaidOnce(metered, item) if item else metered
+        self._model = PaidModel(model, [self.bill.meter], steps or item)
+        self._judge = PaidModel(model, [self.bill.meter], item)
 
     @cached_property
     def material(self) -> RelatedMaterial:

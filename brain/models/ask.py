@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -24,17 +23,10 @@ from pydantic_ai import (
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
-    ModelRequestPart,
-    ModelResponse,
-    RetryFeedbackPart,
     SystemPromptPart,
-    TextPart,
-    ToolCallPart,
-    ToolReturnPart,
     UserPromptPart,
 )
 from pydantic_ai.models import Model, ModelRequestParameters
-from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
@@ -44,14 +36,12 @@ from .calls import (
     MAX_MODEL_ANSWER_BYTES,
     AskLimits,
     CallRecorder,
-    ModelCall,
     NoAnswer,
     UnfitAnswer,
 )
 from .errors import map_error
+from .paid_once import ANSWER_TOOL, PaidModel, part_text
 
-ANSWER_TOOL = "answer"
-_RECORDED_CHARS = 24_000
 _MAX_DEPTH, _MAX_VALUES = 8, 64
 Form = TypeVar("Form", bound=BaseModel)
 Result = TypeVar("Result")
@@ -119,7 +109,7 @@ def ask(
             model,
             agent.run(
                 hide(prompt),
-                model=_RecordedModel(model, record),
+                model=PaidModel(model, record=record),
                 model_settings=ModelSettings(max_tokens=limits.max_tokens),
                 usage_limits=UsageLimits(
                     request_limit=limits.requests, total_tokens_limit=limits.tokens
@@ -253,77 +243,6 @@ def _describe_fault(error: ValidationError) -> str:
     elif kind in ("string_type", "string_unicode"):
         words = "is not text" if kind == "string_type" else "holds half a character"
     return f'"{".".join(map(str, fault["loc"]))}" {printable_text(words, 160)}'
-
-
-class _RecordedModel(WrapperModel):
-    """A model each of whose requests is recorded."""
-
-    def __init__(self, wrapped: Model, record: CallRecorder) -> None:
-        super().__init__(wrapped)
-        self._record = record
-
-    def prepare_messages(
-        self,
-        messages: list[ModelMessage],
-        model_request_parameters: ModelRequestParameters | None = None,
-    ) -> list[ModelMessage]:
-        plain = [_with_plain_texts(message) for message in messages]
-        return self.wrapped.prepare_messages(plain, model_request_parameters)
-
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        prompt = "\n".join(
-            part_text(part) for part in messages[-1].parts if part.part_kind != "system-prompt"
-        )
-        try:
-            response = await self.wrapped.request(
-                messages, model_settings, model_request_parameters
-            )
-        except ModelError as error:
-            self._record(ModelCall(prompt, error=error.message))
-            raise
-        usage = response.usage
-        text = "\n".join(filter(None, map(_said_text, response.parts)))[:_RECORDED_CHARS]
-        self._record(ModelCall(prompt, text, usage.input_tokens, usage.output_tokens))
-        return response
-
-
-def _with_plain_texts(message: ModelMessage) -> ModelMessage:
-    """Return a message whose refusals are text as it is.
-
-    The library makes strings in JSON of them, in which quoted lines are lines no more, or frames
-    that it announces as having authority.
-    """
-    if isinstance(message, ModelResponse):
-        return message
-    parts: list[ModelRequestPart] = []
-    for part in message.parts:
-        if isinstance(part, ToolReturnPart):
-            parts.append(replace(part, outcome="success"))
-        elif isinstance(part, RetryFeedbackPart):
-            parts.append(UserPromptPart(str(part.content)))
-        else:
-            parts.append(part)
-    return replace(message, parts=parts)
-
-
-def part_text(part: Any) -> str:
-    """Return the text of a part of a message, as the model gets or gave it."""
-    if isinstance(part, ToolCallPart):
-        return part.args_as_json_str()
-    if isinstance(part, ToolReturnPart):
-        return part.model_response_str()
-    return str(getattr(part, "content", ""))
-
-
-def _said_text(part: Any) -> str:
-    if isinstance(part, ToolCallPart) and part.tool_name != ANSWER_TOOL:
-        return f"{part.tool_name}({part_text(part)})"
-    return part_text(part) if isinstance(part, TextPart | ToolCallPart) else ""
 
 
 def run_coroutine(model: Model, work: Coroutine[Any, Any, Result]) -> Result:

@@ -18,7 +18,7 @@ from ..cache.cache_folder import cache_root
 from ..errors import ModelError
 from ..models.ask import ask
 from ..models.calls import ANSWER_FAULTS, AskLimits, UnfitAnswer
-from ..models.paid_once import PaidOnce, is_answer
+from ..models.paid_once import PaidModel, is_answer
 from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 from ..tasks.task import Task
@@ -86,7 +86,7 @@ class Judge:
             return answer.findings
 
         answers = _PaidAnswers(Path(cache_root(), "judged"))
-        model = PaidOnce(self._model, answers)
+        model = PaidModel(self._model, item=answers)
         try:
             return ask(model, Findings, check, system=_SYSTEM_PROMPT, prompt=prompt, limits=_LIMITS)
         except ModelError as error:

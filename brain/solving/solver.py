@@ -123,7 +123,7 @@ class ModelSolver:
     def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
         """Let the model work. Raises `ModelError` if it fails as a whole, as if out of reach."""
         from ..models.ask import work
-        from ..models.paid_once import MeteredModel
+        from ..models.paid_once import PaidModel
 
         put_skills(session, skills)
         uses: list[ToolUse] = []
@@ -139,7 +139,7 @@ class ModelSolver:
         text, error = "", ""
         try:
             text = work(
-                MeteredModel(self._model, bill.meter),
+                PaidModel(self._model, [bill.meter]),
                 system=_SYSTEM_PROMPT,
                 prompt=make_prompt(task, skills, SKILLS_FOLDER),
                 tools=(bash,),

@@ -12,8 +12,8 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from brain.errors import ModelError
-from brain.models.ask import part_text
 from brain.models.config import Prices
+from brain.models.paid_once import part_text
 
 ScriptedAnswer = str | Mapping[str, Any] | tuple[str, str | Mapping[str, Any]] | ModelError
 """A text, an object to answer as JSON, a tool to call with its arguments, or an error to raise."""

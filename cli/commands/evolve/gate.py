@@ -99,9 +99,9 @@ def evolve_try_command(
 
     def meter(model: Model) -> Model:
         from brain.evolve import budget
-        from brain.models.paid_once import MeteredModel
+        from brain.models.paid_once import PaidModel
 
-        return MeteredModel(budget.meter(app.brain, model, _PERSON), bill.meter)
+        return PaidModel(budget.meter(app.brain, model, _PERSON), [bill.meter])
 
     model = None if runner == "sandbox" else _open_model_runner(meter, is_needed=is_needed)
     is_for_program = runner is None and change.files

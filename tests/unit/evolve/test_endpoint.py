@@ -19,7 +19,7 @@ from brain.models.ask import ask, ask_text
 from brain.models.calls import AskLimits, Bill, UnfitAnswer
 from brain.models.config import ModelConfig, parse_model_config
 from brain.models.endpoint import MAX_RESPONSE_BYTES, EndpointModel
-from brain.models.paid_once import MeteredModel
+from brain.models.paid_once import PaidModel
 from tests.support.fake_model_endpoint import (
     FakeEndpoint,
     FakeReply,
@@ -43,7 +43,7 @@ class Answer(BaseModel):
 def decide(model: Model, **more: Any) -> tuple[str, int, int, int]:
     """Return the decision of a model, and what it cost."""
     bill = Bill()
-    metered = MeteredModel(model, bill.meter)
+    metered = PaidModel(model, [bill.meter])
     told = ask(metered, Answer, check, system="You decide.", prompt="One?", limits=LIMITS, **more)
     return told, *bill.total
 
@@ -158,7 +158,7 @@ def test_what_may_be_paid_is_not_asked_for_again(served):
     served.replies += [FakeReply(body=b'{"id"', headers=(("content-length", "999"),))] * 3
     bill = Bill()
     with raises_code("unreachable", ModelError):
-        say(MeteredModel(endpoint(served)[0], bill.meter))
+        say(PaidModel(endpoint(served)[0], [bill.meter]))
     assert len(served.asked) == bill.requests == 1
 
 
