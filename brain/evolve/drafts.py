@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, Field, model_validator
@@ -124,10 +124,7 @@ class GapAnswer(CompositeAnswer):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillDraft:
-    """A checked skill by a model; `base` is the version that it improves, "" if it is new.
-
-    `files` are its whole new program, by path in the folder of the skill; empty keeps the program.
-    """
+    """A checked skill by a model; `base` is the version that it improves, "" if it is new."""
 
     slug: str
     name: str
@@ -135,7 +132,6 @@ class SkillDraft:
     body: str
     base: str
     reason: str
-    files: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def expected_base(self) -> str | int:

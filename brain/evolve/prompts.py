@@ -64,8 +64,8 @@ Answer with the tool "answer", or with one object of JSON and nothing else.
 """
 TOOLS_PROMPT = """\
 
-You may look at other skills with skills_list, skill_view and read_file before you decide, and
-write your draft with write_file, one skill only. You have a few rounds: then call "answer".
+You may look at other skills with skills_list and skill_view before you decide. You have a few
+rounds: then call "answer".
 """
 """The further paragraph of the prompt for a model with tools."""
 

@@ -18,7 +18,7 @@ from ..repo.receipts.runs import find_trigger
 from ..results import Synthesized
 from .budget import meter, require_evolution
 from .evolver import Drafting
-from .material import SKILL_FILE, DraftTools, ShownSkills
+from .material import ShownSkills, SkillTools
 from .prompts import SYSTEM_PROMPT, TOOLS_PROMPT, decision_message, mask_text, render_transcript
 
 if TYPE_CHECKING:
@@ -53,13 +53,10 @@ class SkillDrafting(Drafting):
         related = material.list_skills(run)
         background = material.read_background(skill.slug for skill in related)
         shown = ShownSkills(material, related)
-        tools = DraftTools(material, shown.skills)
 
         def check(answer: SkillAnswer) -> SkillDraft | NoSkill:
-            answer.body = answer.body or tools.files.get(SKILL_FILE, "")
             draft = check_skill_answer(answer, shown.skills)
             if not isinstance(draft, NoSkill):
-                draft = tools.add_to(draft)
                 shown.require_seen(draft)
             return draft
 
@@ -70,7 +67,7 @@ class SkillDrafting(Drafting):
             check,
             system=SYSTEM_PROMPT + TOOLS_PROMPT if rounds else SYSTEM_PROMPT,
             prompt=decision_message(render_transcript(run), related, background),
-            tools=tools.list_all() if rounds else (),
+            tools=SkillTools(material, shown.skills).list_all() if rounds else (),
             limits=limits if rounds else AskLimits(),
         )
 
@@ -82,7 +79,6 @@ class SkillDrafting(Drafting):
                 evolver=EVOLVER,
                 description=draft.description,
                 body=draft.body,
-                files=draft.files,
                 base=draft.expected_base,
                 message=mask_text(draft.reason),
             )

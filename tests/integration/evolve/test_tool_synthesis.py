@@ -1,15 +1,12 @@
-"""A model with tools: what it may look at and write, and the limits of a conversation."""
+"""A model with tools: what it may look at, and the limits of a conversation."""
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
 from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import synthesize
-from brain.evolve.material import MAX_DRAFT_BYTES
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.receipts import Receipt, RunStep
@@ -29,10 +26,6 @@ def brain(tmp_path):
         yield made
 
 
-def write(skill: str, path: str, text: str) -> tuple[str, Mapping[str, Any]]:
-    return "write_file", {"skill": skill, "path": path, "text": text}
-
-
 def looking(*replies: ScriptedAnswer) -> FakeModel:
     return FakeModel(*replies, tool_rounds=12)
 
@@ -42,23 +35,14 @@ def results_of(model: FakeModel) -> list[str]:
     return [one.text for one in model.requests[-1].messages[2:] if one.role == "user"]
 
 
-def test_a_drafted_file_becomes_the_body_of_the_proposed_skill(brain):
-    model = looking(write("oracles", "SKILL.md", BODY), ("answer", ANSWER))
-    done = synthesize(brain, HARD, model)
-    assert (done.decision, done.slug, done.body, done.requests) == ("created", "oracles", BODY, 2)
-    assert done.outcome is not None and done.outcome.done == "proposed"
-    assert brain.skills.list() == [] and brain.status().clean
-
-
 def test_the_tools_show_skills_and_nothing_else(brain):
     brain.skills.upsert("Feeds", BODY, description="About feeds.")
     brain.files.write("memory/secret.md", "hidden word\n")
     model = looking(
         ("skills_list", {}),
         ("skill_view", {"name": "feeds"}),
-        ("read_file", {"skill": "feeds", "path": "memory/secret.md"}),
-        ("read_file", {"skill": "feeds", "path": "../../memory/secret.md"}),
-        ("read_file", {"skill": "memory/secret.md", "path": "SKILL.md"}),
+        ("skill_view", {"name": "memory/secret.md"}),
+        ("skill_view", {"name": "../../memory/secret.md"}),
         ("run_shell", {"command": "id"}),
         NOTHING,
     )
@@ -68,53 +52,22 @@ def test_the_tools_show_skills_and_nothing_else(brain):
     assert all(text.startswith("Error: ") for text in refused[:-1])
     assert "Unknown tool name: 'run_shell'" in refused[-1]
     assert "hidden word" not in str(model.requests)
-    assert set(model.requests[0].tools) == {
-        "skills_list",
-        "skill_view",
-        "read_file",
-        "write_file",
-        "answer",
-    }
+    assert set(model.requests[0].tools) == {"skills_list", "skill_view", "answer"}
 
 
 def test_held_out_cases_stay_hidden(brain):
     brain.skills.upsert("Feeds", BODY, description="About feeds.")
     held_out = next({"text": f"case {n}"} for n in range(99) if is_held_out({"text": f"case {n}"}))
     case = brain.gate.add_case("feeds", held_out, Expectation(contains=("hidden word",)))
-    file = case.path.removeprefix("skills/feeds/")
     model = looking(
-        ("read_file", {"skill": "feeds", "path": file}),
         ("skill_view", {"name": case.path}),
         ("skill_view", {"name": "feeds"}),
-        ("read_file", {"skill": "feeds", "path": "SKILL.md"}),
-        write("feeds", file, "input: x"),
         NOTHING,
     )
     synthesize(brain, HARD._replace(task="feeds"), model)
     assert "hidden word" not in str(model.requests) and held_out["text"] not in str(model.requests)
-    said = results_of(model)
-    assert [text.startswith("Error: ") for text in said] == [True, True, False, False, True]
-
-
-def test_only_one_skill_can_be_drafted(brain):
-    model = looking(
-        write("oracles", "SKILL.md", BODY),
-        write("feeds", "SKILL.md", BODY),
-        ("answer", {**ANSWER, "name": "feeds"}),
-        ("answer", ANSWER),
-    )
-    done = synthesize(brain, HARD, model)
-    assert done.slug == "oracles"
-    said = results_of(model)
-    assert "no other skill can be changed" in said[1]
-    assert "your draft is of oracles" in said[2]
-
-
-@pytest.mark.parametrize("path", ["manifest.yaml", "cases/a.yaml", "../oracles/SKILL.md", ""])
-def test_no_other_file_can_be_written(brain, path):
-    model = looking(write("oracles", path, "x"), NOTHING)
-    synthesize(brain, HARD, model)
-    assert "is none of the files" in results_of(model)[0]
+    refused, viewed = results_of(model)
+    assert refused.startswith("Error: ") and "Ask two feeds" in viewed
 
 
 @pytest.mark.parametrize(
@@ -132,12 +85,6 @@ def test_malformed_arguments_are_told_to_the_model(brain, arguments, why):
     model = looking(("skill_view", arguments), NOTHING)
     synthesize(brain, HARD, model)
     assert why in results_of(model)[0]
-
-
-def test_a_draft_has_a_limit(brain):
-    model = looking(write("oracles", "SKILL.md", "x" * (MAX_DRAFT_BYTES + 1)), NOTHING)
-    synthesize(brain, HARD, model)
-    assert f"at most {MAX_DRAFT_BYTES} bytes" in results_of(model)[0]
 
 
 class TestLimits:
