@@ -6,6 +6,7 @@ import asyncio
 import functools
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import Any
 
 import httpx2
 from pydantic_ai.messages import ModelMessage, ModelResponse
@@ -13,7 +14,7 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from ..errors import ModelError
-from .config import ModelConfig, Prices
+from .config import ModelConfig
 from .errors import TRANSIENT_CODES, ResponseTooLarge, map_error, retry_after
 
 MAX_RETRY_SECONDS = 60.0
@@ -29,6 +30,7 @@ class EndpointModel(Model):
     """A model from settings and a key; `sleep` waits between two attempts.
 
     The library's own model is opened for each attempt, so that no connection outlives its loop.
+    `tool_rounds`, `max_tokens` and `prices` are those of the settings.
     """
 
     def __init__(
@@ -41,6 +43,9 @@ class EndpointModel(Model):
         self._config = settings
         self._key = key
         self._sleep = sleep
+        self.tool_rounds = settings.tool_rounds
+        self.max_tokens = settings.max_tokens
+        self.prices = settings.prices
 
     @property
     def model_name(self) -> str:
@@ -51,21 +56,6 @@ class EndpointModel(Model):
     def system(self) -> str:
         """The provider."""
         return self._config.provider
-
-    @property
-    def tool_rounds(self) -> int:
-        """How many replies one conversation with tools may take, 0 for no tools."""
-        return self._config.tool_rounds
-
-    @property
-    def max_tokens(self) -> int:
-        """The most tokens of one answer."""
-        return self._config.max_tokens
-
-    @property
-    def prices(self) -> Prices | None:
-        """What tokens cost, None if it is not known."""
-        return self._config.prices
 
     async def request(
         self,
@@ -140,29 +130,25 @@ async def _open_model(settings: ModelConfig, key: str, stack: AsyncExitStack) ->
     name = settings.model.partition(":")[2]
     if settings.provider == "bedrock":
         return _bedrock_model(name, settings, key)
-    http = await stack.enter_async_context(_bounded_client(settings))
-    url = settings.base_url or None
+    options: dict[str, Any] = {
+        "base_url": settings.base_url or None,
+        "http_client": await stack.enter_async_context(_bounded_client(settings)),
+        "max_retries": 0,
+        "timeout": settings.timeout,
+    }
     if settings.provider == "anthropic":
         from anthropic import AsyncAnthropic
         from pydantic_ai.models.anthropic import AnthropicModel
         from pydantic_ai.providers.anthropic import AnthropicProvider
 
-        anthropic_client = AsyncAnthropic(
-            api_key=key, base_url=url, http_client=http, max_retries=0, timeout=settings.timeout
-        )
+        anthropic_client = AsyncAnthropic(api_key=key, **options)
         return AnthropicModel(name, provider=AnthropicProvider(anthropic_client=anthropic_client))
     from openai import AsyncOpenAI
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.openai import OpenAIProvider
 
     # Local endpoints mostly need no key, but the library refuses an empty one.
-    openai_client = AsyncOpenAI(
-        api_key=key or "none",
-        base_url=url,
-        http_client=http,
-        max_retries=0,
-        timeout=settings.timeout,
-    )
+    openai_client = AsyncOpenAI(api_key=key or "none", **options)
     return OpenAIChatModel(name, provider=OpenAIProvider(openai_client=openai_client))
 
 

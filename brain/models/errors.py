@@ -13,98 +13,89 @@ class ResponseTooLarge(Exception):
     """A response is too large, or compressed, so that its size is unknown."""
 
 
-_NO_TIME = (
-    "model_timeout",
-    "it gave no answer in time",
-    "allow more seconds with --timeout of `brain config model`",
-)
-_REJECTED = (
-    "rejected",
-    "it refuses the request",
-    "check the address and the name of the model in `brain config model`",
-)
-_ERROR_KINDS: dict[type[BaseException], tuple[str, str, str]] = {
-    exceptions.ModelAuthenticationError: (
+_Kind = type[BaseException] | tuple[type[BaseException], ...]
+_ERROR_KINDS: tuple[tuple[_Kind, str, str, str], ...] = (
+    (
+        exceptions.ModelAuthenticationError,
         "key_refused",
         "the key is refused",
         "check the key and its access to this model",
     ),
-    exceptions.ModelQuotaExceededError: ("quota", "the quota is used up", "check the account"),
-    exceptions.ModelRateLimitError: ("rate_limited", "too many requests", "try again later"),
-    exceptions.ModelNotFoundError: (
+    (exceptions.ModelQuotaExceededError, "quota", "the quota is used up", "check the account"),
+    (exceptions.ModelRateLimitError, "rate_limited", "too many requests", "try again later"),
+    (
+        exceptions.ModelNotFoundError,
         "no_such_model",
         "there is no such model",
         "see `brain config model`",
     ),
-    exceptions.ModelContextWindowExceededError: (
+    (
+        exceptions.ModelContextWindowExceededError,
         "too_long",
         "the transcript is too long for it",
         "use a model with a larger context",
     ),
-    exceptions.ModelTimeoutError: _NO_TIME,
-    TimeoutError: _NO_TIME,
-    exceptions.ModelConnectionError: ("unreachable", "it cannot be reached", "check the address"),
-    exceptions.ModelUnavailableError: ("unavailable", "it is overloaded", "try again later"),
-    exceptions.ModelServerError: ("unavailable", "it has failed", "try again later"),
-    exceptions.ModelRequestRejectedError: _REJECTED,
-    exceptions.ModelHTTPError: _REJECTED,
-    exceptions.UserError: (
+    (
+        (exceptions.ModelTimeoutError, TimeoutError),
+        "model_timeout",
+        "it gave no answer in time",
+        "allow more seconds with --timeout of `brain config model`",
+    ),
+    (exceptions.ModelConnectionError, "unreachable", "it cannot be reached", "check the address"),
+    (exceptions.ModelUnavailableError, "unavailable", "it is overloaded", "try again later"),
+    (exceptions.ModelServerError, "unavailable", "it has failed", "try again later"),
+    (
+        (exceptions.ModelRequestRejectedError, exceptions.ModelHTTPError),
+        "rejected",
+        "it refuses the request",
+        "check the address and the name of the model in `brain config model`",
+    ),
+    (
+        exceptions.UserError,
         "bad_model",
         "it cannot be used with these settings",
         "see `brain config model`",
     ),
-}
+)
 """What pydantic-ai raises, the first that fits, and what it is called here: code, words, hint."""
 TRANSIENT_CODES = ("rate_limited", "unavailable", "unreachable")
 """Codes of failures after which a further attempt may succeed."""
 _LOST_CODES = ("answer_too_large", "bad_answer", "model_timeout", "unreachable")
 """Codes of failures after which an answer may have been made, and paid."""
+_UNSENT = (httpx2.ConnectError, httpx2.ConnectTimeout, exceptions.UserError)
 _MAX_DETAIL_CHARS = 160
 
 
 def map_error(name: str, key: str, error: BaseException, url: str = "") -> ModelError:
     """Return the `ModelError` for an error raised while asking the model `name` at `url`."""
-    problem = _name_error(name, key, error, url)
-    problem.requests = int(_was_sent(error))
-    problem.lost = problem.requests if problem.code in _LOST_CODES else 0
+    chain = _cause_chain(error)
+    code, words, hint = _name_error(chain, key, url)
+    problem = ModelError(f"{printable_text(name, 80)}: {words}", code=code, hint=hint)
+    problem.requests = int(not any(isinstance(cause, _UNSENT) for cause in chain))
+    problem.lost = problem.requests if code in _LOST_CODES else 0
     return problem
 
 
-def _name_error(name: str, key: str, error: BaseException, url: str) -> ModelError:
-    for cause in _cause_chain(error):
+def _name_error(chain: list[BaseException], key: str, url: str) -> tuple[str, str, str]:
+    for cause in chain:
         if isinstance(cause, ResponseTooLarge):
-            return _model_error(
-                name,
-                "answer_too_large",
-                f"its answer is refused: {cause}",
-                "ask for less, or use another model",
-            )
-    for kind, (code, words, hint) in _ERROR_KINDS.items():
-        if isinstance(error, kind):
-            return _model_error(name, code, words + _error_details(error, key, url), hint)
-    for cause in _cause_chain(error):
+            words = f"its answer is refused: {cause}"
+            return "answer_too_large", words, "ask for less, or use another model"
+    details = _error_details(chain[0], key, url)
+    for kind, code, words, hint in _ERROR_KINDS:
+        if isinstance(chain[0], kind):
+            return code, words + details, hint
+    for cause in chain:
         if type(cause).__module__ == "botocore.exceptions":  # such as no region, no credentials
             detail = printable_text(mask_remote_message(str(cause), url, key), _MAX_DETAIL_CHARS)
             words = f"it cannot be used with these settings: {detail}"
-            return _model_error(name, "bad_model", words, "check the settings of AWS")
-    words = "its answer breaks the protocol"
-    return _model_error(
-        name, "bad_answer", words + _error_details(error, key, url), "check the address"
-    )
-
-
-def _was_sent(error: BaseException) -> bool:
-    unsent = (httpx2.ConnectError, httpx2.ConnectTimeout, exceptions.UserError)
-    return not any(isinstance(cause, unsent) for cause in _cause_chain(error))
+            return "bad_model", words, "check the settings of AWS"
+    return "bad_answer", "its answer breaks the protocol" + details, "check the address"
 
 
 def retry_after(error: BaseException) -> float | None:
     """Return the seconds that the endpoint asked to wait, None if it did not."""
     return error.retry_after if isinstance(error, exceptions.ModelAPIError) else None
-
-
-def _model_error(name: str, code: str, words: str, hint: str) -> ModelError:
-    return ModelError(f"{printable_text(name, 80)}: {words}", code=code, hint=hint)
 
 
 def _error_details(error: BaseException, key: str, url: str) -> str:
@@ -113,11 +104,8 @@ def _error_details(error: BaseException, key: str, url: str) -> str:
     body = error.body if isinstance(error, exceptions.ModelAPIError) else None
     inner = body.get("error", body) if isinstance(body, dict) else None
     message = inner.get("message") if isinstance(inner, dict) else None
-    text = message if isinstance(message, str) else ""
-    text = mask_remote_message(text, url, key)
-    parts = [
-        part for part in (status, printable_text(" ".join(text.split()), _MAX_DETAIL_CHARS)) if part
-    ]
+    text = mask_remote_message(message if isinstance(message, str) else "", url, key)
+    parts = [*filter(None, (status, printable_text(" ".join(text.split()), _MAX_DETAIL_CHARS)))]
     return f" ({': '.join(parts)})" if parts else ""
 
 
