@@ -133,11 +133,6 @@ class SkillDraft:
     base: str
     reason: str
 
-    @property
-    def expected_base(self) -> str | int:
-        """The base for an upsert; 0, which fails if the skill exists meanwhile, for a new one."""
-        return self.base or 0
-
 
 class NoSkill(NamedTuple):
     """The model's decision that a run taught nothing worth keeping."""
@@ -363,52 +358,29 @@ def find_composite_faults(code: str, name: str, skills: Sequence[str]) -> Iterat
     if len(classes) != 1:
         yield f"{len(classes)} classes have SkillBase as a base; a skill is one class"
         return
-    yield from _find_class_faults(classes[0], name)
-    yield from _find_call_faults(tree, {tool_name(slug) for slug in skills})
-
-
-def _find_class_faults(skill: ast.ClassDef, name: str) -> Iterator[str]:
-    methods = {node.name: node for node in skill.body if isinstance(node, _FUNCTIONS)}
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    methods = {node.name: node for node in classes[0].body if isinstance(node, functions)}
     if not isinstance(methods.get("execute"), ast.AsyncFunctionDef):
-        yield f"the class {skill.name} has no async method execute"
-    definition = methods.get("definition")
-    names = [
-        value
-        for node in (ast.walk(definition) if definition else ())
-        if isinstance(node, ast.Call) and _called_name(node) == "SkillDefinition"
-        for value in (_argument(node, 0, "name"),)
-    ]
-    if names != [name]:
+        yield f"the class {classes[0].name} has no async method execute"
+    if _first_arguments(methods.get("definition"), "SkillDefinition", "name") != [name]:
         yield f'definition() must return SkillDefinition(name="{name}", …), with this name in it'
-
-
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-
-
-def _find_call_faults(tree: ast.Module, tools: set[str]) -> Iterator[str]:
-    called = [
-        _argument(node, 0, "")
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Call) and _called_name(node) == "call"
-    ]
-    missing = sorted(tools.difference(name for name in called if name))
+    called, tools = _first_arguments(tree, "call"), {tool_name(slug) for slug in skills}
+    missing = sorted(tools.difference(called))
     if missing:
         yield f'it never calls {missing[0]}: write call("{missing[0]}", …)'
-    if not tools.issuperset(called):
-        others = sorted(str(name) for name in called if name not in tools)
+    others = sorted(str(name) for name in called if name not in tools)
+    if others:
         yield f"call must name a tool of the pattern in the code, and {others[0]} is none"
 
 
-def _called_name(node: ast.Call) -> str:
-    function = node.func
-    if isinstance(function, ast.Attribute):
-        return function.attr
-    return function.id if isinstance(function, ast.Name) else ""
-
-
-def _argument(node: ast.Call, position: int, name: str) -> str | None:
-    """Return an argument that stands in the code as a text, None for any other."""
-    values = [keyword.value for keyword in node.keywords if keyword.arg == name]
-    value = values[0] if values else next(iter(node.args[position:]), None)
-    text = value.value if isinstance(value, ast.Constant) else None
-    return text if isinstance(text, str) else None
+def _first_arguments(tree: ast.AST | None, function: str, keyword: str = "") -> list[str | None]:
+    """Return the first argument of each call; None for one that stands in the code as no text."""
+    found = []
+    for node in ast.walk(tree) if tree else ():
+        if not isinstance(node, ast.Call):
+            continue
+        if function in (getattr(node.func, "attr", ""), getattr(node.func, "id", "")):
+            named = [one.value for one in node.keywords if one.arg == keyword]
+            text = getattr(next(iter([*named, *node.args]), None), "value", None)
+            found.append(text if isinstance(text, str) else None)
+    return found

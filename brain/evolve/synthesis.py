@@ -79,7 +79,7 @@ class SkillDrafting(Drafting):
                 evolver=EVOLVER,
                 description=draft.description,
                 body=draft.body,
-                base=draft.expected_base,
+                base=draft.base or 0,  # which fails if a new one exists meanwhile
                 message=mask_text(draft.reason),
             )
         )

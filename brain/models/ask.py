@@ -104,19 +104,7 @@ def ask(
             raise refuse(error.message, question) from error
         return fields
 
-    with _model_errors(model, limits, faults):
-        run_coroutine(
-            model,
-            agent.run(
-                hide(prompt),
-                model=PaidModel(model, record=record),
-                model_settings=ModelSettings(max_tokens=limits.max_tokens),
-                usage_limits=UsageLimits(
-                    request_limit=limits.requests, total_tokens_limit=limits.tokens
-                ),
-                timeout=limits.seconds,
-            ),
-        )
+    _converse(agent, PaidModel(model, record=record), hide(prompt), limits, faults)
     return checked[-1]
 
 
@@ -137,20 +125,27 @@ def work(
         tools=[Tool(tool, takes_ctx=False) for tool in tools],
         retries={"tools": limits.requests},
     )
-    with _model_errors(model, limits, ["it did not come to an end"]):
-        done = run_coroutine(
-            model,
-            agent.run(
-                prompt,
-                model=model,
-                model_settings=ModelSettings(max_tokens=limits.max_tokens),
-                usage_limits=UsageLimits(
-                    request_limit=limits.requests, total_tokens_limit=limits.tokens
-                ),
-                timeout=limits.seconds,
-            ),
+    return _converse(agent, model, prompt, limits, ["it did not come to an end"])
+
+
+def _converse(
+    agent: Agent[None, Result],
+    model: Model,
+    prompt: str,
+    limits: AskLimits,
+    faults: Sequence[str],
+) -> Result:
+    bounds = UsageLimits(request_limit=limits.requests, total_tokens_limit=limits.tokens)
+    settings = ModelSettings(max_tokens=limits.max_tokens)
+    with _model_errors(model, limits, faults):
+        running = agent.run(
+            prompt,
+            model=model,
+            model_settings=settings,
+            usage_limits=bounds,
+            timeout=limits.seconds,
         )
-    return done.output
+        return run_coroutine(model, running).output
 
 
 @contextmanager
