@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -90,22 +91,14 @@ class RelatedMaterial:
         wanted = list(slugs)
         shown = self._proposals[:_MAX_PROPOSALS]
         further = [f"{one.name} of {one.slug}" for one in self._proposals[_MAX_PROPOSALS:]]
-        return Background(
-            attempts=self._list_attempts(wanted),
-            practice=self._list_practice(wanted),
-            proposals=shown,
-            further=further[:_MAX_NAMED_PROPOSALS],
-        )
+        known = self._list_attempts(wanted), self._list_practice(wanted)
+        return Background(*known, shown, further[:_MAX_NAMED_PROPOSALS])
 
     def read_background_of(self, slug: str) -> Background:
         """Return what is known of a skill that `read_background` did not tell."""
-        return Background(
-            attempts=self._list_attempts([slug]),
-            practice=self._list_practice([slug]),
-            proposals=[one for one in self._proposals[_MAX_PROPOSALS:] if one.slug == slug][
-                :_MAX_PROPOSALS
-            ],
-        )
+        unseen = [one for one in self._proposals[_MAX_PROPOSALS:] if one.slug == slug]
+        known = self._list_attempts([slug]), self._list_practice([slug])
+        return Background(*known, unseen[:_MAX_PROPOSALS])
 
     def _list_attempts(self, slugs: Iterable[str]) -> list[KnownAttempt]:
         """Return earlier changes of skills that were not admitted, without their cases."""
@@ -115,13 +108,12 @@ class RelatedMaterial:
 
     def _list_practice(self, slugs: Iterable[str]) -> list[str]:
         """Return the first practice cases of skills, a line each."""
-        return [f"{slug}: {describe_case(case)}" for slug in slugs for case in self._practice(slug)]
-
-    def _practice(self, slug: str) -> Sequence[Case]:
-        try:
-            return self.brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
-        except BrainError:  # a document that is no case: the gate reports it
-            return ()
+        lines = []
+        for slug in slugs:
+            with suppress(BrainError):  # a document that is no case: the gate reports it
+                cases = self.brain.gate.practice_cases(slug)[:_MAX_PRACTICE]
+                lines += [f"{slug}: {describe_case(case)}" for case in cases]
+        return lines
 
     @cached_property
     def _proposals(self) -> list[KnownProposal]:

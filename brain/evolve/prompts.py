@@ -224,7 +224,10 @@ def background_message(background: Background) -> str:
         parts.append(
             "These proposals wait for a person. Do not propose the same in other words: decide"
             f' "{NO_SKILL_DECISION}" unless the run taught what they lack:\n'
-            f"{_join(map(_proposal_text, background.proposals))}"
+            + _show_each(
+                (f"Proposal {one.name} of {one.slug}", one.text[:_SHOWN_PROPOSAL_CHARS])
+                for one in background.proposals
+            )
         )
     if background.further:
         parts.append(f"Further proposals that wait:\n{_quote(background.further)}")
@@ -235,7 +238,10 @@ def attempts_message(attempts: Sequence[KnownAttempt]) -> str:
     """Return the text that shows earlier attempts."""
     return (
         "These changes were tried before and not admitted. Propose something that differs where"
-        f" they failed, or nothing:\n{_join(map(_attempt_text, attempts))}"
+        " they failed, or nothing:\n"
+    ) + _show_each(
+        (f"Attempt at {one.slug}", f"{one.reason}\n\n{one.edit[:_SHOWN_EDIT_CHARS]}")
+        for one in attempts
     )
 
 
@@ -256,18 +262,8 @@ def _skill_text(skill: KnownSkill) -> str:
     return f"Skill {skill.slug}, version {skill.version}:\n{quote_lines(text)}"
 
 
-def _attempt_text(attempt: KnownAttempt) -> str:
-    text = mask_text(f"{attempt.reason}\n\n{attempt.edit[:_SHOWN_EDIT_CHARS]}")
-    return f"Attempt at {attempt.slug}:\n{quote_lines(text)}"
-
-
-def _proposal_text(proposal: KnownProposal) -> str:
-    text = mask_text(proposal.text[:_SHOWN_PROPOSAL_CHARS])
-    return f"Proposal {proposal.name} of {proposal.slug}:\n{quote_lines(text)}"
-
-
-def _join(texts: Iterable[str]) -> str:
-    return "\n\n".join(texts)
+def _show_each(texts: Iterable[tuple[str, str]]) -> str:
+    return "\n\n".join(f"{head}:\n{quote_lines(mask_text(text))}" for head, text in texts)
 
 
 def _quote(lines: Iterable[str]) -> str:
