@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from operator import add, neg, sub
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import BrainError
 from ..experience.store import RateLimit
@@ -118,7 +118,13 @@ class Budget:
         day, at = self._read_day(), self._now()
         self._require_prices(day)
         most = self._price(bound.bytes, bound.max_tokens)
-        self._take_from_run(most)
+        with self._lock:
+            try:
+                _require(self._run, self._spent_in_run, most, "this run", 0)
+            except BudgetSpent:
+                self.is_run_spent = True
+                raise
+            self._count_in_run(most)
 
         def take(store: Store) -> None:
             _require(day, _read_spent(store, at), most, "a day", at)
@@ -182,15 +188,6 @@ class Budget:
         cost = -(-(tokens_in * million_in + tokens_out * million_out) // MILLION)
         return _Amount(tokens_in + tokens_out, cost)
 
-    def _take_from_run(self, most: _Amount) -> None:
-        with self._lock:
-            try:
-                _require(self._run, self._spent_in_run, most, "this run", 0)
-            except BudgetSpent:
-                self.is_run_spent = True
-                raise
-            self._count_in_run(most)
-
     def _count_in_run(self, more: Iterable[int]) -> None:
         with self._lock:
             self._spent_in_run = _Amount(*map(add, self._spent_in_run, more))
@@ -237,11 +234,10 @@ def read_costs(store: Store, evolvers: Iterable[str]) -> list[EvolverCost]:
 
 
 def _add_cost(store: Store, evolver: str, paid: Sequence[int]) -> None:
-    def count(fields: dict[str, Any]) -> dict[str, Any]:
-        rows = zip(_COUNTS, paid, strict=True)
-        return {name: fields.get(name, 0) + more for name, more in rows}
-
-    store.change(f"{_COST}{evolver}", count)
+    rows = [*zip(_COUNTS, paid, strict=True)]
+    store.change(
+        f"{_COST}{evolver}", lambda old: {name: old.get(name, 0) + more for name, more in rows}
+    )
 
 
 def _count_tokens(paid: Paid, bound: RequestBound) -> tuple[int, int, int]:

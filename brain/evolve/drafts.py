@@ -218,7 +218,6 @@ def render_draft(draft: SkillDraft) -> bytes:
 
 
 def _removal_faults(old: KnownSkill, draft: SkillDraft) -> Iterator[str]:
-    """Yield the faults of an improvement that drops most of a skill."""
     if not is_shown_whole(old):
         yield f"{old.slug} was not shown in full, so it stays; choose another name or nothing"
     lines = _nonblank_lines(old.body)
@@ -316,7 +315,6 @@ def _parse_value(key: str, text: str) -> Any:
 
 
 def _program_faults(program: ProgramDraft) -> Iterator[str]:
-    """Yield what is wrong with the texts of a program, whatever its code does."""
     if not program.description:
         yield "the description is empty"
     if not program.code.strip():

@@ -101,13 +101,11 @@ class RelatedMaterial:
         return Background(*known, unseen[:_MAX_PROPOSALS])
 
     def _list_attempts(self, slugs: Iterable[str]) -> list[KnownAttempt]:
-        """Return earlier changes of skills that were not admitted, without their cases."""
         earlier = self.brain.gate.earlier_attempts
         found = (one for slug in slugs for one in earlier(slug)[:_MAX_ATTEMPTS])
         return [KnownAttempt(one.slug, one.reason, one.edit) for one in found]
 
     def _list_practice(self, slugs: Iterable[str]) -> list[str]:
-        """Return the first practice cases of skills, a line each."""
         lines = []
         for slug in slugs:
             with suppress(BrainError):  # a document that is no case: the gate reports it

@@ -351,7 +351,6 @@ def mask_text(text: str) -> str:
 
 
 def _fit_steps(rendered_steps: list[str]) -> Iterator[str]:
-    """Yield as many steps as fit, from both ends."""
     first: list[str] = []
     last: list[str] = []
     remaining_chars = MAX_RUN_CHARS

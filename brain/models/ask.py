@@ -20,25 +20,14 @@ from pydantic_ai import (
     UsageLimits,
     exceptions,
 )
-from pydantic_ai.messages import (
-    ModelMessage,
-    ModelRequest,
-    SystemPromptPart,
-    UserPromptPart,
-)
+from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart, UserPromptPart
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 from pydantic_ai.tools import ToolDefinition
 
 from ..errors import InvalidInput, ModelError, printable_text
 from ..util import strict_json
-from .calls import (
-    MAX_MODEL_ANSWER_BYTES,
-    AskLimits,
-    CallRecorder,
-    NoAnswer,
-    UnfitAnswer,
-)
+from .calls import MAX_MODEL_ANSWER_BYTES, AskLimits, CallRecorder, NoAnswer, UnfitAnswer
 from .errors import map_error
 from .paid_once import ANSWER_TOOL, PaidModel, part_text
 
@@ -204,7 +193,6 @@ def ask_text(model: Model, system: str, prompt: str, max_tokens: int) -> str:
 
 
 def _parse_object(text: str) -> dict[str, Any]:
-    """Return the JSON object of an answer, in a code fence or not. Raises `InvalidInput`."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_MODEL_ANSWER_BYTES:
         raise UnfitAnswer("it is too long")
     try:
@@ -220,7 +208,6 @@ def _parse_object(text: str) -> dict[str, Any]:
 
 
 def _strip_fence(text: str) -> str:
-    """Return the text inside a Markdown code fence, if there is one around `text`."""
     first, _, rest = text.partition("\n")
     inner, _, last = rest.rpartition("\n")
     has_fence = first.rstrip() in ("```", "```json") and last.lstrip() == "```"

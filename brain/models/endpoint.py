@@ -174,8 +174,6 @@ def _bedrock_model(name: str, settings: ModelConfig, key: str) -> Model:
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """A stream that raises `ResponseTooLarge` above `MAX_RESPONSE_BYTES`."""
-
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
 
