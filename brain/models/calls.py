@@ -100,18 +100,14 @@ class Bill:
         self.requests = self.tokens_in = self.tokens_out = 0
         self._lock = threading.Lock()
 
-    def add(self, requests: int, tokens_in: int, tokens_out: int) -> None:
-        """Count what was paid."""
-        with self._lock:
-            self.requests += requests
-            self.tokens_in += tokens_in
-            self.tokens_out += tokens_out
-
     def meter(self, _bound: RequestBound) -> Settle:
         """Count a request, as a `Meter`."""
 
         def settle(paid: Paid, keep: Callable[[], object]) -> None:
-            self.add(*paid[:3])
+            with self._lock:
+                self.requests += paid.requests
+                self.tokens_in += paid.tokens_in
+                self.tokens_out += paid.tokens_out
             keep()
 
         return settle
