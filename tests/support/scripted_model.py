@@ -53,22 +53,16 @@ class FakeModel(Model):
 
     @property
     def model_name(self) -> str:
-        """The name that goes into receipts."""
         return self._name
 
     @property
     def system(self) -> str:
-        """No provider."""
         return "scripted"
 
     def answer(self, asked: Asked) -> ScriptedAnswer:
         """Return the next answer. Raises `ModelError` (`no_answer`) after the last one."""
         if not self._answers:
-            raise ModelError(
-                "the script of the test model has no further answer",
-                code="no_answer",
-                hint="add one to the script",
-            )
+            raise ModelError("the script of the model has no further answer", code="no_answer")
         return self._answers.pop(0)
 
     async def request(
@@ -77,17 +71,14 @@ class FakeModel(Model):
         model_settings: ModelSettings | None,
         model_request_parameters: ModelRequestParameters,
     ) -> ModelResponse:
-        """Return what `answer` gives as a response. Raises `ModelError`."""
         system = "".join(
             part_text(part)
             for message in messages
             for part in message.parts
             if part.part_kind == "system-prompt"
         )
-        said = tuple(
-            Said("user" if message.kind == "request" else "assistant", _text_of(message))
-            for message in messages
-        )
+        roles = {"request": "user", "response": "assistant"}
+        said = tuple(Said(roles[message.kind], _text_of(message)) for message in messages)
         tools = tuple(tool.name for tool in model_request_parameters.tool_defs.values())
         limit = int((model_settings or {}).get("max_tokens") or 0)
         self.requests.append(Asked(system, said, tools, limit))
@@ -107,5 +98,4 @@ class FakeModel(Model):
 
 
 def _text_of(message: ModelMessage) -> str:
-    parts = [part for part in message.parts if part.part_kind != "system-prompt"]
-    return "\n".join(map(part_text, parts))
+    return "\n".join(part_text(one) for one in message.parts if one.part_kind != "system-prompt")
