@@ -223,9 +223,9 @@ def evolve_task_run_command(
     bill = Bill()
 
     def meter(model: Model) -> Model:
-        from brain.models.paid_once import MeteredModel
+        from brain.models.paid_once import PaidModel
 
-        return MeteredModel(model, bill.meter)
+        return PaidModel(model, [bill.meter])
 
     sandbox, unscored, judge = find_sandbox(), len(broken), find_judge(tasks, meter)
     for one in broken:
