@@ -108,63 +108,56 @@ _MIN_BETTER = 2
 """Cases that a provisional change makes better: one alone may have been learned by heart."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseScore:
-    """Rounds that one case won and lost; `gains` are what each round gained, in units.
+class _Tally:
+    """What rows come to: those of the skill itself, and the gains of all, a number a round.
 
-    `balance` is their sum.
+    `unit` is the gain of a whole pass: 1000 if any case has scores.
     """
 
-    name: str
-    is_guard: bool
-    wins: int
-    losses: int
-    gains: tuple[int, ...]
-    balance: int
+    def __init__(self, rows: Sequence[CaseRow], rules: GateRules, repeats_itself: bool) -> None:
+        self.rules, self.repeats_itself = rules, repeats_itself
+        self.rounds = len(rows[0].before) if rows else 0
+        for row in rows:
+            _check_row(row, self.rounds)
+        self.unit = MAX_SCORE if any(row.scores for row in rows) else 1
+        self.gains = [(row, _list_gains(row, self.unit)) for row in rows]
+        self.own = [gains for row, gains in self.gains if not row.is_guard]
+        self.rows = [row for row in rows if not row.is_guard]
+        self.pairs = len(self.own) * self.rounds
+        self.wins = sum([gain > 0 for gains in self.own for gain in gains])
+        self.losses = sum([gain < 0 for gains in self.own for gain in gains])
+        self.balances = [sum(gains) for gains in self.own]
+        self.better = sum([balance > 0 for balance in self.balances])
+        self.e = e_value_of_scores(self.balances, max(self.rounds, 1) * self.unit)
+        self.e_of_runs = self._find_highest()
+        half = self.rounds * self.unit
+        self.doubtful = sum([-2 * sum(gains) >= half for _, gains in self.gains])
+        """How many cases lost half of their rounds, or more, on balance."""
 
+    def _find_highest(self) -> Fraction:
+        found, e = Fraction(1), Fraction(1)
+        for number in range(self.rounds):
+            gains = [case[number] for case in self.own]
+            e *= e_of_runs(gains, self.unit, len(gains))
+            if number + 1 >= self.rules.min_rounds:
+                found = max(found, e)
+        return found
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseCounts:
-    """What rows come to: the scores of all cases, and counts over those that are no guards.
+    def find_worse(self) -> list[CaseRow]:
+        """Return the cases that lost beyond chance, by name.
 
-    `passes_before` counts runs without the change, `errors` runs with it and without it. `unit` is
-    the gain of a whole pass: 1000 if any case has scores.
-    """
-
-    unit: int
-    scores: tuple[CaseScore, ...]
-    own: tuple[CaseScore, ...]
-    rounds: int
-    wins: int
-    losses: int
-    passes_before: int
-    errors: int
-
-    @property
-    def pairs(self) -> int:
-        """How many pairs of runs there are, one a case and round."""
-        return len(self.own) * self.rounds
-
-
-def count_rows(rows: Sequence[CaseRow]) -> CaseCounts:
-    """Count rows. Raises `InvalidInput` (`bad_rounds`) for unequal lengths or other letters."""
-    rounds = len(rows[0].before) if rows else 0
-    for row in rows:
-        _check_row(row, rounds)
-    unit = MAX_SCORE if any(row.scores for row in rows) else 1
-    scores = tuple(_score_row(row, unit) for row in rows)
-    own = tuple(score for score in scores if not score.is_guard)
-    own_rows = [row for row in rows if not row.is_guard]
-    return CaseCounts(
-        unit=unit,
-        scores=scores,
-        own=own,
-        rounds=rounds,
-        wins=sum([score.wins for score in own]),
-        losses=sum([score.losses for score in own]),
-        passes_before=sum([row.before.count("p") for row in own_rows]),
-        errors=sum([row.before.count("e") + row.after.count("e") for row in own_rows]),
-    )
+        If outcomes vary, a case is worse when E of its own rounds, with gains and losses exchanged,
+        reaches the threshold times the number of cases. So at most one change in `threshold` that
+        makes no case worse is rejected for any of them, however many there are.
+        """
+        bar = self.rules.threshold * len(self.gains)
+        found = [
+            row
+            for row, gains in self.gains
+            if min(gains, default=0) < 0
+            and (self.repeats_itself or e_value_of_scores([-g for g in gains], self.unit) >= bar)
+        ]
+        return sorted(found, key=lambda row: row.name)
 
 
 def _check_row(row: CaseRow, rounds: int) -> None:
@@ -192,21 +185,12 @@ def has_right_scores(before: str, after: str, scores: Sequence[int]) -> bool:
     )
 
 
-def _score_row(row: CaseRow, unit: int) -> CaseScore:
+def _list_gains(row: CaseRow, unit: int) -> list[int]:
     if row.scores:
-        pairs = list(zip(row.scores[::2], row.scores[1::2], strict=True))
-    else:
-        letters = zip(row.before, row.after, strict=True)
-        pairs = [(unit * (one == "p"), unit * (two == "p")) for one, two in letters]
-    gains = tuple(after - before for before, after in pairs)
-    return CaseScore(
-        name=row.name,
-        is_guard=row.is_guard,
-        wins=sum(gain > 0 for gain in gains),
-        losses=sum(gain < 0 for gain in gains),
-        gains=gains,
-        balance=sum(gains),
-    )
+        pairs = zip(row.scores[::2], row.scores[1::2], strict=True)
+        return [after - before for before, after in pairs]
+    letters = zip(row.before, row.after, strict=True)
+    return [unit * ((after == "p") - (before == "p")) for before, after in letters]
 
 
 def repeats(rows: Sequence[CaseRow]) -> bool:
@@ -234,28 +218,6 @@ def find_round_limit(rows: Sequence[CaseRow], *, repeats_itself: bool) -> int:
 _MANY = 10**6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Evidence:
-    """What a decision follows from; `e` is that of the counts, `worse` are the cases that are."""
-
-    counts: CaseCounts
-    rules: GateRules
-    repeats_itself: bool
-    e: Fraction
-    e_of_runs: Fraction
-    worse: tuple[CaseScore, ...]
-
-    @property
-    def cases(self) -> int:
-        return len(self.counts.own)
-
-    @property
-    def doubtful(self) -> int:
-        """How many cases lost half of their rounds, or more, on balance."""
-        half = self.counts.rounds * self.counts.unit
-        return sum(2 * -score.balance >= half for score in self.counts.scores)
-
-
 def decide(
     rows: Sequence[CaseRow],
     rules: GateRules = DEFAULT_RULES,
@@ -270,155 +232,111 @@ def decide(
     read the change, if that is counted. Raises `InvalidInput` (`bad_rounds`) for rows of unequal
     length or with other letters.
     """
-    counts = count_rows(rows)
-    evidence = _Evidence(
-        counts=counts,
-        rules=rules,
-        repeats_itself=repeats_itself,
-        e=e_value_of_scores(
-            [score.balance for score in counts.own], max(counts.rounds, 1) * counts.unit
-        ),
-        e_of_runs=_find_highest(counts, rules),
-        worse=_find_worse(counts, rules, repeats_itself) if read_cases != 0 else (),
-    )
-    more = _count_more_cases(evidence)
-    gate, reason = _judge(evidence, more)
-    provisional = _describe_provisional(evidence) if gate != "reject" else ""
+    tally = _Tally(rows, rules, repeats_itself)
+    worse = tally.find_worse() if read_cases != 0 else []
+    more = _count_more_cases(tally)
+    gate, reason = _judge(tally, worse, more)
+    provisional = _describe_provisional(tally, worse) if gate != "reject" else ""
     if read_cases == 0:
         gate, provisional = "undecided", ""
-        reason = f"read in 0 of {_count_noun(evidence.cases, 'task')}, so its text was not tried"
+        tasks = _count_noun(len(tally.own), "task")
+        reason = f"read in 0 of {tasks}, so its text was not tried"
     elif gate == "undecided" and provisional:
         reason = f"{reason}; {provisional}"
     return GateDecision(
         gate=gate,
         reason=reason,
-        cases=evidence.cases,
-        rounds=counts.rounds,
-        wins=counts.wins,
-        losses=counts.losses,
-        ties=counts.pairs - counts.wins - counts.losses,
-        e_value=evidence.e,
-        worse=tuple(score.name for score in evidence.worse),
+        cases=len(tally.own),
+        rounds=tally.rounds,
+        wins=tally.wins,
+        losses=tally.losses,
+        ties=tally.pairs - tally.wins - tally.losses,
+        e_value=tally.e,
+        worse=tuple(row.name for row in worse),
         more_cases=more if gate == "undecided" else 0,
         is_provisional=provisional != "",
-        e_of_runs=evidence.e_of_runs,
+        e_of_runs=tally.e_of_runs,
         read_cases=read_cases,
-        is_final=gate != "undecided" or read_cases == 0 or _is_over(evidence),
+        is_final=gate != "undecided" or read_cases == 0 or _is_over(tally),
     )
 
 
-def _find_highest(counts: CaseCounts, rules: GateRules) -> Fraction:
-    found, e = Fraction(1), Fraction(1)
-    for number in range(counts.rounds):
-        gains = [score.gains[number] for score in counts.own]
-        e *= e_of_runs(gains, counts.unit, len(gains))
-        if number + 1 >= rules.min_rounds:
-            found = max(found, e)
-    return found
-
-
-def _describe_provisional(evidence: _Evidence) -> str:
-    counts, bar = evidence.counts, evidence.rules.threshold
-    better = sum(score.balance > 0 for score in counts.own)
-    if better < _MIN_BETTER or counts.wins <= counts.losses or evidence.doubtful:
+def _describe_provisional(tally: _Tally, worse: Sequence[CaseRow]) -> str:
+    bar = tally.rules.threshold
+    if tally.better < _MIN_BETTER or tally.wins <= tally.losses or tally.doubtful:
         return ""
-    if evidence.repeats_itself:
-        if counts.rounds < CHECKED_ROUNDS or evidence.worse:
+    if tally.repeats_itself:
+        if tally.rounds < CHECKED_ROUNDS or worse:
             return ""
-        return f"these very cases gain: {better} got better, none worse, twice alike"
-    if evidence.e_of_runs < bar or sum(score.balance for score in counts.own) <= 0:
+        return f"these very cases gain: {tally.better} got better, none worse, twice alike"
+    if tally.e_of_runs < bar or sum(tally.balances) <= 0:
         return ""
-    return f"these very cases gain: E of the runs = {show_e(evidence.e_of_runs)} >= {bar}"
+    return f"these very cases gain: E of the runs = {show_e(tally.e_of_runs)} >= {bar}"
 
 
-def _is_over(evidence: _Evidence) -> bool:
-    counts, rules = evidence.counts, evidence.rules
-    if not evidence.repeats_itself:
-        return counts.rounds >= rules.max_rounds
-    better = sum(score.balance > 0 for score in counts.own)
-    return counts.rounds >= CHECKED_ROUNDS or better < _MIN_BETTER
+def _is_over(tally: _Tally) -> bool:
+    if not tally.repeats_itself:
+        return tally.rounds >= tally.rules.max_rounds
+    return tally.rounds >= CHECKED_ROUNDS or tally.better < _MIN_BETTER
 
 
-def _find_worse(
-    counts: CaseCounts, rules: GateRules, repeats_itself: bool
-) -> tuple[CaseScore, ...]:
-    """Return the cases that lost beyond chance, by name.
-
-    If outcomes vary, a case is worse when E of its own rounds, with gains and losses exchanged,
-    reaches the threshold times the number of cases. So at most one change in `threshold` that makes
-    no case worse is rejected for any of them, however many there are.
-    """
-    bar = rules.threshold * len(counts.scores)
-    found = [
-        score
-        for score in counts.scores
-        if score.losses and (repeats_itself or _e_of_losses(score, counts.unit) >= bar)
-    ]
-    return tuple(sorted(found, key=lambda score: score.name))
-
-
-def _e_of_losses(score: CaseScore, unit: int) -> Fraction:
-    if unit == 1:
-        return e_value(score.losses, score.wins)
-    return e_value_of_scores([-gain for gain in score.gains], unit)
-
-
-def _judge(evidence: _Evidence, more: int) -> tuple[GateWord, str]:
+def _judge(tally: _Tally, worse: Sequence[CaseRow], more: int) -> tuple[GateWord, str]:
     """Return the gate's word and why, in numbers; a reason names no held-out case."""
-    counts, bar = evidence.counts, evidence.rules.threshold
-    summary = _summarize(counts)
-    if evidence.worse:
-        how = "" if evidence.repeats_itself else " beyond chance"
-        return "reject", f"{_describe_worse(evidence.worse)} got worse{how}; {summary}"
-    if counts.losses > counts.wins:  # else E of the losses is at most 1
-        e_lost = e_value_of_scores(
-            [-score.balance for score in counts.own], counts.rounds * counts.unit
-        )
+    bar, summary = tally.rules.threshold, _summarize(tally)
+    if worse:
+        how = "" if tally.repeats_itself else " beyond chance"
+        return "reject", f"{_describe_worse(worse)} got worse{how}; {summary}"
+    if tally.losses > tally.wins:  # else E of the losses is at most 1
+        balances = [-balance for balance in tally.balances]
+        e_lost = e_value_of_scores(balances, tally.rounds * tally.unit)
         if e_lost >= bar:
             return "reject", f"worse on the whole: {summary}: E of the losses = {show_e(e_lost)}"
     advice = f"{more} more cases such as these would do" if more else "the gain is too small"
-    if missing := _find_missing(evidence):
+    if missing := _find_missing(tally):
         return "undecided", f"{missing}; {summary}" + (f"; {advice}" if more else "")
-    if counts.wins <= counts.losses:
-        return "reject", _describe_no_gain(counts, summary)
-    if evidence.e < bar:
-        return "undecided", f"{summary}: E = {show_e(evidence.e)} < {bar}; {advice}"
-    summary = f"{summary}: E = {show_e(evidence.e)} >= {bar}"
-    if evidence.doubtful:
-        lost = f"{_count_noun(evidence.doubtful, 'case')} lost half of the rounds or more"
+    if tally.wins <= tally.losses:
+        if sum([row.before.count("p") for row in tally.rows]) == tally.pairs:
+            summary = f"no gain can be shown: every held-out case passed before; {summary}"
+        else:
+            summary = f"no gain: {summary}"
+        return "reject", summary
+    if tally.e < bar:
+        return "undecided", f"{summary}: E = {show_e(tally.e)} < {bar}; {advice}"
+    summary = f"{summary}: E = {show_e(tally.e)} >= {bar}"
+    if tally.doubtful:
+        lost = f"{_count_noun(tally.doubtful, 'case')} lost half of the rounds or more"
         return "undecided", f"{summary}, but {lost}"
     return "admit", summary
 
 
-def _find_missing(evidence: _Evidence) -> str:
-    counts, rules = evidence.counts, evidence.rules
-    if evidence.cases < rules.min_cases:
-        return (
-            f"a rule admits from {rules.min_cases} held-out cases, and there are {evidence.cases}"
-        )
-    if not counts.rounds:
+def _find_missing(tally: _Tally) -> str:
+    rules, cases = tally.rules, len(tally.own)
+    if cases < rules.min_cases:
+        return f"a rule admits from {rules.min_cases} held-out cases, and there are {cases}"
+    if not tally.rounds:
         return "no round was run"
-    if counts.errors == 2 * counts.pairs:
+    errors = sum([(row.before + row.after).count("e") for row in tally.rows])
+    if errors == 2 * tally.pairs:
         return "every run ended in an error"
-    if not evidence.repeats_itself and counts.rounds < rules.min_rounds:
-        return f"{counts.rounds} of at least {rules.min_rounds} rounds were run"
+    if not tally.repeats_itself and tally.rounds < rules.min_rounds:
+        return f"{tally.rounds} of at least {rules.min_rounds} rounds were run"
     return ""
 
 
-def _count_more_cases(evidence: _Evidence) -> int:
+def _count_more_cases(tally: _Tally) -> int:
     """Return how many more cases such as these it would take; 0 if none, or not known.
 
     After one round without losses, these are the cases that bring the missing wins at the rate
     seen. Else E is taken to grow by the same factor with each case, which is the least it does.
     """
-    counts, rules, cases = evidence.counts, evidence.rules, evidence.cases
+    rules, cases = tally.rules, len(tally.own)
     missing = max(rules.min_cases - cases, 0)
-    if not counts.pairs or evidence.e >= rules.threshold:
+    if not tally.pairs or tally.e >= rules.threshold:
         return missing
-    if counts.rounds == 1 and not counts.losses:
-        needed = _cases_by_wins(cases, counts.wins, rules.threshold)
+    if tally.rounds == 1 and not tally.losses:
+        needed = _cases_by_wins(cases, tally.wins, rules.threshold)
     else:
-        needed = _cases_by_growth(cases, evidence.e, rules.threshold)
+        needed = _cases_by_growth(cases, tally.e, rules.threshold)
     return max(needed - cases, missing) if needed else 0
 
 
@@ -441,28 +359,21 @@ def _cases_by_growth(cases: int, e: Fraction, threshold: int) -> int:
     return totals[place] if place < len(totals) else 0
 
 
-def _summarize(counts: CaseCounts) -> str:
-    better = sum([score.balance > 0 for score in counts.own])
-    worse = sum([score.balance < 0 for score in counts.own])
-    cases = _count_noun(len(counts.own), "held-out case")
-    text = f"{better} of {cases} got better, {worse or 'none'} worse"
-    if counts.rounds > 1:
-        text += f", in {counts.rounds} rounds with {counts.wins} wins and {counts.losses} losses"
+def _summarize(tally: _Tally) -> str:
+    worse = sum([balance < 0 for balance in tally.balances])
+    cases = _count_noun(len(tally.own), "held-out case")
+    text = f"{tally.better} of {cases} got better, {worse or 'none'} worse"
+    if tally.rounds > 1:
+        text += f", in {tally.rounds} rounds with {tally.wins} wins and {tally.losses} losses"
     return text
 
 
-def _describe_worse(worse: Sequence[CaseScore]) -> str:
-    own = sum(not score.is_guard for score in worse)
-    guards = len(worse) - own
+def _describe_worse(worse: Sequence[CaseRow]) -> str:
+    guards = sum(row.is_guard for row in worse)
+    own = len(worse) - guards
     parts = [_count_noun(own, "held-out case")] if own else []
     parts += [f"{_count_noun(guards, 'case')} of other skills"] if guards else []
     return " and ".join(parts)
-
-
-def _describe_no_gain(counts: CaseCounts, summary: str) -> str:
-    if counts.passes_before == counts.pairs:
-        return f"no gain can be shown: every held-out case passed before; {summary}"
-    return f"no gain: {summary}"
 
 
 def _count_noun(count: int, noun: str) -> str:
