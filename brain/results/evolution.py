@@ -74,12 +74,12 @@ class GateOutcome(NamedTuple):
     slug: str
     version: Version | None
     previous_version: Version | None
-    snapshot: str
-    proposal: str
-    attempt: str
-    evolver: str
-    numbers: GateNumbers | None
-    changed: bool
+    snapshot: str = ""
+    proposal: str = ""
+    attempt: str = ""
+    evolver: str = ""
+    numbers: GateNumbers | None = None
+    changed: bool = False
     commitment: Committed | NotCommitted | None = None
     guards: GuardCounts | None = None
     files: Sequence[str] = ()

@@ -9,6 +9,7 @@ from .._version import __version__
 from ..digest import NO_DIGEST, blob_id
 from ..gating.case_files import Case
 from ..gating.decision import DEFAULT_RULES, MAX_SCORE, CaseRow, GateDecision, find_round_limit
+from ..gating.output_check import score_outcomes
 from .verdict_rules import (
     ATTEMPT_NAME,
     READ_NAME,
@@ -24,40 +25,55 @@ GATE_RULE = "gate"
 """The rule that decides, as verdicts name it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class GateCase:
-    """A case that was tried: its document, its outcomes, and what came out.
+    """A case as it is tried: its outcomes so far, a letter a round, and what came out.
 
     `outputs` has two contents a round, before and after, and for an error its message. `was_read`
     tells whether a run read the change, None if that is not known.
     """
 
     case: Case
-    row: CaseRow
-    outputs: Sequence[bytes] = field(repr=False)
+    is_guard: bool = False
+    before: str = ""
+    after: str = ""
+    outputs: list[bytes] = field(default_factory=list, repr=False)
     was_read: bool | None = None
+
+    @property
+    def row(self) -> CaseRow:
+        """The outcomes with their scores, as decisions are made of them."""
+        letters = "".join(a + b for a, b in zip(self.before, self.after, strict=True))
+        return CaseRow(
+            name=self.case.path,
+            before=self.before,
+            after=self.after,
+            is_guard=self.is_guard,
+            scores=score_outcomes(self.case, letters, self.outputs),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRecord:
     """What a gate tried and what it says.
 
-    `base` and `text` are the blob ids of SKILL.md before and after the change; `base` is empty if
-    the skill is new. `is_provisional_asked`: whether the change helps these very cases was decided
-    too. `attempt` is its number among all at this brain, 0 if nobody counts. `trial` is the verdict
-    of the trial of its program, if it has one: its files, cases and limits are in the verdict of
-    the gate too.
+    `stopped` says why no further round was tried, "" if the gate decided. `is_provisional_asked`:
+    whether the change helps these very cases was decided too. Of the change, `base` and `text` are
+    the blob ids of SKILL.md before and after it; `base` is empty if the skill is new. `attempt` is
+    its number among all at this brain, 0 if nobody counts. `trial` is the verdict of the trial of
+    its program, if it has one: its files, cases and limits are in the verdict of the gate too.
     """
 
-    skill: str
-    base: bytes = NO_DIGEST
-    text: bytes
     runner: str
     repeats_itself: bool
     decision: GateDecision
     cases: Sequence[GateCase]
-    trial: Verdict | None = None
+    stopped: str = ""
     is_provisional_asked: bool = False
+    skill: str = ""
+    base: bytes = NO_DIGEST
+    text: bytes = NO_DIGEST
+    trial: Verdict | None = None
     attempt: int = 0
 
     @property

@@ -1,6 +1,6 @@
 """What a trial says of a case follows from the outputs of that case alone, now and later."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import cast
 
@@ -17,7 +17,6 @@ from brain.repo.learning.rounds import (
     CaseOutput,
     CaseRounds,
     OutputJudge,
-    TriedCases,
 )
 from brain.repo.open.session import Session
 from brain.verdicts.gate_verdict import GateRecord, build_gate_verdict
@@ -97,7 +96,7 @@ def _make_cases(table: Table) -> list[Case]:
     ]
 
 
-def _try(table: Table, cases: list[Case]) -> TriedCases | str:
+def _try(table: Table, cases: list[Case]) -> GateRecord | str:
     sandbox = ScriptedSandbox()
     time_left = sandbox.time_left(DEFAULT_LIMITS.seconds)
     rounds = CaseRounds(
@@ -111,18 +110,9 @@ def _try(table: Table, cases: list[Case]) -> TriedCases | str:
     return rounds.run(cases[table.guards :], cases[: table.guards])
 
 
-def _record(table: Table, tried: TriedCases) -> tuple[Verdict, dict[bytes, bytes]]:
+def _record(table: Table, tried: GateRecord) -> tuple[Verdict, dict[bytes, bytes]]:
     """Return the verdict of a trial as it is read again, and the contents it names."""
-    record = GateRecord(
-        skill="greet",
-        text=blob_id(b"text"),
-        runner="scripted",
-        repeats_itself=table.repeats_itself,
-        decision=tried.decision,
-        cases=tried.cases,
-        is_provisional_asked=True,
-        attempt=1,
-    )
+    record = replace(tried, skill="greet", text=blob_id(b"text"), attempt=1)
     decision = "admit" if tried.decision.gate == "admit" else "reject"
     built = build_gate_verdict(record, decision, "it is so")
     contents = {blob_id(content): content for content in built.contents}

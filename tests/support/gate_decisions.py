@@ -7,7 +7,7 @@ from itertools import count, islice
 from brain import Brain
 from brain.digest import blob_id
 from brain.gating.case_files import Case, Expectation, encode_case, parse_case
-from brain.gating.decision import CaseRow, decide
+from brain.gating.decision import decide
 from brain.gating.held_out import is_held_out
 from brain.verdicts.gate_verdict import (
     GateCase,
@@ -83,8 +83,7 @@ def _try_case(path: str, document: bytes, before: str, after: str) -> GateCase:
     slug = path.split("/")[1]
     case: Case = parse_case(slug, path, blob_id(document), document)
     outputs = [OUTPUTS[letter] for pair in zip(before, after, strict=True) for letter in pair]
-    row = CaseRow(name=path, before=before, after=after, is_guard=slug != GREET)
-    return GateCase(case=case, row=row, outputs=outputs)
+    return GateCase(case=case, is_guard=slug != GREET, before=before, after=after, outputs=outputs)
 
 
 def gained(*, guard: str = "p") -> GateRecord:

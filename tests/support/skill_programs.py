@@ -10,7 +10,7 @@ from brain.digest import blob_id
 from brain.programs.program import Program
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.change import PlannedChange, SkillEdit, plan_acquired, plan_admitted
-from brain.repo.learning.record import DecidedChange, record_change
+from brain.repo.learning.record import TriedChange, record_change
 from brain.results import Decided
 from brain.running.trial import Trial
 from brain.verdicts.verdict_types import ProgramFile, Verdict, VerdictCase
@@ -84,7 +84,7 @@ def record_untested(
     """Record a planned program as one whose trial passed, or failed."""
     assert planned.program is not None
     trial = untested_trial(planned.program, decision)
-    decided = DecidedChange(
+    decided = TriedChange(
         planned=planned,
         verdict=trial.verdict._replace(decider=decider),
         contents=trial.contents,

@@ -34,8 +34,8 @@ from ...programs.needs import read_needs
 from ...programs.program import slug_of_tool
 from ...receipts import Receipt
 from ...receipts.receipt import own_sources
-from ...results import Decided, EarlierAttempt, GateOutcome, GuardCounts
-from ...running.trial import Trial, raise_if_cancelled, refuse_program, try_program
+from ...results import Decided, EarlierAttempt, GateOutcome
+from ...running.trial import raise_if_cancelled, refuse_program, try_program
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox, SandboxLimits
 from ...skills.skill_version import version_value
@@ -66,7 +66,7 @@ from .change import (
     plan_change,
 )
 from .provisional import Provisional
-from .record import DecidedChange
+from .record import TriedChange
 from .rounds import (
     DEFAULT_LIMITS,
     CaseRounds,
@@ -76,7 +76,6 @@ from .rounds import (
     Runners,
     SandboxRunner,
     Stage,
-    TriedCases,
     find_guards,
     plan_stages,
     take_cases,
@@ -117,22 +116,6 @@ class TrialOptions:
 
 DEFAULT_OPTIONS = TrialOptions()
 GATE_OPTIONS = TrialOptions(decided_by=GATE_RULE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Result:
-    """How a change was tried: the `trial` of its program, and what the gate counted.
-
-    Without a `record` no case was tried. `reason` says why the change is not admitted, "" if the
-    gate admits it. `is_for_person`: there were no or too few cases, so a person may decide.
-    """
-
-    planned: PlannedChange
-    reason: str
-    trial: Trial | None = None
-    record: GateRecord | None = None
-    is_for_person: bool = False
-    guards: GuardCounts | None = None
 
 
 class Gate:
@@ -201,18 +184,20 @@ class Gate:
     def _propose(self, change: ProposedChange) -> GateOutcome:
         mode = refuse_off(self._run(load_learning_policy)[1])
         planned = self._run(plan_change, change)
+        outcome = _blank_outcome(change, planned)
         if planned.is_equal:
-            return _outcome(change, planned, "nothing", f"{planned.slug} is like this already")
+            reason = f"{planned.slug} is like this already"
+            return record.describe_outcome(outcome, "nothing", reason)
         if change.fault and planned.program:
             trial = refuse_program(planned.program, change.fault, GATE_RULE, ADVICE)
-            result = _Result(planned=planned, reason=trial.verdict.reason, trial=trial)
+            tried = _start(planned, _message(change, planned), change.receipt).by_trial(trial)
         else:
-            tried = self._try(change, planned)
-            if isinstance(tried, tuple):
-                return self._describe_same(change, planned, *tried)
-            result = tried
+            found = self._try(change, planned, _message(change, planned))
+            if isinstance(found, tuple):
+                return self._describe_same(outcome, planned, *found)
+            tried = found
         self._confirm()
-        return self._record(change, result, mode)._replace(guards=result.guards)
+        return self._record(change, tried, mode)
 
     def acquire(
         self,
@@ -236,22 +221,20 @@ class Gate:
             waits = f"{WAITING}: {', '.join(needs)}"
             rule, profile = options.decided_by, options.code_profile
             trial = refuse_program(planned.program, waits, rule, profile)
-            return self._record_acquired(
-                _Result(planned=planned, reason=waits, trial=trial), message
-            )
-        return self._record_acquired(self._try(edit, planned, options, cancel), message)
+            return self._record_acquired(_start(planned, message).by_trial(trial))
+        return self._record_acquired(self._try(edit, planned, message, options, cancel))
 
     def admit(
         self, slug: str, options: TrialOptions = DEFAULT_OPTIONS, message: str = ""
     ) -> Decided:
         """Try the program that a skill has, as it is in the folder; raises as `acquire`."""
         planned = self._run(plan_admitted, slug)
-        tried = self._try(SkillEdit(name=planned.base_path), planned, options)
-        return self._record_acquired(tried, message)
+        edit = SkillEdit(name=planned.base_path)
+        return self._record_acquired(self._try(edit, planned, message, options))
 
-    def _record_acquired(self, result: _Result | _Earlier, message: str) -> Decided:
-        assert isinstance(result, _Result)  # only an evolver's change is looked up
-        done = self._run(record.record_change, _decide_acquired(result, message))
+    def _record_acquired(self, tried: TriedChange | _Earlier) -> Decided:
+        assert isinstance(tried, TriedChange)  # only an evolver's change is looked up
+        done = self._run(record.record_change, _decide_acquired(tried))
         return self._commit(done) if done.changed else done
 
     # Trial
@@ -267,22 +250,19 @@ class Gate:
         self,
         change: SkillEdit,
         planned: PlannedChange,
+        message: str,
         options: TrialOptions = GATE_OPTIONS,
         cancel: Event | None = None,
-    ) -> _Result | _Earlier:
+    ) -> TriedChange | _Earlier:
         """Try a change; return an earlier attempt if an evolver's was tried on the same cases.
 
         Cases that were made of the run that the change was learned from are left out: its author
         has seen that run. A program that the lineage admits already passes its trial alone.
         """
         proposed = change if isinstance(change, ProposedChange) else None
-        deadline = time.monotonic() + self._limits.seconds
-
-        def time_left() -> float:
-            raise_if_cancelled(cancel)
-            return deadline - time.monotonic()
-
-        seen = own_sources(proposed.receipt) if proposed and proposed.receipt else ()
+        time_left = self._start_clock(cancel)
+        receipt = proposed.receipt if proposed else None
+        seen = own_sources(receipt) if receipt else ()
         old, new = (self._skills_at(planned, is_after=is_after) for is_after in (False, True))
         program = planned.program
         is_known = (
@@ -320,28 +300,39 @@ class Gate:
                 resources = {**trial.program.resources, **change.resources}
                 edit = replace(change, files=dict(trial.program.files), resources=resources)
                 planned = self._run(plan_change, edit)
-            if trial.verdict.decision == "reject":
-                reason = trial.verdict.reason
-                return _Result(planned=planned, reason=reason, trial=trial)
             new = self._skills_at(planned, is_after=True)
+        start = _start(planned, message, receipt)
+        if trial is not None and trial.verdict.decision == "reject":
+            return start.by_trial(trial)
         note = f"{_LEFT_OUT}: {left_out}" if left_out else ""
-        result = _Result(
-            planned=planned,
-            reason=(NO_RUNNER if cases else NO_CASES) + note,
-            trial=trial,
-            is_for_person=True,
-        )
+
+        def end_untried(reason: str) -> TriedChange:
+            if trial is not None:
+                return start.by_trial(trial, reason + note)
+            return replace(start, verdict=start.verdict._replace(reason=reason + note))
+
+        tried = replace(end_untried(NO_RUNNER if cases else NO_CASES), is_for_person=True)
         judge = OutputJudge(lambda: self._sandbox, time_left).judge
         for stage in stages:
             rounds = CaseRounds(stage.runner, judge, old, new, self._limits, time_left)
-            tried = rounds.run(cases, stage.guards)
-            if isinstance(tried, str):
-                return replace(result, reason=tried + note, is_for_person=False)
+            found_now = rounds.run(cases, stage.guards)
+            if isinstance(found_now, str):
+                return end_untried(found_now)
             number = self._run(read_stream).attempts + 1
-            result = _conclude(planned, trial, stage, tried, number, note)
-            if tried.decision.gate != "admit" and not tried.decision.is_provisional:
+            tried = _conclude(tried, stage, replace(found_now, attempt=number), note)
+            if tried.verdict.gate != "admit" and tried.verdict.provisional != "yes":
                 break
-        return result
+        return tried
+
+    def _start_clock(self, cancel: Event | None = None) -> Callable[[], float]:
+        """Return what tells the seconds of this attempt that are left."""
+        deadline = time.monotonic() + self._limits.seconds
+
+        def time_left() -> float:
+            raise_if_cancelled(cancel)
+            return deadline - time.monotonic()
+
+        return time_left
 
     # What is provisional
 
@@ -354,7 +345,8 @@ class Gate:
         mode = refuse_off(self._run(load_learning_policy)[1])
         name = provisional.proposal_name(live)
         if self._run(record.is_proposed, name):
-            return provisional.describe_outcome(live, "nothing", "to take it back is proposed")
+            reason = "to take it back is proposed"
+            return record.describe_outcome(live.outcome, "nothing", reason)
         built, reason = self._try_further(live)
         gate = built.verdict.gate if built else ""
         if built and gate == "reject":
@@ -363,17 +355,16 @@ class Gate:
             args = live, GATE_RULE, reason, built
             if live.is_by_rule and mode == GATED:
                 done = self._commit(self._run(provisional.take_back, *args))
-                return provisional.describe_outcome(live, "taken back", reason, built.verdict, done)
+                outcome = live.outcome
+                return record.describe_outcome(outcome, "taken back", reason, built.verdict, done)
             return self._run(provisional.propose_to_take_back, *args)
         if built:
             self._confirm()
             done = self._commit(self._run(provisional.keep_live, live, built))
             word = "admitted" if gate == "admit" else "provisional"
-            return provisional.describe_outcome(
-                live, word, built.verdict.reason, built.verdict, done
-            )
+            return record.describe_outcome(live.outcome, word, "", built.verdict, done)
         if now < live.ends:
-            return provisional.describe_outcome(live, "nothing", reason)
+            return record.describe_outcome(live.outcome, "nothing", reason)
         why = f"{provisional.describe_end(live)}; {reason}"
         return self._run(provisional.propose_to_take_back, live, provisional.TERM_RULE, why)
 
@@ -387,208 +378,137 @@ class Gate:
         runner = self._runner or (SandboxRunner(self._sandbox) if is_program else self._text_runner)
         if runner is None:
             return None, NO_RUNNER
-        deadline = time.monotonic() + self._limits.seconds
-
-        def time_left() -> float:
-            return deadline - time.monotonic()
-
+        time_left = self._start_clock()
         judge = OutputJudge(lambda: self._sandbox, time_left).judge
         course = CaseRounds(Runners([runner], {}), judge, old, new, self._limits, time_left)
         return provisional.try_further(live, course, cases)
 
     # Record
 
-    def _record(self, change: ProposedChange, result: _Result, mode: str) -> GateOutcome:
+    def _record(self, change: ProposedChange, tried: TriedChange, mode: str) -> GateOutcome:
         """Admit or propose a change, or keep the attempt, by the mode of the brain."""
-        planned, tried = result.planned, result.record
-        about = _message(change, planned), change.receipt
-        gate, done, policy = tried.decision.gate if tried else "", "admitted", ALLOW
-        is_shown = gate == "admit"
-        if tried and not is_shown and tried.decision.is_provisional:
+        planned, verdict = tried.planned, tried.verdict
+        outcome = _blank_outcome(change, planned)._replace(guards=tried.guards)
+        done, policy, is_shown = "admitted", ALLOW, verdict.gate == "admit"
+        if not is_shown and verdict.provisional == "yes":
             done, policy = "provisional", self._run(load_provisional_policy)
             is_shown = policy != OFF
             if policy == ALLOW and planned.changes:  # a rule takes back one skill alone
                 policy = PROPOSE
         if is_shown:
-            decided = _decide(result, "admit", *about)
             if (mode, policy) != (GATED, ALLOW):
-                return self._open_proposal(change, planned, decided)
-            live = self._commit(self._run(record.record_change, decided))
-            return _outcome(change, planned, done, decided=decided, done=live)
-        proposed = None
-        if result.is_for_person:  # a program at least passed its own tests
-            untold = replace(result, reason="", record=None)
-            passed = _decide(untold, "admit", *about) if result.trial else None
-            proposed = self._open_proposal(change, planned, passed, result.reason)
-            if tried is None:
-                return proposed
-        decided = _decide(result, "reject", *about)
-        attempt = self._run(record.record_change, decided)
-        if proposed is not None:
-            outcome = _outcome(change, planned, "proposed", decided=decided, done=attempt)
-            return outcome._replace(proposal=proposed.proposal, snapshot=proposed.snapshot)
-        is_open = gate == "undecided" or (tried is None and result.trial is None)
-        word = "kept" if is_open else "rejected"
-        return _outcome(change, planned, word, decided=decided, done=attempt)
+                return self._open_proposal(change, outcome, tried.decide("admit"))
+            live = self._commit(self._run(record.record_change, tried.decide("admit")))
+            return record.describe_outcome(outcome, done, "", verdict, live)
+        proposal = None
+        if tried.is_for_person:
+            reason = verdict.reason
+            if tried.trial is not None:  # a program at least passed its own tests
+                passed = tried.by_trial(tried.trial).decide("admit")
+                proposal = self._open_proposal(change, outcome, passed, reason)
+            else:
+                proposal = self._open_proposal(change, outcome, tried, reason)
+            if not verdict.gate:
+                return proposal
+        attempt = self._run(record.record_change, tried.decide("reject"))
+        is_open = verdict.gate == "undecided" or (not verdict.gate and tried.trial is None)
+        word = "proposed" if proposal else "kept" if is_open else "rejected"
+        outcome = record.describe_outcome(outcome, word, "", verdict, attempt)
+        if proposal is None:
+            return outcome
+        return outcome._replace(proposal=proposal.proposal, snapshot=proposal.snapshot)
 
     def _open_proposal(
-        self,
-        change: ProposedChange,
-        planned: PlannedChange,
-        decided: DecidedChange | None,
-        reason: str = "",
+        self, change: ProposedChange, outcome: GateOutcome, tried: TriedChange, reason: str = ""
     ) -> GateOutcome:
-        """Record a change in a proposal of its own, unless it waits there already."""
-        name = _proposal_name(planned)
-        outcome = _outcome(change, planned, "proposed", decided=decided)
+        """Record a change in a proposal of its own, unless it waits there already.
+
+        Without a decision, what nothing could try is recorded as a plain change.
+        """
+        name, verdict = _proposal_name(tried.planned), tried.verdict
+        outcome = record.describe_outcome(outcome, "proposed", "", verdict)
         outcome = outcome._replace(proposal=name, reason=reason or outcome.reason)
         if self._run(record.is_proposed, name):
             return outcome
         session = self._run(open_proposal, name, f"brain evolve ({change.evolver})")
         try:
-            if decided is not None:
-                done = self._run(lambda _: record.record_change(session, decided))
-                return _recorded(outcome, done)
-            message = _message(change, planned)
-            written = self._run(
-                lambda _: record.record_untried(session, planned, message, change.receipt)
-            )
+            if verdict.decision:
+                done = self._run(lambda _: record.record_change(session, tried))
+                return record.describe_outcome(outcome, "proposed", outcome.reason, done=done)
+            written = self._run(lambda _: record.record_untried(session, tried))
             return outcome._replace(snapshot=written.snapshot, changed=True)
         finally:
             session.close()
 
     def _describe_same(
-        self, change: ProposedChange, planned: PlannedChange, attempt: EarlierAttempt, proposal: str
+        self, outcome: GateOutcome, planned: PlannedChange, attempt: EarlierAttempt, proposal: str
     ) -> GateOutcome:
         """Return the outcome of a change that was tried before, with the same result."""
         name = _proposal_name(planned)
         if not proposal and self._run(record.is_proposed, name):
             proposal = name
-        done = "proposed" if proposal else "kept"
-        done = "rejected" if attempt.gate == "reject" else done
-        reason = f"it was tried before: {attempt.reason}"
-        outcome = _outcome(change, planned, done, reason)._replace(gate=attempt.gate)
-        return outcome._replace(attempt=attempt.attempt, numbers=attempt.numbers, proposal=proposal)
+        done = "rejected" if attempt.gate == "reject" else "proposed" if proposal else "kept"
+        return outcome._replace(
+            gate=attempt.gate,
+            done=done,
+            reason=f"it was tried before: {attempt.reason}",
+            attempt=attempt.attempt,
+            numbers=attempt.numbers,
+            proposal=proposal,
+        )
 
 
-def _conclude(
-    planned: PlannedChange,
-    trial: Trial | None,
-    stage: Stage,
-    tried: TriedCases,
-    attempt: int,
-    note: str,
-) -> _Result:
-    why, counts = tried.stopped or tried.decision.reason, stage.counts
-    if tried.stopped and tried.decision.is_provisional:
-        why = f"{tried.decision.reason}; {tried.stopped}"
+def _start(planned: PlannedChange, message: str, receipt: Receipt | None = None) -> TriedChange:
+    blank = Verdict(decision="", skill=planned.slug, decider="rule", decided_by=GATE_RULE)
+    return TriedChange(planned=planned, verdict=blank, message=message, receipt=receipt)
+
+
+def _conclude(tried: TriedChange, stage: Stage, found: GateRecord, note: str) -> TriedChange:
+    """Return a change with the verdict of a gate in place of the one before."""
+    planned, trial, decision, counts = tried.planned, tried.trial, found.decision, stage.counts
+    why = found.stopped or decision.reason
+    if found.stopped and decision.is_provisional:
+        why = f"{decision.reason}; {found.stopped}"
     if missing := counts.found - counts.run:  # names no skill
         reasons = "; ".join(dict.fromkeys(row.reason for row in counts.unrun))
         why += f"; {missing} of {counts.found} cases of other skills did not run: {reasons}"
-    why += note
-    decision = replace(tried.decision, reason=why)
-    return _Result(
-        planned=planned,
-        reason="" if decision.gate == "admit" else why,
-        trial=trial,
-        record=GateRecord(
-            skill=planned.slug,
-            base=planned.base_blob,
-            text=planned.text_blob,
-            runner=stage.runner.name,
-            repeats_itself=stage.runner.repeats_itself,
-            decision=decision,
-            cases=tried.cases,
-            trial=trial.verdict if trial else None,
-            is_provisional_asked=True,
-            attempt=attempt,
-        ),
+    found = replace(
+        found,
+        skill=planned.slug,
+        base=planned.base_blob,
+        text=planned.text_blob,
+        trial=trial.verdict if trial else None,
+    )
+    built = build_gate_verdict(found, "", why + note)
+    is_thin = decision.cases < DEFAULT_RULES.min_cases and decision.read_cases != 0
+    return replace(
+        tried,
+        verdict=built.verdict,
+        contents=(*(trial.contents if trial else ()), *built.contents),
         guards=counts,
-        is_for_person=decision.gate == "undecided"
-        and decision.cases < DEFAULT_RULES.min_cases
-        and decision.read_cases != 0,
+        is_for_person=decision.gate == "undecided" and is_thin,
+        has_arguments=any(not isinstance(one.case.input, str) for one in found.cases),
     )
 
 
-def _decide_acquired(result: _Result, message: str) -> DecidedChange:
-    """Return what a person or an agent acquired with its verdict: of the cases, or of its trial."""
-    planned, trial, tried = result.planned, result.trial, result.record
+def _decide_acquired(tried: TriedChange) -> TriedChange:
+    """Return what a person or an agent acquired as its cases decide, or its trial alone."""
+    planned, trial, found = tried.planned, tried.trial, read_numbers(tried.verdict)
     assert trial is not None
-    decision = ""
-    if tried is not None:
-        found = tried.decision
+    if found is not None:
         is_new = planned.base_program is None or planned.is_equal
-        is_read = any(not isinstance(one.case.input, str) for one in tried.cases)
-        if found.worse or found.losses > found.wins or (is_new and is_read and not found.wins):
-            decision = "reject"
-        elif found.gate == "admit":  # what is provisional needs a manifest that lets it live
-            decision = "admit"
-    if not decision:
-        decision = trial.verdict.decision
-        result = replace(result, record=None, reason=trial.verdict.reason)
-    return _decide(result, decision, message)
+        is_useless = is_new and tried.has_arguments and not found.wins
+        if found.worse or found.losses > found.wins or is_useless:
+            return tried.decide("reject")
+        if tried.verdict.gate == "admit":  # what is provisional needs a manifest that lets it live
+            return tried.decide("admit")
+    return tried.by_trial(trial)
 
 
-def _decide(
-    result: _Result, decision: str, message: str, receipt: Receipt | None = None
-) -> DecidedChange:
-    """Return a change with its verdict."""
-    planned, trial = result.planned, result.trial
-    contents = trial.contents if trial else ()
-    if result.record is not None:
-        built = build_gate_verdict(result.record, decision, result.reason)
-        verdict, contents = built.verdict, (*contents, *built.contents)
-    else:
-        blank = Verdict(decision="", skill=planned.slug, decider="rule", decided_by=GATE_RULE)
-        verdict = trial.verdict if trial else blank
-        verdict = verdict._replace(decision=decision, reason=result.reason)
-    return DecidedChange(
-        planned=planned,
-        verdict=verdict._replace(changes=planned.changes),
-        contents=tuple(dict.fromkeys(contents)),
-        program=trial.program if trial else None,
-        message=message,
-        receipt=receipt,
-    )
-
-
-def _outcome(
-    change: ProposedChange,
-    planned: PlannedChange,
-    word: str,
-    reason: str = "",
-    decided: DecidedChange | None = None,
-    done: Decided | None = None,
-) -> GateOutcome:
-    verdict = decided.verdict if decided else None
+def _blank_outcome(change: ProposedChange, planned: PlannedChange) -> GateOutcome:
     base = None if planned.base_text is None else version_value(planned.base)
-    outcome = GateOutcome(
-        gate=verdict.gate if verdict else "",
-        done=word,
-        reason=verdict.reason if verdict else reason,
-        slug=planned.slug,
-        version=version_value(planned.card.version),
-        previous_version=base,
-        snapshot="",
-        proposal="",
-        attempt="",
-        evolver=change.evolver,
-        numbers=read_numbers(verdict) if verdict else None,
-        changed=False,
-        files=[one.path for one in planned.changes],
-    )
-    return _recorded(outcome, done) if done else outcome
-
-
-def _recorded(outcome: GateOutcome, done: Decided) -> GateOutcome:
-    return outcome._replace(
-        version=done.version,
-        previous_version=done.previous_version,
-        snapshot=done.snapshot,
-        attempt=done.attempt,
-        changed=done.changed,
-        commitment=done.commitment,
-    )
+    version, files = version_value(planned.card.version), [one.path for one in planned.changes]
+    return GateOutcome("", "", "", planned.slug, version, base, evolver=change.evolver, files=files)
 
 
 def _proposal_name(planned: PlannedChange) -> str:

@@ -39,10 +39,8 @@ from ..read import provisional, skill_lookup
 from ..read.decision_rows import verdict_id
 from ..read.standing_cases import StandingCases
 from . import record
-from .attempts import read_numbers
 from .cases import read_held_out, refuse_same_inputs
 from .change import SkillEdit, SkillsAt, plan_change
-from .record import DecidedChange
 from .retire import Decider, is_pinned, reinstate_skill, retire_skill
 from .rounds import AND, CaseRounds
 
@@ -77,6 +75,12 @@ class Provisional(NamedTuple):
         """E so far, with one decimal."""
         milli = dict(self.verdict.numbers).get("e_value_milli", 0)
         return f"{milli // 1000}.{milli % 1000 // 100}"
+
+    @property
+    def outcome(self) -> GateOutcome:
+        """What became of the change while nothing is decided."""
+        version = version_value(self.version)
+        return GateOutcome("", "", "", self.slug, version, version, evolver="provisional")
 
     @property
     def ends(self) -> int:
@@ -179,11 +183,10 @@ def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decide
     planned = plan_change(session, SkillEdit(name=live.path))
     _refuse_edited(session, planned.head, planned.before, live)
     said = "Admit" if built.verdict.gate == "admit" else "Go on with"
-    decided = DecidedChange(
+    decided = record.TriedChange(  # without its program, which may run already
         planned=planned,
         verdict=built.verdict,
         contents=built.contents,
-        program=None,  # it may run already
         message=f"{said} the provisional change of {live.slug}",
         receipt=_read_receipt(session, live),  # which says what cases were not to be tried
     )
@@ -242,32 +245,8 @@ def propose_to_take_back(
     finally:
         proposal.close()
     verdict = built.verdict if built else None
-    return describe_outcome(live, "proposed", reason, verdict, done)._replace(proposal=name)
-
-
-def describe_outcome(
-    live: Provisional,
-    word: str,
-    reason: str,
-    verdict: Verdict | None = None,
-    done: Decided | None = None,
-) -> GateOutcome:
-    """Return what became of a change; `done` is the decision that was recorded, if any."""
-    return GateOutcome(
-        gate=verdict.gate if verdict else "",
-        done=word,
-        reason=reason,
-        slug=live.slug,
-        version=done.version if done else version_value(live.version),
-        previous_version=version_value(live.version),
-        snapshot=done.snapshot if done else "",
-        proposal="",
-        attempt="",
-        evolver="provisional",
-        numbers=read_numbers(verdict) if verdict else None,
-        changed=bool(done and done.changed),
-        commitment=done.commitment if done else None,
-    )
+    outcome = live.outcome._replace(proposal=name)
+    return record.describe_outcome(outcome, "proposed", reason, verdict, done)
 
 
 def describe_end(live: Provisional) -> str:

@@ -7,7 +7,8 @@ written only as it was tried: over the text and the program that it was planned 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from ...digest import blob_id
 from ...errors import Conflict, NotFound, StoreError, error_from_os, printable_text
@@ -17,7 +18,7 @@ from ...objects.operation import SnapshotOperation
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
-from ...results import Decided, Upserted
+from ...results import Decided, GateOutcome, GuardCounts, Upserted
 from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_version import recorded_version, version_value
 from ...verdicts.verdict_json import encode_verdict
@@ -45,33 +46,54 @@ from .admission import (
 from .attempts import read_numbers
 from .change import PlannedChange, refuse_stale_base
 
+if TYPE_CHECKING:
+    from ...running.trial import Trial
+
 _REF_DIGITS = 8
 """Digits of the id of a rejected attempt in its ref."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecidedChange:
+class TriedChange:
     """A planned change with its verdict, and the contents that this names.
 
-    `program` is None for a change of a skill without one. `receipt` is the run that made it.
+    `trial` is that of its program, whose verdict stands until held-out cases were tried. `program`
+    is what this machine tried, None for a change without one. `receipt` is the run that made it.
+    `is_for_person`: there were no or too few cases, so a person may decide. `has_arguments` tells
+    whether any case had what a program reads; `guards` is None if no case was tried.
     """
 
     planned: PlannedChange
     verdict: Verdict
     contents: tuple[bytes, ...] = field(default=(), repr=False)
-    program: Program | None
+    program: Program | None = None
     message: str = ""
     receipt: Receipt | None = None
+    trial: Trial | None = None
+    is_for_person: bool = False
+    has_arguments: bool = False
+    guards: GuardCounts | None = None
+
+    def decide(self, decision: str) -> TriedChange:
+        """Return the change as one that is admitted or rejected."""
+        return replace(self, verdict=self.verdict._replace(decision=decision))
+
+    def by_trial(self, trial: Trial, reason: str = "") -> TriedChange:
+        """Return the change as the trial of its program alone decides about it."""
+        verdict = trial.verdict._replace(reason=reason or trial.verdict.reason)
+        contents, program = trial.contents, trial.program
+        return replace(self, verdict=verdict, contents=contents, program=program, trial=trial)
 
 
-def record_change(session: Session, decided: DecidedChange) -> Decided:
+def record_change(session: Session, decided: TriedChange) -> Decided:
     """Record a change by the decision of its verdict, in one snapshot: admit it, or keep it.
 
     A change that changes nothing is the program that the skill has: if the lineage admits exactly
     that already, only this machine notes it. Raises `Conflict` (`stale_base`, `program_changed`)
     if what it edits is not as it was when it was planned.
     """
-    planned, verdict, program = decided.planned, decided.verdict, decided.program
+    planned, program = decided.planned, decided.program
+    verdict = decided.verdict._replace(changes=planned.changes)
     kind, slug = verdict.decision, planned.slug
     is_admitted = kind == "admit"
     if is_admitted and program is not None:
@@ -87,7 +109,7 @@ def record_change(session: Session, decided: DecidedChange) -> Decided:
         if planned.is_equal and is_admitted and program is not None:
             known = find_admission(session, txn.head, program.id)
         if known is None:
-            result = _write_decided(txn, decided)
+            result = _write_decided(txn, decided, verdict)
             admitted_by = txn.head
         else:
             result, admitted_by = _describe_in_place(txn, planned, changed=False), known.snapshot
@@ -117,13 +139,12 @@ def _find_equal(txn: WriteTransaction, planned: PlannedChange, verdict: Verdict)
     return None
 
 
-def record_untried(
-    session: Session, planned: PlannedChange, message: str, receipt: Receipt | None
-) -> Upserted:
+def record_untried(session: Session, tried: TriedChange) -> Upserted:
     """Record a change that nothing could try, in the proposal that the session is on.
 
     Raises as `record_change`.
     """
+    planned = tried.planned
     slug, new = planned.slug, planned.text.new
     assert new is not None
     kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
@@ -132,7 +153,7 @@ def record_untried(
         kind = operation.snapshot_operation()
     with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
         _refuse_stale(txn, planned)
-        return _write(txn, planned, kind, message, receipt)
+        return _write(txn, planned, kind, tried.message, tried.receipt)
 
 
 def is_proposed(session: Session, name: str) -> bool:
@@ -141,8 +162,8 @@ def is_proposed(session: Session, name: str) -> bool:
     return tip is not None and tip not in AncestorSet(session, session.head())
 
 
-def _write_decided(txn: WriteTransaction, decided: DecidedChange) -> Upserted:
-    planned, verdict = decided.planned, decided.verdict
+def _write_decided(txn: WriteTransaction, decided: TriedChange, verdict: Verdict) -> Upserted:
+    planned = decided.planned
     receipt = decided.receipt if verdict.decision == "admit" else None
     refuse_changed_cases(txn, verdict, receipt)
     blob = store_verdict(txn, verdict, decided.contents)
@@ -302,6 +323,29 @@ def describe_decision(kind: str, result: Upserted, verdict: Verdict) -> Decided:
     )
 
 
+def describe_outcome(
+    blank: GateOutcome,
+    word: str,
+    reason: str = "",
+    verdict: Verdict | None = None,
+    done: Decided | None = None,
+) -> GateOutcome:
+    """Return what became of a change; `done` is the decision that was recorded, if any."""
+    if verdict is not None:
+        reason = verdict.reason
+        blank = blank._replace(gate=verdict.gate, numbers=read_numbers(verdict))
+    if done is not None:
+        blank = blank._replace(
+            version=done.version,
+            previous_version=done.previous_version,
+            snapshot=done.snapshot,
+            attempt=done.attempt,
+            changed=done.changed,
+            commitment=done.commitment,
+        )
+    return blank._replace(done=word, reason=reason)
+
+
 def accept_attempt(
     session: Session, attempt: str, person: str, reason: str = "", *, although_worse: bool = False
 ) -> Decided:
@@ -326,7 +370,7 @@ def accept_attempt(
         )
     _refuse_worse(verdict, although_worse=although_worse)
     planned = _read_planned(session, snapshot_id, verdict)
-    decided = DecidedChange(
+    decided = TriedChange(
         planned=planned,
         verdict=verdict._replace(
             decision="admit", decider="person", decided_by=person, reason=reason or verdict.reason

@@ -15,7 +15,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from threading import Event
 from typing import Literal, Protocol
 
@@ -23,12 +23,11 @@ from ...errors import InvalidInput
 from ...gating.case_files import MAX_CASES, Case
 from ...gating.decision import (
     CHECKED_ROUNDS,
-    CaseRow,
     GateDecision,
     decide,
     find_round_limit,
 )
-from ...gating.output_check import check_row, find_fault, score_outcomes
+from ...gating.output_check import check_row, find_fault
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
@@ -43,7 +42,7 @@ from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug
-from ...verdicts.gate_verdict import GateCase
+from ...verdicts.gate_verdict import GateCase, GateRecord
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
@@ -226,15 +225,6 @@ class Stage:
     counts: GuardCounts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriedCases:
-    """What was tried in whole rounds. `stopped` says why no further ones were, "" if decided."""
-
-    cases: tuple[GateCase, ...]
-    decision: GateDecision
-    stopped: str = ""
-
-
 def take_cases(cases: Sequence[Case], limit: int) -> tuple[list[Case], list[Case]]:
     """Return at most `limit` cases and the others, in an order that only their documents decide.
 
@@ -281,34 +271,6 @@ def _build_stage(runner: Runners, guards: Sequence[Case], unrun: Counter[tuple[s
     return Stage(runner=runner, guards=tuple(guards), counts=counts)
 
 
-@dataclass(slots=True)
-class _CaseCourse:
-    """The outcomes of one case so far."""
-
-    case: Case
-    is_guard: bool
-    before: str = ""
-    after: str = ""
-    outputs: list[bytes] = field(default_factory=list)
-    was_read: bool | None = None
-
-    @property
-    def row(self) -> CaseRow:
-        letters = "".join(a + b for a, b in zip(self.before, self.after, strict=True))
-        return CaseRow(
-            name=self.case.path,
-            before=self.before,
-            after=self.after,
-            is_guard=self.is_guard,
-            scores=score_outcomes(self.case, letters, self.outputs),
-        )
-
-    @property
-    def tried(self) -> GateCase:
-        outputs = tuple(self.outputs)
-        return GateCase(case=self.case, row=self.row, outputs=outputs, was_read=self.was_read)
-
-
 @dataclass(frozen=True, slots=True)
 class CaseRounds:
     """Tries cases with a runner, without a change (`old`) and with it (`new`), round by round.
@@ -324,15 +286,13 @@ class CaseRounds:
     limits: GateLimits
     time_left: Callable[[], float]
 
-    def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> TriedCases | str:
+    def run(self, cases: Sequence[Case], guards: Sequence[Case]) -> GateRecord | str:
         """Try the cases until the gate decides; return why no round was finished if none was.
 
         Whatever `runner` raises because nothing can be run is raised.
         """
-        courses = [
-            *(_CaseCourse(case, False) for case in cases),
-            *(_CaseCourse(case, True) for case in guards),
-        ]
+        courses = [GateCase(case=case) for case in cases]
+        courses += [GateCase(case=case, is_guard=True) for case in guards]
         decision: GateDecision | None = None
         stopped = ""
         number, is_counted = 0, False
@@ -356,19 +316,24 @@ class CaseRounds:
                 break
         if decision is None:
             return f"no round of the cases was finished: {stopped}"
-        tried = tuple(one.tried for one in courses)
-        is_open = decision.gate == "undecided"
-        return TriedCases(cases=tried, decision=decision, stopped=stopped if is_open else "")
+        return GateRecord(
+            runner=self.runner.name,
+            repeats_itself=self.runner.repeats_itself,
+            decision=decision,
+            cases=courses,
+            stopped=stopped if decision.gate == "undecided" else "",
+            is_provisional_asked=True,
+        )
 
     def run_as_often(self, cases: Sequence[Case], rounds: int) -> list[GateCase] | str:
         """Run each case in so many rounds; return why not all of them were, then no outcome."""
-        courses = [_CaseCourse(case, False) for case in cases]
+        courses = [GateCase(case=case) for case in cases]
         for number in range(rounds):
             if stopped := self._run_round(courses, number):
                 return stopped
-        return [one.tried for one in courses]
+        return courses
 
-    def _run_round(self, courses: Sequence[_CaseCourse], number: int) -> str:
+    def _run_round(self, courses: Sequence[GateCase], number: int) -> str:
         """Run each case twice; return why the round could not be finished, "" if it was.
 
         A round that is not finished leaves no outcome.

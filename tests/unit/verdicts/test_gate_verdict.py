@@ -5,7 +5,7 @@ from fractions import Fraction
 
 from brain.digest import blob_id
 from brain.gating.case_files import Case, Expectation
-from brain.gating.decision import CaseRow, GateDecision
+from brain.gating.decision import GateDecision
 from brain.verdicts.gate_verdict import GateCase, GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import NamedNumber
@@ -35,8 +35,7 @@ def tried(name: str, before: str, after: str, *outputs: bytes, is_guard: bool = 
         expect=Expectation(contains=("2",)),
         is_held_out=True,
     )
-    row = CaseRow(name=case.path, before=before, after=after, is_guard=is_guard)
-    return GateCase(case=case, row=row, outputs=outputs)
+    return GateCase(case=case, is_guard=is_guard, before=before, after=after, outputs=list(outputs))
 
 
 RECORD = GateRecord(

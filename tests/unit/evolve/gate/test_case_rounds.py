@@ -6,7 +6,8 @@ from typing import cast
 from brain.errors import InvalidInput
 from brain.gating.case_files import Case, Expectation
 from brain.repo.learning.change import SkillsAt
-from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, GateLimits, TriedCases
+from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, GateLimits
+from brain.verdicts.gate_verdict import GateRecord
 from tests.support.gated_brains import ScriptedRunner
 from tests.support.refusals import raises_code
 
@@ -35,7 +36,7 @@ def run_rounds(
     judge: Callable[[Case, Sequence[bytes]], Sequence[str]] = pass_all,
     limits: GateLimits = DEFAULT_LIMITS,
     time_left: Callable[[], float] = lambda: 1.0,
-) -> TriedCases | str:
+) -> GateRecord | str:
     rounds = CaseRounds(
         runner=runner, judge=judge, old=SKILLS, new=SKILLS, limits=limits, time_left=time_left
     )
@@ -59,7 +60,7 @@ def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome():
 
     runner = make_runner()
     tried = run_rounds(runner, judge=judge)
-    assert isinstance(tried, TriedCases)
+    assert isinstance(tried, GateRecord)
     assert {(one.row.before, one.row.after) for one in tried.cases} == {("f", "p")}
     assert tried.decision.gate == "undecided" and "no answer" in tried.stopped
 
