@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, TypeVar
 
 import psycopg
@@ -106,20 +106,21 @@ class PostgresDatabase:
             if connection is not None:
                 connection.close()
 
-    def read(self, action: Callable[[PostgresTransaction], T], _missing: T) -> T:
-        """Return what `action` reads."""
-        return self._run(action, "SELECT 1")
+    def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """Return all rows of a statement."""
+        with self._transaction("SELECT 1") as db:
+            return db.fetch_all(sql, args)
 
-    def write(self, action: Callable[[PostgresTransaction], T]) -> T:
-        """Run `action` in a transaction, kept whole or not at all, alone of all writers."""
-        return self._run(action, f"SELECT pg_advisory_xact_lock({self._key})")
+    def transaction(self) -> AbstractContextManager[PostgresTransaction]:
+        """Write in one transaction, kept whole or not at all, alone of all writers."""
+        return self._transaction(f"SELECT pg_advisory_xact_lock({self._key})")
 
     @contextmanager
     def learning(self) -> Iterator[None]:
         """Hold the learning of the brain. Raises `LockTimeout` if another process does."""
         lock = f"SELECT pg_try_advisory_lock({self._key + 1})"
         with self._lock:
-            if self._is_learning or not self._run(lambda db: db.fetch_all(lock), "")[0][0]:
+            if self._is_learning or not self.fetch_all(lock)[0][0]:
                 raise LockTimeout
             self._is_learning = True
         try:
@@ -129,14 +130,14 @@ class PostgresDatabase:
                 self._is_learning = False
                 self.close()  # which the server cannot fail to notice
 
-    def _run(self, action: Callable[[PostgresTransaction], T], first: str) -> T:
+    @contextmanager
+    def _transaction(self, first: str) -> Iterator[PostgresTransaction]:
         with self._lock:
             try:
                 connection = self._begin(first)
                 try:
-                    result = action(PostgresTransaction(connection))
+                    yield PostgresTransaction(connection)
                     connection.commit()
-                    return result
                 finally:
                     if not connection.closed:
                         connection.rollback()
@@ -153,14 +154,14 @@ class PostgresDatabase:
         """Begin a transaction; after a restart of the server, connect anew for it."""
         if self._connection is not None and not self._connection.closed:
             try:
-                self._connection.execute((first or "SELECT 1").encode())
+                self._connection.execute(first.encode())
                 return self._connection
             except (psycopg.OperationalError, psycopg.InterfaceError):
                 self.close()
         if self._is_learning:
             raise psycopg.OperationalError("the connection was lost")
         self._connection = self._connect()
-        self._connection.execute((first or "SELECT 1").encode())
+        self._connection.execute(first.encode())
         return self._connection
 
     def _connect(self) -> psycopg.Connection[Any]:

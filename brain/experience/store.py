@@ -1,8 +1,9 @@
 """What agents went through, and what there is to learn from it: `.brain/evolution.db`.
 
 It is no part of the brain: no snapshot has it, and it may be deleted at any time. With a URL in the
-user's settings it lies in PostgreSQL instead, where agents on several machines share it. Times are
-ms since 1970, and each write is durable when its method returns.
+user's settings it lies in PostgreSQL instead, where agents on several machines share it, but for
+the counts of uses (`usage.py`). Times are ms since 1970, and each write is durable when its method
+returns.
 
 A process that learns holds `Store.learning()`, and works off items: it takes the next one, keeps
 each step that was paid for before it uses it, and ends the item together with its audit. After a
@@ -21,15 +22,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
 from ..store.side_database import SideDatabase, SideFileFormat
 from ..util.file_lock import LockTimeout, lock_file
-from .settings import ExperienceSettings, override_from_environment
 
 if TYPE_CHECKING:
     from ..store.connection import Connection
     from .postgres import PostgresDatabase, PostgresTransaction
+    from .settings import ExperienceSettings
 
 T = TypeVar("T")
 
-EXPERIENCE_FILE_NAME = "evolution.db"
 MAX_SEQUENCES = 1_000_000
 """Sequences that are kept; the oldest are forgotten first."""
 MAX_WORK = 10_000
@@ -91,16 +91,33 @@ TABLES = (
   value TEXT NOT NULL
 ) STRICT, WITHOUT ROWID""",
 )
-_FILE = SideFileFormat(
-    file_name=EXPERIENCE_FILE_NAME,
+_USAGE_TABLES = (
+    """CREATE TABLE uses (
+  number INTEGER PRIMARY KEY,
+  path TEXT NOT NULL,
+  version TEXT NOT NULL,
+  program BLOB NOT NULL,
+  last_use INTEGER NOT NULL,
+  counts TEXT NOT NULL,
+  UNIQUE (path, version, program),
+  UNIQUE (last_use, number)
+) STRICT""",
+    """CREATE TABLE counted_runs (
+  number INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE
+) STRICT""",
+)
+EXPERIENCE_FILE = SideFileFormat(
+    file_name="evolution.db",
     application_id=0x62726E78,  # "brnx"
-    version=3,
-    tables=TABLES,
+    version=4,
+    tables=TABLES + _USAGE_TABLES,
+    older_tables={3: TABLES},
     outdated=(1, 2),
     kind="file of experience",
     delete_hint=(
-        "delete .brain/evolution.db: it holds only what agents went through and the counts of"
-        " attempts to learn from it, and nothing of the brain itself"
+        "delete .brain/evolution.db: it holds only what agents went through, and the counts of"
+        " uses and of attempts to learn, and nothing of the brain itself"
     ),
     timeout=30.0,
     synchronous="FULL",  # an answer of a model is worth an fsync
@@ -173,14 +190,14 @@ class Store:
     ) -> None:
         self._folder = folder
         self._server = database
-        self._database = database or SideDatabase(folder, _FILE)
+        self._database = database or SideDatabase(folder, EXPERIENCE_FILE)
         self._lock = threading.RLock()
         self._open: Connection | PostgresTransaction | None = None
 
     @property
     def place(self) -> str:
         """Where it is, in words."""
-        return self._server.label if self._server else f"in .brain/{EXPERIENCE_FILE_NAME}"
+        return self._server.label if self._server else f"in .brain/{EXPERIENCE_FILE.file_name}"
 
     def close(self) -> None:
         """Close the file, or the connection."""
@@ -203,42 +220,42 @@ class Store:
                 hint="it does all that is due: wait until it ends, or end it",
             ) from None
 
-    def atomically(self, action: Callable[[], T]) -> T:
-        """Call `action`, whose calls of this store are one transaction; it may be called again."""
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make one transaction of all calls of this store inside."""
         with self._lock:
             if self._open is not None:
-                return action()
-
-            def run(db: Connection | PostgresTransaction) -> T:
+                yield
+                return
+            with self._database.transaction() as db:
                 self._open = db
                 try:
-                    return action()
+                    yield
                 finally:
                     self._open = None
 
-            return self._database.write(run)
+    def atomically(self, action: Callable[[], T]) -> T:
+        """Call `action`, whose calls of this store are one transaction."""
+        with self.transaction():
+            return action()
 
     def _write(self, sql: str, *args: object) -> None:
-        def write() -> None:
+        with self.transaction():
             assert self._open is not None
             self._open.execute(sql, args)
 
-        self.atomically(write)
-
     def _read(self, sql: str, *args: object) -> list[tuple[Any, ...]]:
         with self._lock:
-            if self._open is not None:
-                return self._open.fetch_all(sql, args)
-            none: list[tuple[Any, ...]] = []
-            return self._database.read(lambda db: db.fetch_all(sql, args), none)
+            return (self._open or self._database).fetch_all(sql, args)
 
     # Sequences
 
     def record(self, sequences: Sequence[SkillSequence], *, once: bool = False) -> bool:
         """Record sequences in this order, all or none; with `once`, unless their run is known."""
-
-        def record() -> bool:
-            run = _text(sequences[0].run)
+        if not sequences:
+            return False
+        run = _text(sequences[0].run)
+        with self.transaction():
             if once and self._read("SELECT 1 FROM sequences WHERE run = ? LIMIT 1", run):
                 return False
             for one in sequences:
@@ -250,9 +267,7 @@ class Store:
                     *(_text(one.chat), one.at, skills, *texts),
                 )
             self._forget_old("sequences", MAX_SEQUENCES)
-            return True
-
-        return bool(sequences) and self.atomically(record)
+        return True
 
     def sequences(self, since: int = 0) -> Iterator[SkillSequence]:
         """Yield the sequences that are not before `since`, in the order of recording."""
@@ -275,7 +290,7 @@ class Store:
         """Add an item; return False if one of its kind and key is known, done or not."""
         key = _text(key)
 
-        def add() -> bool:
+        with self.transaction():
             if self._read("SELECT 1 FROM work WHERE kind = ? AND key = ?", kind, key):
                 return False
             ((items,),) = self._read("SELECT count(*) FROM work")
@@ -296,15 +311,14 @@ class Store:
             )
             return True
 
-        return self.atomically(add)
-
     def next(self, kind: str, now: int) -> Item | None:
         """Start the oldest item that is not done and need not wait; None if there is none.
 
         Only for a process that holds `learning()`.
         """
-
-        def start() -> Item | None:
+        if not self._read("SELECT 1 FROM work WHERE kind = ? AND is_done = 0 LIMIT 1", kind):
+            return None  # without a write, which would make the file
+        with self.transaction():
             rows = self._read(
                 "SELECT number, key, at, data, starts + 1 FROM work WHERE kind = ? AND is_done = 0"
                 # A clock that was set back since an item waits makes it wait no longer.
@@ -316,10 +330,6 @@ class Store:
             number, key, at, data, starts = rows[0]
             self._write("UPDATE work SET starts = ? WHERE number = ?", starts, number)
             return Item(self, number, Work(kind, key, at, json.loads(data), None), starts)
-
-        if not self._read("SELECT 1 FROM work WHERE kind = ? AND is_done = 0 LIMIT 1", kind):
-            return None  # without a write, which would make the file
-        return self.atomically(start)
 
     def items(self, kind: str) -> list[Work]:
         """Return the items of a kind, oldest first; those that are done have no data any more."""
@@ -352,8 +362,7 @@ class Store:
 
     def add_count(self, kind: str, limit: RateLimit, now: int, more: int = 1) -> None:
         """Count `more` in the present period of a limit."""
-
-        def count() -> None:
+        with self.transaction():
             key = kind, limit.name, limit.period(now)
             self._write(
                 "INSERT INTO rates (kind, name, period, count) VALUES (?, ?, ?, ?)"
@@ -365,8 +374,6 @@ class Store:
                 *(kind, limit.name, limit.period(now) - _MAX_PERIODS),
             )
 
-        self.atomically(count)
-
     def wake(self) -> None:
         """Let no item wait for a time any more."""
         self._write("UPDATE work SET not_before = 0 WHERE is_done = 0 AND not_before > 0")
@@ -375,8 +382,7 @@ class Store:
 
     def log(self, *events: AuditEvent) -> None:
         """Append events to the audit; the oldest are forgotten beyond a limit."""
-
-        def append() -> None:
+        with self.transaction():
             for event in events:
                 texts = (_text(text, _MAX_TEXT_CHARS) for text in event[1:])
                 self._write(
@@ -384,8 +390,6 @@ class Store:
                     *(event.at, *texts),
                 )
             self._forget_old("events", MAX_EVENTS)
-
-        self.atomically(append)
 
     def events(self, evolver: str = "", last: int = 100) -> list[AuditEvent]:
         """Return the last events, of one evolver or of all, oldest first."""
@@ -413,8 +417,7 @@ class Store:
         self, name: str, change: Callable[[dict[str, Any]], dict[str, Any] | None]
     ) -> dict[str, Any]:
         """Replace a document by what `change` makes of it; None leaves it, {} forgets it."""
-
-        def replace() -> dict[str, Any]:
+        with self.transaction():
             old = self.fact(name)
             new = change(old)
             if new is None or new == old:
@@ -424,8 +427,6 @@ class Store:
                 value = json.dumps(new)
                 self._write("INSERT INTO facts (name, value) VALUES (?, ?)", name, value)
             return new
-
-        return self.atomically(replace)
 
     def _forget_old(self, table: str, most: int) -> None:
         self._write(
@@ -455,13 +456,10 @@ class Item:
 
     def keep(self, name: str, value: bytes = b"") -> None:
         """Keep a step, instead of what was kept of it before."""
-
-        def keep() -> None:
+        with self.store.transaction():
             self.confirm()
             self.forget(name, exactly=True)
             self.store._write("INSERT INTO steps VALUES (?, ?, ?)", self._number, name, value)
-
-        self.store.atomically(keep)
 
     def once(self, name: str, make: Callable[[], bytes]) -> bytes:
         """Return what was kept of a step; without it, make it and keep it first."""
@@ -478,8 +476,7 @@ class Item:
 
     def count(self, limits: Sequence[RateLimit], now: int) -> RateLimit | None:
         """Count the item once under all limits, or under none: then return the one reached."""
-
-        def count() -> RateLimit | None:
+        with self.store.transaction():
             if self.find("counted") is not None:
                 return None
             counted = self.store.counts(self.kind, limits, now)
@@ -491,8 +488,6 @@ class Item:
             self.keep("counted")
             return None
 
-        return self.store.atomically(count)
-
     def wait(self, now: int = 0, until: int = 0) -> None:
         """Leave the item for later, by default for the next process; this start does not count."""
         self._update("starts = starts - 1, waits_since = ?, not_before = ?", now, until)
@@ -501,14 +496,11 @@ class Item:
         self, result: Mapping[str, Any], *events: AuditEvent, keep_data: bool = False
     ) -> None:
         """End the item, with its events in the audit, in one transaction."""
-
-        def finish() -> None:
+        with self.store.transaction():
             data = "" if keep_data else ", data = '{}'"
             self._update(f"is_done = 1, result = ?{data}", json.dumps(result))
             self.forget("")
             self.store.log(*events)
-
-        self.store.atomically(finish)
 
     def confirm(self) -> None:
         """Check that the item is still that of this process, before something follows from it."""
@@ -524,11 +516,9 @@ class Item:
             )
 
     def _update(self, changes: str, *args: object) -> None:
-        def update() -> None:
+        with self.store.transaction():
             self.confirm()
             self.store._write(f"UPDATE work SET {changes} WHERE number = ?", *args, self._number)
-
-        self.store.atomically(update)
 
 
 def _text(text: str, most: int = 512) -> str:
@@ -544,6 +534,8 @@ def open_store(
     `brain` is its id in hex. The environment overrides the settings (BRAIN_EXPERIENCE_URL). Raises
     `InvalidInput` (`bad_experience_url`), `StoreError` (`not_installed`).
     """
+    from .settings import ExperienceSettings, override_from_environment
+
     url = override_from_environment(settings or ExperienceSettings()).url
     if not url:
         return Store(folder)

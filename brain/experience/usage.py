@@ -1,23 +1,25 @@
-"""Uses of skills, and what is counted of them in `.brain/usage.db`, a file beside the store.
+"""Uses of skills, and what is counted of them in `.brain/evolution.db`.
 
-It is no part of the brain: no snapshot has it, and it may be deleted at any time, which only
-starts the counts anew. Several processes and threads may count at once. A killed process
-loses at most the use it was counting; a power cut may lose the last ones. A file that is damaged
-or was written by another program is an error, never an empty one.
+The counts are those of this copy of the brain, also if experience lies on a server. Several
+processes and threads may count at once. A killed process loses at most the use it was counting; a
+power cut may lose the last ones. Earlier releases counted in `.brain/usage.db`: what it holds is
+read, and the first use moves it.
 """
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
-from typing import Any
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import asdict, dataclass, field, replace
 
 from ..digest import NO_DIGEST, blob_id
-from ..errors import printable_text
+from ..errors import StoreError, printable_text
 from ..store.connection import Connection, SqlRow
+from ..store.database_file import delete_database
 from ..store.side_database import SideDatabase, SideFileFormat
+from .store import EXPERIENCE_FILE
 
 MAX_FAILURE_CHARS = 200
 """Characters of the text that is kept of the last failure."""
@@ -58,10 +60,10 @@ class UsageCounts:
     """What is counted of one version of a skill, with one program.
 
     Times are in ms since 1970, UTC, durations in ms. `consecutive_failures` are those since the
-    last success. `recent` has the inputs that were used last, at most RECENT_INPUTS, oldest
-    first, 9 bytes each: the key, and 1 if the last use with it succeeded, else 0. `timed` uses
-    were measured: `took_total` and `took_max` are of these. `failed_at` and `failure` are of the
-    last failure, 0 and "" without one.
+    last success. `recent` has the inputs that were used last, at most RECENT_INPUTS, oldest first,
+    and says of each whether the last use with it succeeded. `timed` uses were measured:
+    `took_total` and `took_max` are of these. `failed_at` and `failure` are of the last failure, 0
+    and "" without one.
     """
 
     path: str
@@ -78,7 +80,7 @@ class UsageCounts:
     failure: str = ""
     first_use: int = 0
     last_use: int = 0
-    recent: bytes = b""
+    recent: dict[str, bool] = field(default_factory=dict)
 
     @property
     def trials(self) -> tuple[int, int]:
@@ -88,8 +90,8 @@ class UsageCounts:
         """
         if not self.recent:
             return self.successes, self.failures
-        succeeded = sum(self.recent[_KEY_BYTES :: _KEY_BYTES + 1])
-        return succeeded, len(self.recent) // (_KEY_BYTES + 1) - succeeded
+        succeeded = sum(self.recent.values())
+        return succeeded, len(self.recent) - succeeded
 
     @property
     def mean(self) -> int:
@@ -125,97 +127,44 @@ def add_use(counts: UsageCounts, use: SkillUse) -> UsageCounts:
     )
 
 
-def _add_input(counts: UsageCounts, key: bytes, succeeded: bool) -> bytes:
-    rows = [
-        counts.recent[at : at + _KEY_BYTES + 1]
-        for at in range(0, len(counts.recent), _KEY_BYTES + 1)
-    ]
-    if not rows:  # of earlier uses without inputs, failures may all have had the same
-        known = min(counts.successes, RECENT_INPUTS)
-        rows = [number.to_bytes(_KEY_BYTES, "big") + b"\1" for number in range(known)]
-    key = key or (counts.uses + RECENT_INPUTS).to_bytes(_KEY_BYTES, "big")
-    others = [row for row in rows if row[:_KEY_BYTES] != key]
-    return b"".join([*others, key + bytes([succeeded])][-RECENT_INPUTS:])
+def _add_input(counts: UsageCounts, key: bytes, succeeded: bool) -> dict[str, bool]:
+    # Of earlier uses without inputs, failures may all have had the same.
+    earlier = {f"earlier {n}": True for n in range(min(counts.successes, RECENT_INPUTS))}
+    name = key.hex() or f"use {counts.uses}"
+    others = [pair for pair in (counts.recent or earlier).items() if pair[0] != name]
+    return dict([*others, (name, succeeded)][-RECENT_INPUTS:])
 
 
 # The file
 
-USAGE_FILE_NAME = "usage.db"
-USAGE_APPLICATION_ID = 0x62726E75
-"""Marks the file (SQLite header, offset 68): "brnu"."""
-USAGE_VERSION = 2
 MAX_ROWS = 50_000
 """Versions of skills that are counted; beyond, the one that was unused for longest is dropped."""
 MAX_RUNS = 50_000
 """Runs that are remembered, so that none is counted twice; the oldest are forgotten first."""
-LOCK_TIMEOUT_SECONDS = 5.0
-"""How long to wait for another process that counts."""
-
-DELETE_HINT = (
-    "delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of the"
-    " brain itself"
-)
-
-_TABLES = (
-    """CREATE TABLE uses (
-  number INTEGER PRIMARY KEY,
-  path TEXT NOT NULL,
-  version TEXT NOT NULL,
-  program BLOB NOT NULL,
-  uses INTEGER NOT NULL,
-  successes INTEGER NOT NULL,
-  failures INTEGER NOT NULL,
-  consecutive_failures INTEGER NOT NULL,
-  timed INTEGER NOT NULL,
-  took_total INTEGER NOT NULL,
-  took_max INTEGER NOT NULL,
-  histogram BLOB NOT NULL,
-  failed_at INTEGER NOT NULL,
-  failure TEXT NOT NULL,
-  first_use INTEGER NOT NULL,
-  last_use INTEGER NOT NULL,
-  checksum BLOB NOT NULL,
-  UNIQUE (path, version, program),
-  UNIQUE (last_use, number)
-) STRICT""",
-    """CREATE TABLE runs (
-  number INTEGER PRIMARY KEY,
-  id TEXT NOT NULL UNIQUE
-) STRICT""",
-    """CREATE TABLE inputs (
-  number INTEGER PRIMARY KEY,
-  recent BLOB NOT NULL,
-  checksum BLOB NOT NULL
-) STRICT""",
-)
-_FORMAT = SideFileFormat(
-    file_name=USAGE_FILE_NAME,
-    application_id=USAGE_APPLICATION_ID,
-    version=USAGE_VERSION,
-    tables=_TABLES,
-    kind="file of uses",
-    delete_hint=DELETE_HINT,
-    timeout=LOCK_TIMEOUT_SECONDS,
+_FILE = replace(
+    EXPERIENCE_FILE,
+    timeout=5.0,
     synchronous="NORMAL",  # the last counts are no loss worth an fsync each
-    older_tables={1: _TABLES[:2]},
 )
-_COLUMNS = (
-    "path, version, program, uses, successes, failures, consecutive_failures, timed, took_total,"
-    " took_max, histogram, failed_at, failure, first_use, last_use, checksum"
+_OLD_FILE = SideFileFormat(
+    file_name="usage.db",
+    application_id=0x62726E75,
+    version=2,
+    tables=(),
+    older_tables={1: ()},
+    kind="file of uses",
+    delete_hint=(
+        "delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of"
+        " the brain itself"
+    ),
+    timeout=5.0,
+    synchronous="NORMAL",
 )
-_HISTOGRAM = _COLUMNS.split(", ").index("histogram")
-"""The place of a column of older versions, which is neither read nor filled any more."""
-_FIELDS = [name for name in _COLUMNS.split(", ")[:-1] if name != "histogram"]
-_OLD_ROWS = f"SELECT number, NULL, NULL, {_COLUMNS} FROM uses"
-_ROWS = (
-    f"SELECT number, recent, inputs.checksum, {_COLUMNS.replace('checksum', 'uses.checksum')}"
-    " FROM uses LEFT JOIN inputs USING (number)"
-)
-_get_fields = attrgetter(*_FIELDS)
-_KEY = "path = ? AND version = ? AND program = ?"
-_INSERT = f"INSERT INTO uses (number, {_COLUMNS}) VALUES (?{', ?' * len(_COLUMNS.split(','))})"
-_CHANGES = ", ".join(f"{name} = ?" for name in _COLUMNS.split(", ")[3:])
-_UPDATE = f"UPDATE uses SET {_CHANGES} WHERE {_KEY}"
+_OLD_FIELDS = (
+    "path version program uses successes failures consecutive_failures timed took_total took_max"
+    " failed_at failure first_use last_use"
+).split()
+_ROWS = "SELECT path, version, program, counts FROM uses"
 
 
 class UsageStore:
@@ -226,7 +175,9 @@ class UsageStore:
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        self._file = SideDatabase(folder, _FORMAT)
+        self._folder = folder
+        self._file = SideDatabase(folder, _FILE)
+        self._old_path = os.path.join(folder, _OLD_FILE.file_name)
 
     def close(self) -> None:
         """Close the file."""
@@ -234,80 +185,102 @@ class UsageStore:
 
     def record_use(self, use: SkillUse) -> UsageCounts:
         """Count a use; return the counts of its version and program with it."""
-        return self._file.write(lambda db: _count_use(db, use))
+        with self._counting() as db:
+            return _count_use(db, use)
 
     def record_run(self, run: str, uses: Sequence[SkillUse]) -> bool:
         """Count the uses of a run, unless they are counted already; return whether they were not.
 
         `run` is any text that identifies the run.
         """
-        return self._file.write(lambda db: _add_run(db, run, uses))
+        with self._counting() as db:
+            if db.fetch_one("SELECT 1 FROM counted_runs WHERE id = ?", (run,)):
+                return False
+            db.execute("INSERT INTO counted_runs (id) VALUES (?)", (run,))
+            db.execute(f"DELETE FROM counted_runs WHERE number <= last_insert_rowid() - {MAX_RUNS}")
+            for use in uses:
+                _count_use(db, use)
+            return True
 
     def read_usage(self, path: str) -> list[UsageCounts]:
         """Return the counts of all versions and programs of the skill at a full path."""
-        return self._read(" WHERE path = ?", path)
+        return self._read("WHERE path = ? ORDER BY number", path)
 
     def list_usage(self) -> list[UsageCounts]:
         """Return all counts."""
-        return self._read(" ORDER BY path, number")
+        return self._read("ORDER BY path, number")
 
     def _read(self, which: str, *args: str) -> list[UsageCounts]:
-        def read(db: Connection) -> list[UsageCounts]:
-            # An old file, which this process may only read, has no inputs.
-            is_old = not db.fetch_one("SELECT 1 FROM sqlite_schema WHERE name = 'inputs'", ())
-            rows = _OLD_ROWS if is_old else _ROWS
-            return list(map(_decode_row, db.fetch_all(f"{rows}{which}", args)))
+        found = self._read_old(which, *args)
+        # A file of an older version, which this process may only read, counts no uses.
+        if self._file.fetch_all("SELECT 1 FROM sqlite_schema WHERE name = 'uses'"):
+            found += map(_decode_row, self._file.fetch_all(f"{_ROWS} {which}", args))
+        return list({(one.path, one.version, one.program): one for one in found}.values())
 
-        return self._file.read(read, [])
+    def _counting(self) -> AbstractContextManager[Connection]:
+        if os.path.lexists(self._old_path):
+            self._move_old()
+        return self._file.transaction()
 
+    def _read_old(self, which: str, *args: str) -> list[UsageCounts]:
+        with closing(SideDatabase(self._folder, _OLD_FILE)) as old:
+            recent = "x''"  # the first version kept no inputs
+            if old.fetch_all("SELECT 1 FROM sqlite_schema WHERE name = 'inputs'"):
+                recent = "(SELECT recent FROM inputs WHERE inputs.number = uses.number)"
+            columns = ", ".join(_OLD_FIELDS)
+            rows = old.fetch_all(f"SELECT ifnull({recent}, x''), {columns} FROM uses {which}", args)
+        found = []
+        for inputs, *fields in rows:
+            starts = range(0, len(inputs), _KEY_BYTES + 1)
+            last = {inputs[n : n + _KEY_BYTES].hex(): inputs[n + _KEY_BYTES] == 1 for n in starts}
+            found.append(UsageCounts(**dict(zip(_OLD_FIELDS, fields, strict=True)), recent=last))
+        return found
 
-def _add_run(db: Connection, run: str, uses: Iterable[SkillUse]) -> bool:
-    if db.fetch_one("SELECT 1 FROM runs WHERE id = ?", (run,)):
-        return False
-    db.execute("INSERT INTO runs (id) VALUES (?)", (run,))
-    db.execute(f"DELETE FROM runs WHERE number <= (SELECT max(number) FROM runs) - {MAX_RUNS}")
-    for use in uses:
-        _count_use(db, use)
-    return True
+    def _move_old(self) -> None:
+        counts = self._read_old("ORDER BY number")
+        with closing(SideDatabase(self._folder, _OLD_FILE)) as old:
+            runs = old.fetch_all("SELECT id FROM runs ORDER BY number")
+        new = SideDatabase(self._folder, EXPERIENCE_FILE)  # durable before the old file goes
+        with closing(new), new.transaction() as db:
+            # Another process, or this one before it was killed, may have been here already.
+            db.execute_many("INSERT OR IGNORE INTO counted_runs (id) VALUES (?)", runs)
+            for one in counts:
+                _write_row(db, one, "NOTHING")
+        delete_database(self._old_path)
 
 
 def _count_use(db: Connection, use: SkillUse) -> UsageCounts:
-    key = use.path, use.version, use.program
-    row = db.fetch_one(f"{_ROWS} WHERE {_KEY}", key)
+    row = db.fetch_one(
+        f"{_ROWS} WHERE path = ? AND version = ? AND program = ?",
+        (use.path, use.version, use.program),
+    )
+    if row is None:
+        db.execute(
+            "DELETE FROM uses WHERE number = (SELECT number FROM uses ORDER BY last_use, number)"
+            f" AND (SELECT count(*) FROM uses) >= {MAX_ROWS}"
+        )
     new = UsageCounts(path=use.path, version=use.version, program=use.program)
     counted = add_use(_decode_row(row) if row else new, use)
-    values = _encode_row(counted)
-    if row is None:
-        number = _take_number(db)
-        db.execute(_INSERT, (number, *values))
-    else:
-        number = row[0]
-        db.execute(_UPDATE, (*values[len(key) :], *key))
-    recent = _FORMAT.encode_row([number, counted.recent])
-    db.execute("INSERT OR REPLACE INTO inputs VALUES (?, ?, ?)", recent)
+    _write_row(db, counted, "UPDATE SET last_use = excluded.last_use, counts = excluded.counts")
     return counted
 
 
-def _take_number(db: Connection) -> int:
-    """Return a free row number up to `MAX_ROWS`; at worst that of a row that is dropped."""
-    ((last,),) = db.fetch_all("SELECT ifnull(max(number), 0) FROM uses")
-    if last < MAX_ROWS:
-        return int(last) + 1
-    ((number,),) = db.fetch_all("SELECT number FROM uses ORDER BY last_use, number LIMIT 1")
-    db.execute("DELETE FROM uses WHERE number = ?", (number,))
-    return int(number)
-
-
-def _encode_row(counts: UsageCounts) -> tuple[object, ...]:
-    fields = list(_get_fields(counts))
-    fields.insert(_HISTOGRAM, b"")
-    return _FORMAT.encode_row(fields)
+def _write_row(db: Connection, counts: UsageCounts, otherwise: str) -> None:
+    """Write a row; `otherwise` says what to do if there is one of its version and program."""
+    fields = asdict(counts)
+    key = [fields.pop(name) for name in ("path", "version", "program")]
+    db.execute(
+        "INSERT INTO uses (path, version, program, last_use, counts) VALUES (?, ?, ?, ?, ?)"
+        f" ON CONFLICT (path, version, program) DO {otherwise}",
+        (*key, counts.last_use, json.dumps(fields)),
+    )
 
 
 def _decode_row(row: SqlRow) -> UsageCounts:
-    """Return the counts of a row of `_ROWS`. Raises `StoreError` if it was changed."""
-    number, recent, checksum, *rest = row
-    fields: list[Any] = _FORMAT.decode_row(tuple(rest))
-    del fields[_HISTOGRAM]
-    inputs = b"" if checksum is None else _FORMAT.decode_row((number, recent, checksum))[1]
-    return UsageCounts(**dict(zip(_FIELDS, fields, strict=True)), recent=inputs)
+    path, version, program, counts = row
+    try:
+        return UsageCounts(path=path, version=version, program=program, **json.loads(counts))
+    except (ValueError, TypeError) as error:
+        raise StoreError(
+            f"a row of {_FILE.file_name} is damaged", hint=_FILE.delete_hint
+        ) from error

@@ -1,4 +1,4 @@
-"""A small database file beside the store that may be deleted at any time, such as counts of uses.
+"""A small database file beside the store that may be deleted at any time: of experience.
 
 It is no part of the brain. Several processes and threads may write at once, and each write is one
 transaction. A file that is damaged or was written by another program is an error, never an empty
@@ -9,21 +9,18 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
-from ..encoding import pack
 from ..errors import Locked, NotFound, StoreError
 from ..util.file_lock import LockTimeout, lock_file
 from . import database_file, schema
-from .checksums import row_checksum
 from .connection import Connection, DatabaseLabels, SqlRow
 from .file_checks import copy_owner
 
-T = TypeVar("T")
 _OUTDATED = "store_outdated"
+_REPLACED = "store_replaced"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +28,12 @@ class SideFileFormat:
     """A kind of file beside the store.
 
     `application_id` marks the file (SQLite header, offset 68). `tables` are the statements that
-    create its tables. `kind` is what errors call it, such as "file of uses", and `delete_hint`
-    says that deleting it loses nothing of the brain. `timeout` is in seconds, for the transaction
-    of another process. `synchronous` says what a power cut may lose: with NORMAL the last writes.
-    `older_tables` are the tables of older versions, which lack some of the tables and are
-    otherwise the same: the first writer adds those. Files of `outdated` versions are read as
-    missing, and the first writer renames them.
+    create its tables; without any, those of a file are not checked. `kind` is what errors call it,
+    such as "file of experience", and `delete_hint` says that deleting it loses nothing of the
+    brain. `timeout` is in seconds, for the transaction of another process. `synchronous` says what
+    a power cut may lose: with NORMAL the last writes. `older_tables` are the tables of older
+    versions, which lack some of the tables and are otherwise the same: the first writer adds
+    those. Files of `outdated` versions are read as missing, and the first writer renames them.
     """
 
     file_name: str
@@ -55,25 +52,6 @@ class SideFileFormat:
         """The names of the file in messages."""
         name = f"the {self.kind}"
         return DatabaseLabels(name, name, "the folder .brain", self.delete_hint)
-
-    def encode_row(self, fields: list[object]) -> tuple[object, ...]:
-        """Return a row: its fields, texts or numbers or bytes, and their checksum."""
-        return *fields, row_checksum(pack(fields))
-
-    def decode_row(self, row: SqlRow) -> list[Any]:
-        """Return the fields of a row. Raises `StoreError` (`bad_store`) if it was changed."""
-        *fields, checksum = row
-        try:
-            is_whole = checksum == row_checksum(pack(fields))
-        except (TypeError, ValueError, OverflowError):
-            is_whole = False
-        if not is_whole:
-            raise self.damaged_row_error()
-        return fields
-
-    def damaged_row_error(self) -> StoreError:
-        """Return the error for a row that does not have the content that was written."""
-        return StoreError(f"a row of {self.file_name} is damaged", hint=self.delete_hint)
 
 
 class SideDatabase:
@@ -94,52 +72,46 @@ class SideDatabase:
         with self._lock:
             self._drop_connection()
 
-    def read(self, action: Callable[[Connection], T], missing: T) -> T:
-        """Return what `action` reads in one state, or `missing` without a file."""
+    def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[SqlRow]:
+        """Return the rows of a statement, none without a file."""
         with self._lock:
             if not self._is_file_open():
                 self._drop_connection()
             if self._db is None and not os.path.lexists(self._path):
-                return missing
+                return []
             if self._db is None:
                 try:
                     self._db = _open_file(self._path, self._format)
                 except StoreError as error:
-                    if error.code == _OUTDATED:
-                        return missing
+                    if error.code in (_OUTDATED, _REPLACED):
+                        return []
                     raise
-            with self._db.reading_one_state():
-                return action(self._db)
+            return self._db.fetch_all(sql, args)
 
-    def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[SqlRow]:
-        """Return the rows of a statement, none without a file."""
-        no_rows: list[SqlRow] = []
-        return self.read(lambda db: db.fetch_all(sql, args), no_rows)
-
-    def write(self, action: Callable[[Connection], T]) -> T:
-        """Run `action` in a transaction; the file is created if it is missing."""
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Write in one transaction; the file is created if it is missing."""
         with self._lock:
             try:
-                return self._run_transaction(action)
+                db = self._begin()
             except StoreError as error:
                 if error.code == _OUTDATED:
                     os.rename(self._path, f"{self._path}.old")
-                elif error.code != "store_replaced":
+                elif error.code != _REPLACED:
                     raise
-            self._drop_connection()  # somebody deleted the file, as is allowed
-            return self._run_transaction(action)
+                self._drop_connection()  # somebody deleted the file, as is allowed
+                db = self._begin()
+            try:
+                yield db
+                db.commit()
+            finally:
+                db.roll_back()
 
-    def _run_transaction(self, action: Callable[[Connection], T]) -> T:
+    def _begin(self) -> Connection:
         if self._db is None:
             self._db = _open_or_create(self._path, self._format)
-        db = self._db
-        db.begin()
-        try:
-            result = action(db)
-            db.commit()
-        finally:
-            db.roll_back()
-        return result
+        self._db.begin()
+        return self._db
 
     def _is_file_open(self) -> bool:
         """Return whether the open file, if there is one, still has its name."""
@@ -215,7 +187,7 @@ def _open_file(path: str, format: SideFileFormat) -> Connection:
         size = os.stat(path).st_size
     except (NotFound, FileNotFoundError) as error:
         raise StoreError(
-            f"{format.file_name} was deleted meanwhile", code="store_replaced", hint="try again"
+            f"{format.file_name} was deleted meanwhile", code=_REPLACED, hint="try again"
         ) from error
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
     if not writable:
@@ -274,4 +246,5 @@ def _check_content(db: Connection, format: SideFileFormat) -> None:
             code="unsupported_version",
             hint=f"another release of brain wrote it: use that one, or {format.delete_hint}",
         )
-    schema.check_table_schema(db, tables)
+    if tables:
+        schema.check_table_schema(db, tables)

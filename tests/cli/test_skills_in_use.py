@@ -100,11 +100,11 @@ def test_a_transcript_is_counted_once(agent, cli):
 @pytest.mark.parametrize("command", [("evolve", "stats"), ("doctor",)])
 def test_a_damaged_file_of_uses_is_named_with_the_way_out(agent, cli, command):
     use("success", 1)
-    Path(".brain/usage.db").write_bytes(b"half of a file")
+    Path(".brain/evolution.db").write_bytes(b"half of a file")
     shown = cli(*command)
     assert shown.status == 1
-    assert "delete .brain/usage.db" in shown.err + shown.out
-    Path(".brain/usage.db").unlink()
+    assert "delete .brain/evolution.db" in shown.err + shown.out
+    Path(".brain/evolution.db").unlink()
     assert cli("evolve", "stats").status == 0
 
 

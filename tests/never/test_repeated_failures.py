@@ -12,6 +12,7 @@ from brain import Brain
 from brain.errors import SandboxError, ToolFailure
 from brain.sandbox.find_sandbox import probe_sandbox
 from brain.serve.tools import Toolbox
+from tests.support.old_usage import write_old_usage
 
 CODE = """
 import json, sys
@@ -110,23 +111,18 @@ def test_one_failed_task_repeated_retires_no_skill_that_agents_read(brain):
 
 def test_counts_of_an_older_version_are_read_on_and_speak_for_the_tool(brain):
     """It counted uses alone; of its failures, all may have been of one input."""
-    call(brain, ["a"] * 6)
-    file = brain.root / ".brain/usage.db"
-    brain.close()
-    with sqlite3.connect(file) as db:
-        db.execute("DROP TABLE inputs")
-        db.execute("PRAGMA user_version = 1")
-    db.close()
-    with Brain.open(brain.root, author="agent") as opened:
-        assert read_usage(opened).successes == 6
-        assert "retired" not in call(opened, [f"crash {number}" for number in range(5)])
-        assert (read_usage(opened).successes, read_usage(opened).failures) == (6, 5)
-        assert opened.verify(deep=True).ok
+    skill = read_usage(brain)
+    key = skill.path, str(skill.version), bytes.fromhex(skill.program)
+    write_old_usage(brain.root / ".brain", 1, (*key, 6, 6, 0, 0, 0, 0, 0, 0, "", 5, 50))
+    assert read_usage(brain).successes == 6
+    assert "retired" not in call(brain, [f"crash {number}" for number in range(5)])
+    assert (read_usage(brain).successes, read_usage(brain).failures) == (6, 5)
+    assert brain.verify(deep=True).ok
 
 
 def test_what_is_kept_of_inputs_does_not_grow_with_them(brain):
     call(brain, [f"a{number}" for number in range(34)])
-    with sqlite3.connect(brain.root / ".brain/usage.db") as db:
-        ((longest,),) = db.execute("SELECT max(length(recent)) FROM inputs")
+    with sqlite3.connect(brain.root / ".brain/evolution.db") as db:
+        ((longest,),) = db.execute("SELECT max(length(counts)) FROM uses")
     db.close()
-    assert longest <= 32 * 9
+    assert longest <= 32 * 30 + 400

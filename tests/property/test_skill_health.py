@@ -210,8 +210,8 @@ class SkillInUse(RuleBasedStateMachine):
 
     @rule()
     def lose_all_counts(self) -> None:
-        """The file of uses may be deleted at any time."""
-        (self.brain.root / ".brain/usage.db").unlink(missing_ok=True)
+        """The file of experience may be deleted at any time."""
+        (self.brain.root / ".brain/evolution.db").unlink(missing_ok=True)
         for version in self.versions:
             version.outcomes = ""
 

@@ -29,7 +29,7 @@ def evolve_stats_command(app: App) -> None:
     failures of the present version (those in a row after '/'), mean duration, last use,
     tokens in the index, and the last failure. Retired skills and those that were never used
     are listed, too. A skill is degraded if it fails with too many different inputs. The
-    counts are in .brain/usage.db, which is no part of the brain and may be deleted.
+    counts are in .brain/evolution.db, which is no part of the brain and may be deleted.
     """
     stats = app.brain.programs.stats()
     emit(app, stats, _stats_lines(stats))

@@ -6,19 +6,21 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import apsw
 import pytest
 
-from brain.encoding import pack
 from brain.errors import StoreError
 from brain.experience import usage
-from brain.experience.usage import MAX_FAILURE_CHARS, USAGE_FILE_NAME, SkillUse, UsageStore
-from brain.store.checksums import row_checksum
+from brain.experience.usage import MAX_FAILURE_CHARS, SkillUse, UsageStore
+from tests.support.old_usage import write_old_usage
 from tests.support.refusals import raises_code
 
 PATH = "skills/news/SKILL.md"
+OLD_ROWS = (
+    (PATH, "1", b"", 9, 4, 3, 2, 2, 40, 30, 40, "no news", 5, 50),
+    (PATH, "2", b"p" * 32, 1, 1, 0, 0, 0, 0, 0, 0, "", 60, 60),
+)
 
 COUNT = """
 import sys
@@ -45,20 +47,6 @@ def store(tmp_path):
     opened.close()
 
 
-def damage_file(folder: Path, content: bytes) -> None:
-    for suffix in ("-wal", "-shm"):
-        (folder / f"{USAGE_FILE_NAME}{suffix}").unlink(missing_ok=True)
-    (folder / USAGE_FILE_NAME).write_bytes(content)
-
-
-def close_and_read(folder: Path) -> bytes:
-    """Return the file with all it holds, after moving the content of its log into it."""
-    db = apsw.Connection(os.fspath(folder / USAGE_FILE_NAME))
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-    db.close()
-    return (folder / USAGE_FILE_NAME).read_bytes()
-
-
 def test_reading_before_the_first_use_creates_no_file(store, tmp_path):
     assert store.list_usage() == []
     assert store.read_usage(PATH) == []
@@ -77,19 +65,6 @@ def test_a_use_is_counted_with_its_outcome_time_and_duration(store):
     assert (counts.failed_at, counts.failure) == (3000, "no news")
     assert (counts.first_use, counts.last_use) == (1000, 3000)
     assert counts.mean == 65
-
-
-def test_a_file_with_histograms_of_durations_is_read_and_counted_on(store, tmp_path):
-    store.record_use(make_use())
-    with apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME)) as db:
-        (row,) = db.execute("SELECT * FROM uses").fetchall()
-        columns = [name for name, *_ in db.execute("SELECT name FROM pragma_table_info('uses')")]
-        fields = dict(zip(columns, row, strict=True)) | {"histogram": b"\0\0\0\1", "timed": 1}
-        fields["checksum"] = row_checksum(pack(list(fields.values())[1:-1]))
-        marks = ", ".join("?" * len(fields))
-        db.execute(f"REPLACE INTO uses VALUES ({marks})", tuple(fields.values())).fetchall()
-    assert [counts.timed for counts in store.read_usage(PATH)] == [1]
-    assert store.record_use(make_use()).uses == 2
 
 
 def test_failures_in_a_row_begin_anew_after_a_success(store):
@@ -142,7 +117,7 @@ def test_the_version_that_was_unused_for_longest_makes_room(store, monkeypatch):
 
 def test_a_deleted_file_begins_anew_while_it_is_open(store, tmp_path):
     store.record_use(make_use())
-    (tmp_path / USAGE_FILE_NAME).unlink()
+    (tmp_path / "evolution.db").unlink()
     assert store.list_usage() == []
     assert store.record_use(make_use()).uses == 1
     assert [row.uses for row in UsageStore(tmp_path).read_usage(PATH)] == [1]
@@ -152,64 +127,69 @@ def test_the_log_of_a_deleted_file_is_not_taken_into_a_new_one(tmp_path):
     first = UsageStore(tmp_path)
     first.record_use(make_use())
     first.close()
-    assert (tmp_path / f"{USAGE_FILE_NAME}-wal").stat().st_size
-    (tmp_path / USAGE_FILE_NAME).unlink()
+    assert (tmp_path / "evolution.db-wal").stat().st_size
+    (tmp_path / "evolution.db").unlink()
     assert UsageStore(tmp_path).record_use(make_use()).uses == 1
 
 
-@pytest.mark.parametrize("content", ["empty", "half", "text", "foreign", "zeros"])
-def test_a_damaged_or_foreign_file_is_an_error_and_stays_as_it_is(content, tmp_path):
-    store = UsageStore(tmp_path)
-    for number in range(300):
-        store.record_use(make_use(version=f"1.{number}"))
-    store.close()
-    whole = close_and_read(tmp_path)
-    foreign = tmp_path / "other.db"
-    other = apsw.Connection(os.fspath(foreign))
-    other.execute("CREATE TABLE notes (text)").fetchall()
-    other.close()
-    damaged = {
-        "empty": b"",
-        "half": whole[: len(whole) // 2],
-        "text": b"{}\n" * 5000,
-        "foreign": foreign.read_bytes(),
-        "zeros": bytes(len(whole)),
-    }[content]
-    damage_file(tmp_path, damaged)
-    for action in (store.list_usage, lambda: store.record_use(make_use(version="new"))):
+@pytest.mark.parametrize("version", [1, 2])
+def test_what_earlier_releases_counted_is_read_and_counted_on(tmp_path, monkeypatch, version):
+    store, old = UsageStore(tmp_path), tmp_path / "usage.db"
+    write_old_usage(tmp_path, version, *OLD_ROWS)
+    content = old.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        (first, second) = store.list_usage()
+    assert store.read_usage(PATH) == [first, second] and old.exists()
+    assert (first.uses, first.successes, first.failures, first.timed) == (9, 4, 3, 2)
+    assert (first.failure, first.first_use, first.last_use, first.mean) == ("no news", 5, 50, 20)
+    assert first.trials == ((4, 3) if version == 1 else (1, 1))
+    assert (second.version, second.program, second.uses) == ("2", b"p" * 32, 1)
+    for more in (1, 2):
+        assert store.record_use(make_use()).uses == 9 + more
+        assert not store.record_run("a run", [make_use()])
+        assert not list(tmp_path.glob("usage.db*"))
+        old.write_bytes(content)  # as if a process was killed before it deleted the file
+    assert [counts.uses for counts in store.list_usage()] == [11, 1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"no database" * 999, None], ids=["empty", "other", "cut"])
+def test_a_damaged_file_of_earlier_releases_is_an_error_and_stays_as_it_is(tmp_path, damage):
+    store, old = UsageStore(tmp_path), tmp_path / "usage.db"
+    write_old_usage(tmp_path, 2, *OLD_ROWS)
+    damaged = old.read_bytes()[:-2000] if damage is None else damage
+    old.write_bytes(damaged)
+    for action in (store.list_usage, lambda: store.record_use(make_use())):
         with raises_code("bad_store", StoreError) as error:
             action()
         assert "delete .brain/usage.db" in error.value.hint
-        store.close()
-    assert (tmp_path / USAGE_FILE_NAME).read_bytes() == damaged
+    assert old.read_bytes() == damaged
 
 
-def test_a_changed_count_is_an_error(tmp_path):
-    store = UsageStore(tmp_path)
+def test_a_row_that_is_no_count_is_an_error(store, tmp_path):
     store.record_use(make_use())
-    store.close()
-    db = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
-    db.execute("UPDATE uses SET consecutive_failures = 3").fetchall()
-    db.close()
-    with pytest.raises(StoreError) as error:
+    with apsw.Connection(os.fspath(tmp_path / "evolution.db")) as db:
+        db.execute("UPDATE uses SET counts = 'x'").fetchall()
+    with raises_code("bad_store", StoreError):
         store.read_usage(PATH)
-    assert error.value.message == "a row of usage.db is damaged"
 
 
-def test_a_file_of_a_later_release_is_refused(tmp_path):
-    store = UsageStore(tmp_path)
+def test_a_file_of_experience_without_uses_is_read_and_counted_in(store, tmp_path, monkeypatch):
     store.record_use(make_use())
     store.close()
-    db = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
-    db.execute("PRAGMA user_version=3").fetchall()
+    db = apsw.Connection(os.fspath(tmp_path / "evolution.db"))
+    db.execute("DROP TABLE uses; DROP TABLE counted_runs; PRAGMA user_version = 3").fetchall()
     db.close()
-    with raises_code("unsupported_version", StoreError):
-        store.list_usage()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
+        assert store.list_usage() == []
+        store.close()
+    assert store.record_use(make_use()).uses == 1
 
 
 def test_a_link_is_not_followed(tmp_path):
     (tmp_path / "elsewhere").write_bytes(b"precious")
-    (tmp_path / USAGE_FILE_NAME).symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "evolution.db").symlink_to(tmp_path / "elsewhere")
     with raises_code("bad_store", StoreError):
         UsageStore(tmp_path).record_use(make_use())
     assert (tmp_path / "elsewhere").read_bytes() == b"precious"
@@ -235,7 +215,7 @@ def test_opening_waits_for_another_process_that_writes_before_there_is_a_log(
 ):
     store.record_use(make_use())
     store.close()
-    other = apsw.Connection(os.fspath(tmp_path / USAGE_FILE_NAME))
+    other = apsw.Connection(os.fspath(tmp_path / "evolution.db"))
     other.execute("PRAGMA journal_mode=DELETE").fetchall()
     other.execute("BEGIN IMMEDIATE").fetchall()
     monkeypatch.setattr(time, "sleep", lambda _: other.close())

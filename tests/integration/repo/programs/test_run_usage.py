@@ -111,7 +111,7 @@ def test_a_person_who_edits_the_skill_of_an_agent_keeps_it(brain):
 
 def test_a_damaged_file_of_uses_does_not_keep_a_run_from_ending(brain):
     write_as_agent(brain, "# Look\n")
-    (brain.root / ".brain/usage.db").write_bytes(b"")
+    (brain.root / ".brain/evolution.db").write_bytes(b"")
     with brain.task("Use a skill") as task:
         task.record_skill_load(SLUG)
     assert task.snapshot is not None
@@ -119,7 +119,7 @@ def test_a_damaged_file_of_uses_does_not_keep_a_run_from_ending(brain):
     assert task.usage_error.code == "bad_store"
     fault = next(check for check in brain.doctor() if not check.ok)
     assert (fault.check, fault.message) == ("uses", task.usage_error.message)
-    assert "delete .brain/usage.db" in fault.hint
+    assert "delete .brain/evolution.db" in fault.hint
 
 
 def test_uses_are_no_part_of_the_brain(brain):

@@ -65,6 +65,6 @@ def test_a_damaged_file_of_uses_takes_no_tool_away(brain):
     admit_program(brain, "alpha", ECHO)
     use(brain, "alpha", 1)
     brain.close()
-    (brain.root / ".brain/usage.db").write_bytes(b"no database")
+    (brain.root / ".brain/evolution.db").write_bytes(b"no database")
     with Brain.open(brain.root) as again:
         assert names(again) == ["alpha"]
