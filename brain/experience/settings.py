@@ -16,7 +16,6 @@ from ..errors import printable_text
 from ..util.settings_format import SettingsFormat
 
 EXPERIENCE_URL_VARIABLE = "BRAIN_EXPERIENCE_URL"
-_DROPPED_VARIABLE = "BRAIN_RATES_URL"
 _SCHEMES = ("postgresql", "postgresql+psycopg")
 _MAX_URL_CHARS = 2000
 
@@ -53,8 +52,7 @@ EXPERIENCE_SETTINGS = SettingsFormat(
     command="brain config experience",
     code="bad_experience_url",
     hint="write a URL such as postgresql://host/database or"
-    " postgresql:///database?host=/run/folder, or `brain config experience --off`; attempts are"
-    " counted where experience is stored, no more in Redis",
+    " postgresql:///database?host=/run/folder, or `brain config experience --off`",
     ranges={},
     find_fault=_find_fault,
 )
@@ -65,8 +63,6 @@ def override_from_environment(settings: ExperienceSettings) -> ExperienceSetting
 
     An empty variable means `.brain/evolution.db`. Raises `InvalidInput` (`bad_experience_url`).
     """
-    if os.environ.get(_DROPPED_VARIABLE):  # another store would not count what that one did
-        raise EXPERIENCE_SETTINGS.error(f"unset {_DROPPED_VARIABLE}, which is no setting any more")
     return EXPERIENCE_SETTINGS.parse({"url": os.environ.get(EXPERIENCE_URL_VARIABLE, settings.url)})
 
 

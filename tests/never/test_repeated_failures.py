@@ -12,7 +12,7 @@ from brain import Brain
 from brain.errors import SandboxError, ToolFailure
 from brain.sandbox.find_sandbox import probe_sandbox
 from brain.serve.tools import Toolbox
-from tests.support.old_usage import write_old_usage
+from tests.support.experience_steps import write_old_usage
 
 CODE = """
 import json, sys

@@ -13,7 +13,7 @@ import pytest
 from brain.errors import StoreError
 from brain.experience import usage
 from brain.experience.usage import MAX_FAILURE_CHARS, SkillUse, UsageStore
-from tests.support.old_usage import write_old_usage
+from tests.support.experience_steps import write_old_usage
 from tests.support.refusals import raises_code
 
 PATH = "skills/news/SKILL.md"
@@ -115,14 +115,6 @@ def test_the_version_that_was_unused_for_longest_makes_room(store, monkeypatch):
     assert sorted(row.version for row in store.list_usage()) == ["1", "4", "5"]
 
 
-def test_a_deleted_file_begins_anew_while_it_is_open(store, tmp_path):
-    store.record_use(make_use())
-    (tmp_path / "evolution.db").unlink()
-    assert store.list_usage() == []
-    assert store.record_use(make_use()).uses == 1
-    assert [row.uses for row in UsageStore(tmp_path).read_usage(PATH)] == [1]
-
-
 def test_the_log_of_a_deleted_file_is_not_taken_into_a_new_one(tmp_path):
     first = UsageStore(tmp_path)
     first.record_use(make_use())
@@ -172,19 +164,6 @@ def test_a_row_that_is_no_count_is_an_error(store, tmp_path):
         db.execute("UPDATE uses SET counts = 'x'").fetchall()
     with raises_code("bad_store", StoreError):
         store.read_usage(PATH)
-
-
-def test_a_file_of_experience_without_uses_is_read_and_counted_in(store, tmp_path, monkeypatch):
-    store.record_use(make_use())
-    store.close()
-    db = apsw.Connection(os.fspath(tmp_path / "evolution.db"))
-    db.execute("DROP TABLE uses; DROP TABLE counted_runs; PRAGMA user_version = 3").fetchall()
-    db.close()
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
-        assert store.list_usage() == []
-        store.close()
-    assert store.record_use(make_use()).uses == 1
 
 
 def test_a_link_is_not_followed(tmp_path):
@@ -242,11 +221,18 @@ def test_a_killed_writer_loses_no_use_that_it_had_counted(tmp_path, project):
     assert shown <= row.uses <= shown + 1
 
 
-def test_a_folder_without_write_access_can_be_read(tmp_path, monkeypatch):
-    store = UsageStore(tmp_path)
+def test_a_folder_without_write_access_can_be_read(store, tmp_path, monkeypatch):
     store.record_use(make_use())
     store.close()
-    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # also as root
-    assert [row.uses for row in store.read_usage(PATH)] == [1]
-    with raises_code("read_only", StoreError):
-        store.record_use(make_use())
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # also as root
+        assert [row.uses for row in store.read_usage(PATH)] == [1]
+        with raises_code("read_only", StoreError):
+            store.record_use(make_use())
+        store.close()
+        db = apsw.Connection(os.fspath(tmp_path / "evolution.db"))
+        db.execute("DROP TABLE uses; DROP TABLE counted_runs; PRAGMA user_version = 3").fetchall()
+        db.close()
+        assert store.list_usage() == []
+        store.close()
+    assert store.record_use(make_use()).uses == 1
