@@ -65,8 +65,8 @@ class RunOutcome:
 
     `files` are what it left in its write folders, by NAME/path. `refused` tells whether it failed
     as a program should that is given what it cannot use: with a message, and without a crash;
-    `raised`, whether an exception of Python ended it. `input` tells its payload from others
-    (`usage_types.input_key`), if the run is to be counted.
+    `raised`, whether an exception of Python ended it. `memory` says what limited its memory.
+    `input` tells its payload from others (`usage_types.input_key`), if the run is to be counted.
     """
 
     ok: bool
@@ -76,6 +76,7 @@ class RunOutcome:
     refused: bool = False
     raised: bool = False
     wall_ms: int = 0
+    memory: str = ""
     input: bytes = b""
 
 
@@ -251,7 +252,13 @@ def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
             _failed(outcome, value.get("error") or "it failed without a message"), refused=True
         )
     files = _read_files(value.get("files"))
-    return RunOutcome(ok=True, output=value.get("output"), files=files, wall_ms=outcome.wall_ms)
+    return RunOutcome(
+        ok=True,
+        output=value.get("output"),
+        files=files,
+        wall_ms=outcome.wall_ms,
+        memory=outcome.memory,
+    )
 
 
 def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
@@ -270,7 +277,9 @@ def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
     output = text.removesuffix("\n") if fault else value
     result, _ = _parse_json(outcome.result)
     files = _read_files(result.get("files") if isinstance(result, dict) else None)
-    return RunOutcome(ok=True, output=output, files=files, wall_ms=outcome.wall_ms)
+    return RunOutcome(
+        ok=True, output=output, files=files, wall_ms=outcome.wall_ms, memory=outcome.memory
+    )
 
 
 def _read_files(value: Any) -> dict[str, bytes]:
@@ -285,7 +294,9 @@ def _read_files(value: Any) -> dict[str, bytes]:
 
 
 def _failed(outcome: SandboxOutcome, reason: str) -> RunOutcome:
-    return RunOutcome(ok=False, error=fit_summary(reason), wall_ms=outcome.wall_ms)
+    return RunOutcome(
+        ok=False, error=fit_summary(reason), wall_ms=outcome.wall_ms, memory=outcome.memory
+    )
 
 
 def _parse_json(data: bytes | None) -> tuple[Any, str]:

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -30,18 +30,18 @@ from ..programs.probes import Stub, build_stubs, find_survivors, make_payloads
 from ..programs.program import Program, fit_summary, tool_name
 from ..programs.python_code import CodeFault, parse_code
 from ..programs.test_cases import TestCase, is_meaningful, parse_cases
-from ..sandbox.job import (
-    DEFAULT_LIMITS,
-    Sandbox,
-    SandboxJob,
-    SandboxLimits,
-    SandboxOutcome,
-    SandboxProfile,
-)
+from ..sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ..util.json_schema import equal_json
 from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
 from .broker import Broker
-from .run import RunOutcome, check_outputs, complete_program, run_program
+from .run import (
+    MAX_REQUESTS,
+    RunOutcome,
+    check_outputs,
+    complete_program,
+    run_program,
+    widen_limits,
+)
 
 _PARALLEL_RUNS = 2
 _MIN_SECONDS = 0.05
@@ -50,64 +50,33 @@ FindCalled = Callable[[str], Program | None]
 """Returns the program of a skill that another one calls, by the name of its tool."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TriedCase:
+@dataclass(slots=True, kw_only=True)
+class Trial:
+    """A verdict, the contents of the blobs that it names, and the program that it is about.
+
+    That has a schema.json made from its definition, if it came without.
+    """
+
+    verdict: Verdict
+    contents: tuple[bytes, ...] = ()
+    program: Program
+
+
+@dataclass(slots=True, kw_only=True)
+class _Row:
     """A case with its payload, its output, and the contents of the blobs that it names."""
 
     case: VerdictCase
     payload: dict[str, Any]
     output: Any = None
-    contents: tuple[bytes, ...] = field(default=(), repr=False)
+    contents: tuple[bytes, ...] = ()
 
     @property
     def is_answered(self) -> bool:
-        """Whether the program gave an output."""
         return self.case.output != NO_DIGEST
 
-    def failed(self, detail: str) -> TriedCase:
-        """Return the same case as one that failed."""
-        return replace(self, case=self.case._replace(outcome="fail", detail=fit_summary(detail)))
-
-
-class WatchedSandbox:
-    """A sandbox that notes what was there as it ran jobs, from two threads too."""
-
-    def __init__(self, sandbox: Sandbox) -> None:
-        self._sandbox = sandbox
-        self._ran: list[tuple[SandboxLimits, str]] = []
-
-    @property
-    def profile(self) -> SandboxProfile:
-        """What the sandbox is made of."""
-        return self._sandbox.profile
-
-    def run(self, job: SandboxJob, cancel: Event | None = None) -> SandboxOutcome:
-        """Run a job; see `Sandbox.run`."""
-        outcome = self._sandbox.run(job, cancel)
-        self._ran.append((job.limits, outcome.memory))
-        return outcome
-
-    def describe_wall(self) -> tuple[str, tuple[NamedNumber, ...], tuple[NamedText, ...]]:
-        """Return for a verdict the sandbox, its limits and its versions; nothing if none ran.
-
-        A limit that differed between jobs is the highest one.
-        """
-        if not self._ran:
-            return "", (), ()
-        memory = " or ".join(sorted({memory for _, memory in self._ran if memory}))
-        versions = dict(self.profile.versions) | ({"memory": memory} if memory else {})
-        limits = {
-            "wall_ms" if name == "wall_seconds" else name: max(
-                round(getattr(used, name) * (1000 if name == "wall_seconds" else 1))
-                for used, _ in self._ran
-            )
-            for name in (one.name for one in fields(SandboxLimits))
-        }
-        return (
-            self.profile.name,
-            tuple(NamedNumber(*row) for row in sorted(limits.items())),
-            tuple(NamedText(*row) for row in sorted(versions.items())),
-        )
+    def fail(self, detail: str) -> None:
+        self.case = self.case._replace(outcome="fail", detail=fit_summary(detail))
 
 
 def raise_if_cancelled(cancel: Event | None) -> None:
@@ -192,7 +161,7 @@ def _written(files: Mapping[str, bytes]) -> Iterator[str]:
         yield name
 
 
-def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> TriedCase:
+def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> _Row:
     payload_text = _encode(case.payload)
     detail = outcome.error
     if outcome.ok:
@@ -206,7 +175,7 @@ def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> Tr
     passed = not detail or (kind == "unseen" and tells and not detail.startswith("MemoryError"))
     has_output = outcome.ok and not (kind == "unseen" and detail)
     output_text = _encode(outcome.output) if has_output else b""
-    return TriedCase(
+    return _Row(
         case=VerdictCase(
             kind=kind,
             name=f"{kind} {number}",
@@ -239,18 +208,6 @@ _CHECK_FAULTS = ("bad_check", "bad_definition", "schema_differs")
 """Codes of what is wrong with the program rather than with the call."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
-    """A verdict, the contents of the blobs that it names, and the program that it is about.
-
-    That has a schema.json made from its definition, if it came without.
-    """
-
-    verdict: Verdict
-    contents: tuple[bytes, ...]
-    program: Program
-
-
 def try_program(
     sandbox: Sandbox,
     program: Program,
@@ -272,29 +229,43 @@ def try_program(
     needs or fixtures that cannot be read, and `SandboxError`, also if `cancel` was set
     (`cancelled`).
     """
-    watched = WatchedSandbox(sandbox)
-    course = _Course(watched, program, limits, find_called, cancel)
-    course.findings = check_code(program.code, code_profile, name=tool_name(program.slug))
+    trial = refuse_program(program, "", decided_by, code_profile)
+    trial.verdict = trial.verdict._replace(seed=seed)
     try:
         parse_code(program.code)
     except CodeFault as fault:
-        course.reason = fault.message
-    else:
-        course.try_all(seed, max(max_seconds, _TRIAL_FACTOR * 60 * read_needs(program).minutes))
-    refused = refuse_program(course.program, course.reason, decided_by, code_profile)
-    sandbox_name, applied, versions = watched.describe_wall()
-    verdict = refused.verdict._replace(
-        decision="reject" if course.reason else "admit",
-        reason=course.reason,
-        findings=tuple(course.findings),
-        sandbox=sandbox_name,
-        limits=applied,
-        versions=(*refused.verdict.versions, *versions),
-        seed=seed,
+        trial.verdict = trial.verdict._replace(reason=fault.message)
+        return trial
+    needs = read_needs(program)
+    max_seconds = max(max_seconds, _TRIAL_FACTOR * 60 * needs.minutes)
+    course = _Course(
+        sandbox=sandbox,
+        trial=trial,
+        limits=limits,
+        max_seconds=max_seconds,
+        deadline=time.monotonic() + max_seconds,
+        find_called=find_called,
+        cancel=cancel,
+    )
+    reason = course.try_all(seed)
+    memory = " or ".join(sorted(course.memory - {""}))
+    versions = dict(sandbox.profile.versions) | ({"memory": memory} if memory else {})
+    asked = asdict(widen_limits(replace(limits, requests=MAX_REQUESTS), needs))
+    asked["wall_ms"] = 1000 * asked.pop("wall_seconds")
+    trial.verdict = trial.verdict._replace(
+        decision="reject" if reason else "admit",
+        reason=reason,
+        files=tuple(ProgramFile(*row) for row in trial.program.blobs),
+        sandbox=sandbox.profile.name,
+        limits=tuple(NamedNumber(name, round(asked[name])) for name in sorted(asked)),
+        versions=(
+            *trial.verdict.versions,
+            *(NamedText(name, versions[name]) for name in sorted(versions)),
+        ),
         cases=tuple(row.case for row in course.rows),
     )
-    contents = tuple(dict.fromkeys(text for row in course.rows for text in row.contents))
-    return Trial(verdict=verdict, contents=contents, program=course.program)
+    trial.contents = tuple(dict.fromkeys(text for row in course.rows for text in row.contents))
+    return trial
 
 
 def refuse_program(
@@ -313,43 +284,40 @@ def refuse_program(
         findings=tuple(findings),
         versions=(NamedText("brain", __version__),),
     )
-    return Trial(verdict=verdict, contents=(), program=program)
+    return Trial(verdict=verdict, program=program)
 
 
+@dataclass(slots=True, kw_only=True)
 class _Course:
-    """One trial, step by step, until a step fails; what was tried is in `rows` whatever happens."""
+    """The steps of a trial, until one fails; what was tried is in `rows` whatever happens."""
 
-    def __init__(
-        self,
-        sandbox: Sandbox,
-        program: Program,
-        limits: SandboxLimits,
-        find_called: FindCalled,
-        cancel: Event | None,
-    ) -> None:
-        self.program = program
-        self.rows: Sequence[TriedCase] = ()
-        self.findings: list[str] = []
-        self.reason = ""
-        self._sandbox = sandbox
-        self._limits = limits
-        self._max_seconds = self._deadline = 0.0
-        self._find_called = find_called
-        self._cancel = cancel
+    sandbox: Sandbox
+    trial: Trial
+    limits: SandboxLimits
+    max_seconds: float
+    deadline: float
+    find_called: FindCalled
+    cancel: Event | None
+    rows: list[_Row] = field(default_factory=list)
+    memory: set[str] = field(default_factory=set)
+    """What limited the memory of the runs."""
 
-    def try_all(self, seed: int, max_seconds: float) -> None:
-        """Go through the trial."""
-        self._max_seconds, self._deadline = max_seconds, time.monotonic() + max_seconds
+    def try_all(self, seed: int) -> str:
+        """Go through the trial. Return why it failed, "" if it did not."""
         cases = parse_cases(self._require_file(CASES_FILE))
+        reason = ""
         try:
-            self.program = complete_program(self._sandbox, self.program, limits=self._limits)
+            self.trial.program = complete_program(
+                self.sandbox, self.trial.program, limits=self.limits
+            )
             self._try_steps(cases, seed)
         except InvalidInput as error:
             if error.code not in _CHECK_FAULTS:
                 raise
-            self.reason = fit_summary(error.message)
-        self.reason = self.reason or self._find_lateness()
-        raise_if_cancelled(self._cancel)
+            reason = fit_summary(error.message)
+        reason = reason or self._find_failure() or self._find_lateness()
+        raise_if_cancelled(self.cancel)
+        return reason
 
     def _try_steps(self, cases: Sequence[TestCase], seed: int) -> None:
         schema = parse_schema(self._require_file(SCHEMA_FILE))
@@ -358,148 +326,132 @@ class _Course:
         *outcomes, again = self._run_all([*cases, cases[0]])
         ran = zip(cases, outcomes, strict=True)
         authored = [_describe("author", number, *one) for number, one in enumerate(ran, 1)]
-        if self._stops(authored):
+        self.rows += authored
+        if self._find_failure():
             return
         if not (again.ok and equal_json(authored[0].output, again.output)):
-            self.findings = [*self.findings, _OTHER_OUTPUT]
+            verdict = self.trial.verdict
+            self.trial.verdict = verdict._replace(findings=(*verdict.findings, _OTHER_OUTPUT))
         # 2. Payloads that the author never saw; where there are no others, the seen ones again.
         seen = [case.payload for case in cases]
         made = make_payloads(schema, seen, seed, _BATCHES * UNSEEN_PAYLOADS)
         payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
-        unseen: list[TriedCase] = []
-        checked, survivors = authored, set[str]()
         stubs: list[Stub] = []
         for first in range(0, max(len(payloads), 1), UNSEEN_PAYLOADS):
             batch = [TestCase(payload=one) for one in payloads[first : first + UNSEEN_PAYLOADS]]
             ran = zip(batch, self._run_all(batch), strict=True)
             # a run for which a fixture is missing shows nothing of the program
             shown = (one for one in ran if not one[1].error.startswith(_NO_FIXTURE))
-            numbered = enumerate(shown, first + 1)
-            unseen += [_describe("unseen", number, *one) for number, one in numbered]
-            if self._stops([*authored, *unseen]):
+            self.rows += [_describe("unseen", at, *one) for at, one in enumerate(shown, first + 1)]
+            if self._find_failure():
                 return
             # 3. One run of the check for all outputs, the true ones among those of the stubs.
+            unseen = self.rows[len(authored) :]
             stubs = build_stubs(
                 [(row.payload, row.output) for row in authored], all_seen=not made or not unseen
             )
-            checked, survivors = self._check_all(cases, [*authored, *unseen], stubs, seed)
-            if self._stops(checked):
+            survivors = self._check_all(cases, stubs, seed)
+            if self._find_failure():
                 return
             answered = sum(row.is_answered for row in unseen)
-            if not survivors and 2 * answered >= min(len(unseen), UNSEEN_PAYLOADS):
+            is_of_use = 2 * answered >= min(len(unseen), UNSEEN_PAYLOADS)
+            if not survivors and is_of_use:
                 break
         # 4. The stubs, and whether the program is of use beyond the payloads of its author.
-        if 2 * sum(row.is_answered for row in unseen) < min(len(unseen), UNSEEN_PAYLOADS):
-            checked = [
-                row if row.is_answered else row.failed(f"{row.case.detail}{_REFUSES}")
-                for row in checked
-            ]
+        for row in self.rows:
+            if not is_of_use and not row.is_answered:
+                row.fail(f"{row.case.detail}{_REFUSES}")
         ends = {True: ("fail", "the tests take it for the skill"), False: ("pass", "")}
         for stub in stubs:
             outcome, detail = ends[stub.name in survivors]
             name = fit_summary(stub.name)
             case = VerdictCase(kind="stub", name=name, outcome=outcome, detail=detail)
-            checked.append(TriedCase(case=case, payload={}))
-        self._stops(checked)
+            self.rows.append(_Row(case=case, payload={}))
 
     def _run_all(self, cases: Sequence[TestCase]) -> list[RunOutcome]:
         with ThreadPoolExecutor(_PARALLEL_RUNS, thread_name_prefix="trial") as pool:
-            return list(pool.map(self._run, cases))
+            outcomes = list(pool.map(self._run, cases))
+        self.memory |= {outcome.memory for outcome in outcomes}
+        return outcomes
 
     def _run(self, case: TestCase) -> RunOutcome:
-        raise_if_cancelled(self._cancel)
+        raise_if_cancelled(self.cancel)
         if late := self._find_lateness():
             return RunOutcome(ok=False, error=late)
         return run_over_fixtures(
-            self._sandbox,
-            self.program,
+            self.sandbox,
+            self.trial.program,
             case.payload,
             limits=self._limits_left,
-            find_called=self._find_called,
-            cancel=self._cancel,
+            find_called=self.find_called,
+            cancel=self.cancel,
         )
 
     def _find_lateness(self) -> str:
-        is_over = time.monotonic() > self._deadline
-        return f"the trial took longer than {self._max_seconds:g} s" if is_over else ""
+        is_over = time.monotonic() > self.deadline
+        return f"the trial took longer than {self.max_seconds:g} s" if is_over else ""
 
     def _limits_left(self) -> SandboxLimits:
-        left = max(self._deadline - time.monotonic(), _MIN_SECONDS)
-        return replace(self._limits, wall_seconds=min(self._limits.wall_seconds, left))
+        left = max(self.deadline - time.monotonic(), _MIN_SECONDS)
+        return replace(self.limits, wall_seconds=min(self.limits.wall_seconds, left))
 
-    def _check_all(
-        self,
-        cases: Sequence[TestCase],
-        rows: Sequence[TriedCase],
-        stubs: Sequence[Stub],
-        seed: int,
-    ) -> tuple[list[TriedCase], set[str]]:
-        """Return the rows, those failed that the check refuses, and the stubs that it takes."""
-        answered = [row for row in rows if row.is_answered]
-        refused: dict[str, str] = {}
+    def _check_all(self, cases: Sequence[TestCase], stubs: Sequence[Stub], seed: int) -> set[str]:
+        """Fail the rows that the check refuses, and return the names of the stubs it takes."""
+        answered = [row for row in self.rows if row.is_answered]
 
         def check_all(stub_rows: list[tuple[Any, Any]]) -> list[str]:
             true_rows = [(row.payload, row.output) for row in answered]
             reasons = self._check_mixed([*true_rows, *stub_rows], seed)
-            names = [row.case.name for row in answered]
-            refused.update((name, why) for name, why in zip(names, reasons, strict=False) if why)
+            for row, reason in zip(answered, reasons, strict=False):
+                if reason:
+                    row.fail(_describe_refusal(row, reason))
             return reasons[len(true_rows) :]
 
         unseen = [row.payload for row in answered if row.case.kind == "unseen"]
-        survivors = find_survivors(stubs, cases, unseen, check_all)
-        return [
-            row.failed(_describe_refusal(row, refused[row.case.name]))
-            if row.case.name in refused
-            else row
-            for row in rows
-        ], survivors
+        return find_survivors(stubs, cases, unseen, check_all)
 
     def _check_mixed(self, rows: list[tuple[Any, Any]], seed: int) -> list[str]:
         """Check outputs in an order that does not tell which are the program's."""
-        check = self.program.files.get(CHECK_FILE)
+        check = self.trial.program.files.get(CHECK_FILE)
         if check is None:
             return [""] * len(rows)
-        raise_if_cancelled(self._cancel)
+        raise_if_cancelled(self.cancel)
         order = list(range(len(rows)))
         random.Random(seed).shuffle(order)
         mixed, limits = [rows[at] for at in order], self._limits_left()
-        reasons = check_outputs(self._sandbox, check, mixed, limits=limits, cancel=self._cancel)
+        reasons = check_outputs(self.sandbox, check, mixed, limits=limits, cancel=self.cancel)
         return [reason for _, reason in sorted(zip(order, reasons, strict=True))]
 
-    def _stops(self, rows: Sequence[TriedCase]) -> bool:
-        """Note the rows; tell whether one of them failed, which ends the trial."""
-        self.rows = rows
-        failed = next((row.case for row in rows if row.case.outcome == "fail"), None)
-        if failed is not None:
-            self.reason = _explain(failed)
-        return failed is not None
+    def _find_failure(self) -> str:
+        """Return what ends the trial: why the first case that failed did so, "" if none failed."""
+        failed = next((row.case for row in self.rows if row.case.outcome == "fail"), None)
+        if failed is None:
+            return ""
+        if failed.kind == "stub":
+            return (
+                f"the tests prove nothing: they take {failed.name} for the skill. Write "
+                "check(payload, output) in tests/check.py so that it raises for every wrong "
+                "output, whatever the payload"
+            )
+        return fit_summary(f"{failed.name}: {failed.detail}")
 
     def _require_file(self, path: str) -> bytes:
-        if path not in self.program.files:
+        program = self.trial.program
+        if path not in program.files:
             raise InvalidInput(
-                f"{self.program.slug} has no {path}",
+                f"{program.slug} has no {path}",
                 code="no_tests",
                 hint="a skill that runs needs skill.py, schema.json and tests/cases.json",
             )
-        return self.program.files[path]
+        return program.files[path]
 
 
-def _describe_refusal(row: TriedCase, reason: str) -> str:
+def _describe_refusal(row: _Row, reason: str) -> str:
     """Return the reason of the check; for an assertion without a message, what it refused."""
     if reason.strip() != _BARE_ASSERTION:
         return reason
     output, payload = (printable_text(json.dumps(x), 60) for x in (row.output, row.payload))
     return f"{CHECK_FILE} refuses the output {output} for {payload}"
-
-
-def _explain(failed: VerdictCase) -> str:
-    if failed.kind == "stub":
-        return (
-            f"the tests prove nothing: they take {failed.name} for the skill. Write "
-            "check(payload, output) in tests/check.py so that it raises for every wrong output, "
-            "whatever the payload"
-        )
-    return fit_summary(f"{failed.name}: {failed.detail}")
 
 
 def _require_fitting(schema: dict[str, Any], cases: Sequence[TestCase]) -> None:
