@@ -7,12 +7,11 @@ import math
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
 from ..util.json_schema import find_json_type, find_schema_faults, has_json_type, list_types
-from ..util.strict_json import nesting_depth, parse_unbounded_json
+from ..util.strict_json import parse_bounded
 from .test_cases import TestCase, is_meaningful
 
 MAX_PAYLOAD_BYTES = 100_000
@@ -177,10 +176,10 @@ _TAG = re.compile(r"<[^<>]*>")
 
 def make_text(schema: Mapping[str, Any], seen: Sequence[str], chance: random.Random) -> str:
     """Return a text that the schema allows, if it can be; of the kind of the seen ones."""
-    kind = schema.get("format") or _find_kind(seen)
-    make = _KINDS.get(str(kind))
-    if make is not None:
-        made = make(chance)
+    alike = (kind for kind, (form, _) in _KINDS.items() if all(re.fullmatch(form, x) for x in seen))
+    kind = str(schema.get("format") or (next(alike, "") if seen else ""))
+    if kind in _KINDS:
+        made = _KINDS[kind][1](chance)
     elif seen:
         made = vary_text(chance.choice(seen), seen, chance)
     else:
@@ -220,11 +219,12 @@ def vary_text(text: str, seen: Sequence[str], chance: random.Random) -> str:
 
 def _parse_json(text: str) -> list[Any] | dict[str, Any] | None:
     """Return the list or the object that a text is as JSON, None if it is neither."""
-    data = text.encode("utf-8", "replace")
-    if text.lstrip()[:1] not in ("[", "{") or nesting_depth(data, _MAX_DEPTH) > _MAX_DEPTH:
+    if text.lstrip()[:1] not in ("[", "{"):
         return None
     try:
-        value: list[Any] | dict[str, Any] = parse_unbounded_json(text)
+        value: list[Any] | dict[str, Any] = parse_bounded(
+            text.encode("utf-8", "replace"), _MAX_DEPTH
+        )
     except ValueError:
         return None
     return value
@@ -283,36 +283,30 @@ def _url(chance: random.Random) -> str:
     return f"https://{chance.choice(_NAMES)}.example/{path}?n={chance.randint(1, 99)}"
 
 
-_KINDS: dict[str, Callable[[random.Random], str]] = {
-    "date": _date,
-    "time": _clock,
-    "date-time": lambda chance: f"{_date(chance)}T{_clock(chance)}Z",
-    "email": lambda chance: (
-        f"{chance.choice(_NAMES)}{chance.randint(1, 99)}@{chance.choice(_NAMES)}.org"
+_KINDS: dict[str, tuple[str, Callable[[random.Random], str]]] = {
+    "date": (r"\d{4}-\d\d-\d\d", _date),
+    "time": (r"\d\d:\d\d:\d\d", _clock),
+    "date-time": (
+        r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ",
+        lambda chance: f"{_date(chance)}T{_clock(chance)}Z",
     ),
-    "uri": _url,
-    "uuid": lambda chance: "-".join(
-        "".join(chance.choices(_HEX, k=size)) for size in (8, 4, 4, 4, 12)
+    "email": (
+        r"[\w.+-]+@[\w-]+\.[\w.]+",
+        lambda chance: (
+            f"{chance.choice(_NAMES)}{chance.randint(1, 99)}@{chance.choice(_NAMES)}.org"
+        ),
     ),
-    "ipv4": lambda chance: ".".join(str(chance.randint(1, 254)) for _ in range(4)),
+    "uri": (r"https://\S+", _url),
+    "uuid": (
+        r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}",
+        lambda chance: "-".join("".join(chance.choices(_HEX, k=size)) for size in (8, 4, 4, 4, 12)),
+    ),
+    "ipv4": (
+        r"\d{1,3}(\.\d{1,3}){3}",
+        lambda chance: ".".join(str(chance.randint(1, 254)) for _ in range(4)),
+    ),
 }
-_PATTERNS = {
-    "date": re.compile(r"\d{4}-\d\d-\d\d"),
-    "time": re.compile(r"\d\d:\d\d:\d\d"),
-    "date-time": re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"),
-    "email": re.compile(r"[\w.+-]+@[\w-]+\.[\w.]+"),
-    "uri": re.compile(r"https://\S+"),
-    "uuid": re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"),
-    "ipv4": re.compile(r"\d{1,3}(\.\d{1,3}){3}"),
-}
-
-
-def _find_kind(seen: Sequence[str]) -> str:
-    """Return the kind that all seen texts are of, "" if there is none."""
-    if not seen:
-        return ""
-    found = (kind for kind, form in _PATTERNS.items() if all(map(form.fullmatch, seen)))
-    return next(found, "")
+"""By kind, the form of its texts, and what makes one."""
 
 
 Payload = Mapping[str, Any]
@@ -324,47 +318,44 @@ REFUSED: Final = object()
 _CONSTANTS: tuple[Any, ...] = ("ok", 0, 1, True, {"ok": True}, [1])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stub:
-    """A false program: its name, and what it answers to a payload."""
-
-    name: str
-    answer: Answer
-
-
-def build_stubs(seen: Sequence[tuple[Payload, Any]], *, all_seen: bool = False) -> list[Stub]:
-    """Return the stubs for a program of which `seen` payloads and outputs are known.
+def build_stubs(
+    seen: Sequence[tuple[Payload, Any]], *, all_seen: bool = False
+) -> dict[str, Answer]:
+    """Return false programs by name, for a program of which `seen` payloads and outputs are known.
 
     A program that was only seen without arguments has no echo and no table. With `all_seen`,
     there are no other payloads, so a table would be a true program.
     """
     outputs = [output for _, output in seen]
     known = set(map(payload_key, outputs))
-    constants = {f"always {json.dumps(value)}": value for value in _CONSTANTS}
     answers: dict[str, Answer] = {
-        name: partial(_constant, value)
-        for name, value in constants.items()
+        f"always {json.dumps(value)}": partial(lambda value, _: value, value)
+        for value in _CONSTANTS
         if payload_key(value) not in known
     }
     if any(payload for payload, _ in seen):
-        answers["always the first output"] = partial(_constant, outputs[0])
-        answers["always the last output"] = partial(_constant, outputs[-1])
+        answers["always the first output"] = lambda _: outputs[0]
+        answers["always the last output"] = lambda _: outputs[-1]
         answers |= {"the payload itself": dict, "the payload as text": _as_text}
         arguments = sorted({name for payload, _ in seen for name in payload})
         for name in arguments:
-            answers[f"the argument {name} itself"] = partial(_argument, name)
+            answers[f"the argument {name} itself"] = partial(lambda key, told: told.get(key), name)
         for name in arguments:
-            answers[f"the argument {name} as text"] = partial(_argument_as_text, name)
+            answers[f"the argument {name} as text"] = partial(
+                lambda key, told: _as_text(told.get(key, "")), name
+            )
         table = {payload_key(payload): output for payload, output in seen}
         others = {"the first output": outputs[0], "the last output": outputs[-1]}
         others = {} if all_seen else {**others, "an error": REFUSED}
         for name, other in others.items():
-            answers[f"a table of the cases, and else {name}"] = partial(_look_up, table, other)
-    return [Stub(name=name, answer=answer) for name, answer in answers.items()]
+            answers[f"a table of the cases, and else {name}"] = partial(
+                lambda other, told: table.get(payload_key(told), other), other
+            )
+    return answers
 
 
 def find_survivors(
-    stubs: Sequence[Stub],
+    stubs: Mapping[str, Answer],
     cases: Sequence[TestCase],
     unseen: Sequence[Payload],
     check_all: CheckAll,
@@ -375,39 +366,18 @@ def find_survivors(
     that refuses one does not do its work.
     """
     tried = [*cases, *(TestCase(payload=dict(payload)) for payload in unseen)]
-    killed: set[str] = set()
-    answered: list[tuple[Stub, Payload, Any]] = []
-    for stub in stubs:
-        answers = [(case, stub.answer(case.payload)) for case in tried]
-        if any(
+    answered: list[tuple[str, Payload, Any]] = []
+    for name, stub in stubs.items():
+        answers = [(case, stub(case.payload)) for case in tried]
+        if not any(
             answer is REFUSED or not is_meaningful(answer) or case.refuse(answer)
             for case, answer in answers
         ):
-            killed.add(stub.name)
-        else:
-            answered += [(stub, case.payload, answer) for case, answer in answers]
+            answered += [(name, case.payload, answer) for case, answer in answers]
     reasons = check_all([(payload, answer) for _, payload, answer in answered])
-    for (stub, _, _), reason in zip(answered, reasons, strict=True):
-        if reason:
-            killed.add(stub.name)
-    return {stub.name for stub in stubs} - killed
-
-
-def _constant(value: Any, _payload: Payload) -> Any:
-    return value
-
-
-def _argument(name: str, payload: Payload) -> Any:
-    return payload.get(name)
-
-
-def _argument_as_text(name: str, payload: Payload) -> str:
-    return _as_text(payload.get(name, ""))
+    refused = {name for (name, _, _), reason in zip(answered, reasons, strict=True) if reason}
+    return {name for name, _, _ in answered} - refused
 
 
 def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _look_up(table: Mapping[str, Any], other: Any, payload: Payload) -> Any:
-    return table.get(payload_key(payload), other)

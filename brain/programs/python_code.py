@@ -178,15 +178,11 @@ def normalize_source(text: str) -> str:
     fault = _find_fault(text)
     if fault is None:
         return text
-    tried = [text]
+    repaired = text
     for repair in _REPAIRS:
-        for known in list(tried):
-            repaired = repair(known)
-            if repaired in tried:
-                continue
-            if repaired.strip() and _find_fault(repaired) is None:
-                return repaired
-            tried.append(repaired)
+        repaired = repair(repaired) or repaired
+        if repaired.strip() and _find_fault(repaired) is None:
+            return repaired
     raise InvalidInput(
         f"the code does not parse: {fault.message}",
         code="bad_python",

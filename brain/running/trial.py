@@ -26,7 +26,7 @@ from ..programs import CASES_FILE, CHECK_FILE, SCHEMA_FILE
 from ..programs.advice import ADVICE, check_code
 from ..programs.needs import NO_NEEDS, Fixtures, WebAnswer, WebRequest, read_fixtures, read_needs
 from ..programs.parameters import check_payload, parse_schema
-from ..programs.probes import Stub, build_stubs, find_survivors, make_payloads
+from ..programs.probes import Answer, build_stubs, find_survivors, make_payloads
 from ..programs.program import Program, fit_summary, tool_name
 from ..programs.python_code import CodeFault, parse_code
 from ..programs.test_cases import TestCase, is_meaningful, parse_cases
@@ -250,7 +250,8 @@ def try_program(
     reason = course.try_all(seed)
     memory = " or ".join(sorted(course.memory - {""}))
     versions = dict(sandbox.profile.versions) | ({"memory": memory} if memory else {})
-    asked = asdict(widen_limits(replace(limits, requests=MAX_REQUESTS), needs))
+    asked = asdict(widen_limits(limits, needs))
+    asked["requests"] = max(limits.requests, MAX_REQUESTS)
     asked["wall_ms"] = 1000 * asked.pop("wall_seconds")
     trial.verdict = trial.verdict._replace(
         decision="reject" if reason else "admit",
@@ -336,7 +337,7 @@ class _Course:
         seen = [case.payload for case in cases]
         made = make_payloads(schema, seen, seed, _BATCHES * UNSEEN_PAYLOADS)
         payloads = made or (seen[:UNSEEN_PAYLOADS] if schema.get("properties") else [])
-        stubs: list[Stub] = []
+        stubs: dict[str, Answer] = {}
         for first in range(0, max(len(payloads), 1), UNSEEN_PAYLOADS):
             batch = [TestCase(payload=one) for one in payloads[first : first + UNSEEN_PAYLOADS]]
             ran = zip(batch, self._run_all(batch), strict=True)
@@ -362,10 +363,10 @@ class _Course:
             if not is_of_use and not row.is_answered:
                 row.fail(f"{row.case.detail}{_REFUSES}")
         ends = {True: ("fail", "the tests take it for the skill"), False: ("pass", "")}
-        for stub in stubs:
-            outcome, detail = ends[stub.name in survivors]
-            name = fit_summary(stub.name)
-            case = VerdictCase(kind="stub", name=name, outcome=outcome, detail=detail)
+        for name in stubs:
+            outcome, detail = ends[name in survivors]
+            told = fit_summary(name)
+            case = VerdictCase(kind="stub", name=told, outcome=outcome, detail=detail)
             self.rows.append(_Row(case=case, payload={}))
 
     def _run_all(self, cases: Sequence[TestCase]) -> list[RunOutcome]:
@@ -395,7 +396,9 @@ class _Course:
         left = max(self.deadline - time.monotonic(), _MIN_SECONDS)
         return replace(self.limits, wall_seconds=min(self.limits.wall_seconds, left))
 
-    def _check_all(self, cases: Sequence[TestCase], stubs: Sequence[Stub], seed: int) -> set[str]:
+    def _check_all(
+        self, cases: Sequence[TestCase], stubs: Mapping[str, Answer], seed: int
+    ) -> set[str]:
         """Fail the rows that the check refuses, and return the names of the stubs it takes."""
         answered = [row for row in self.rows if row.is_answered]
 
