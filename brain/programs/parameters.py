@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import InvalidInput, printable_text
@@ -26,30 +26,22 @@ MAX_BOUND = 1_000_000
 """Of a length or a number of items."""
 
 _PAIRS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
-_WHOLE = f"it is not a whole number from 0 to {MAX_BOUND}"
-_FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(
-        ("title", "description", "format", "$schema", "$comment", "$id"),
-        (lambda value: isinstance(value, str), "it is not text"),
-    ),
-    "additionalProperties": (lambda value: isinstance(value, bool), "it is not true or false"),
-    **dict.fromkeys(
-        ("enum", "examples"),
+_KEYWORDS: dict[str, dict[str, Any]] = {
+    name: schema
+    for names, schema in (
+        ("title description format $schema $comment $id", {"type": "string"}),
+        ("additionalProperties", {"type": "boolean"}),
+        ("enum examples", {"type": "array", "minItems": 1, "maxItems": MAX_CHOICES}),
         (
-            lambda value: isinstance(value, list) and 1 <= len(value) <= MAX_CHOICES,
-            f"it is not a list of 1 to {MAX_CHOICES} values",
+            "minLength maxLength minItems maxItems",
+            {"type": "integer", "minimum": 0, "maximum": MAX_BOUND},
         ),
-    ),
-    **dict.fromkeys(
-        ("minLength", "maxLength", "minItems", "maxItems"),
-        (lambda value: has_json_type("integer", value) and 0 <= value <= MAX_BOUND, _WHOLE),
-    ),
-    **dict.fromkeys(
-        ("minimum", "maximum"), (lambda value: has_json_type("number", value), "it is not a number")
-    ),
+        ("minimum maximum", {"type": "number"}),
+        ("type const items properties required default", {}),
+    )
+    for name in names.split()
 }
-"""By keyword, whether a value is one for it, and what is wrong if it is not."""
-_OTHERS = frozenset(("type", "const", "items", "properties", "required", "default"))
+"""The schema of each keyword."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,63}")
 _MAX_FAULTS = 8
 
@@ -179,11 +171,11 @@ def _schema_faults(schema: Any, where: str) -> Iterator[str]:
         return
     wrong = set()
     for name, value in schema.items():
-        is_right, words = _FORMS.get(name, (None, ""))
-        if is_right is not None and not is_right(value):
+        fault = next(find_schema_faults(_KEYWORDS.get(name, {}), value, "it"), "")
+        if fault:
             wrong.add(name)
-            yield f"{prefix}{name}: {words}"
-        elif is_right is None and name not in _OTHERS:
+            yield f"{prefix}{name}: {fault}"
+        elif name not in _KEYWORDS:
             yield f"{prefix}the keyword {printable_text(name, 40)} is not supported"
     kinds = schema.get("type", [])
     for kind in kinds if isinstance(kinds, list) else [kinds]:
