@@ -8,7 +8,6 @@ machine, for exactly these bytes.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Mapping
@@ -320,7 +319,7 @@ def _parse_request(number: int, row: Any, needs: Needs) -> _Recorded:
     if "body_base64" in row:
         try:
             body = base64.b64decode(row["body_base64"], validate=True)
-        except (binascii.Error, TypeError, ValueError) as error:
+        except (TypeError, ValueError) as error:
             raise _bad_fixtures(f"{where}: body_base64 is not base64") from error
     if not isinstance(row.get("body", ""), str) and "Content-Type" not in headers:
         headers = {**headers, "Content-Type": "application/json"}

@@ -37,7 +37,9 @@ _KEYWORDS: dict[str, dict[str, Any]] = {
             {"type": "integer", "minimum": 0, "maximum": MAX_BOUND},
         ),
         ("minimum maximum", {"type": "number"}),
-        ("type const items properties required default", {}),
+        ("required", {"type": "array"}),
+        ("properties", {"type": "object", "additionalProperties": True}),
+        ("type const items default", {}),
     )
     for name in names.split()
 }
@@ -61,8 +63,10 @@ def parse_schema(data: bytes) -> dict[str, Any]:
 
 def check_schema(schema: Any) -> dict[str, Any]:
     """Return a schema that is parsed already. Raises `InvalidInput` (`bad_schema`)."""
-    faults = list(_top_faults(schema))
-    if faults:
+    faults = list(_schema_faults(schema, ""))
+    if isinstance(schema, dict) and schema.get("type") != "object":
+        faults = ['type: it must be "object"']
+    if faults := faults or list(_value_faults(schema, "")):
         raise _bad_schema("; ".join(faults[:_MAX_FAULTS]))
     out: dict[str, Any] = schema
     return out
@@ -154,16 +158,6 @@ def check_payload(schema: Mapping[str, Any], payload: Any) -> dict[str, Any]:
     return dict(payload)
 
 
-def _top_faults(schema: Any) -> Iterator[str]:
-    if not isinstance(schema, dict):
-        yield "it is not an object"
-    elif schema.get("type") != "object":
-        yield 'type: it must be "object"'
-    else:
-        faults = list(_schema_faults(schema, ""))
-        yield from faults or _value_faults(schema, "")
-
-
 def _schema_faults(schema: Any, where: str) -> Iterator[str]:
     prefix = f"{where}: " if where else ""
     if not isinstance(schema, dict):
@@ -187,25 +181,22 @@ def _schema_faults(schema: Any, where: str) -> Iterator[str]:
             yield f"{prefix}{least}: it is more than {most}"
     if "items" in schema:
         yield from _schema_faults(schema["items"], f"{where}[]")
-    yield from _property_faults(schema, where)
+    if not {"properties", "required"} & wrong:
+        yield from _property_faults(schema, where)
 
 
 def _property_faults(schema: dict[str, Any], where: str) -> Iterator[str]:
     properties = schema.get("properties", {})
     prefix = f"{where}: " if where else ""
-    if not isinstance(properties, dict) or len(properties) > MAX_PROPERTIES:
-        yield f"{prefix}properties: it is not an object with at most {MAX_PROPERTIES} properties"
+    if len(properties) > MAX_PROPERTIES:
+        yield f"{prefix}properties: it has more than the {MAX_PROPERTIES} that there can be"
         return
     for name, inner in properties.items():
         if not _NAME.fullmatch(name):
             yield f"{prefix}properties: {printable_text(name, 40)} is not a name for a parameter"
         else:
             yield from _schema_faults(inner, f"{where}.{name}" if where else name)
-    required = schema.get("required", [])
-    if not isinstance(required, list):
-        yield f"{prefix}required: it is not a list"
-        return
-    for name in required:
+    for name in schema.get("required", ()):
         if not isinstance(name, str) or name not in properties:
             yield f"{prefix}required: {printable_text(name, 40)} is not among the properties"
 

@@ -7,15 +7,14 @@ goes into the receipt.
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from ..errors import BrainError, InvalidInput, SandboxError, printable_text
-from ..programs.needs import Needs, WebAnswer, WebRequest
+from ..programs.needs import NO_NEEDS, Needs, WebAnswer, WebRequest
 from ..programs.program import fit_summary
 from ..util import strict_json
 from .fetch import check_request, read_text, send_request
@@ -59,17 +58,6 @@ class BrokerCall:
     wall_ms: int = 0
 
 
-@dataclass(slots=True)
-class _Shared:
-    """What all brokers below one call share."""
-
-    run_skill: RunSkill | None
-    on_progress: OnProgress | None
-    calls: list[BrokerCall] = field(default_factory=list)
-    asked: int = 0
-    bytes: int = 0
-
-
 class Broker:
     """Answers for one run; `answer` is that of its `SandboxJob`. One thread uses it."""
 
@@ -88,12 +76,15 @@ class Broker:
         self._hosts = frozenset(hosts)
         self._secrets = secrets or SecretValues()
         self._send = fetch
-        self._shared = _Shared(run_skill, on_progress)
+        self._run_skill, self._on_progress = run_skill, on_progress
+        self._first = self  # which has what all brokers below one call share
+        self._calls: list[BrokerCall] = []
+        self._asked = self._bytes = 0
 
     @property
     def calls(self) -> tuple[BrokerCall, ...]:
         """What was asked below the call, in the order in which it ended."""
-        return tuple(self._shared.calls)
+        return tuple(self._first._calls)
 
     def approve(
         self,
@@ -121,9 +112,9 @@ class Broker:
         request = _parse_request(line)
         match request:
             case {"progress": int() | float() as fraction, **rest} if rest.keys() <= {"message"}:
-                if self._shared.on_progress is not None and len(self._chain) == 1:
+                if self._on_progress is not None:
                     shown = printable_text(rest.get("message", ""), _MAX_MESSAGE_CHARS)
-                    self._shared.on_progress(min(max(float(fraction), 0.0), 1.0), shown)
+                    self._on_progress(min(max(float(fraction), 0.0), 1.0), shown)
                 return None
             case {"fetch": str(url), **rest} if rest.keys() <= {"method", "headers", "body"}:
                 return self._note("fetch", url, lambda: self._fetch(url, rest))
@@ -135,63 +126,67 @@ class Broker:
 
     def _note(self, kind: Literal["call", "fetch"], target: str, ask: Callable[[], Any]) -> Any:
         """Return what `ask` returns, and note how it went."""
-        shared = self._shared
-        began = time.monotonic()
-        output, failure = None, None
-        size = 0
+        first, began = self._first, time.monotonic()
+        error, size = "", 0
         try:
-            shared.asked += 1
-            if shared.asked > MAX_CALLS:
+            first._asked += 1
+            if first._asked > MAX_CALLS:
                 raise _refused(f"more than {MAX_CALLS} calls and fetches were made")
             output = ask()
             size = len(json.dumps(output))
             self._count_bytes(size)
-        except BrainError as error:
-            failure = error
-        if shared.asked <= MAX_CALLS + 1:
-            shared.calls.append(
-                BrokerCall(
-                    kind=kind,
-                    caller=self._chain[-1],
-                    target=printable_text(target),
-                    depth=len(self._chain),
-                    error=fit_summary(failure.message) if failure else "",
-                    bytes=size,
-                    wall_ms=round((time.monotonic() - began) * 1000),
+            return output
+        except BrainError as failure:
+            error = fit_summary(failure.message)
+            raise
+        finally:
+            if first._asked <= MAX_CALLS + 1:
+                first._calls.append(
+                    BrokerCall(
+                        kind=kind,
+                        caller=self._chain[-1],
+                        target=printable_text(target),
+                        depth=len(self._chain),
+                        error=error,
+                        bytes=size,
+                        wall_ms=round((time.monotonic() - began) * 1000),
+                    )
                 )
-            )
-        if failure is not None:
-            raise failure
-        return output
 
     def _fetch(self, url: str, parts: Mapping[Any, Any]) -> Any:
         """Return the text at a URL; with a method, the whole answer, whatever its status."""
         if not self._hosts:
             raise _refused("no host is approved for this skill")
-        request = _read_web_request(url, parts)
+        method, headers = parts.get("method", "GET"), parts.get("headers", {})
+        if not isinstance(method, str) or not isinstance(headers, dict):
+            raise _refused("the method is a text, and the headers are an object")
+        if not all(isinstance(value, str) for value in headers.values()):
+            raise _refused("the headers are texts")
+        try:
+            body = base64.b64decode(parts.get("body", ""), validate=True)
+        except (TypeError, ValueError) as error:
+            raise _refused("the body is not base64") from error
+        request = WebRequest(url=url, method=method, headers=headers, body=body)
         check_request(request)
+        mask = self._secrets.mask
         try:
             answer = self._send(request, self._hosts, self._secrets.headers)
         except BrainError as error:
-            raise _refused(self._secrets.mask(error.message.encode()).decode()) from error
-        answer = WebAnswer(
-            status=answer.status,
-            headers={
-                name: self._secrets.mask(value.encode()).decode("utf-8", "replace")
-                for name, value in answer.headers.items()
-            },
-            body=self._secrets.mask(answer.body),
-        )
+            raise _refused(mask(error.message.encode()).decode()) from error
+        body = mask(answer.body)
         if not parts:
-            return read_text(answer)
+            return read_text(replace(answer, body=body))
         return {
             "status": answer.status,
-            "headers": dict(answer.headers),
-            "body": base64.b64encode(answer.body).decode(),
+            "headers": {
+                name: mask(value.encode()).decode("utf-8", "replace")
+                for name, value in answer.headers.items()
+            },
+            "body": base64.b64encode(body).decode(),
         }
 
     def _call(self, name: str, payload: dict[str, Any]) -> Any:
-        run_skill = self._shared.run_skill
+        run_skill = self._run_skill
         if run_skill is None:
             raise _refused("it can call no other skill here")
         if len(name) > _MAX_NAME_CHARS or not name.isidentifier():
@@ -202,30 +197,29 @@ class Broker:
             )
         if len(self._chain) >= MAX_CALL_DEPTH:
             raise _refused(f"skills call one another at most {MAX_CALL_DEPTH} deep")
-        inner = Broker(name, fetch=self._send)  # no host is approved for it yet
-        inner._chain, inner._shared = (*self._chain, name), self._shared
+        # No host is approved for it yet, and its progress is not that of the call.
+        inner = Broker(name, run_skill=run_skill, fetch=self._send)
+        inner._chain, inner._first = (*self._chain, name), self._first
         outcome = run_skill(name, payload, inner)
         if not outcome.ok:
             raise _refused(f"{name} failed: {outcome.error}")
         return outcome.output
 
     def _count_bytes(self, size: int) -> None:
-        self._shared.bytes += size
-        if self._shared.bytes > MAX_BROKER_BYTES:
+        self._first._bytes += size
+        if self._first._bytes > MAX_BROKER_BYTES:
             raise _refused(f"more than {MAX_BROKER_BYTES} bytes were asked and answered")
 
 
 class SecretValues:
     """Values of secrets: headers by host, and what takes them out of what a skill gets to see."""
 
-    def __init__(self, needs: Needs | None = None, values: Mapping[str, str] | None = None) -> None:
+    def __init__(self, needs: Needs = NO_NEEDS, values: Mapping[str, str] | None = None) -> None:
         """`values` are by name, for the secrets that `needs` name."""
         self.headers: dict[str, dict[str, str]] = {}
         self._masks: list[tuple[bytes, bytes]] = []
         for name, value in (values or {}).items():
-            secret = needs.secrets[name] if needs else None
-            if secret is None:
-                continue
+            secret = needs.secrets[name]
             self.headers.setdefault(secret.host, {})[secret.header] = secret.before + value
             shown = f"[{name}]".encode()
             for form in _forms_of_secret(value, secret.before):
@@ -263,19 +257,6 @@ def _forms_of_secret(value: str, before: str) -> set[bytes]:
             out.add(coded)
         out |= {base64.b64encode(raw), raw.hex().encode()}
     return {form for form in out if len(form) >= _MIN_MASKED}
-
-
-def _read_web_request(url: str, parts: Mapping[Any, Any]) -> WebRequest:
-    method, headers = parts.get("method", "GET"), parts.get("headers", {})
-    if not isinstance(method, str) or not isinstance(headers, dict):
-        raise _refused("the method is a text, and the headers are an object")
-    if not all(isinstance(value, str) for value in headers.values()):
-        raise _refused("the headers are texts")
-    try:
-        body = base64.b64decode(parts.get("body", ""), validate=True)
-    except (binascii.Error, TypeError, ValueError) as error:
-        raise _refused("the body is not base64") from error
-    return WebRequest(url=url, method=method, headers=headers, body=body)
 
 
 def _parse_request(line: bytes) -> Any:

@@ -12,6 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Collection, Mapping
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -214,10 +215,8 @@ def _send(
                 redirect=False,
                 preload_content=False,
             )
-            try:
+            with closing(response):
                 return _read(response, deadline)
-            finally:
-                response.close()
     except (urllib3.exceptions.HTTPError, OSError) as error:
         reason = printable_text(str(error).rpartition(": ")[2], 100)
         raise _bad_fetch(f"{printable_text(address.name, 100)} did not answer: {reason}") from error

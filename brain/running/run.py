@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -288,7 +287,7 @@ def _read_files(value: Any) -> dict[str, bytes]:
     for path, content in (value if isinstance(value, dict) else {}).items():
         try:
             files[path] = base64.b64decode(content, validate=True)
-        except (binascii.Error, TypeError, ValueError):
+        except (TypeError, ValueError):
             continue
     return files
 

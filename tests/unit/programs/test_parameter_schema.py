@@ -59,13 +59,13 @@ def one(**part: Any) -> dict[str, Any]:
         (one(properties={"y": {"type": 1}}), "x.y: type: 1 is not one of"),
         (one(description=1), "x: description: it must be text"),
         (one(additionalProperties={}), "x: additionalProperties: it must be true or false"),
-        ({"type": "object", "properties": []}, "properties: it is not an object"),
+        ({"type": "object", "properties": []}, "properties: it must be an object"),
         ({"type": "object", "properties": {"a b": {}}}, "properties: a b is not a name"),
         ({"type": "object", "properties": {"": {}}}, "is not a name for a parameter"),
         ({"type": "object", "required": ["x"]}, "required: x is not among the properties"),
         ({"type": "object", "required": [[]]}, "required: [] is not among the properties"),
-        ({"type": "object", "required": "x"}, "required: it is not a list"),
-        ({"type": "object", "properties": {f"p{n}": {} for n in range(65)}}, "at most 64"),
+        ({"type": "object", "required": "x"}, "required: it must be a list"),
+        ({"type": "object", "properties": {f"p{n}": {} for n in range(65)}}, "more than the 64"),
     ],
 )
 def test_a_fault_of_a_schema_is_named_with_its_field(schema, fault):
