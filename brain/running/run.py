@@ -128,18 +128,7 @@ def run_program(
         answer=answer,
         limits=limits,
     )
-    outcome = sandbox.run(job, cancel)
-    if outcome.ended_by != "exit":
-        return _failed(outcome, _describe_end(outcome, limits))
-    if outcome.status != 0:
-        raised = _TRACEBACK in outcome.stderr
-        said = (outcome.stderr + outcome.stdout).strip() != b""
-        return replace(
-            _failed(outcome, summarize_failure(outcome.stderr, outcome.stdout)),
-            raised=raised and (is_class or outcome.status > 0),
-            refused=not is_class and outcome.status > 0 and not raised and said,
-        )
-    return _read_class_outcome(outcome) if is_class else _read_script_outcome(outcome, program.code)
+    return _read_outcome(sandbox.run(job, cancel), limits, program.code, is_class=is_class)
 
 
 def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
@@ -171,7 +160,6 @@ def read_definition(
     code: bytes,
     *,
     limits: SandboxLimits = DEFAULT_LIMITS,
-    cancel: Event | None = None,
 ) -> dict[str, Any]:
     """Return what `definition()` of a class says, read in the sandbox.
 
@@ -183,7 +171,7 @@ def read_definition(
         stdin=b"{}",
         limits=limits,
     )
-    value, fault = _run_for_result(sandbox, job, cancel)
+    value, fault = _run_for_result(sandbox, job)
     if not isinstance(value, dict):
         raise InvalidInput(
             f"definition() did not answer: {fault or 'it gave no definition'}",
@@ -222,63 +210,69 @@ def check_outputs(
     return ["" if one is None else fit_summary(one or "refused") for one in value]
 
 
-def _run_for_result(sandbox: Sandbox, job: SandboxJob, cancel: Event | None) -> tuple[Any, str]:
+def _run_for_result(
+    sandbox: Sandbox, job: SandboxJob, cancel: Event | None = None
+) -> tuple[Any, str]:
     """Return the result of a job and "", or None and why there is none."""
     outcome = sandbox.run(job, cancel)
-    if outcome.ended_by != "exit":
-        return None, _describe_end(outcome, job.limits)
-    if outcome.status != 0:
-        return None, summarize_failure(outcome.stderr, outcome.stdout)
+    if failure := _find_failure(outcome, job.limits):
+        return None, failure
     if outcome.result is None:
         return None, "it exited before it gave a result"
     return _parse_json(outcome.result)
 
 
-def _describe_end(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
+def _find_failure(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
+    """Return why a job did not exit with 0, "" if it did."""
     if outcome.ended_by in _ENDS:
         return _ENDS[outcome.ended_by].format(limits=limits)
-    return f"it was ended by signal {abs(outcome.status)}"
+    if outcome.ended_by != "exit":
+        return f"it was ended by signal {abs(outcome.status)}"
+    return summarize_failure(outcome.stderr, outcome.stdout) if outcome.status else ""
 
 
-def _read_class_outcome(outcome: SandboxOutcome) -> RunOutcome:
-    if outcome.result is None:
-        return _failed(outcome, "it exited before execute() returned")
-    value, fault = _parse_json(outcome.result)
-    if not isinstance(value, dict):
-        return _failed(outcome, fault or "its result is not a SkillResult")
-    if value.get("success") is not True:
+def _read_outcome(
+    outcome: SandboxOutcome, limits: SandboxLimits, code: bytes, *, is_class: bool
+) -> RunOutcome:
+    ran = RunOutcome(ok=False, wall_ms=outcome.wall_ms, memory=outcome.memory)
+    if failure := _find_failure(outcome, limits):
+        exited = outcome.ended_by == "exit"
+        raised = exited and _TRACEBACK in outcome.stderr
+        is_told = (outcome.stderr + outcome.stdout).strip() != b"" and not raised
         return replace(
-            _failed(outcome, value.get("error") or "it failed without a message"), refused=True
+            ran,
+            error=fit_summary(failure),
+            raised=raised and (is_class or outcome.status > 0),
+            refused=exited and is_told and not is_class and outcome.status > 0,
         )
-    files = _read_files(value.get("files"))
-    return RunOutcome(
-        ok=True,
-        output=value.get("output"),
-        files=files,
-        wall_ms=outcome.wall_ms,
-        memory=outcome.memory,
-    )
+    value, fault = _parse_json(outcome.result)
+    result = value if isinstance(value, dict) else {}
+    refused = is_class and isinstance(value, dict) and value.get("success") is not True
+    if not is_class:
+        output, fault = _read_printed(outcome, code)
+    elif refused:
+        fault = result.get("error") or "it failed without a message"
+    elif outcome.result is None:
+        fault = "it exited before execute() returned"
+    elif not isinstance(value, dict):
+        fault = fault or "its result is not a SkillResult"
+    if fault:
+        return replace(ran, error=fit_summary(fault), refused=refused)
+    files = _read_files(result.get("files"))
+    return replace(ran, ok=True, output=result.get("output") if is_class else output, files=files)
 
 
-def _read_script_outcome(outcome: SandboxOutcome, code: bytes) -> RunOutcome:
+def _read_printed(outcome: SandboxOutcome, code: bytes) -> tuple[Any, str]:
+    """Return what a script printed and "", or None and why it is no output."""
     try:
         text = outcome.stdout.decode()
     except UnicodeDecodeError:
-        return _failed(outcome, "its output is not UTF-8")
+        return None, "its output is not UTF-8"
     if not text.strip():
         said = outcome.stderr.strip()
-        return _failed(
-            outcome, summarize_failure(outcome.stderr, b"") if said else explain_silence(code)
-        )
+        return None, summarize_failure(outcome.stderr, b"") if said else explain_silence(code)
     value, fault = _parse_json(outcome.stdout)
-    if fault and fault != _NOT_JSON:
-        return _failed(outcome, fault)
-    output = text.removesuffix("\n") if fault else value
-    result, _ = _parse_json(outcome.result)
-    files = _read_files(result.get("files") if isinstance(result, dict) else None)
-    return RunOutcome(
-        ok=True, output=output, files=files, wall_ms=outcome.wall_ms, memory=outcome.memory
-    )
+    return (text.removesuffix("\n"), "") if fault == _NOT_JSON else (value, fault)
 
 
 def _read_files(value: Any) -> dict[str, bytes]:
@@ -290,12 +284,6 @@ def _read_files(value: Any) -> dict[str, bytes]:
         except (TypeError, ValueError):
             continue
     return files
-
-
-def _failed(outcome: SandboxOutcome, reason: str) -> RunOutcome:
-    return RunOutcome(
-        ok=False, error=fit_summary(reason), wall_ms=outcome.wall_ms, memory=outcome.memory
-    )
 
 
 def _parse_json(data: bytes | None) -> tuple[Any, str]:
