@@ -123,10 +123,6 @@ def build_program(draft: ProgramDraft, read_definition: DefinitionReader) -> Pro
 
 
 def _infer_schema(payloads: Sequence[Mapping[str, Any]]) -> Schema:
-    """Return the schema of an object that allows all `payloads`, with them as examples.
-
-    An argument that every payload has is required.
-    """
     names = dict.fromkeys(name for payload in payloads for name in payload)
     return {
         "type": "object",
@@ -249,7 +245,6 @@ def import_registry(brain: Brain, folder: Path) -> ImportedRegistry:
 
 
 def _read_index(folder: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Return the entries of an index by name."""
     paths = [folder / name for name in REGISTRY_FILES if (folder / name).is_file()]
     if not paths:
         raise NotFound(

@@ -329,7 +329,6 @@ def _parse_request(number: int, row: Any, needs: Needs) -> _Recorded:
 
 
 def _as_bytes(value: Any) -> bytes:
-    """Return a body: a text as it is, any other value as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace")
 

@@ -218,7 +218,6 @@ def vary_text(text: str, seen: Sequence[str], chance: random.Random) -> str:
 
 
 def _parse_json(text: str) -> list[Any] | dict[str, Any] | None:
-    """Return the list or the object that a text is as JSON, None if it is neither."""
     if text.lstrip()[:1] not in ("[", "{"):
         return None
     try:
@@ -231,7 +230,6 @@ def _parse_json(text: str) -> list[Any] | dict[str, Any] | None:
 
 
 def _change_json(value: Any, chance: random.Random) -> Any:
-    """Return a value of the same form with other numbers, texts and lengths of lists."""
     if isinstance(value, dict):
         return {name: _change_json(inner, chance) for name, inner in value.items()}
     if isinstance(value, list):
@@ -261,7 +259,6 @@ def _change_lines(text: str, chance: random.Random) -> str:
 
 
 def _change_markup(text: str, seen: Sequence[str], chance: random.Random) -> str:
-    """Change some of the words between tags; the tags stay."""
     words = [word for one in seen for word in _TAG.sub(" ", one).split()]
     parts = re.split(rf"({_TAG.pattern})", text)
     for at in range(0, len(parts), 2):

@@ -66,16 +66,13 @@ class Broker:
         name: str,
         *,
         run_skill: RunSkill | None = None,
-        hosts: Collection[str] = (),
         on_progress: OnProgress | None = None,
-        secrets: SecretValues | None = None,
-        fetch: Fetch = send_request,
     ) -> None:
-        """`name` is that of the skill's tool; the others are what was approved for its program."""
+        """`name` is that of the skill's tool. Until `approve`, it may ask no host."""
         self._chain: tuple[str, ...] = (name,)
-        self._hosts = frozenset(hosts)
-        self._secrets = secrets or SecretValues()
-        self._send = fetch
+        self._hosts: frozenset[str] = frozenset()
+        self._secrets = SecretValues()
+        self._send: Fetch = send_request
         self._run_skill, self._on_progress = run_skill, on_progress
         self._first = self  # which has what all brokers below one call share
         self._calls: list[BrokerCall] = []
@@ -93,7 +90,7 @@ class Broker:
         fetch: Fetch | None = None,
     ) -> None:
         """Let this run ask hosts, with secrets, which the user approved for its program."""
-        self._hosts |= frozenset(hosts)
+        self._hosts = frozenset(hosts)
         self._secrets = secrets or self._secrets
         self._send = fetch or self._send
 
@@ -125,7 +122,6 @@ class Broker:
         raise _refused('ask with {"call": …, "payload": {…}}, {"fetch": …} or {"progress": …}')
 
     def _note(self, kind: Literal["call", "fetch"], target: str, ask: Callable[[], Any]) -> Any:
-        """Return what `ask` returns, and note how it went."""
         first, began = self._first, time.monotonic()
         error, size = "", 0
         try:
@@ -197,9 +193,9 @@ class Broker:
             )
         if len(self._chain) >= MAX_CALL_DEPTH:
             raise _refused(f"skills call one another at most {MAX_CALL_DEPTH} deep")
-        # No host is approved for it yet, and its progress is not that of the call.
-        inner = Broker(name, run_skill=run_skill, fetch=self._send)
-        inner._chain, inner._first = (*self._chain, name), self._first
+        # Its progress is not that of the call.
+        inner = Broker(name, run_skill=run_skill)
+        inner._chain, inner._first, inner._send = (*self._chain, name), self._first, self._send
         outcome = run_skill(name, payload, inner)
         if not outcome.ok:
             raise _refused(f"{name} failed: {outcome.error}")

@@ -213,7 +213,6 @@ def check_outputs(
 def _run_for_result(
     sandbox: Sandbox, job: SandboxJob, cancel: Event | None = None
 ) -> tuple[Any, str]:
-    """Return the result of a job and "", or None and why there is none."""
     outcome = sandbox.run(job, cancel)
     if failure := _find_failure(outcome, job.limits):
         return None, failure
@@ -223,7 +222,6 @@ def _run_for_result(
 
 
 def _find_failure(outcome: SandboxOutcome, limits: SandboxLimits) -> str:
-    """Return why a job did not exit with 0, "" if it did."""
     if outcome.ended_by in _ENDS:
         return _ENDS[outcome.ended_by].format(limits=limits)
     if outcome.ended_by != "exit":
@@ -263,7 +261,6 @@ def _read_outcome(
 
 
 def _read_printed(outcome: SandboxOutcome, code: bytes) -> tuple[Any, str]:
-    """Return what a script printed and "", or None and why it is no output."""
     try:
         text = outcome.stdout.decode()
     except UnicodeDecodeError:
@@ -276,7 +273,6 @@ def _read_printed(outcome: SandboxOutcome, code: bytes) -> tuple[Any, str]:
 
 
 def _read_files(value: Any) -> dict[str, bytes]:
-    """Return the files that a program gave back; what is not such a file is left out."""
     files = {}
     for path, content in (value if isinstance(value, dict) else {}).items():
         try:

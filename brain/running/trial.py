@@ -450,7 +450,6 @@ class _Course:
 
 
 def _describe_refusal(row: _Row, reason: str) -> str:
-    """Return the reason of the check; for an assertion without a message, what it refused."""
     if reason.strip() != _BARE_ASSERTION:
         return reason
     output, payload = (printable_text(json.dumps(x), 60) for x in (row.output, row.payload))

@@ -114,7 +114,8 @@ def test_hosts_are_those_of_the_skill_that_asks():
         inner.approve(["b.org"])
         return RunOutcome(ok=True, output=[first, ask(inner, fetch="https://b.org/")])
 
-    broker = Broker("first", run_skill=run_inner, hosts=["a.org"], fetch=fetch)
+    broker = Broker("first", run_skill=run_inner)
+    broker.approve(["a.org"], fetch=fetch)
     assert ask(broker, fetch="https://a.org/") == {"output": "text"}
     assert ask(broker, call="inner")["output"] == [
         {"error": "no host is approved for this skill"},
@@ -176,7 +177,9 @@ def test_a_sandbox_that_fails_is_not_the_fault_of_the_skill():
         ask(Broker("first", run_skill=fail), call="other")
 
 
-def run_with_broker(sandbox: Sandbox, code: str, **options: Any) -> tuple[RunOutcome, Broker]:
+def run_with_broker(
+    sandbox: Sandbox, code: str, approved: dict[str, Any] | None = None, **options: Any
+) -> tuple[RunOutcome, Broker]:
     skills = {
         "count": COUNT,
         "twice": "import json, sys\nfrom skillapi import call\n"
@@ -189,6 +192,7 @@ def run_with_broker(sandbox: Sandbox, code: str, **options: Any) -> tuple[RunOut
         return run_program(sandbox, program, payload, answer=inner.answer, limits=PATIENT)
 
     broker = Broker("first", run_skill=run_skill, **options)
+    broker.approve(**(approved or {"hosts": ()}))
     outcome = run_program(sandbox, build_program(code), {}, answer=broker.answer, limits=PATIENT)
     return outcome, broker
 
@@ -228,7 +232,7 @@ def test_an_approved_host_is_fetched_for_the_sandbox(sandbox):
         fetched.append(request.url)
         return WebAnswer(body=b"text of the host")
 
-    outcome, broker = run_with_broker(sandbox, code, hosts=["a.org"], fetch=fetch)
+    outcome, broker = run_with_broker(sandbox, code, {"hosts": ["a.org"], "fetch": fetch})
     assert outcome.output == "TEXT OF THE HOST" and fetched == ["https://a.org/x"]
     assert [(one.kind, one.target, one.error) for one in broker.calls] == [
         ("fetch", "https://a.org/x", "")

@@ -155,7 +155,8 @@ def test_a_secret_goes_to_its_host_alone_and_no_form_of_it_comes_back(sandbox):
         "answer = request('https://api.example.org/', headers={'Authorization': 'mine'})\n"
         "print(json.dumps([answer.text, answer.headers]))\n"
     )
-    broker = Broker("x", hosts=["api.example.org"], secrets=SECRETS, fetch=echo)
+    broker = Broker("x")
+    broker.approve(["api.example.org"], SECRETS, echo)
     program = add_needs(build_program(code), HOST)
     shown = json.dumps(run_program(sandbox, program, {}, answer=broker.answer).output)
     assert sent == [
@@ -183,7 +184,8 @@ def test_a_secret_goes_to_its_host_alone_and_no_form_of_it_comes_back(sandbox):
     ],
 )
 def test_requests_that_no_skill_may_send_are_refused(asked, said):
-    broker = Broker("x", hosts=["a.org"], fetch=lambda *_: WebAnswer())
+    broker = Broker("x")
+    broker.approve(["a.org"], fetch=lambda *_: WebAnswer())
     answer = json.loads(broker.answer(json.dumps({"fetch": "https://a.org/", **asked}).encode()))
     assert said in answer["error"]
 
