@@ -19,7 +19,7 @@ from ..programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from ..programs.needs import NEEDS_FILE, parse_needs, pin_resources
 from ..programs.parameters import check_schema, encode_schema, schema_from_definition
 from ..programs.program import Program, check_tool_name, tool_name
-from ..programs.python_code import find_shape, normalize_source
+from ..programs.python_code import MAX_CODE_BYTES, find_shape, normalize_source
 from ..programs.test_cases import ANY_OUTPUT, TestCase, encode_cases
 from ..repo.learning.change import SkillEdit
 from ..results import ImportedRegistry, ImportedSkill, RefusedSkill
@@ -201,7 +201,8 @@ def build_skill_text(program: Program) -> str:
 REGISTRY_FILES = ("skills_registry.json", "index.json")
 MAX_REGISTRY_BYTES = 8 << 20
 MAX_REGISTRY_SKILLS = 1000
-MAX_CODE_BYTES = 1 << 20
+_MAX_CODE_BYTES = 8 * MAX_CODE_BYTES
+"""A longer text has more characters than `normalize_source` takes."""
 _MAX_DEPTH = 64
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 _ANY_OBJECT = {"type": "object", "properties": {}, "additionalProperties": True}
@@ -253,21 +254,29 @@ def _read_index(folder: Path) -> list[tuple[str, dict[str, Any]]]:
             hint=f"name the folder with {' or '.join(REGISTRY_FILES)}",
         )
     try:
-        index = strict_json.parse_bounded(_read_file(paths[0], MAX_REGISTRY_BYTES), _MAX_DEPTH)
+        return _parse_index(_read_start(paths[0], MAX_REGISTRY_BYTES))
     except ValueError as error:
-        raise _registry_error(paths[0], str(error)) from error
+        raise InvalidInput(
+            f"{printable_text(paths[0])} cannot be imported: {error}",
+            code="bad_registry",
+            hint="restore it from a copy; nothing was imported",
+        ) from error
+
+
+def _parse_index(data: bytes) -> list[tuple[str, dict[str, Any]]]:
+    index = strict_json.parse_bounded(data, _MAX_DEPTH, MAX_REGISTRY_BYTES)
     entries = index.get("skills", index) if isinstance(index, dict) else index
     if isinstance(entries, list):
         if not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries):
-            raise _registry_error(paths[0], "an entry has no name")
+            raise ValueError("an entry has no name")
         entries = {entry["name"]: entry for entry in entries}
     if not isinstance(entries, dict):
-        raise _registry_error(paths[0], "it does not map names to skills")
+        raise ValueError("it does not map names to skills")
     if len(entries) > MAX_REGISTRY_SKILLS:
-        raise _registry_error(paths[0], f"it has more than {MAX_REGISTRY_SKILLS} skills")
+        raise ValueError(f"it has more than {MAX_REGISTRY_SKILLS} skills")
     for name, entry in entries.items():
         if not isinstance(entry, dict):
-            raise _registry_error(paths[0], f"the entry of {printable_text(name, 80)} is no object")
+            raise ValueError(f"the entry of {printable_text(name, 80)} is no object")
     return list(entries.items())
 
 
@@ -279,7 +288,7 @@ def _read_skill(folder: Path, name: str, entry: Mapping[str, Any]) -> tuple[Prog
     path = folder / f"{name}.py"
     if path.is_symlink() or not path.is_file():
         raise NotFound(f"the file {name}.py is missing", code="no_code", hint="restore the file")
-    code = _read_file(path, MAX_CODE_BYTES).decode("utf-8", "replace")
+    code = _read_start(path, _MAX_CODE_BYTES).decode("utf-8", "replace")
     stated = entry.get("parameters_schema", entry.get("parameters"))
     schema, note = _ANY_OBJECT, ""
     if not stated:
@@ -298,17 +307,7 @@ def _read_skill(folder: Path, name: str, entry: Mapping[str, Any]) -> tuple[Prog
     return Program(slug=slug, files=files), about, note
 
 
-def _read_file(path: Path, max_bytes: int) -> bytes:
+def _read_start(path: Path, max_bytes: int) -> bytes:
+    """Return a file, or a byte more than there may be of a larger one."""
     with path.open("rb") as file:
-        data = file.read(max_bytes + 1)
-    if len(data) > max_bytes:
-        raise _registry_error(path, f"it is larger than {max_bytes} bytes")
-    return data
-
-
-def _registry_error(path: Path, reason: str) -> InvalidInput:
-    return InvalidInput(
-        f"{printable_text(path)} cannot be imported: {reason}",
-        code="bad_registry",
-        hint="restore it from a copy; nothing was imported",
-    )
+        return file.read(max_bytes + 1)

@@ -87,12 +87,7 @@ def schema_from_definition(definition: Mapping[str, Any]) -> dict[str, Any]:
     params = definition.get("params")
     for number, param in enumerate(params if isinstance(params, list) else [], 1):
         name, kind = param.get("name"), param.get("type")
-        if (
-            not isinstance(name, str)
-            or not isinstance(kind, str)
-            or kind not in _TYPE_NAMES
-            or name in properties
-        ):
+        if not isinstance(name, str) or name in properties or str(kind) not in _TYPE_NAMES:
             raise InvalidInput(
                 f"parameter {number} of definition() is malformed: "
                 f"{printable_text(name, 40)} of type {printable_text(kind, 40)}",
@@ -100,21 +95,16 @@ def schema_from_definition(definition: Mapping[str, Any]) -> dict[str, Any]:
                 hint="give each parameter a name of its own and one of the types string, integer, "
                 "float and boolean",
             )
-        properties[name] = {"type": _TYPE_NAMES[kind]}
+        properties[name] = {"type": _TYPE_NAMES[str(kind)]}
         if param.get("description"):
             properties[name]["description"] = str(param["description"])
         if param.get("required", True):
             required.append(name)
         elif param.get("default") is not None:
             properties[name]["default"] = param["default"]
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    schema = {"type": "object", "properties": properties, "required": required}
     try:
-        return check_schema(schema)
+        return check_schema({**schema, "additionalProperties": False})
     except InvalidInput as error:
         raise InvalidInput(
             f"the parameters of definition() are malformed: {error.message}",
