@@ -12,28 +12,15 @@ from threading import Event
 from typing import Any
 
 from ..errors import InvalidInput
-from ..programs import SCHEMA_FILE
+from ..programs import SCHEMA_FILE, parameters
 from ..programs.needs import NO_NEEDS, Needs, read_needs
-from ..programs.parameters import (
-    check_payload,
-    compare_with_definition,
-    encode_schema,
-    parse_schema,
-    schema_from_definition,
-)
 from ..programs.probes import MAX_PAYLOAD_BYTES
 from ..programs.program import Program, explain_silence, fit_summary, summarize_failure
 from ..programs.python_code import find_shape
-from ..sandbox.job import (
-    DEFAULT_LIMITS,
-    Sandbox,
-    SandboxJob,
-    SandboxLimits,
-    SandboxOutcome,
-)
+from ..sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
 from ..util import strict_json
 
-MAX_REQUESTS = 2048
+_MAX_REQUESTS = 2048
 """Lines that a program may send to a broker, which has limits of its own for each kind."""
 MAX_OUTPUT_DEPTH = 64
 MAX_OUTPUT_VALUES = 100_000
@@ -106,9 +93,7 @@ def run_program(
             hint="give less at once, or the path of a file that the skill may read",
         )
     if SCHEMA_FILE in program.files:
-        check_payload(parse_schema(program.files[SCHEMA_FILE]), payload)
-    if answer is not None:
-        limits = replace(limits, requests=max(limits.requests, MAX_REQUESTS))
+        parameters.check_payload(parameters.parse_schema(program.files[SCHEMA_FILE]), payload)
     needs = read_needs(program)
     limits = widen_limits(limits, needs)
     is_class = find_shape(program.code) == "class"
@@ -132,7 +117,7 @@ def run_program(
 
 
 def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
-    """Return limits with the time, the memory and the processes that a program needs."""
+    """Return limits with the time, the memory, the processes and the requests of a program."""
     seconds = needs.minutes * 60
     writes = "write" in needs.folders.values()
     return replace(
@@ -142,6 +127,7 @@ def widen_limits(limits: SandboxLimits, needs: Needs) -> SandboxLimits:
         memory_bytes=max(limits.memory_bytes, needs.memory_mb << 20),
         processes=max(limits.processes, _PROCESSES if needs.commands else 1),
         output_bytes=max(limits.output_bytes, _WRITTEN_BYTES if writes else 0),
+        requests=max(limits.requests, _MAX_REQUESTS),
     )
 
 
@@ -320,9 +306,13 @@ def complete_program(
         return program
     definition = read_definition(sandbox, program.code, limits=limits)
     if SCHEMA_FILE not in program.files:
-        schema = schema_from_definition(definition)
-        return replace(program, files={**program.files, SCHEMA_FILE: encode_schema(schema)})
-    differences = compare_with_definition(parse_schema(program.files[SCHEMA_FILE]), definition)
+        schema = parameters.schema_from_definition(definition)
+        return replace(
+            program, files={**program.files, SCHEMA_FILE: parameters.encode_schema(schema)}
+        )
+    differences = parameters.compare_with_definition(
+        parameters.parse_schema(program.files[SCHEMA_FILE]), definition
+    )
     if differences:
         raise InvalidInput(
             f"{SCHEMA_FILE} and definition() differ: {'; '.join(differences)}",

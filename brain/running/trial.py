@@ -34,14 +34,7 @@ from ..sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ..util.json_schema import equal_json
 from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
 from .broker import Broker
-from .run import (
-    MAX_REQUESTS,
-    RunOutcome,
-    check_outputs,
-    complete_program,
-    run_program,
-    widen_limits,
-)
+from .run import RunOutcome, check_outputs, complete_program, run_program, widen_limits
 
 _PARALLEL_RUNS = 2
 _MIN_SECONDS = 0.05
@@ -251,7 +244,6 @@ def try_program(
     memory = " or ".join(sorted(course.memory - {""}))
     versions = dict(sandbox.profile.versions) | ({"memory": memory} if memory else {})
     asked = asdict(widen_limits(limits, needs))
-    asked["requests"] = max(limits.requests, MAX_REQUESTS)
     asked["wall_ms"] = 1000 * asked.pop("wall_seconds")
     trial.verdict = trial.verdict._replace(
         decision="reject" if reason else "admit",
