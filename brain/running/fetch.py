@@ -12,7 +12,7 @@ import socket
 import ssl
 import time
 from collections.abc import Collection, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 from urllib.parse import urljoin, urlsplit
@@ -139,14 +139,11 @@ def read_address(host: str) -> _IP | None:
 
     Also 127.1, 0x7f.1, 2130706433 and 0 are addresses, as the C library reads them.
     """
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        pass
-    try:
+    with suppress(OSError, ValueError):
         return ipaddress.IPv4Address(socket.inet_aton(host))
-    except (OSError, ValueError, UnicodeError):
-        return None
+    return None
 
 
 def find_scope(address: _IP) -> Literal["public", "private", "never"]:
