@@ -336,17 +336,19 @@ def build_stubs(
         answers |= {"the payload itself": dict, "the payload as text": _as_text}
         arguments = sorted({name for payload, _ in seen for name in payload})
         for name in arguments:
-            answers[f"the argument {name} itself"] = partial(lambda key, told: told.get(key), name)
+            answers[f"the argument {name} itself"] = partial(
+                lambda key, payload: payload.get(key), name
+            )
         for name in arguments:
             answers[f"the argument {name} as text"] = partial(
-                lambda key, told: _as_text(told.get(key, "")), name
+                lambda key, payload: _as_text(payload.get(key, "")), name
             )
         table = {payload_key(payload): output for payload, output in seen}
         others = {"the first output": outputs[0], "the last output": outputs[-1]}
         others = {} if all_seen else {**others, "an error": REFUSED}
         for name, other in others.items():
             answers[f"a table of the cases, and else {name}"] = partial(
-                lambda other, told: table.get(payload_key(told), other), other
+                lambda other, payload: table.get(payload_key(payload), other), other
             )
     return answers
 

@@ -222,12 +222,12 @@ def _read_outcome(
     if failure := _find_failure(outcome, limits):
         exited = outcome.ended_by == "exit"
         raised = exited and _TRACEBACK in outcome.stderr
-        is_told = (outcome.stderr + outcome.stdout).strip() != b"" and not raised
+        has_words = (outcome.stderr + outcome.stdout).strip() != b"" and not raised
         return replace(
             ran,
             error=fit_summary(failure),
             raised=raised and (is_class or outcome.status > 0),
-            refused=exited and is_told and not is_class and outcome.status > 0,
+            refused=exited and has_words and not is_class and outcome.status > 0,
         )
     value, fault = _parse_json(outcome.result)
     result = value if isinstance(value, dict) else {}

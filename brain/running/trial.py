@@ -357,8 +357,8 @@ class _Course:
         ends = {True: ("fail", "the tests take it for the skill"), False: ("pass", "")}
         for name in stubs:
             outcome, detail = ends[name in survivors]
-            told = fit_summary(name)
-            case = VerdictCase(kind="stub", name=told, outcome=outcome, detail=detail)
+            label = fit_summary(name)
+            case = VerdictCase(kind="stub", name=label, outcome=outcome, detail=detail)
             self.rows.append(_Row(case=case, payload={}))
 
     def _run_all(self, cases: Sequence[TestCase]) -> list[RunOutcome]:

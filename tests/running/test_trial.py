@@ -24,11 +24,7 @@ ALWAYS = "def check(payload, output):\n    pass\n"
 
 
 def attempt(sandbox: Sandbox, program: Program, **options: Any) -> Trial:
-    wanted = {
-        "seed": 7,
-        "decided_by": "trial",
-        "limits": PATIENT,
-    }
+    wanted = {"seed": 7, "decided_by": "trial", "limits": PATIENT}
     return try_program(sandbox, program, **{**wanted, **options})
 
 

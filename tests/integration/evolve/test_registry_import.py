@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brain import Brain, evolve
-from brain.errors import BrainError, Conflict
+from brain.errors import BrainError, Conflict, printable_text
 from brain.evolve.acquire import REGISTRY_FILES
 from tests.support.refusals import raises_code
 
@@ -40,19 +40,15 @@ def brain(tmp_path):
 def test_safe_skills_come_as_not_admitted_and_the_others_are_named(brain, registry):
     result = evolve.import_registry(brain, registry)
     assert [(one.slug, one.version) for one in result.skills] == [("greet", 1)]
-    assert [one.name for one in result.refused] == [*map(repr_line, list(INDEX)[1:])]
+    assert [one.name for one in result.refused] == [
+        printable_text(name, 80) for name in [*INDEX][1:]
+    ]
     assert [one.status for one in brain.programs.list()] == ["not_admitted"]
     with raises_code("not_admitted", Conflict):
         brain.programs.run("greet", {"text": "x"})
     head = brain.head
     assert not evolve.import_registry(brain, registry).skills[0].changed
     assert brain.head == head
-
-
-def repr_line(name: str) -> str:
-    from brain.errors import printable_text
-
-    return printable_text(name, 80)
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.99])
