@@ -264,7 +264,9 @@ def _read_index(folder: Path) -> list[tuple[str, dict[str, Any]]]:
 
 
 def _parse_index(data: bytes) -> list[tuple[str, dict[str, Any]]]:
-    index = strict_json.parse_bounded(data, _MAX_DEPTH, MAX_REGISTRY_BYTES)
+    if len(data) > MAX_REGISTRY_BYTES:
+        raise ValueError(f"it is larger than {MAX_REGISTRY_BYTES} bytes")
+    index = strict_json.parse_bounded(data, _MAX_DEPTH)
     entries = index.get("skills", index) if isinstance(index, dict) else index
     if isinstance(entries, list):
         if not all(isinstance(one, dict) and isinstance(one.get("name"), str) for one in entries):

@@ -178,11 +178,15 @@ def normalize_source(text: str) -> str:
     fault = _find_fault(text)
     if fault is None:
         return text
-    repaired = text
+    tried = [text]
     for repair in _REPAIRS:
-        repaired = repair(repaired) or repaired
-        if repaired.strip() and _find_fault(repaired) is None:
-            return repaired
+        for known in list(tried):
+            repaired = repair(known)
+            if repaired in tried:
+                continue
+            if repaired.strip() and _find_fault(repaired) is None:
+                return repaired
+            tried.append(repaired)
     raise InvalidInput(
         f"the code does not parse: {fault.message}",
         code="bad_python",

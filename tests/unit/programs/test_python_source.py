@@ -1,4 +1,5 @@
 import ast
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -64,8 +65,9 @@ def test_python_stays_as_it_is(clean):
 
 
 def test_entities_in_texts_of_damaged_code_stay_if_another_repair_is_enough():
-    code = "x = '&lt;'\n"
-    assert normalize_source(f"<![CDATA[{code}]]>") == code
+    code = "x = '&lt;'\ny = 1\n"
+    for damaged in (f"<![CDATA[{code}]]>", code.replace("\n", r"\n"), textwrap.indent(code, "  ")):
+        assert normalize_source(damaged).strip() == code.strip()
 
 
 @given(
