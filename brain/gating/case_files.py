@@ -77,7 +77,7 @@ MAX_SAFE_NUMBER = (1 << 53) - 1
 """The largest integer in an input that every reader of JSON reads alike."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SUFFIX = ".yaml"
-_FIELDS = {"input", "expect", "split", "source"}
+_REQUIRED = ("input", "expect", "split")
 _EXPECTED = {"equals", "contains", "excludes", "check"}
 _HINT = "write `input`, `expect` and `split`; docs/evolution.md shows a case"
 
@@ -100,9 +100,17 @@ def parse_case(skill: str, path: str, blob: bytes, data: bytes) -> Case:
             hint="rename it, for example to empty-text.yaml",
         )
     fields = _load_fields(path, data)
-    case_input = _check_input(path, fields.get("input"))
+    case_input = _check_input(path, fields["input"])
     held_out = is_held_out(case_input)
-    _check_split(path, fields["split"], held_out)
+    right, split = HELD_OUT if held_out else PRACTICE, fields["split"]
+    if split not in (HELD_OUT, PRACTICE):
+        raise _case_error(path, f"`split` is neither {HELD_OUT} nor {PRACTICE}")
+    if split != right:
+        raise InvalidInput(
+            f"the case {printable_text(path)} says {split}, but the hash of its input says {right}",
+            code="wrong_split",
+            hint=f"write `split: {right}`; only another input can be in the other half",
+        )
     source = fields.get("source", "")
     if not isinstance(source, str) or len(source) > MAX_SOURCE_CHARS:
         raise _case_error(path, f"`source` is not a text of at most {MAX_SOURCE_CHARS} characters")
@@ -179,8 +187,8 @@ def _load_fields(path: str, data: bytes) -> dict[str, Any]:
         raise _case_error(path, error.message, hint=error.hint) from error
     except UnicodeDecodeError as error:
         raise _case_error(path, "its text is not UTF-8") from error
-    _refuse_unknown(path, fields, _FIELDS, "")
-    for name in ("input", "expect", "split"):
+    _refuse_unknown(path, fields, {*_REQUIRED, "source"}, "")
+    for name in _REQUIRED:
         if name not in fields:
             raise _case_error(path, f"the field `{name}` is missing")
     return fields
@@ -212,18 +220,6 @@ def _check_numbers(value: Any) -> None:
         raise ValueError(f"{value} is beyond {MAX_SAFE_NUMBER}: give it as text")
 
 
-def _check_split(path: str, split: Any, held_out: bool) -> None:
-    if split not in (HELD_OUT, PRACTICE):
-        raise _case_error(path, f"`split` is neither {HELD_OUT} nor {PRACTICE}")
-    right = HELD_OUT if held_out else PRACTICE
-    if split != right:
-        raise InvalidInput(
-            f"the case {printable_text(path)} says {split}, but the hash of its input says {right}",
-            code="wrong_split",
-            hint=f"write `split: {right}`; only another input can be in the other half",
-        )
-
-
 def _parse_expectation(path: str, value: Any) -> Expectation:
     if not isinstance(value, dict) or not value:
         raise _case_error(path, "`expect` has none of equals, contains, excludes, check")
@@ -231,24 +227,17 @@ def _parse_expectation(path: str, value: Any) -> Expectation:
     check = value.get("check", "")
     if not isinstance(check, str) or ("check" in value and not check.strip()):
         raise _case_error(path, "`expect.check` is not Python code")
+    texts = {name: value[name] for name in ("contains", "excludes") if name in value}
+    for name, found in texts.items():
+        are_texts = isinstance(found, list) and all(isinstance(one, str) and one for one in found)
+        if not are_texts or not 1 <= len(found) <= MAX_TEXTS:
+            raise _case_error(path, f"`expect.{name}` is not a list of 1 to {MAX_TEXTS} texts")
     return Expectation(
         has_equals="equals" in value,
         equals=value.get("equals"),
-        contains=_parse_texts(path, value, "contains"),
-        excludes=_parse_texts(path, value, "excludes"),
         check=check,
+        **{name: tuple(found) for name, found in texts.items()},
     )
-
-
-def _parse_texts(path: str, expect: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    texts = expect.get(name, [])
-    if (
-        not isinstance(texts, list)
-        or not all(isinstance(text, str) and text for text in texts)
-        or (name in expect and not 1 <= len(texts) <= MAX_TEXTS)
-    ):
-        raise _case_error(path, f"`expect.{name}` is not a list of 1 to {MAX_TEXTS} texts")
-    return tuple(texts)
 
 
 def _refuse_unknown(path: str, fields: Mapping[str, Any], known: set[str], where: str) -> None:
