@@ -6,17 +6,30 @@ import pytest
 
 from brain import Brain
 from brain.gating.case_files import Case, Expectation
-from brain.repo.learning.change import MAX_TEXT_CHARS, SkillEdit, SkillsAt, plan_change
+from brain.repo.learning.change import (
+    MAX_TEXT_CHARS,
+    ProposedChange,
+    SkillEdit,
+    SkillsAt,
+    plan_change,
+)
 from brain.repo.learning.rounds import (
     CaseOutput,
     CaseRunner,
+    GateLimits,
     Runners,
     find_guards,
     plan_stages,
     take_cases,
 )
 from brain.results import UnrunGuards
-from tests.support.gated_brains import ScriptedRunner, add_cases
+from tests.support.gated_brains import (
+    SKILL,
+    ScriptedRunner,
+    add_cases,
+    greet_if_asked,
+    make_gated_brain,
+)
 
 TASK = "Sort the tickets of the desk"
 
@@ -158,3 +171,20 @@ def test_one_stage_is_enough_where_one_runner_is():
     assert stage.runner.name == "model and sandbox" and not stage.runner.repeats_itself
     runner = Runners([model, sandbox], {})
     assert runner.run(Skills(), case("p-own"), 0) == CaseOutput(output=b"model")
+
+
+def test_a_change_whose_last_guards_never_ran_a_round_is_not_admitted(tmp_path):
+    with make_gated_brain(tmp_path / "brain", cases=6) as made:
+        made.skills.upsert("greet-late", "Welcome late guests.\n", description="Greet a late guest")
+        add_cases(made, "greet-late", 8)
+        first, model = (ScriptedRunner(greet_if_asked, repeats_itself=one) for one in (True, False))
+        first.kinds = ("program",)
+        limits = GateLimits(runs=24)
+        gate = made.gate.open(runner=first, text_runner=model, limits=limits)
+        change = ProposedChange(name=SKILL, evolver="person", body="Say hello.\n")
+        outcome = gate.propose(change)
+        assert (first.runs, model.runs) == (12, 0) and outcome.gate == ""
+        assert (outcome.done, outcome.proposal) == ("kept", "")
+        assert (
+            outcome.reason == "no round of the cases was finished: the limit of 24 runs was reached"
+        )
