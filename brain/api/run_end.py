@@ -117,11 +117,18 @@ def note_run_end(
         receipt = receipt._replace(steps=run.pending_steps(0), outcome="unknown", ended=now)
 
     def write(store: Store) -> bool:
-        from ..experience.gaps import GapReport
-        from ..experience.run_end import RunEnd, note_run_end
+        from ..experience.patterns import is_enabled
+        from ..experience.run_end import SYNTHESIS, queue_receipt, split_uses
 
-        goals = [GapReport(**report) for report in reports]
-        end = RunEnd(receipt, run.used_skills, chat, trigger, snapshot, goals, now)
-        return note_run_end(store, end)
+        with store.transaction():
+            if is_enabled():
+                store.record(split_uses(run.used_skills, chat, receipt))
+            if trigger and snapshot is not None:
+                data = {"trigger": trigger, "snapshot": snapshot}
+                store.add(SYNTHESIS, receipt.run, now, data)
+            elif trigger:
+                queue_receipt(store, receipt, trigger, now)
+            due = [_write_report(report, store) for report in reports]
+        return any(due)
 
     open_recorder(locked).put(Note(write, bool(reports), fail))

@@ -1,4 +1,4 @@
-"""The record of the end of a run: its skills in order, a hard run, goals that failed.
+"""What the end of a run leaves to learn from: its skills in order, and the run if it was hard.
 
 No text of a message is stored of a sequence, only its hash.
 """
@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
 
 from ..digest import blob_id
 from ..programs.program import slug_of_tool
 from ..receipts import Receipt, encode_receipt
 from ..receipts.uses import UsedSkill
-from .gaps import GapReport, note_report
-from .patterns import DEFAULT_PATTERN_RULES, is_enabled
-from .store import SkillSequence, Store
+from .patterns import DEFAULT_PATTERN_RULES
+from .store import SkillSequence, Store, storable_text
 
 SYNTHESIS = "synthesis"
 """The evolver of hard runs, and the kind of their work; its key is the id of the run."""
@@ -23,42 +21,6 @@ MAX_RECORDED_STEPS = 1_000
 """Skills of one message that are recorded, the first ones."""
 _MAX_RECEIPT_BYTES = 200_000
 _MAX_NAME_CHARS = 120
-
-
-class RunEnd(NamedTuple):
-    """A run that ended at `now` (ms since 1970).
-
-    `trigger` says why it was hard, "" if it was not; `snapshot` carries its last receipt, None for
-    a run that is in no snapshot, whose `receipt` has its steps then.
-    """
-
-    receipt: Receipt
-    uses: Sequence[UsedSkill]
-    chat: str
-    trigger: str
-    snapshot: str | None
-    reports: Sequence[GapReport]
-    now: int
-
-
-def note_run_end(store: Store, run: RunEnd) -> bool:
-    """Note what a run leaves, in one transaction; tell whether a gap is due.
-
-    Raises `StoreError`.
-    """
-
-    def note() -> bool:
-        if is_enabled():
-            store.record(split_uses(run.uses, run.chat, run.receipt))
-        if run.trigger and run.snapshot is not None:
-            data = {"trigger": run.trigger, "snapshot": run.snapshot}
-            store.add(SYNTHESIS, run.receipt.run, run.now, data)
-        elif run.trigger:
-            queue_receipt(store, run.receipt, run.trigger, run.now)
-        due = [note_report(store, report) for report in run.reports]
-        return any(due)
-
-    return store.atomically(note)
 
 
 def queue_receipt(store: Store, receipt: Receipt, trigger: str, now: int) -> bool:
@@ -97,4 +59,4 @@ def make_sequence(
 
 
 def _shorten(name: str) -> str:
-    return name.replace("\0", "")[:_MAX_NAME_CHARS].encode("utf-8", "replace").decode()
+    return storable_text(name, _MAX_NAME_CHARS)

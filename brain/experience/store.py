@@ -254,17 +254,17 @@ class Store:
         """Record sequences in this order, all or none; with `once`, unless their run is known."""
         if not sequences:
             return False
-        run = _text(sequences[0].run)
+        run = storable_text(sequences[0].run)
         with self.transaction():
             if once and self._read("SELECT 1 FROM sequences WHERE run = ? LIMIT 1", run):
                 return False
             for one in sequences:
                 skills = json.dumps(one.skills)
-                texts = _text(one.context_hash), _text(one.run)
+                texts = storable_text(one.context_hash), storable_text(one.run)
                 self._write(
                     "INSERT INTO sequences (chat, at, skills, context_hash, run)"
                     " VALUES (?, ?, ?, ?, ?)",
-                    *(_text(one.chat), one.at, skills, *texts),
+                    *(storable_text(one.chat), one.at, skills, *texts),
                 )
             self._forget_old("sequences", MAX_SEQUENCES)
         return True
@@ -288,7 +288,7 @@ class Store:
 
     def add(self, kind: str, key: str, at: int, data: Mapping[str, Any]) -> bool:
         """Add an item; return False if one of its kind and key is known, done or not."""
-        key = _text(key)
+        key = storable_text(key)
 
         with self.transaction():
             if self._read("SELECT 1 FROM work WHERE kind = ? AND key = ?", kind, key):
@@ -384,7 +384,7 @@ class Store:
         """Append events to the audit; the oldest are forgotten beyond a limit."""
         with self.transaction():
             for event in events:
-                texts = (_text(text, _MAX_TEXT_CHARS) for text in event[1:])
+                texts = (storable_text(text, _MAX_TEXT_CHARS) for text in event[1:])
                 self._write(
                     f"INSERT INTO events ({', '.join(event._fields)}) VALUES (?, ?, ?, ?, ?, ?)",
                     *(event.at, *texts),
@@ -521,8 +521,8 @@ class Item:
             self.store._write(f"UPDATE work SET {changes} WHERE number = ?", *args, self._number)
 
 
-def _text(text: str, most: int = 512) -> str:
-    """Return a text as every database takes it."""
+def storable_text(text: str, most: int = 512) -> str:
+    """Return a text as every database takes it, cut to a length."""
     return text.replace("\0", "")[:most].encode("utf-8", "replace").decode()
 
 
