@@ -31,7 +31,9 @@ class TestCase:
     contains: str = ""
 
     def refuse(self, output: Any) -> str:
-        """Return why an output is not the expected one, "" if it is."""
+        """Return why an output is not the expected one, "" if it is; one must say something."""
+        if not is_meaningful(output):
+            return "its output says nothing: it is empty or null"
         if self.output is not ANY_OUTPUT and not equal_json(output, self.output):
             return f"expected {_show(self.output)}, got {_show(output)}"
         text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
@@ -58,14 +60,12 @@ def parse_cases(data: bytes) -> list[TestCase]:
 
 def encode_cases(cases: Sequence[TestCase]) -> bytes:
     """Return the text of a file of cases."""
-    rows: list[dict[str, Any]] = []
-    for case in cases:
-        row: dict[str, Any] = {"payload": case.payload}
-        if case.output is not ANY_OUTPUT:
-            row["output"] = case.output
-        if case.contains:
-            row["contains"] = case.contains
-        rows.append(row)
+    rows: list[dict[str, Any]] = [
+        {"payload": case.payload}
+        | ({} if case.output is ANY_OUTPUT else {"output": case.output})
+        | ({"contains": case.contains} if case.contains else {})
+        for case in cases
+    ]
     return (json.dumps(rows, ensure_ascii=False, indent=2) + "\n").encode()
 
 
@@ -76,11 +76,7 @@ def _parse_case(number: int, row: Any) -> TestCase:
         raise _error(f"case {number} has the unknown field {printable_text(min(unknown), 40)}")
     if not isinstance(row.get("contains", ""), str):
         raise _error(f"`contains` of case {number} is not text")
-    return TestCase(
-        payload=row["payload"],
-        output=row.get("output", ANY_OUTPUT),
-        contains=row.get("contains", ""),
-    )
+    return TestCase(**row)
 
 
 def _show(value: Any) -> str:

@@ -29,7 +29,7 @@ from ..programs.parameters import check_payload, parse_schema
 from ..programs.probes import Answer, build_stubs, find_survivors, make_payloads
 from ..programs.program import Program, fit_summary, tool_name
 from ..programs.python_code import CodeFault, parse_code
-from ..programs.test_cases import TestCase, is_meaningful, parse_cases
+from ..programs.test_cases import TestCase, parse_cases
 from ..sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxLimits
 from ..util.json_schema import equal_json
 from ..verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
@@ -156,13 +156,7 @@ def _written(files: Mapping[str, bytes]) -> Iterator[str]:
 
 def _describe(kind: str, number: int, case: TestCase, outcome: RunOutcome) -> _Row:
     payload_text = _encode(case.payload)
-    detail = outcome.error
-    if outcome.ok:
-        detail = (
-            case.refuse(outcome.output)
-            if is_meaningful(outcome.output)
-            else "its output says nothing: it is empty or null"
-        )
+    detail = case.refuse(outcome.output) if outcome.ok else outcome.error
     # A made payload may be none that the program is for: what refuses it, says so.
     tells = outcome.refused or outcome.raised or outcome.ok
     passed = not detail or (kind == "unseen" and tells and not detail.startswith("MemoryError"))
