@@ -1,0 +1,3 @@
+const jetty0 = 0;
+const jetty1 = 1;
+const jetty2 = 2;
