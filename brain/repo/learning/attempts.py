@@ -30,39 +30,38 @@ from .change import PlannedChange
 
 def list_attempts(session: Session, slug: str = "") -> list[Attempt]:
     """Return the rejected attempts, all or at the skill of a slug, newest first."""
-    return [_describe(session, *row) for row in list_rejected_refs(session, slug)]
+    return [_describe(session, *row)[0] for row in list_rejected_refs(session, slug)]
 
 
 def read_attempt(session: Session, attempt: str) -> AttemptView:
     """Return an attempt with its files and its verdict. Raises `NotFound` (`no_attempt`)."""
     from ...verdicts.verdict_json import verdict_to_json
 
-    ref = REJECTED_REF_PREFIX + attempt
-    snapshot_id = session.reader.read_ref(ref)
-    if snapshot_id is None:
-        raise NotFound(
-            f"there is no rejected attempt {printable_text(attempt)}",
-            code="no_attempt",
-            hint="only the newest ones are kept; `brain evolve attempts` lists them",
-        )
-    summary = _describe(session, ref, snapshot_id)
-    verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
+    snapshot_id = find_attempt(session, attempt, "rejected attempt")
+    summary, verdict = _describe(session, REJECTED_REF_PREFIX + attempt, snapshot_id)
     return AttemptView(
-        attempt=summary.attempt,
-        slug=summary.slug,
-        snapshot=summary.snapshot,
-        time=summary.time,
-        author=summary.author,
-        reason=summary.reason,
+        *summary[:-1],
         verdict={} if verdict is None else verdict_to_json(verdict),
         files=_read_files(session, snapshot_id, summary.slug),
     )
 
 
-def _describe(session: Session, ref: str, snapshot_id: bytes) -> Attempt:
+def find_attempt(session: Session, attempt: str, noun: str = "attempt") -> bytes:
+    """Return the snapshot of an attempt. Raises `NotFound` (`no_attempt`)."""
+    snapshot_id = session.reader.read_ref(REJECTED_REF_PREFIX + attempt)
+    if snapshot_id is None:
+        raise NotFound(
+            f"there is no {noun} {printable_text(attempt)}",
+            code="no_attempt",
+            hint="only the newest ones are kept; `brain evolve attempts` lists them",
+        )
+    return snapshot_id
+
+
+def _describe(session: Session, ref: str, snapshot_id: bytes) -> tuple[Attempt, Verdict | None]:
     snapshot = session.load_snapshot(snapshot_id)
     verdict = read_decision_verdict(session, snapshot)
-    return Attempt(
+    summary = Attempt(
         attempt=ref.removeprefix(REJECTED_REF_PREFIX),
         slug=snapshot.operation[1],
         snapshot=snapshot_id.hex(),
@@ -71,6 +70,7 @@ def _describe(session: Session, ref: str, snapshot_id: bytes) -> Attempt:
         reason=verdict.reason if verdict else "",
         failed=[case.name for case in verdict.cases if case.outcome == "fail"] if verdict else [],
     )
+    return summary, verdict
 
 
 def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
@@ -102,10 +102,9 @@ def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
     """Return the attempts at a skill that are kept, newest first."""
     found = []
     for ref, snapshot_id in list_rejected_refs(session, slug):
-        snapshot = session.load_snapshot(snapshot_id)
-        verdict = read_decision_verdict(session, snapshot)
+        verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
         if verdict is not None:
-            found.append(_describe_earlier(session, ref, snapshot_id, snapshot, verdict))
+            found.append(_describe_earlier(session, ref, snapshot_id, verdict))
     return found
 
 
@@ -115,36 +114,29 @@ def find_same_attempt(
     """Return an attempt at the same change on the same cases, None if there is none.
 
     It is kept, or waits as the proposal that is named beside it, "" if none does. An attempt in
-    which a model gave nothing but errors is none: it says nothing of the change. Only attempts with
-    this text are read.
+    which a model gave nothing but errors is none: it says nothing of the change. Only
+    attempts with this text are read.
     """
-    program = planned.program
-    files = [ProgramFile(*row) for row in program.blobs] if program else []
-    wanted = planned.base_blob, planned.text_blob, planned.changes, runner
+    files = [ProgramFile(*row) for row in planned.program.blobs] if planned.program else []
+    has_own = any(file.path == SCHEMA_FILE for file in files)  # else a class gets one
     documents = sorted((case.skill == planned.slug, case.blob) for case in cases)
-    kept = [(ref, here, "") for ref, here in list_rejected_refs(session, planned.slug)]
-    waiting = [("", tip, name) for name, tip in list_open_tips(session).items()]
-    for ref, here, proposal in [*kept, *waiting]:
+    texts = planned.base_blob, planned.text_blob
+    wanted = *texts, planned.changes, runner, files, documents
+    waiting = list_open_tips(session)
+    for name, here in [*list_rejected_refs(session, planned.slug), *waiting.items()]:
         entry = bundles.get_entry(session.nodes, session.bundle_of(here), planned.path)
         if entry is None or entry.blob != planned.text_blob:
             continue
-        snapshot = session.load_snapshot(here)
-        verdict = read_decision_verdict(session, snapshot)
-        if verdict is None or wanted != (
-            verdict.base,
-            verdict.text,
-            verdict.changes,
-            verdict.runner,
-        ):
+        verdict = read_decision_verdict(session, session.load_snapshot(here))
+        if verdict is None:
             continue
         tried = sorted((one.kind == "held_out", one.document) for one in verdict.gate_cases)
-        has_own = any(file.path == SCHEMA_FILE for file in files)  # else a class gets one
         same = [one for one in verdict.files if has_own or one.path != SCHEMA_FILE]
-        if tried != documents or same != files:
-            continue
+        what = verdict.base, verdict.text, verdict.changes, verdict.runner, same, tried
         letters = "".join(case.before + case.after for case in verdict.gate_cases)
-        if find_max_rounds(verdict) == 1 or letters.strip("e"):
-            return _describe_earlier(session, ref, here, snapshot, verdict), proposal
+        if what == wanted and (find_max_rounds(verdict) == 1 or letters.strip("e")):
+            ref, proposal = ("", name) if name in waiting else (name, "")
+            return _describe_earlier(session, ref, here, verdict), proposal
     return None
 
 
@@ -175,8 +167,9 @@ def _in_text(milli: int | None) -> str:
 
 
 def _describe_earlier(
-    session: Session, ref: str, snapshot_id: bytes, snapshot: Snapshot, verdict: Verdict
+    session: Session, ref: str, snapshot_id: bytes, verdict: Verdict
 ) -> EarlierAttempt:
+    snapshot = session.load_snapshot(snapshot_id)
     numbers, reason = read_numbers(verdict), verdict.reason
     for case in verdict.gate_cases:
         reason = reason.replace(case.name, "a held-out case")

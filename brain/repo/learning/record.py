@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from ...digest import blob_id
-from ...errors import Conflict, NotFound, StoreError, error_from_os, printable_text
+from ...errors import Conflict, StoreError, error_from_os, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
@@ -43,7 +43,7 @@ from .admission import (
     note_tried_program,
     require_state_folder,
 )
-from .attempts import read_numbers
+from .attempts import find_attempt, read_numbers
 from .change import PlannedChange, refuse_stale_base
 
 if TYPE_CHECKING:
@@ -354,13 +354,7 @@ def accept_attempt(
     Raises `NotFound` (`no_attempt`), or `Conflict`: `case_worse` if cases got worse and that is
     not accepted, `not_accepted` if its own tests failed, `stale_base` if the skill changed since.
     """
-    snapshot_id = session.reader.read_ref(REJECTED_REF_PREFIX + attempt)
-    if snapshot_id is None:
-        raise NotFound(
-            f"there is no attempt {printable_text(attempt)}",
-            code="no_attempt",
-            hint="only the newest ones are kept; `brain evolve attempts` lists them",
-        )
+    snapshot_id = find_attempt(session, attempt)
     verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
     if verdict is None or not verdict.gate:
         raise Conflict(
