@@ -91,12 +91,19 @@ def expected_schema_rows(statements: Iterable[str]) -> set[tuple[str, str, str, 
     return rows
 
 
-def create_store_tables(db: Connection) -> None:
-    """Write the tables into an empty file, inside the caller's transaction."""
-    for sql in TABLES:
+def create_tables(db: Connection, tables: Iterable[str], application_id: int, version: int) -> None:
+    """Write the header and tables of an empty file, inside the caller's transaction."""
+    for sql in tables:
         db.execute(sql)
-    db.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+    db.execute(f"PRAGMA application_id={application_id}")
+    db.execute(f"PRAGMA user_version={version}")
+
+
+def read_header(db: Connection) -> tuple[int, int]:
+    """Return the `application_id` of a file, and its version."""
+    ((application_id,),) = db.fetch_all("PRAGMA application_id")
+    ((version,),) = db.fetch_all("PRAGMA user_version")
+    return application_id, version
 
 
 def check_store_schema(db: Connection) -> None:
@@ -105,13 +112,12 @@ def check_store_schema(db: Connection) -> None:
     Raises `StoreError`: `bad_store` for another file, or one with a foreign table, trigger or
     view; `unsupported_version` for another version.
     """
-    ((application,),) = db.fetch_all("PRAGMA application_id")
+    application, version = read_header(db)
     if application != APPLICATION_ID:
         raise StoreError(
             f"{db.name} is not the store of a brain",
             hint="another program wrote it: restore the folder .brain from a copy",
         )
-    ((version,),) = db.fetch_all("PRAGMA user_version")
     if version != SCHEMA_VERSION:
         raise StoreError(
             f"the store has version {version}, and this program reads version {SCHEMA_VERSION}",

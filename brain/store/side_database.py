@@ -77,8 +77,6 @@ class SideDatabase:
         with self._lock:
             if not self._is_file_open():
                 self._drop_connection()
-            if self._db is None and not os.path.lexists(self._path):
-                return []
             if self._db is None:
                 try:
                     self._db = _open_file(self._path, self._format)
@@ -165,10 +163,7 @@ def _create_file(path: str, format: SideFileFormat) -> None:
     try:
         db.execute("PRAGMA journal_mode=MEMORY")
         db.begin()
-        for sql in format.tables:
-            db.execute(sql)
-        db.execute(f"PRAGMA application_id={format.application_id}")
-        db.execute(f"PRAGMA user_version={format.version}")
+        schema.create_tables(db, format.tables, format.application_id, format.version)
         db.commit()
     finally:
         db.close()
@@ -204,11 +199,11 @@ def _open_file(path: str, format: SideFileFormat) -> Connection:
 
 def _add_missing_tables(db: Connection, format: SideFileFormat) -> None:
     """Bring a file of an older version to the present one; its rows stay as they are."""
-    if _read_version(db) == format.version:
+    if schema.read_header(db)[1] == format.version:
         return
     db.begin()
     try:
-        version = _read_version(db)
+        version = schema.read_header(db)[1]
         if version != format.version:  # no other process was faster
             for sql in format.tables[len(format.older_tables[version]) :]:
                 db.execute(sql)
@@ -218,18 +213,12 @@ def _add_missing_tables(db: Connection, format: SideFileFormat) -> None:
         db.roll_back()
 
 
-def _read_version(db: Connection) -> int:
-    ((version,),) = db.fetch_all("PRAGMA user_version")
-    return int(version)
-
-
 def _check_content(db: Connection, format: SideFileFormat) -> None:
     """Check that the file is one of this program and version, with exactly its tables.
 
     Raises `StoreError` (`bad_store`, `unsupported_version`).
     """
-    ((application,),) = db.fetch_all("PRAGMA application_id")
-    version = _read_version(db)
+    application, version = schema.read_header(db)
     if application != format.application_id:
         raise StoreError(
             f"{format.file_name} is not a {format.kind}: it is empty, or another program wrote it",

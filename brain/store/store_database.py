@@ -56,7 +56,7 @@ def _create_schema(path: str) -> None:
         db.execute(f"PRAGMA page_size={STORE_PAGE_BYTES}")
         db.execute("PRAGMA journal_mode=MEMORY")
         db.begin()
-        schema.create_store_tables(db)
+        schema.create_tables(db, schema.TABLES, schema.APPLICATION_ID, schema.SCHEMA_VERSION)
         ref_table.create_seal(db)
         db.commit()
     finally:

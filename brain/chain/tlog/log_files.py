@@ -14,7 +14,6 @@ from pathlib import Path
 from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed, printable_text
 from ...store import database_file, high_water_mark
 from ...store.connection import Connection, DatabaseLabels
-from ...store.file_checks import FileIdentities
 from ...store.writer_lock import writer_lock
 from ...trust import ed25519, keyfile
 from ...util.atomic_file import move_durable, sync_folder
@@ -103,15 +102,7 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
             code="read_only",
             hint="committing needs write access to the folder of the log",
         )
-    db = database_file.open_for_writing(path, timeout, LOG_LABELS)
-    db.file_identities = FileIdentities(path)
-    try:
-        log_schema.check_log_schema(db)
-        db.file_identities.remember()
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return database_file.open_guarded(path, timeout, LOG_LABELS, log_schema.check_log_schema)
 
 
 def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connection | None:

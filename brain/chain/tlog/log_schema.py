@@ -11,7 +11,7 @@ from __future__ import annotations
 from ...errors import StoreError
 from ...store.checksums import row_checksum
 from ...store.connection import Connection
-from ...store.schema import check_table_schema
+from ...store.schema import check_table_schema, create_tables, read_header
 
 LOG_APPLICATION_ID = 0x62726C31
 """Marks the file as a log (SQLite header, offset 68): "brl1"."""
@@ -51,13 +51,10 @@ LOG_TABLES = (
 def create_log_tables(db: Connection, key: bytes, file: str) -> None:
     """Create the tables of a log with the public key `key`, whose private key is in `file`."""
     db.begin()
-    for sql in LOG_TABLES:
-        db.execute(sql)
+    create_tables(db, LOG_TABLES, LOG_APPLICATION_ID, LOG_SCHEMA_VERSION)
     db.execute(
         "INSERT INTO identity VALUES (?, ?, ?)", (key, file, row_checksum(key, file.encode()))
     )
-    db.execute(f"PRAGMA application_id={LOG_APPLICATION_ID}")
-    db.execute(f"PRAGMA user_version={LOG_SCHEMA_VERSION}")
     db.commit()
 
 
@@ -66,7 +63,7 @@ def check_log_schema(db: Connection) -> None:
 
     Raises `StoreError`: `bad_store`, `unsupported_version`.
     """
-    ((application,), (version,)) = (db.fetch_all(f"PRAGMA {name}")[0] for name in _HEADER_PRAGMAS)
+    application, version = read_header(db)
     if application != LOG_APPLICATION_ID:
         raise StoreError(
             f"{db.name} is not a log",
@@ -79,6 +76,3 @@ def check_log_schema(db: Connection) -> None:
             hint="a newer release wrote it; upgrade to read it",
         )
     check_table_schema(db, LOG_TABLES)
-
-
-_HEADER_PRAGMAS = ("application_id", "user_version")
