@@ -65,7 +65,7 @@ class TaskSessions:
                 cpu_seconds=int(2 * seconds) + 60,
                 memory_bytes=max(task.limits.memory_bytes, 1024 * MIB),
                 processes=256,
-                file_bytes=max(task.limits.storage_bytes, 256 * MIB),
+                file_bytes=task.limits.storage_bytes,
                 files=200_000,
                 open_files=1024,
                 output_bytes=4 * MIB,

@@ -169,7 +169,7 @@ def _read_container_task(
             solver_seconds=_seconds(folder, agent, "timeout_sec"),
             verifier_seconds=_seconds(folder, verifier, "timeout_sec"),
             memory_bytes=_bytes(folder, environment, "memory", 2 << 30),
-            storage_bytes=min(_bytes(folder, environment, "storage", 1 << 30), 2 << 30),
+            storage_bytes=min(2 << 30, max(256 << 20, _bytes(folder, environment, "storage"))),
         ),
         is_shared=mode == "shared",
         test_environment=_variables(folder, verifier, "verifier", missing),
@@ -226,11 +226,10 @@ def _seconds(folder: Path, table: Mapping[str, Any], name: str) -> float:
     return min(seconds, MAX_SECONDS)
 
 
-def _bytes(folder: Path, table: Mapping[str, Any], name: str, default: int) -> int:
+def _bytes(folder: Path, table: Mapping[str, Any], name: str, default: int = 1 << 30) -> int:
     if f"{name}_mb" in table:
         return int(_number(folder, table, f"{name}_mb", 0)) << 20 or default
-    value = table.get(name)
-    if value is None:
+    if (value := table.get(name)) is None:
         return default
     found = _MEMORY.fullmatch(value) if isinstance(value, str) else None
     if found is None:

@@ -61,15 +61,15 @@ def test_a_skill_that_no_solver_reads_ends_the_trial_after_one_round(gated):
 
 
 def test_a_part_of_a_score_counts_as_such(gated):
-    """The old text reaches 0.2 of each task, the new one 0.7; no attempt passes."""
+    """The old text reaches 0.1 of each task, the new one 0.9; no attempt passes."""
     brain, tasks = gated
     for task in tasks:
-        script = "grep -qs hello out.txt && r=0.7 || r=0.2; echo $r > /logs/verifier/reward.txt\n"
+        script = "grep -qs hello out.txt && r=0.9 || r=0.1; echo $r > /logs/verifier/reward.txt\n"
         Path(task.tests["test.sh"].path).write_text(script)
     tasks = read_tasks(Path(tasks[0].tests["test.sh"].path).parents[2]).tasks
     outcome = propose(brain, TaskRunner(tasks, SessionCommand(OBEYS), find_sandbox()))
     numbers = outcome.numbers
     assert numbers is not None and (numbers.wins, numbers.losses) == (6 * numbers.rounds, 0)
-    assert numbers.read_cases == 6 and numbers.provisional == "yes"
-    assert not brain.gate.recheck(outcome.attempt or outcome.snapshot).differences
+    assert numbers.read_cases == 6 and outcome.done == "admitted"
+    assert not brain.gate.recheck(outcome.snapshot).differences
     assert brain.verify().ok

@@ -165,7 +165,7 @@ def test_parts_of_a_reward_are_kept_and_a_score_may_lie_between(solve):
     ],
 )
 def test_a_solver_cannot_score_itself(solve, command):
-    score = solve(command, storage_bytes=64 << 20).score
+    score = solve(command, storage_bytes=8 << 20).score
     assert score.value in (0, None) and (score.value == 0 or score.reason)
 
 
@@ -182,7 +182,7 @@ def test_a_solver_cannot_score_itself(solve, command):
     ],
 )
 def test_a_verifier_ends_by_its_limits_with_a_reason(sandbox, read, script, value, reason):
-    task = read({**HARBOR, "tests/test.sh": script}, storage_bytes=64 << 20)
+    task = read({**HARBOR, "tests/test.sh": script}, storage_bytes=8 << 20)
     task = replace(task, limits=replace(task.limits, verifier_seconds=1))
     score = run_task(TaskSessions(sandbox, task), EmptySolver()).score
     assert score.value == value and reason in score.reason and (value == 1 or score.reason)
