@@ -213,13 +213,8 @@ class DecisionCheck:
             return False
         if reader.blob_size(schema) > limits.MAX_EDIT_BYTES:
             return True
-        content = reader.read_blob(schema)
-        if strict_json.nesting_depth(content, _MAX_SCHEMA_DEPTH) > _MAX_SCHEMA_DEPTH:
-            return True
-        with suppress(ValueError):
-            value = strict_json.parse_unbounded_json(content)
-            return not isinstance(value, dict) or bool(value.get("properties"))
-        return True
+        value = strict_json.parse_or_none(reader.read_blob(schema), _MAX_SCHEMA_DEPTH)
+        return not isinstance(value, dict) or bool(value.get("properties"))
 
     def _compare(self, verdict: Verdict, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         kind, slug, from_version, to_version, _ = snapshot.operation
