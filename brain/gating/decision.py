@@ -243,6 +243,9 @@ def decide(
         reason = f"read in 0 of {tasks}, so its text was not tried"
     elif gate == "undecided" and provisional:
         reason = f"{reason}; {provisional}"
+    is_over = tally.rounds >= (CHECKED_ROUNDS if repeats_itself else rules.max_rounds) or (
+        repeats_itself and tally.better < _MIN_BETTER
+    )
     return GateDecision(
         gate=gate,
         reason=reason,
@@ -257,7 +260,7 @@ def decide(
         is_provisional=provisional != "",
         e_of_runs=tally.e_of_runs,
         read_cases=read_cases,
-        is_final=gate != "undecided" or read_cases == 0 or _is_over(tally),
+        is_final=gate != "undecided" or read_cases == 0 or is_over,
     )
 
 
@@ -272,12 +275,6 @@ def _describe_provisional(tally: _Tally, worse: Sequence[CaseRow]) -> str:
     if tally.e_of_runs < bar or sum(tally.balances) <= 0:
         return ""
     return f"these very cases gain: E of the runs = {show_e(tally.e_of_runs)} >= {bar}"
-
-
-def _is_over(tally: _Tally) -> bool:
-    if not tally.repeats_itself:
-        return tally.rounds >= tally.rules.max_rounds
-    return tally.rounds >= CHECKED_ROUNDS or tally.better < _MIN_BETTER
 
 
 def _judge(tally: _Tally, worse: Sequence[CaseRow], more: int) -> tuple[GateWord, str]:

@@ -62,15 +62,12 @@ def score_outcomes(case: Case, letters: str, outputs: Sequence[bytes]) -> tuple[
 
 def score_outcome(case: Case, letter: str, output: bytes) -> int:
     """Return the score of an outcome in thousandths: what a task reached, else all or nothing."""
-    if letter != "f" or case.expect != TASK_PASSES or not _is_of_task(case):
+    is_of_task = not isinstance(case.input, str) and set(case.input) == {"task", "instruction"}
+    if letter != "f" or case.expect != TASK_PASSES or not is_of_task:
         return MAX_SCORE if letter == "p" else 0
     value = read_output(output)
     score: Any = value.get("score") if isinstance(value, dict) and len(value) == 1 else None
     return min(in_thousandths(score), MAX_SCORE - 1) if is_score(score) else 0
-
-
-def _is_of_task(case: Case) -> bool:
-    return not isinstance(case.input, str) and set(case.input) == {"task", "instruction"}
 
 
 def is_score(value: object) -> bool:

@@ -205,7 +205,6 @@ def decode_receipt(data: bytes) -> Receipt:
 
 
 def _check_receipt(receipt: Receipt) -> None:
-    """Check the rules that involve several fields."""
     if not receipt.outcome and (receipt.ended or receipt.reason):
         raise _error("it has an end or a reason, but no outcome")
     if (receipt.part > 0) != (receipt.previous != NO_DIGEST):

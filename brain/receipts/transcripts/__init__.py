@@ -14,7 +14,7 @@ from ...digest import blob_id
 from ...errors import InvalidInput, NotFound, printable_text
 from ..receipt import Receipt
 from .formats import PARSERS
-from .lenient_json import JsonObject, objects_in_list, parse_record, split_records
+from .lenient_json import JsonObject, parse_record, split_records
 
 TRANSCRIPT_FORMATS = ("claude", "codex", "gemini", "hermes", "opencode", "openai")
 """The supported formats, by the name of the program. Older receipts may name others."""
@@ -97,14 +97,9 @@ def _parse_document(data: bytes) -> Any:
 
 
 def _detect_format(data: bytes, document: Any) -> str:
-    if isinstance(document, list):
-        samples = objects_in_list(document)[:_MAX_SAMPLED_RECORDS]
-    elif document is not None:
-        samples = [JsonObject.of(document)]
-    else:
-        lines = islice(split_records(data), _MAX_SAMPLED_RECORDS)
-        samples = [JsonObject.of(parse_record(line)) for line in lines]
-    for record in samples:
+    values = map(parse_record, split_records(data)) if document is None else iter([document])
+    values = iter(document) if isinstance(document, list) else values
+    for record in map(JsonObject.of, islice(values, _MAX_SAMPLED_RECORDS)):
         for format_name, (is_format, _) in PARSERS.items():
             if is_format(record):
                 return format_name

@@ -49,7 +49,6 @@ _CONTEXT_MESSAGE = re.compile(r"\s*<([A-Za-z_]{1,40})>.*</\1>\s*", re.DOTALL)
 
 
 def _one_run(add_record: _AddRecord, values: Iterable[Any]) -> list[RunBuilder]:
-    """Parse a file whose records all belong to one run."""
     run = RunBuilder()
     for value in values:
         run.records += 1
@@ -63,7 +62,6 @@ def _one_run(add_record: _AddRecord, values: Iterable[Any]) -> list[RunBuilder]:
 def _run_each(
     is_session: Callable[[JsonObject], bool], add_session: _AddRecord, values: Iterable[Any]
 ) -> list[RunBuilder]:
-    """Parse a file in which each record is a run."""
     known = (value if is_session(JsonObject.of(value)) else None for value in values)
     return [run for value in known for run in _one_run(add_session, [value])]
 
@@ -190,7 +188,6 @@ _SHELL_OUTPUT = re.compile(
 
 
 def _add_item(run: RunBuilder, item: JsonObject, model: str, at: int) -> None:
-    """Add an item of the Responses API to the run."""
     kind = item.text("type")
     is_message = kind == "message" or (not kind and "role" in item)
     text, role = message_text(item.get("content")), item.get("role")
@@ -214,7 +211,6 @@ def _add_item(run: RunBuilder, item: JsonObject, model: str, at: int) -> None:
 
 
 def _item_result(item: JsonObject) -> tuple[str, str]:
-    """Return the text of a tool's result, and its error."""
     output = item.get("output")
     text = message_text(output.get("content") if isinstance(output, dict) else output)
     if head := _SHELL_OUTPUT.match(text):
@@ -347,7 +343,6 @@ def _hermes_result(text: str) -> tuple[str, str]:
 def _add_chat_answer(
     run: RunBuilder, text: str, calls: list[JsonObject], model: str, at: int
 ) -> None:
-    """Add an answer of a chat completion with its tool calls."""
     run.begin_answer("", model, at, text)
     for call in calls:
         function = call.object("function", "custom")
@@ -496,7 +491,6 @@ def _add_opencode_usage(run: RunBuilder, tokens: JsonObject) -> None:
 
 
 def _add_opencode_results(run: RunBuilder, calls: list[JsonObject]) -> None:
-    """Add the results of the calls of an answer, and forget them."""
     for call in calls:
         state = call.object("state")
         code = state.object("metadata").get("exit")

@@ -100,7 +100,6 @@ def _named_skill(tool: str, values: JsonObject) -> SkillLoads:
 
 
 def _named_files(text: str, is_all: bool) -> SkillLoads:
-    """Return the skills whose SKILL.md a text names."""
     slugs = [slug for slug in _SKILL_FILE.findall(text) if slug not in (".", "..")]
     loads = tuple(SkillLoad(printable_text(slug, MAX_NAME_CHARS)) for slug in dict.fromkeys(slugs))
     return SkillLoads(loads, is_all and bool(loads))
