@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from .. import results
     from ..gating.case_files import Case, Expectation
-    from ..repo.learning.cases import HeldOutFilter
+    from ..gating.held_out import HeldOutInputs
     from ..repo.learning.gate import Gate
     from ..repo.learning.provisional import Provisional
     from ..repo.learning.rounds import CaseRunner, GateLimits
@@ -74,7 +74,7 @@ class GatePart(Part):
 
         return self._locked.run(skill_views.find_hidden_files, slug)
 
-    def read_held_out_filter(self) -> HeldOutFilter:
+    def read_held_out_filter(self) -> HeldOutInputs:
         """Return what keeps the inputs of held-out cases out of what evolvers are shown."""
         from ..repo.learning import cases
 

@@ -182,15 +182,10 @@ class ShownSkills:
 def describe_case(case: Case) -> str:
     """Return what a case gives a skill and what it expects, as one line of limited length."""
     text = case.input if isinstance(case.input, str) else json.dumps(dict(case.input))
-    expect = case.expect
-    parts = (
-        (expect.has_equals, "give", expect.equals),
-        (expect.contains, "hold", expect.contains),
-        (expect.excludes, "not hold", expect.excludes),
-        (expect.check, "pass", expect.check),
-    )
+    verbs = {"equals": "give", "contains": "hold", "excludes": "not hold", "check": "pass"}
     must = [
-        f"{verb} {json.dumps(value, ensure_ascii=False)}" for is_set, verb, value in parts if is_set
+        f"{verbs[name]} {json.dumps(value, ensure_ascii=False)}"
+        for name, value in case.expect.parts.items()
     ]
     return f"for {text} it must {', and '.join(must)}"[:MAX_CASE_CHARS]
 

@@ -46,9 +46,8 @@ from .prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, patt
 if TYPE_CHECKING:
     from ..api.brain import Brain
     from ..experience.store import Item, Store
+    from ..gating.held_out import HeldOutInputs
     from ..models import Model
-    from ..receipts import TextExcerpt
-    from ..repo.learning.cases import HeldOutFilter
     from ..results import GateOutcome, SkillPattern
     from .drafts import CompositeAnswer, NoSkill, ToolDraft
 
@@ -324,7 +323,7 @@ class RecordedExample:
 
 
 def find_examples(
-    brain: Brain, skills: Sequence[str], held_out: HeldOutFilter
+    brain: Brain, skills: Sequence[str], held_out: HeldOutInputs
 ) -> list[RecordedExample]:
     """Return examples of a pattern, one for each input; only recorded runs have some."""
     found: dict[bytes, RecordedExample] = {}
@@ -376,17 +375,11 @@ def _find_in_run(
 
 def _read_step(step: RunStep) -> tuple[dict[str, Any], Any] | None:
     """Return arguments and output of a call, None if it failed or they are not recorded whole."""
-    arguments, output = _read_whole(step.input), _read_whole(step.output)
-    if step.error or arguments is None or output is None:
+    texts = [text.excerpt for text in (step.input, step.output) if text and text.is_whole]
+    if step.error or len(texts) < 2:
         return None
-    payload = _parse(arguments)
-    return (payload, _parse(output)) if isinstance(payload, dict) else None
-
-
-def _read_whole(text: TextExcerpt | None) -> str | None:
-    if text is None or text.redacted or text.size != len(text.excerpt.encode()):
-        return None
-    return text.excerpt
+    payload, output = map(_parse, texts)
+    return (payload, output) if isinstance(payload, dict) else None
 
 
 def _parse(text: str) -> Any:

@@ -44,10 +44,11 @@ class SkillDrafting(Drafting):
 
     def draft_skill(self, run: Receipt) -> SkillDraft | NoSkill:
         """Ask the model for a draft. Raises `ModelError`."""
+        from ..repo.learning.cases import hides_run
         from .drafts import NoSkill, SkillAnswer, check_skill_answer
 
         material = self.material
-        if material.held_out.hides_run(run):
+        if hides_run(material.held_out, run):
             return NoSkill(HELD_OUT_REASON)
         self.task = learning_task(run)
         related = material.list_skills(run)

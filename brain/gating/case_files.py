@@ -44,6 +44,13 @@ class Expectation:
     excludes: tuple[str, ...] = ()
     check: str = ""
 
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The parts that are given, by their names in a document."""
+        texts = {"contains": list(self.contains), "excludes": list(self.excludes)}
+        given = {name: value for name, value in {**texts, "check": self.check}.items() if value}
+        return {**({"equals": self.equals} if self.has_equals else {}), **given}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
@@ -153,16 +160,9 @@ def encode_case(
     from ..skills.yaml_data import write_yaml_data
 
     path = f"cases/new{_SUFFIX}"
-    expected: dict[str, Any] = {"equals": expect.equals} if expect.has_equals else {}
-    if expect.contains:
-        expected["contains"] = list(expect.contains)
-    if expect.excludes:
-        expected["excludes"] = list(expect.excludes)
-    if expect.check:
-        expected["check"] = expect.check
     fields = {
         "input": _check_input(path, case_input),
-        "expect": expected,
+        "expect": expect.parts,
         "split": HELD_OUT if is_held_out(case_input) else PRACTICE,
         **({"source": source} if source else {}),
     }

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -107,13 +107,18 @@ _BLANKS = re.compile(r"(?:\s|\\+[nrt]?)+")
 
 
 class HeldOutInputs:
-    """The inputs of the held-out cases of a brain; `practice` are those of the others."""
+    """The inputs of the held-out cases of a brain; `practice` are those of the others.
+
+    `sources` are the runs that the held-out ones were made of.
+    """
 
     def __init__(
         self,
         inputs: Iterable[Mapping[str, Any] | str] = (),
         practice: Iterable[Mapping[str, Any] | str] = (),
+        sources: Collection[str] = (),
     ) -> None:
+        self.sources = sources
         self._texts: set[str] = set()
         self._objects: set[bytes] = set()
         self._field_names: set[frozenset[str]] = set()
@@ -129,7 +134,7 @@ class HeldOutInputs:
         for case_input in found:
             self._add(case_input, shown, changes)
 
-    def is_in(self, text: str) -> bool:
+    def hides(self, text: str) -> bool:
         """Tell whether a text holds one of the inputs."""
         return bool(self._wholes) and (
             len(text) > MAX_TEXT_CHARS or self._is_cut(text) or bool(self._find_lines(text))

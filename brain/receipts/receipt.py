@@ -37,6 +37,11 @@ class TextExcerpt(NamedTuple):
     excerpt: str
     redacted: int = 0
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether the excerpt is the text itself, with its secrets."""
+        return not self.redacted and len(self.excerpt.encode()) == self.size
+
 
 class FileWrite(NamedTuple):
     """A file that a step wrote: its full path, and its blob id, empty if it was removed."""

@@ -147,17 +147,9 @@ def _describe(session: Session, entry: TreeEntry) -> SkillCase:
         path=entry.path,
         split=HELD_OUT if case.is_held_out else PRACTICE,
         input=case.input if isinstance(case.input, str) else dict(case.input),
-        expect=_show_expectation(case.expect),
+        expect=case.expect.parts,
         source=case.source,
     )
-
-
-def _show_expectation(expect: Expectation) -> dict[str, Any]:
-    shown: dict[str, Any] = {"equals": expect.equals} if expect.has_equals else {}
-    for name, value in (("contains", list(expect.contains)), ("excludes", list(expect.excludes))):
-        if value:
-            shown[name] = value
-    return {**shown, "check": expect.check} if expect.check else shown
 
 
 _NAME_DIGITS = 12
@@ -287,7 +279,7 @@ def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:
 
 
 def _read_whole(text: TextExcerpt | None) -> str:
-    if text is None or text.redacted or len(text.excerpt.encode()) != text.size:
+    if text is None or not text.is_whole:
         raise _not_whole_error("only a part of a text, or one without its secrets")
     return text.excerpt
 
@@ -300,27 +292,7 @@ def _not_whole_error(rest: str) -> InvalidInput:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOutFilter:
-    """The inputs of the held-out cases of a brain, and the runs that they were made of."""
-
-    inputs: HeldOutInputs
-    sources: frozenset[str]
-
-    def hides(self, text: str) -> bool:
-        """Tell whether a text holds the input of a held-out case."""
-        return self.inputs.is_in(text)
-
-    def hide_in(self, text: str) -> str:
-        """Return a text without the lines that the input of a held-out case stands in."""
-        return self.inputs.hide_in(text)
-
-    def hides_run(self, run: Receipt) -> bool:
-        """Tell whether a held-out case was made of a run, or the run repeats the input of one."""
-        return run_source(run.run) in self.sources or any(map(self.hides, _iter_texts(run)))
-
-
-def read_held_out_filter(session: Session) -> HeldOutFilter:
+def read_held_out_filter(session: Session) -> HeldOutInputs:
     """Read the held-out cases at the head, also of retired skills.
 
     A document that is no case counts too, if it has an input that would be held out.
@@ -340,7 +312,12 @@ def read_held_out_filter(session: Session) -> HeldOutFilter:
             sources.add(origin.source)
         else:
             practice.append(origin.input)
-    return HeldOutFilter(inputs=HeldOutInputs(inputs, practice), sources=frozenset(sources - {""}))
+    return HeldOutInputs(inputs, practice, sources - {""})
+
+
+def hides_run(held_out: HeldOutInputs, run: Receipt) -> bool:
+    """Tell whether a held-out case was made of a run, or the run repeats the input of one."""
+    return run_source(run.run) in held_out.sources or any(map(held_out.hides, _iter_texts(run)))
 
 
 def _iter_texts(run: Receipt) -> Iterator[str]:

@@ -39,9 +39,9 @@ INPUTS = HeldOutInputs([TICKET, PAYLOAD, SHORT, "yes"])
     ],
 )
 def test_a_text_with_an_input_is_recognized(text):
-    assert INPUTS.is_in(text)
+    assert INPUTS.hides(text)
     shown = INPUTS.hide_in(text)
-    assert HIDDEN_LINE in shown and not INPUTS.is_in(shown)
+    assert HIDDEN_LINE in shown and not INPUTS.hides(shown)
 
 
 @pytest.mark.parametrize(
@@ -63,25 +63,25 @@ def test_a_text_with_an_input_is_recognized(text):
     ],
 )
 def test_another_text_is_shown_as_it_is(text):
-    assert not INPUTS.is_in(text)
+    assert not INPUTS.hides(text)
     assert INPUTS.hide_in(text) == text
 
 
 def test_all_long_texts_of_an_object_must_be_there():
     inputs = HeldOutInputs([{"file": "/data/tickets.csv", "column": "customer name"}])
-    assert not inputs.is_in("cannot read /data/tickets.csv")
-    assert inputs.is_in("cannot read customer name of /data/tickets.csv")
+    assert not inputs.hides("cannot read /data/tickets.csv")
+    assert inputs.hides("cannot read customer name of /data/tickets.csv")
 
 
 def test_a_text_that_practice_inputs_have_too_gives_nothing_away():
     address, subject = "https://example.org/tickets", "The lift is stuck"
     held_out = [{"from": address, "page": 1}, {"from": address, "about": subject}]
     inputs = HeldOutInputs(held_out, [{"from": address, "page": 2}])
-    assert not inputs.is_in(f"cannot reach {address}")
-    assert not inputs.is_in(json.dumps({"from": address, "page": 3}))
-    assert inputs.is_in(json.dumps({"page": 1, "from": address}))
-    assert inputs.is_in(f"bad arguments {held_out[0]}")
-    assert inputs.is_in(f"nobody answers about {subject!r}")
+    assert not inputs.hides(f"cannot reach {address}")
+    assert not inputs.hides(json.dumps({"from": address, "page": 3}))
+    assert inputs.hides(json.dumps({"page": 1, "from": address}))
+    assert inputs.hides(f"bad arguments {held_out[0]}")
+    assert inputs.hides(f"nobody answers about {subject!r}")
 
 
 def test_a_cut_text_is_compared_with_the_beginnings_and_ends_of_inputs():
@@ -92,13 +92,13 @@ def test_a_cut_text_is_compared_with_the_beginnings_and_ends_of_inputs():
             {"letter": task + "again"},
         ]
     )
-    assert inputs.is_in(task[:600] + "…")
-    assert inputs.is_in(json.dumps({"letter": task})[:600] + " … ")
-    assert inputs.is_in(
+    assert inputs.hides(task[:600] + "…")
+    assert inputs.hides(json.dumps({"letter": task})[:600] + " … ")
+    assert inputs.hides(
         "The agent said … The end of it, which nobody else has, not even by chance."
     )
-    assert not inputs.is_in("Count the words…")
-    assert not inputs.is_in(task[:600])
+    assert not inputs.hides("Count the words…")
+    assert not inputs.hides(task[:600])
 
 
 def test_an_input_is_recognized_without_its_secrets():
@@ -107,7 +107,7 @@ def test_an_input_is_recognized_without_its_secrets():
     from brain.receipts import keep_text
 
     kept = keep_text(f"cannot deploy with the key {secret} today")
-    assert kept is not None and kept.redacted and inputs.is_in(kept.excerpt)
+    assert kept is not None and kept.redacted and inputs.hides(kept.excerpt)
 
 
 def test_only_the_lines_of_an_input_are_left_out():
@@ -118,4 +118,4 @@ def test_only_the_lines_of_an_input_are_left_out():
 
 def test_without_held_out_cases_nothing_is_left_out():
     text = "x" * (MAX_TEXT_CHARS + 1)
-    assert HeldOutInputs().hide_in(text) == text and not HeldOutInputs().is_in("")
+    assert HeldOutInputs().hide_in(text) == text and not HeldOutInputs().hides("")
