@@ -222,9 +222,11 @@ class Task:
             from ..repo.learning import health
 
             try:
-                self.health_changes = self._locked.run(
-                    health.count_ended_run, self._run, outcome, self._reason
+                run, loaded = self._run.header, self._run.loaded_skills
+                counted = self._locked.run(
+                    health.count_ended_run, run, loaded, outcome, self._reason
                 )
+                self.health_changes = counted.changes
             except BrainError as error:
                 self.usage_error = error
         at = self._locked.session.timestamp_ms()

@@ -21,6 +21,8 @@ from dataclasses import dataclass
 from math import sqrt
 from typing import NamedTuple
 
+from .usage import UsageCounts
+
 MIN_FAILED = 3
 """Inputs that a version must fail with before anything is done."""
 TOO_LOW = 0.6
@@ -38,11 +40,11 @@ class Interval(NamedTuple):
     high: float
 
 
-def wilson_interval(successes: int, trials: int, z: float = CONFIDENCE_Z) -> Interval:
+def wilson_interval(successes: int, trials: int) -> Interval:
     """Return the Wilson score interval of `successes` out of `trials`; (0, 1) without trials."""
     if not trials:
         return Interval(0.0, 1.0)
-    share = successes / trials
+    share, z = successes / trials, CONFIDENCE_Z
     spread = z * z / trials
     middle = share + spread / 2
     half = z * sqrt(share * (1 - share) / trials + spread / trials / 4)
@@ -51,40 +53,14 @@ def wilson_interval(successes: int, trials: int, z: float = CONFIDENCE_Z) -> Int
     return Interval(max(low, 0.0), min(high, 1.0))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionUsage:
-    """How one version of a skill did.
-
-    `content` identifies what was used: the program id, or the blob id of a skill without a
-    program; it is equal for a version and for a later one that brought it back. `succeeded` and
-    `failed` count inputs, the others uses. `can_return` says whether the version may be brought
-    back: a program must have been admitted.
-    """
-
-    version: str
-    content: bytes
-    uses: int = 0
-    successes: int = 0
-    failures: int = 0
-    succeeded: int = 0
-    failed: int = 0
-    can_return: bool = True
-
-    @property
-    def interval(self) -> Interval:
-        """The bounds of its share of successes."""
-        return wilson_interval(self.succeeded, self.succeeded + self.failed)
-
-    @property
-    def is_degraded(self) -> bool:
-        """Whether it fails too often to stay."""
-        return is_degraded(self.succeeded, self.failed)
+def find_interval(counts: UsageCounts) -> Interval:
+    """Return the bounds of the share of successes of a version."""
+    return wilson_interval(counts.trials[0], sum(counts.trials))
 
 
-def is_degraded(succeeded: int, failed: int) -> bool:
-    """Tell whether a version that succeeded and failed with so many inputs is to be retired."""
-    bounds = wilson_interval(succeeded, succeeded + failed)
-    return failed >= MIN_FAILED and bounds.high < TOO_LOW
+def is_degraded(counts: UsageCounts) -> bool:
+    """Tell whether a version fails too often to stay."""
+    return counts.trials[1] >= MIN_FAILED and find_interval(counts).high < TOO_LOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,19 +68,21 @@ class Decision:
     """What to do with the present version of a skill.
 
     `action` is "keep", "degraded" (a rule would act, but it is protected), "roll_back" to the
-    version `to`, or "retire". `present` is the judged version, None for a skill without any.
+    version `to`, or "retire". `present` is the judged version, None for a skill without any, and
+    `protection` why it is protected, "" if it is not.
     """
 
     action: str
-    present: VersionUsage | None = None
-    to: VersionUsage | None = None
+    present: UsageCounts | None = None
+    to: UsageCounts | None = None
+    protection: str = ""
 
 
 ACTIONS = ("keep", "degraded", "roll_back", "retire")
 """The actions of a decision."""
 
 
-def judge(versions: Sequence[VersionUsage], *, protected: bool) -> Decision:
+def judge(versions: Sequence[UsageCounts], *, protected: bool) -> Decision:
     """Decide about the last of `versions`, which are all versions of a skill, oldest first.
 
     What a person wrote or pinned is `protected`: nothing is done with it.
@@ -112,8 +90,8 @@ def judge(versions: Sequence[VersionUsage], *, protected: bool) -> Decision:
     if not versions:
         return Decision(action="keep")
     present = versions[-1]
-    better = _find_better(versions) if present.failed >= MIN_FAILED else None
-    if better is None and not present.is_degraded:
+    better = _find_better(versions) if present.trials[1] >= MIN_FAILED else None
+    if better is None and not is_degraded(present):
         return Decision(action="keep", present=present)
     if protected:
         return Decision(action="degraded", present=present)
@@ -122,7 +100,7 @@ def judge(versions: Sequence[VersionUsage], *, protected: bool) -> Decision:
     return Decision(action="roll_back", present=present, to=better)
 
 
-def _find_better(versions: Sequence[VersionUsage]) -> VersionUsage | None:
+def _find_better(versions: Sequence[UsageCounts]) -> UsageCounts | None:
     """Return the last version that did better than the present one.
 
     Of content that was used under several versions the last one counts: what was brought back and
@@ -132,10 +110,11 @@ def _find_better(versions: Sequence[VersionUsage]) -> VersionUsage | None:
     *earlier, present = versions
     judged = {present.content}
     for version in reversed(earlier):
-        is_known = version.succeeded + version.failed >= MIN_TRIALS
-        if version.content in judged or not (is_known or version.failed >= MIN_FAILED):
+        is_known = sum(version.trials) >= MIN_TRIALS
+        if version.content in judged or not (is_known or version.trials[1] >= MIN_FAILED):
             continue
-        if version.can_return and is_known and version.interval.low > present.interval.high:
+        did_better = find_interval(version).low > find_interval(present).high
+        if version.can_return and is_known and did_better:
             return version
         judged.add(version.content)
     return None

@@ -64,6 +64,11 @@ class UsageCounts:
     and says of each whether the last use with it succeeded. `timed` uses were measured:
     `took_total` and `took_max` are of these. `failed_at` and `failure` are of the last failure, 0
     and "" without one.
+
+    The file does not hold the last two, which are added before a version is judged. `content`
+    identifies what was used: the program id, or a digest of the text of a skill without a program;
+    it is equal for a version and for a later one that brought it back. `can_return` says whether
+    the version may be brought back: a program must have been admitted.
     """
 
     path: str
@@ -81,6 +86,8 @@ class UsageCounts:
     first_use: int = 0
     last_use: int = 0
     recent: dict[str, bool] = field(default_factory=dict)
+    content: bytes = NO_DIGEST
+    can_return: bool = True
 
     @property
     def trials(self) -> tuple[int, int]:
@@ -268,6 +275,7 @@ def _count_use(db: Connection, use: SkillUse) -> UsageCounts:
 def _write_row(db: Connection, counts: UsageCounts, otherwise: str) -> None:
     """Write a row; `otherwise` says what to do if there is one of its version and program."""
     fields = asdict(counts)
+    del fields["content"], fields["can_return"]  # what a judge adds
     key = [fields.pop(name) for name in ("path", "version", "program")]
     db.execute(
         "INSERT INTO uses (path, version, program, last_use, counts) VALUES (?, ?, ?, ?, ?)"

@@ -7,16 +7,15 @@ acts. Every action is a snapshot with a verdict of a rule, and `brain evolve rei
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import ceil, floor
-from typing import NamedTuple
 
 from ...cache.decision_row import skill_key
 from ...cache.derived_cache import SkillHistoryRow
 from ...digest import NO_DIGEST, blob_id
 from ...errors import BrainError, Conflict, InvalidInput
-from ...experience.degradation import MIN_FAILED, Decision, VersionUsage, judge
+from ...experience.degradation import MIN_FAILED, Decision, find_interval, judge
 from ...experience.usage import MAX_FAILURE_CHARS, SkillUse, UsageCounts, input_key
 from ...objects.bundle import Bundle
 from ...programs.program import id_of_files
@@ -27,7 +26,7 @@ from ...running.run import RunOutcome
 from ...skills import skill_document
 from ...skills.skill_version import version_value
 from ...verdicts.verdict_types import NamedNumber
-from ..core.current_run import LoadedSkill, Run
+from ..core.current_run import LoadedSkill
 from ..core.transaction import WriteTransaction
 from ..history import log
 from ..open.session import Session
@@ -51,7 +50,7 @@ def read_program_id(session: Session, bundle: Bundle, skill: FoundSkill) -> byte
     )
 
 
-def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[VersionUsage]:
+def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[UsageCounts]:
     """Return the usage of the versions of a skill, oldest first; the last one is the present.
 
     `bundle` has the skill. Versions that were never used are left out, but for the present one.
@@ -74,30 +73,18 @@ def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[V
         UsageCounts(path=skill.path, version=skill.card.version, program=program),
     )
     admitted = _find_admitted(session, skill.slug) if program else None
-    earlier: dict[tuple[str, str, bytes], VersionUsage] = {}
+
+    def add_content(one: UsageCounts, content: bytes) -> UsageCounts:
+        can_return = admitted is None or content in admitted
+        return replace(one, content=content, can_return=can_return)
+
+    earlier: dict[tuple[str, str, bytes], UsageCounts] = {}
     for row in rows:
         for key, one in counts.items():
             if key[:2] == (row.path, row.version):
                 earlier.pop(key, None)  # what came back later is the later one
-                content = one.program or _find_content(session, row)
-                earlier[key] = _version_usage(one, content, admitted)
-    content = program or _plain_content(session, skill)
-    return [*earlier.values(), _version_usage(present, content, admitted)]
-
-
-def _version_usage(
-    counts: UsageCounts, content: bytes, admitted: Collection[bytes] | None
-) -> VersionUsage:
-    return VersionUsage(
-        version=counts.version,
-        content=content,
-        uses=counts.uses,
-        successes=counts.successes,
-        failures=counts.failures,
-        succeeded=counts.trials[0],
-        failed=counts.trials[1],
-        can_return=admitted is None or content in admitted,
-    )
+                earlier[key] = add_content(one, one.program or _find_content(session, row))
+    return [*earlier.values(), add_content(present, program or _plain_content(session, skill))]
 
 
 def _find_admitted(session: Session, slug: str) -> set[bytes]:
@@ -125,13 +112,6 @@ RETIREMENT_RULE = "retirement of what fails too often"
 """The verdicts of this module name these rules as their deciders."""
 _MILLION = 1_000_000
 _SUPERSEDED = "superseded"
-
-
-class Judged(NamedTuple):
-    """The decision about a skill, and why it is protected, "" if it is not."""
-
-    decision: Decision
-    protection: str
 
 
 def count_use(session: Session, use: SkillUse) -> HealthChange | None:
@@ -180,11 +160,11 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
     skill = skill_lookup.find_skill_or_none(session, bundle, path)
     if skill is None or not session.has_folder:
         return None
-    decision, reason = judge_skill(session, bundle, skill)
+    decision = judge_skill(session, bundle, skill)
     if decision.action == "keep" or decision.present is None:
         return None
     if decision.action == "degraded":
-        return _describe(skill, decision, reason, "")
+        return _describe(skill, decision, decision.protection, "")
     try:
         return _carry_out(session, skill, decision, failure)
     except BrainError as error:
@@ -200,12 +180,12 @@ def _is_present(session: Session, skill: FoundSkill) -> bool:
     return skill_lookup.find_skill_path(session, bundle, skill.path) is not None
 
 
-def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Judged:
+def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Decision:
     """Judge the present version of a skill of a bundle; changes nothing."""
     versions = read_versions(session, bundle, skill)
-    may_act = versions[-1].failed >= MIN_FAILED
+    may_act = versions[-1].trials[1] >= MIN_FAILED
     reason = find_protection(session, bundle, skill) if may_act else ""
-    return Judged(judge(versions, protected=bool(reason)), reason)
+    return replace(judge(versions, protected=bool(reason)), protection=reason)
 
 
 def _carry_out(
@@ -214,7 +194,7 @@ def _carry_out(
     def require_same(txn: WriteTransaction) -> None:
         """Refuse to act on a skill that changed, or was used with success, meanwhile."""
         now = skill_lookup.find_skill_or_none(txn.session, txn.bundle, skill.path)
-        if now is None or judge_skill(txn.session, txn.bundle, now).decision != decision:
+        if now is None or judge_skill(txn.session, txn.bundle, now) != decision:
             raise Conflict(f"{skill.slug} was changed meanwhile", code=_SUPERSEDED, hint="retry")
 
     reason = _explain(decision, failure)
@@ -235,13 +215,13 @@ def _explain(decision: Decision, failure: str) -> str:
     if better is None:
         reason += ", and no earlier version did better"
     else:
-        trials = better.succeeded + better.failed
-        reason += f"; version {better.version} did better: {better.succeeded} of {trials} succeeded"
+        trials = f"{better.trials[0]} of {sum(better.trials)}"
+        reason += f"; version {better.version} did better: {trials} succeeded"
     return f"{reason}; last failure: {failure}" if failure else reason
 
 
-def _describe_failures(version: VersionUsage) -> str:
-    return f"{version.failed} of {version.succeeded + version.failed} inputs"
+def _describe_failures(version: UsageCounts) -> str:
+    return f"{version.trials[1]} of {sum(version.trials)} inputs"
 
 
 def _count(decision: Decision) -> tuple[NamedNumber, ...]:
@@ -251,14 +231,14 @@ def _count(decision: Decision) -> tuple[NamedNumber, ...]:
     return numbers + (_count_version("earlier", decision.to) if decision.to else ())
 
 
-def _count_version(name: str, version: VersionUsage) -> tuple[NamedNumber, ...]:
-    interval = version.interval
+def _count_version(name: str, version: UsageCounts) -> tuple[NamedNumber, ...]:
+    interval, trials = find_interval(version), version.trials
     return (
         NamedNumber(f"{name}_uses", version.uses),
         NamedNumber(f"{name}_successes", version.successes),
         NamedNumber(f"{name}_failures", version.failures),
-        NamedNumber(f"{name}_inputs_succeeded", version.succeeded),
-        NamedNumber(f"{name}_inputs_failed", version.failed),
+        NamedNumber(f"{name}_inputs_succeeded", trials[0]),
+        NamedNumber(f"{name}_inputs_failed", trials[1]),
         NamedNumber(f"{name}_lower_bound_millionths", floor(interval.low * _MILLION)),
         NamedNumber(f"{name}_upper_bound_millionths", ceil(interval.high * _MILLION)),
     )
@@ -279,43 +259,21 @@ def _describe(
     )
 
 
-_OUTCOMES = {"success": "success", "failure": "failure"}
-
-
-def count_ended_run(session: Session, run: Run, outcome: str, reason: str) -> list[HealthChange]:
-    """Count the uses of a run that has ended; return what followed from its failure.
-
-    Raises `StoreError` or `Locked` if they cannot be counted, and what the action raises.
-    """
-    _, changes = _count_run(session, run.header, run.loaded_skills, outcome, reason)
-    return changes
-
-
-def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
-    """Count the uses of a run of another program, unless they were counted before.
-
-    Skills that this brain does not have are left out. Raises as `count_ended_run`.
-    """
-    loaded = [
-        LoadedSkill(step.name, step.version)
-        for step in receipt.steps
-        if step.kind == "skill_load" and not step.error
-    ]
-    paths, changes = _count_run(session, receipt, loaded, receipt.outcome, receipt.reason)
-    return RunCounted(receipt.run, paths is not None, sorted(paths or ()), changes)
-
-
-def _count_run(
+def count_ended_run(
     session: Session, run: Receipt, loaded: Iterable[LoadedSkill], outcome: str, reason: str
-) -> tuple[set[str] | None, list[HealthChange]]:
-    """Return the paths of the skills that were counted, None for a known run, and the changes."""
+) -> RunCounted:
+    """Count the uses of a run that has ended, once; return what followed from its failure.
+
+    Skills that this brain does not have are left out. Raises `StoreError` or `Locked` if they
+    cannot be counted, and what the action raises.
+    """
     failure = shorten_without_secrets(reason, MAX_FAILURE_CHARS) if outcome == "failure" else ""
     at = session.timestamp_ms()
     uses = [
         SkillUse(
             path=path,
             version=version,
-            outcome=_OUTCOMES.get(outcome, "unknown"),
+            outcome=outcome if outcome in ("success", "failure") else "unknown",
             at=at,
             failure=failure,
             input=input_key(run.task.strip()),
@@ -323,12 +281,21 @@ def _count_run(
         for path, version in dict.fromkeys(_resolve(session, loaded))
     ]
     if not session.usage.record_run(run.run, uses):
-        return None, []
-    paths = {use.path for use in uses}
-    if outcome != "failure":
-        return paths, []
-    changes = [act_on_failures(session, path, failure) for path in sorted(paths)]
-    return paths, [change for change in changes if change is not None]
+        return RunCounted(run.run, False, [], [])
+    paths = sorted({use.path for use in uses})
+    failed = paths if outcome == "failure" else []
+    changes = [act_on_failures(session, path, failure) for path in failed]
+    return RunCounted(run.run, True, paths, [change for change in changes if change is not None])
+
+
+def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
+    """Count the uses of a run of another program, as `count_ended_run`."""
+    loaded = [
+        LoadedSkill(step.name, step.version)
+        for step in receipt.steps
+        if step.kind == "skill_load" and not step.error
+    ]
+    return count_ended_run(session, receipt, loaded, receipt.outcome, receipt.reason)
 
 
 def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[str, str]]:

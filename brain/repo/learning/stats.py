@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from ...digest import NO_DIGEST
 from ...errors import InvalidInput
-from ...experience.degradation import is_degraded, wilson_interval
+from ...experience.degradation import find_interval, is_degraded
 from ...experience.usage import UsageCounts
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
@@ -99,7 +99,7 @@ class _StatsReader:
             (one for one in counts if (one.version, one.program) == key),
             UsageCounts(path=path, version=skill.card.version),
         )
-        degraded = is_degraded(*now.trials)
+        degraded = is_degraded(now)
         state = "degraded" if degraded else "ok"
         if program is not None and program.status != _RUNS:
             state = program.status
@@ -131,7 +131,7 @@ class _StatsReader:
 
 
 def _describe_version(counts: UsageCounts) -> VersionUses:
-    interval = wilson_interval(counts.trials[0], sum(counts.trials))
+    interval = find_interval(counts)
     return VersionUses(
         version=version_value(counts.version) if counts.version else "",
         program=counts.program.hex(),

@@ -11,10 +11,11 @@ from brain.experience.degradation import (
     MIN_FAILED,
     MIN_TRIALS,
     TOO_LOW,
-    VersionUsage,
+    find_interval,
     judge,
     wilson_interval,
 )
+from brain.experience.usage import UsageCounts
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
@@ -55,18 +56,19 @@ def test_one_more_success_raises_both_bounds_and_a_failure_lowers_them(good, bad
     assert worse.high <= interval.high + 1e-12
 
 
-def make_version(version: int, good: int, bad: int, content: int | None = None) -> VersionUsage:
+def make_version(version: int, good: int, bad: int, content: int | None = None) -> UsageCounts:
     """Make a version whose content is its own unless `content` names another."""
-    return VersionUsage(
+    return UsageCounts(
+        path="",
         version=str(version),
         content=bytes([version if content is None else content]),
-        succeeded=good,
-        failed=bad,
+        successes=good,
+        failures=bad,
     )
 
 
 @st.composite
-def version_lists(draw: st.DrawFn) -> list[VersionUsage]:
+def version_lists(draw: st.DrawFn) -> list[UsageCounts]:
     versions = []
     for number in range(1, draw(st.integers(1, 6)) + 1):
         good, bad = draw(st.integers(0, 30)), draw(st.integers(0, 30))
@@ -82,9 +84,9 @@ _contents = st.integers(1, 4)
 def test_nothing_is_done_before_three_inputs_failed(versions, protected):
     decision = judge(versions, protected=protected)
     assert decision.action in ACTIONS
-    if versions[-1].failed < MIN_FAILED:
+    if versions[-1].failures < MIN_FAILED:
         assert decision.action == "keep"
-    elif versions[-1].interval.high < TOO_LOW:
+    elif find_interval(versions[-1]).high < TOO_LOW:
         assert decision.action != "keep"
 
 
@@ -100,8 +102,8 @@ def test_a_degraded_version_goes_back_to_one_that_did_better_or_is_retired(versi
         to = decision.to
         assert to is not None
         assert to.can_return
-        assert to.succeeded + to.failed >= MIN_TRIALS
-        assert to.interval.low > versions[-1].interval.high
+        assert sum(to.trials) >= MIN_TRIALS
+        assert find_interval(to).low > find_interval(versions[-1]).high
         assert to.content != versions[-1].content
     else:
         assert decision.to is None
@@ -111,7 +113,7 @@ def test_a_degraded_version_goes_back_to_one_that_did_better_or_is_retired(versi
 @given(version_lists())
 def test_another_failure_never_makes_a_present_version_better(versions):
     *earlier, present = versions
-    failed = replace(present, failed=present.failed + 1)
+    failed = replace(present, failures=present.failures + 1)
     order = {"keep": 0, "retire": 1, "roll_back": 2}
     before, after = (judge([*earlier, each], protected=False).action for each in (present, failed))
     assert order[after] >= order[before]
