@@ -238,18 +238,8 @@ def read_state_mark() -> int:
 
 def encode_tried(tried: TriedProgram) -> bytes:
     """Return the text of the note that a program was tried here."""
-    record = {
-        "program": tried.program.hex(),
-        "verdict": tried.verdict.hex(),
-        "snapshot": tried.snapshot.hex(),
-        "folders": dict(tried.folders),
-        "write": dict(tried.write),
-        "hosts": list(tried.hosts),
-        "secrets": list(tried.secrets),
-        "minutes": tried.minutes,
-        "memory_mb": tried.memory_mb,
-    }
-    return (json.dumps(record, indent=2, sort_keys=True) + "\n").encode()
+    record = {one.name: getattr(tried, one.name) for one in fields(tried)}
+    return (json.dumps(record, default=bytes.hex, indent=2, sort_keys=True) + "\n").encode()
 
 
 def _parse(program: bytes, data: bytes) -> TriedProgram | None:
@@ -329,20 +319,43 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     bundle = session.bundle_of(session.head())
     skill = find_skill_or_retired(session, bundle, slug)
     program = require_program(session, bundle, skill)
-    refuse_changed_files(session, bundle, skill)
-    is_proposed = find_admission(session, session.folder_head(), program.id) is None
-    if is_proposed:
-        if find_admission(session, session.head(), program.id) is None:
-            raise not_admitted_error(skill, "was not admitted")
-        if program.id not in session.own_programs:
-            raise not_admitted_error(skill, "is proposed, and nobody has accepted it")
-    tried = read_tried_program(session, program.id)
+    if changed := find_changed_file(session, bundle, skill):
+        raise Conflict(
+            f"{printable_text(changed)} was changed in the folder, so {skill.slug} does not run",
+            code="not_admitted",
+            hint=f"have the change tried and admitted with `brain evolve admit {skill.slug}`",
+        )
+    status, is_proposed, tried = find_status(session, program.id)
     if tried is None:
-        raise not_admitted_error(skill, "was not tried on this machine")
+        raise Conflict(
+            f"{PROGRAM_FILE} of {skill.slug} does not run: it {_REASONS[status]}",
+            code="not_admitted",
+            hint=f"have it tried and admitted with `brain evolve admit {skill.slug}`",
+        )
     hidden = list_own_places(session) if tried.folders else ()
     return Runnable(
         program=program, skill=skill, tried=tried, hidden=hidden, is_proposed=is_proposed
     )
+
+
+RUNNABLE = "runnable"
+"""The status of a program that may run."""
+_REASONS = {
+    "not_admitted": "was not admitted",
+    "proposed": "is proposed, and nobody has accepted it",
+    "not_tried": "was not tried on this machine",
+}
+
+
+def find_status(session: Session, program: bytes) -> tuple[str, bool, TriedProgram | None]:
+    """Return whether a program may run, whether nobody has accepted it, and its note if it may."""
+    is_proposed = find_admission(session, session.folder_head(), program) is None
+    if is_proposed and find_admission(session, session.head(), program) is None:
+        return "not_admitted", is_proposed, None
+    if is_proposed and program not in session.own_programs:
+        return "proposed", is_proposed, None
+    tried = read_tried_program(session, program)
+    return RUNNABLE if tried else "not_tried", is_proposed, tried
 
 
 def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundSkill:
@@ -373,34 +386,17 @@ def require_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Prog
     return program
 
 
-def not_admitted_error(skill: FoundSkill, reason: str) -> Conflict:
-    """Return the error for a program that may not run."""
-    return Conflict(
-        f"{PROGRAM_FILE} of {skill.slug} does not run: it {reason}",
-        code="not_admitted",
-        hint=f"have it tried and admitted with `brain evolve admit {skill.slug}`",
-    )
-
-
-def refuse_changed_files(session: Session, bundle: Bundle, skill: FoundSkill) -> None:
-    """Refuse a program whose files in the folder are not the recorded ones.
-
-    Raises `Conflict` (`not_admitted`).
-    """
-    if not session.has_folder:
-        return
-    for entry in list_program_entries(session, bundle, skill):
+def find_changed_file(session: Session, bundle: Bundle, skill: FoundSkill) -> str:
+    """Return the path of a file of a program that is not as recorded in the folder, "" if none."""
+    entries = list_program_entries(session, bundle, skill) if session.has_folder else []
+    for entry in entries:
         try:
             content = working_copy.read_if_unchanged(session, bundle, entry.path)
         except InvalidInput:  # something else is there
             content = None
         if content is None:
-            raise Conflict(
-                f"{printable_text(entry.path)} was changed in the folder, so {skill.slug} does"
-                " not run",
-                code="not_admitted",
-                hint=f"have the change tried and admitted with `brain evolve admit {skill.slug}`",
-            )
+            return entry.path
+    return ""
 
 
 def find_admission(session: Session, head: bytes, program: bytes) -> DecisionRow | None:

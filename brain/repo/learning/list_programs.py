@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 
-from ...errors import Conflict, InvalidInput, NotFound, StoreError
+from ...errors import InvalidInput, NotFound, StoreError
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...programs import PROGRAM_FILE
@@ -18,9 +18,7 @@ from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
 from . import admission
-
-RUNNABLE = "runnable"
-"""The status of a program that may run."""
+from .admission import RUNNABLE
 
 
 def list_programs(session: Session) -> list[SkillProgram]:
@@ -130,15 +128,6 @@ def find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
 def _find_status(session: Session, bundle: Bundle, skill: FoundSkill, program: bytes) -> str:
     if not program:
         return "unusable"
-    if admission.find_admission(session, session.folder_head(), program) is None:
-        if admission.find_admission(session, session.head(), program) is None:
-            return "not_admitted"
-        if program not in session.own_programs:
-            return "proposed"
-    if admission.read_tried_program(session, program) is None:
-        return "not_tried"
-    try:
-        admission.refuse_changed_files(session, bundle, skill)
-    except Conflict:
-        return "changed"
-    return RUNNABLE
+    status = admission.find_status(session, program)[0]
+    is_changed = status == RUNNABLE and admission.find_changed_file(session, bundle, skill)
+    return "changed" if is_changed else status

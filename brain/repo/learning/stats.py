@@ -20,10 +20,9 @@ from ..open import manifest
 from ..open.session import Session
 from ..read import skill_lookup, skill_rows
 from ..read.skill_lookup import FoundSkill
+from .admission import RUNNABLE
 from .list_programs import list_programs
 from .retire import PINNED, find_protection, is_pinned
-
-_RUNS = "runnable"
 
 
 def read_stats(session: Session) -> UsageStats:
@@ -101,7 +100,7 @@ class _StatsReader:
         )
         degraded = is_degraded(now)
         state = "degraded" if degraded else "ok"
-        if program is not None and program.status != _RUNS:
+        if program is not None and program.status != RUNNABLE:
             state = program.status
         return SkillUsage(
             slug=slug,
