@@ -282,13 +282,13 @@ class ProgramsPart(Part):
         """
         from ..repo.learning import retire
 
-        return self._locked.run(retire.pin_skill, slug)
+        return self._locked.run(retire.set_pinned, slug, True)
 
     def unpin(self, slug: str) -> results.Pinned:
         """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
         from ..repo.learning import retire
 
-        return self._locked.run(retire.unpin_skill, slug)
+        return self._locked.run(retire.set_pinned, slug, False)
 
     def count_use(
         self, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False

@@ -130,78 +130,71 @@ def reinstate_skill(
     shown = printable_text(slug, 80)
     description = f"reinstate {shown} at {version}" if version else f"reinstate {shown}"
     with locked_write_transaction(session, "reinstate", description) as txn:
-        plan = _plan_return(txn, slug, version, source)
-        record_edits_at(txn, plan.edits)
+        record_edits_at(txn, _plan_return(txn, slug, version, source)[3])
         if check is not None:
             check(txn)
-        plan = _plan_return(txn, slug, version, source)
-        return _record_return(txn, plan, decider, message)
+        bundle, old, path, edits, current = _plan_return(txn, slug, version, source)
+        slug = skill_rows.slug_from_full_path(path)
+        known = filter(None, [current, old.card.version, find_last_version(txn, slug)])
+        previous = skill_version.greatest_version(list(known))
+        new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
+        new = new._replace(name=old.card.name or slug, previous_version=current or None)
+        files = _read_program_files(session, bundle, old)
+        if files and not was_admitted(session, txn.head, id_of_files(files)):
+            files = ()
+        verdict = _build_verdict("reinstate", decider, slug, files)
+        blob = store_verdict(txn, verdict, decider.contents)
+        kind = operation.decision_operation("reinstate", slug, current, new.version, blob)
+        before = txn.bundle
+        result = record_skill(txn, slug, path, new, kind, message, edits)
+        refuse_new_collisions(txn, before, [file for file, entry in edits.items() if entry])
+        return describe_decision("reinstate", result, verdict)
 
 
-class _Return(NamedTuple):
-    """How a skill comes back: the earlier skill, the bundle that has it, and the edits.
+def _plan_return(
+    txn: WriteTransaction, slug: str, version: str, source: Bundle | None
+) -> tuple[Bundle, FoundSkill, str, Edits, str]:
+    """Return how a skill comes back: a bundle, the skill in it, where its text goes, the edits.
 
-    `path` is where its text goes; `current` is the version that it has, or had when it was
-    retired, "" if it is gone.
+    Last comes the version that it has, or had when it was retired, "" if it is gone.
     """
-
-    bundle: Bundle
-    skill: FoundSkill
-    path: str
-    edits: Edits
-    current: str
-
-
-def _plan_return(txn: WriteTransaction, slug: str, version: str, source: Bundle | None) -> _Return:
-    present = skill_lookup.find_skill_or_none(txn.session, txn.bundle, slug)
-    if source is None:
-        bundle, old, place = _find_source(txn, slug, version, present)
+    session = txn.session
+    present = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
+    # 1. The skill in the given bundle, at its version, or as it was retired; and its place.
+    if source is not None:
+        bundle, old, place = source, skill_lookup.find_skill(session, source, slug), present
     else:
-        bundle, old, place = source, skill_lookup.find_skill(txn.session, source, slug), None
-    path, edits = plan_reverted_files(txn, bundle, old, present or place)
+        bundle, old, place = _find_source(txn, slug, version, present)
+    # 2. The files that it had take the place of those that are there.
+    path, edits = plan_reverted_files(txn, bundle, old, place)
     if present is None:
         edits = {file: entry for file, entry in edits.items() if entry is not None}
         edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
-    retired = _find_retired_text(txn, old.slug)
-    known = present or (
-        skill_lookup.load_skill(txn.session, txn.bundle, retired) if retired else None
-    )
-    current = known.card.version if known else ""
-    return _Return(bundle, old, path, edits, current)
-
-
-def _record_return(txn: WriteTransaction, plan: _Return, decider: Decider, message: str) -> Decided:
-    session, old, path = txn.session, plan.skill, plan.path
-    slug = skill_rows.slug_from_full_path(path)
-    known = [plan.current, old.card.version, find_last_version(txn, slug)]
-    previous = skill_version.greatest_version([number for number in known if number])
-    new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
-    new = new._replace(name=old.card.name or slug, previous_version=plan.current or None)
-    files = _read_program_files(session, plan.bundle, old)
-    if files and not was_admitted(session, txn.head, id_of_files(files)):
-        files = ()
-    verdict = _build_verdict("reinstate", decider, slug, files)
-    blob = store_verdict(txn, verdict, decider.contents)
-    kind = operation.decision_operation("reinstate", slug, plan.current, new.version, blob)
-    before = txn.bundle
-    result = record_skill(txn, slug, path, new, kind, message, plan.edits)
-    refuse_new_collisions(txn, before, [file for file, entry in plan.edits.items() if entry])
-    return describe_decision("reinstate", result, verdict)
+    # 3. The version that it has, or had last.
+    main = _find_retired_text(txn, old.slug)
+    known = present or (main and skill_lookup.load_skill(session, txn.bundle, main))
+    return bundle, old, path, edits, known.card.version if known else ""
 
 
 def _find_source(
     txn: WriteTransaction, slug: str, version: str, present: FoundSkill | None
 ) -> tuple[Bundle, FoundSkill, FoundSkill | None]:
-    """Return a bundle, the skill in it that comes back, and that skill where it was before."""
+    """Return a bundle, the skill in it that comes back, and that skill where it is or was."""
     session = txn.session
     name = present.slug if present else slugify(slug)
     inside = AncestorSet(session, txn.head)
     rows = lineage_cache.read_decisions(session, skill_key(name))
-    decisions = [row for row in rows if row.snapshot in inside]
-    retired = [row for row in decisions if row.kind == "retire"]
-    place = _find_place_before(session, retired[-1]) if retired and present is None else None
+    decisions = [row for row in reversed(rows) if row.snapshot in inside]
+    retired = next((row for row in decisions if row.kind == "retire"), None)
+    place = present or (_find_place_before(session, retired) if retired else None)
     if version:
-        return *_find_version(txn, decisions, name, version), place
+        for row in decisions:
+            if row.version == version and row.kind != "retire":
+                bundle = session.bundle_of(row.snapshot)
+                if skill := skill_lookup.find_skill_or_none(session, bundle, name):
+                    return bundle, skill, place
+        at, skill = log.find_skill_at_version(session, txn.head, name, version)
+        return session.bundle_of(at), skill, place
     main = _find_retired_text(txn, name)
     if present is not None or not main:
         found = present or find_skill_or_retired(session, txn.bundle, slug)
@@ -211,24 +204,8 @@ def _find_source(
             hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
         )
     skill = skill_lookup.load_skill(session, txn.bundle, main)
-    path = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"
-    return txn.bundle, skill, place or skill._replace(path=path)
-
-
-def _find_version(
-    txn: WriteTransaction, decisions: list[DecisionRow], slug: str, version: str
-) -> tuple[Bundle, FoundSkill]:
-    from ..history.log import find_skill_at_version
-
-    session = txn.session
-    for row in reversed(decisions):
-        if row.version == version and row.kind != "retire":
-            bundle = session.bundle_of(row.snapshot)
-            skill = skill_lookup.find_skill_or_none(session, bundle, slug)
-            if skill is not None:
-                return bundle, skill
-    snapshot_id, skill = find_skill_at_version(session, txn.head, slug, version)
-    return session.bundle_of(snapshot_id), skill
+    usual = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"
+    return txn.bundle, skill, place or skill._replace(path=usual)
 
 
 def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
@@ -298,48 +275,33 @@ def is_pinned(pinned: Collection[str], skill: FoundSkill) -> bool:
     return not names.isdisjoint(pinned)
 
 
-def pin_skill(session: Session, text: str) -> Pinned:
-    """Pin a skill; nothing is recorded if it is pinned already.
+def set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
+    """Pin a skill, or end the pinning of one, which need not exist any more.
 
-    Raises `NotFound` (`no_skill`), or `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
+    Nothing is recorded if it is pinned already. Raises `NotFound` (`no_skill`, `not_pinned`), or
+    `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
     """
-    skill = skill_lookup.find_skill(session, session.bundle_of(session.head()), text)
-    name = skill.path if "/" in text else skill.slug
-
-    return _edit_pinned(session, name, f"Pin {name}", add=name)
-
-
-def unpin_skill(session: Session, text: str) -> Pinned:
-    """End the pinning of a skill, which need not exist any more.
-
-    Raises `NotFound` (`not_pinned`), or `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
-    """
-    skill = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), text)
-    names = {text} | ({skill.slug, skill.path} if skill else set())
-
-    return _edit_pinned(session, skill.slug if skill else text, f"Unpin {text}", remove=names)
-
-
-def _edit_pinned(
-    session: Session, name: str, message: str, *, add: str = "", remove: Collection[str] = ()
-) -> Pinned:
+    find = skill_lookup.find_skill if is_pinned else skill_lookup.find_skill_or_none
+    skill = find(session, session.bundle_of(session.head()), text)
+    name = text if skill is None else skill.path if is_pinned and "/" in text else skill.slug
+    others = {text} | ({skill.slug, skill.path} if skill else set())
     names: list[str] = []
 
     def edit(content: bytes | None) -> bytes:
-        text = content or b""
-        before = manifest.parse_manifest(text)
-        if remove and not set(before.pinned).intersection(remove):
+        before = manifest.parse_manifest(content or b"")
+        if is_pinned:
+            names[:] = [*before.pinned, *({name} - {*before.pinned})]
+        else:
+            names[:] = [one for one in before.pinned if one not in others]
+        if names == list(before.pinned) and is_pinned:
+            return content or b""
+        if names == list(before.pinned):
             raise NotFound(
                 f"{printable_text(name)} is not pinned",
                 code="not_pinned",
                 hint=f"pinned are: {', '.join(map(printable_text, before.pinned)) or 'none'}",
             )
-        names[:] = [one for one in before.pinned if one not in remove]
-        if add and add not in names:
-            names.append(add)
-        if names == list(before.pinned):
-            return text
-        new = set_yaml_list(text.decode("utf-8-sig"), "pinned", names).encode()
+        new = set_yaml_list((content or b"").decode("utf-8-sig"), "pinned", names).encode()
         if manifest.parse_manifest(new) != before._replace(pinned=tuple(names)):
             raise InvalidInput(
                 f"the list of pinned skills in {MANIFEST_PATH} cannot be changed line by line",
@@ -348,6 +310,7 @@ def _edit_pinned(
             )
         return new
 
+    message = f"Pin {name}" if is_pinned else f"Unpin {text}"
     recorded = edit_file(session, MANIFEST_PATH, edit, printable_text(message, 120))
     return Pinned(name, names, recorded.snapshot, recorded.changed)
 
