@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 
 from ...digest import NO_DIGEST
 from ...errors import InvalidInput
 from ...experience.degradation import find_interval, is_degraded
 from ...experience.usage import UsageCounts
 from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
-from ...results import SkillUsage, UsageStats, VersionUses
+from ...results import SkillProgram, SkillUsage, UsageStats, VersionUses
 from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
 from ...skills.skill_version import version_value
@@ -30,103 +30,94 @@ def read_stats(session: Session) -> UsageStats:
 
     Raises `StoreError` if the file of uses cannot be read.
     """
-    return _StatsReader(session).read()
-
-
-class _StatsReader:
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._bundle: Bundle = session.bundle_of(session.head())
-        self._programs = {one.path: one for one in list_programs(session)}
-        self._counts: dict[str, list[UsageCounts]] = defaultdict(list)
-        for counts in session.usage.list_usage():
-            self._counts[counts.path].append(counts)
-        try:
-            self._pinned = manifest.load_manifest(session).pinned
-        except InvalidInput:  # `brain doctor` says what is wrong with it
-            self._pinned = ()
-
-    def read(self) -> UsageStats:
-        skills = skill_lookup.find_all_skills(self._session, self._bundle)
-        lines = self._format_index_lines(skills)
-        found = [
-            self._describe(skill, self._counts.get(skill.path, ()), line)
-            for skill, line in zip(skills, lines, strict=True)
+    bundle = session.bundle_of(session.head())
+    programs = {one.path: one for one in list_programs(session)}
+    counts: dict[str, list[UsageCounts]] = defaultdict(list)
+    for one in session.usage.list_usage():
+        counts[one.path].append(one)
+    pinned: tuple[str, ...] = ()
+    with suppress(InvalidInput):  # `brain doctor` says what is wrong with it
+        pinned = manifest.load_manifest(session).pinned
+    # 1. The skills, each with its line in the index.
+    skills = skill_lookup.find_all_skills(session, bundle)
+    addresses = skill_lookup.address_all(skill.path for skill in skills)
+    lines = index_lines.format_lines(
+        [
+            (
+                addresses[skill.path],
+                index_lines.differing_name(skill.slug, skill.card.name),
+                skill.card.description,
+            )
+            for skill in skills
         ]
-        found += self._describe_retired({skill.path for skill in skills})
-        found.sort(key=lambda one: (-one.uses, one.slug, one.path))
-        tokens = index_lines.estimate_tokens("\n".join(lines))
-        return UsageStats(found, sum(not one.uses for one in found), tokens)
+    )
+    # 2. The retired ones, with the uses of their slug where no skill is any more; one that was
+    # written anew since is left out.
+    present = {skill.path: line for skill, line in zip(skills, lines, strict=True)}
+    slugs = set(map(skill_rows.slug_from_full_path, present))
+    by_slug: dict[str, list[UsageCounts]] = defaultdict(list)
+    for path, used in counts.items():
+        if path not in present:
+            by_slug[skill_rows.slug_from_full_path(path)] += used
+    rows = [(skill, counts.get(skill.path, [])) for skill in skills]
+    for entry in bundles.walk_below(session.nodes, bundle, RETIRED_FOLDER.rstrip("/")):
+        slug, _, file = entry.path.removeprefix(RETIRED_FOLDER).partition("/")
+        if file in skill_layout.SKILL_FILES and slug not in slugs:
+            skill = skill_lookup.load_skill(session, bundle, entry.path)
+            rows.append((skill, by_slug.get(slug, [])))
+    # 3. What each came to.
+    found = [
+        _describe(session, skill, used, present.get(skill.path, ""), programs, pinned)
+        for skill, used in rows
+    ]
+    found.sort(key=lambda one: (-one.uses, one.slug, one.path))
+    tokens = index_lines.estimate_tokens("\n".join(lines))
+    return UsageStats(found, sum(not one.uses for one in found), tokens)
 
-    def _format_index_lines(self, skills: Sequence[FoundSkill]) -> list[str]:
-        addresses = skill_lookup.address_all(skill.path for skill in skills)
-        return index_lines.format_lines(
-            [
-                (
-                    addresses[skill.path],
-                    index_lines.differing_name(skill.slug, skill.card.name),
-                    skill.card.description,
-                )
-                for skill in skills
-            ]
-        )
 
-    def _describe_retired(self, present: set[str]) -> Iterator[SkillUsage]:
-        """Yield the retired skills, with the uses of their slug where no skill is any more.
-
-        One that was written anew since is left out.
-        """
-        slugs = set(map(skill_rows.slug_from_full_path, present))
-        by_slug: dict[str, list[UsageCounts]] = defaultdict(list)
-        for path, counts in self._counts.items():
-            if path not in present:
-                by_slug[skill_rows.slug_from_full_path(path)] += counts
-        for entry in bundles.walk_below(
-            self._session.nodes, self._bundle, RETIRED_FOLDER.rstrip("/")
-        ):
-            slug, _, file = entry.path.removeprefix(RETIRED_FOLDER).partition("/")
-            if file in skill_layout.SKILL_FILES and slug not in slugs:
-                skill = skill_lookup.load_skill(self._session, self._bundle, entry.path)
-                yield self._describe(skill, by_slug.get(slug, ()), "")._replace(state="retired")
-
-    def _describe(self, skill: FoundSkill, counts: Sequence[UsageCounts], line: str) -> SkillUsage:
-        slug, name, _, version, path = skill.summary
-        program = self._programs.get(path)
-        program_id = bytes.fromhex(program.program) if program else NO_DIGEST
-        key = skill.card.version, program_id
-        now = next(
-            (one for one in counts if (one.version, one.program) == key),
-            UsageCounts(path=path, version=skill.card.version),
-        )
-        degraded = is_degraded(now)
-        state = "degraded" if degraded else "ok"
-        if program is not None and program.status != RUNNABLE:
-            state = program.status
-        return SkillUsage(
-            slug=slug,
-            name=name,
-            path=path,
-            version=version,
-            state=state,
-            program=program_id.hex(),
-            uses=sum(one.uses for one in counts),
-            successes=sum(one.successes for one in counts),
-            failures=sum(one.failures for one in counts),
-            consecutive_failures=now.consecutive_failures,
-            mean_ms=now.mean,
-            last_use=utc_time(max(one.last_use for one in counts)) if counts else None,
-            failure=now.failure,
-            tokens=index_lines.estimate_tokens(line),
-            protection=self._find_protection(skill, degraded),
-            versions=[_describe_version(one) for one in counts],
-        )
-
-    def _find_protection(self, skill: FoundSkill, degraded: bool) -> str:
-        if is_pinned(self._pinned, skill):
-            return PINNED
-        if not degraded or skill.path.startswith(RETIRED_FOLDER):
-            return ""
-        return find_protection(self._session, self._bundle, skill)
+def _describe(
+    session: Session,
+    skill: FoundSkill,
+    counts: Sequence[UsageCounts],
+    line: str,
+    programs: Mapping[str, SkillProgram],
+    pinned: Collection[str],
+) -> SkillUsage:
+    slug, name, _, version, path = skill.summary
+    program = programs.get(path)
+    program_id = bytes.fromhex(program.program) if program else NO_DIGEST
+    key = skill.card.version, program_id
+    now = next(
+        (one for one in counts if (one.version, one.program) == key),
+        UsageCounts(path=path, version=skill.card.version),
+    )
+    state = "degraded" if is_degraded(now) else "ok"
+    if program is not None and program.status != RUNNABLE:
+        state = program.status
+    protection = PINNED if is_pinned(pinned, skill) else ""
+    if path.startswith(RETIRED_FOLDER):
+        state = "retired"
+    elif not protection and is_degraded(now):
+        bundle = session.bundle_of(session.head())
+        protection = find_protection(session, bundle, skill)
+    return SkillUsage(
+        slug=slug,
+        name=name,
+        path=path,
+        version=version,
+        state=state,
+        program=program_id.hex(),
+        uses=sum(one.uses for one in counts),
+        successes=sum(one.successes for one in counts),
+        failures=sum(one.failures for one in counts),
+        consecutive_failures=now.consecutive_failures,
+        mean_ms=now.mean,
+        last_use=utc_time(max(one.last_use for one in counts)) if counts else None,
+        failure=now.failure,
+        tokens=index_lines.estimate_tokens(line),
+        protection=protection,
+        versions=[_describe_version(one) for one in counts],
+    )
 
 
 def _describe_version(counts: UsageCounts) -> VersionUses:
