@@ -158,10 +158,7 @@ class TriedProgram(Approvals):
 
     def with_approvals(self, approved: Approvals) -> TriedProgram:
         """Return the same program with other approvals."""
-        return replace(self, **{one.name: getattr(approved, one.name) for one in _APPROVED})
-
-
-_APPROVED = fields(Approvals)
+        return replace(self, **{one.name: getattr(approved, one.name) for one in fields(Approvals)})
 
 
 def read_tried_program(session: Session, program: bytes) -> TriedProgram | None:
@@ -278,21 +275,17 @@ def _is_own(found: os.stat_result) -> bool:
 
 
 def _state_folder() -> Path:
-    return _state_root() / _FOLDER
-
-
-def _state_root() -> Path:
     named = os.environ.get(STATE_DIR_VARIABLE)
     if named:
-        return Path(os.path.abspath(named))
+        return Path(os.path.abspath(named), _FOLDER)
     if _PLATFORM == "linux":  # as platformdirs has it, without the 7 ms of importing it
         for name, below in (("XDG_STATE_HOME", "brain"), ("HOME", ".local/state/brain")):
             base = os.environ.get(name, "")
             if os.path.isabs(base):  # a relative one would depend on the current folder
-                return Path(base, below)
+                return Path(base, below, _FOLDER)
     import platformdirs
 
-    return platformdirs.user_state_path("brain")
+    return platformdirs.user_state_path("brain") / _FOLDER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,18 +14,8 @@ from typing import Any
 from ... import limits
 from ...digest import blob_id
 from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
-from ...gating.case_files import (
-    HELD_OUT,
-    MAX_CASE_BYTES,
-    MAX_CASES,
-    PRACTICE,
-    Case,
-    Expectation,
-    encode_case,
-    is_case_name,
-    parse_case,
-    read_case_origin,
-)
+from ...gating import case_files
+from ...gating.case_files import MAX_CASE_BYTES, Case, Expectation
 from ...gating.held_out import HeldOutInputs, canonical_json, is_held_out
 from ...gating.output_check import read_output
 from ...objects import bundle as bundles
@@ -86,8 +76,8 @@ def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
 def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
     folders = _find_folder(session, bundle, slug), usual_folder(slugify(slug))
     entries = list(_walk_cases(session, bundle, folders))
-    if len(entries) > MAX_CASES:
-        raise _too_many_error(f"a skill has {len(entries)} cases, more than {MAX_CASES}")
+    if len(entries) > case_files.MAX_CASES:
+        raise _too_many_error(f"a skill has {len(entries)} cases, more than {case_files.MAX_CASES}")
     return entries
 
 
@@ -103,7 +93,6 @@ def _find_folder(session: Session, bundle: Bundle, slug: str) -> str:
 
 
 def _walk_cases(session: Session, bundle: Bundle, folders: Iterable[str]) -> Iterator[TreeEntry]:
-    """Yield the documents of the cases in the folders of one skill."""
     for folder in dict.fromkeys(folders):
         for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER):
             if slug_of_case(entry.path):
@@ -119,7 +108,7 @@ def _read_case(session: Session, entry: TreeEntry) -> Case:
             hint=f"write a file of at most {MAX_CASE_BYTES} bytes",
         )
     content = session.reader.read_blob(entry.blob, entry.size)
-    return parse_case(slug_of_case(entry.path), entry.path, entry.blob, content)
+    return case_files.parse_case(slug_of_case(entry.path), entry.path, entry.blob, content)
 
 
 def refuse_same_inputs(cases: Iterable[Case]) -> None:
@@ -145,7 +134,7 @@ def _describe(session: Session, entry: TreeEntry) -> SkillCase:
         slug=slug,
         name=case.name,
         path=entry.path,
-        split=HELD_OUT if case.is_held_out else PRACTICE,
+        split=case_files.HELD_OUT if case.is_held_out else case_files.PRACTICE,
         input=case.input if isinstance(case.input, str) else dict(case.input),
         expect=case.expect.parts,
         source=case.source,
@@ -168,18 +157,18 @@ def add_case(
     Raises `InvalidInput` (`bad_case`, `bad_name`), or `Conflict` (`case_exists`) for an input
     that another case has.
     """
-    content = encode_case(input, expect, source)
+    content = case_files.encode_case(input, expect, source)
     name = name or blob_id(canonical_json(input)).hex()[:_NAME_DIGITS]
-    if not is_case_name(name):
+    if not case_files.is_case_name(name):
         raise InvalidInput(
             f"{printable_text(name, 80)!r} is not a name for a case",
             code="bad_name",
             hint="use lower-case letters, digits, '.', '_' and '-'",
         )
     path = new_case_path(_find_folder(session, session.bundle_of(session.head()), slug), name)
-    case = parse_case(slug_of_case(path), path, blob_id(content), content)
+    case = case_files.parse_case(slug_of_case(path), path, blob_id(content), content)
     others = [one for one in list_cases(session, slug) if one.path != path]
-    if len(others) >= MAX_CASES:
+    if len(others) >= case_files.MAX_CASES:
         raise _too_many_error(f"{slug} has {len(others)} cases, as many as a skill may have")
     if same := next((one for one in others if one.input == input), None):
         raise Conflict(
@@ -202,7 +191,7 @@ def add_case(
         slug=case.skill,
         name=name,
         path=path,
-        split=HELD_OUT if case.is_held_out else PRACTICE,
+        split=case_files.HELD_OUT if case.is_held_out else case_files.PRACTICE,
         snapshot=recorded.snapshot,
         changed=recorded.changed,
     )
@@ -302,7 +291,7 @@ def read_held_out_filter(session: Session) -> HeldOutInputs:
         if not is_case_path(entry.path) or entry.kind == LINK or entry.size > MAX_CASE_BYTES:
             continue
         try:
-            origin = read_case_origin(session.reader.read_blob(entry.blob, entry.size))
+            origin = case_files.read_case_origin(session.reader.read_blob(entry.blob, entry.size))
         except BrainError:  # redacted
             continue
         if origin is None:
@@ -321,7 +310,6 @@ def hides_run(held_out: HeldOutInputs, run: Receipt) -> bool:
 
 
 def _iter_texts(run: Receipt) -> Iterator[str]:
-    """Yield all texts of a run that a transcript shows."""
     yield run.task
     yield run.reason
     for step in run.steps:
