@@ -198,11 +198,11 @@ def _carry_out(
             raise Conflict(f"{skill.slug} was changed meanwhile", code=_SUPERSEDED, hint="retry")
 
     reason = _explain(decision, failure)
+    rule = ROLLBACK_RULE if decision.to else RETIREMENT_RULE
+    decider = Decider("rule", rule, reason, tuple(_count(decision)))
     if decision.to is None:
-        decider = Decider("rule", RETIREMENT_RULE, reason, _count(decision))
         done = retire_skill(session, skill.path, decider, reason, require_same)
     else:
-        decider = Decider("rule", ROLLBACK_RULE, reason, _count(decision))
         version = decision.to.version
         done = reinstate_skill(session, skill.path, decider, version, reason, require_same)
     return _describe(skill, decision, reason, done.snapshot, str(done.version))
@@ -224,24 +224,18 @@ def _describe_failures(version: UsageCounts) -> str:
     return f"{version.trials[1]} of {sum(version.trials)} inputs"
 
 
-def _count(decision: Decision) -> tuple[NamedNumber, ...]:
-    """Return what a decision rests on; bounds of shares of successes are in millionths."""
-    assert decision.present is not None
-    numbers = _count_version("present", decision.present)
-    return numbers + (_count_version("earlier", decision.to) if decision.to else ())
-
-
-def _count_version(name: str, version: UsageCounts) -> tuple[NamedNumber, ...]:
-    interval, trials = find_interval(version), version.trials
-    return (
-        NamedNumber(f"{name}_uses", version.uses),
-        NamedNumber(f"{name}_successes", version.successes),
-        NamedNumber(f"{name}_failures", version.failures),
-        NamedNumber(f"{name}_inputs_succeeded", trials[0]),
-        NamedNumber(f"{name}_inputs_failed", trials[1]),
-        NamedNumber(f"{name}_lower_bound_millionths", floor(interval.low * _MILLION)),
-        NamedNumber(f"{name}_upper_bound_millionths", ceil(interval.high * _MILLION)),
-    )
+def _count(decision: Decision) -> Iterator[NamedNumber]:
+    """Yield what a decision rests on; bounds of shares of successes are in millionths."""
+    for name, version in (("present", decision.present), ("earlier", decision.to)):
+        if version is not None:
+            interval, trials = find_interval(version), version.trials
+            yield NamedNumber(f"{name}_uses", version.uses)
+            yield NamedNumber(f"{name}_successes", version.successes)
+            yield NamedNumber(f"{name}_failures", version.failures)
+            yield NamedNumber(f"{name}_inputs_succeeded", trials[0])
+            yield NamedNumber(f"{name}_inputs_failed", trials[1])
+            yield NamedNumber(f"{name}_lower_bound_millionths", floor(interval.low * _MILLION))
+            yield NamedNumber(f"{name}_upper_bound_millionths", ceil(interval.high * _MILLION))
 
 
 def _describe(
