@@ -222,11 +222,9 @@ class Task:
             from ..repo.learning import health
 
             try:
-                run, loaded = self._run.header, self._run.loaded_skills
-                counted = self._locked.run(
-                    health.count_ended_run, run, loaded, outcome, self._reason
-                )
-                self.health_changes = counted.changes
+                count, loaded = health.count_ended_run, self._run.loaded_skills
+                used = self._locked.run(count, self._run.header, loaded, outcome, self._reason)
+                self.health_changes = used.changes
             except BrainError as error:
                 self.usage_error = error
         at = self._locked.session.timestamp_ms()

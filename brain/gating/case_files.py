@@ -48,8 +48,8 @@ class Expectation:
     def parts(self) -> dict[str, Any]:
         """The parts that are given, by their names in a document."""
         texts = {"contains": list(self.contains), "excludes": list(self.excludes)}
-        given = {name: value for name, value in {**texts, "check": self.check}.items() if value}
-        return {**({"equals": self.equals} if self.has_equals else {}), **given}
+        others = {name: value for name, value in {**texts, "check": self.check}.items() if value}
+        return {**({"equals": self.equals} if self.has_equals else {}), **others}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

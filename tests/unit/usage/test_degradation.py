@@ -58,13 +58,8 @@ def test_one_more_success_raises_both_bounds_and_a_failure_lowers_them(good, bad
 
 def make_version(version: int, good: int, bad: int, content: int | None = None) -> UsageCounts:
     """Make a version whose content is its own unless `content` names another."""
-    return UsageCounts(
-        path="",
-        version=str(version),
-        content=bytes([version if content is None else content]),
-        successes=good,
-        failures=bad,
-    )
+    known = bytes([version if content is None else content])
+    return UsageCounts(path="", version=str(version), content=known, successes=good, failures=bad)
 
 
 @st.composite
