@@ -142,7 +142,12 @@ class PostgresDatabase:
                     if not connection.closed:
                         connection.rollback()
             except (psycopg.OperationalError, psycopg.InterfaceError) as error:
-                raise self._unavailable_error(error) from error
+                raise StoreError(
+                    f"{self.label} does not answer: {_first_line(error)}",
+                    code="experience_unavailable",
+                    hint="nothing was half written: try again when the server answers, or correct"
+                    " the URL with `brain config experience`",
+                ) from error
             except psycopg.Error as error:
                 raise StoreError(
                     f"{self.label} refuses: {_first_line(error)}",
@@ -198,14 +203,6 @@ class PostgresDatabase:
             connection.close()
             raise
         return connection
-
-    def _unavailable_error(self, error: psycopg.Error) -> StoreError:
-        return StoreError(
-            f"{self.label} does not answer: {_first_line(error)}",
-            code="experience_unavailable",
-            hint="nothing was half written: try again when the server answers, or correct the URL"
-            " with `brain config experience`",
-        )
 
 
 def _first_line(error: psycopg.Error) -> str:

@@ -259,12 +259,11 @@ class Store:
             if once and self._read("SELECT 1 FROM sequences WHERE run = ? LIMIT 1", run):
                 return False
             for one in sequences:
-                skills = json.dumps(one.skills)
-                texts = storable_text(one.context_hash), storable_text(one.run)
+                chat, hash, known = map(storable_text, (one.chat, one.context_hash, one.run))
                 self._write(
                     "INSERT INTO sequences (chat, at, skills, context_hash, run)"
                     " VALUES (?, ?, ?, ?, ?)",
-                    *(storable_text(one.chat), one.at, skills, *texts),
+                    *(chat, one.at, json.dumps(one.skills), hash, known),
                 )
             self._forget_old("sequences", MAX_SEQUENCES)
         return True
@@ -289,7 +288,6 @@ class Store:
     def add(self, kind: str, key: str, at: int, data: Mapping[str, Any]) -> bool:
         """Add an item; return False if one of its kind and key is known, done or not."""
         key = storable_text(key)
-
         with self.transaction():
             if self._read("SELECT 1 FROM work WHERE kind = ? AND key = ?", kind, key):
                 return False
@@ -424,8 +422,7 @@ class Store:
                 return old
             self._write("DELETE FROM facts WHERE name = ?", name)
             if new:
-                value = json.dumps(new)
-                self._write("INSERT INTO facts (name, value) VALUES (?, ?)", name, value)
+                self._write("INSERT INTO facts VALUES (?, ?)", name, json.dumps(new))
             return new
 
     def _forget_old(self, table: str, most: int) -> None:
@@ -458,8 +455,11 @@ class Item:
         """Keep a step, instead of what was kept of it before."""
         with self.store.transaction():
             self.confirm()
-            self.forget(name, exactly=True)
-            self.store._write("INSERT INTO steps VALUES (?, ?, ?)", self._number, name, value)
+            self.store._write(
+                "INSERT INTO steps VALUES (?, ?, ?)"
+                " ON CONFLICT (work, name) DO UPDATE SET value = excluded.value",
+                *(self._number, name, value),
+            )
 
     def once(self, name: str, make: Callable[[], bytes]) -> bytes:
         """Return what was kept of a step; without it, make it and keep it first."""
@@ -469,10 +469,10 @@ class Item:
             self.keep(name, value)
         return value
 
-    def forget(self, prefix: str, *, exactly: bool = False) -> None:
+    def forget(self, prefix: str) -> None:
         """Forget the steps whose names begin with a prefix."""
-        which = "name" if exactly else f"substr(name, 1, {len(prefix):d})"
-        self.store._write(f"DELETE FROM steps WHERE work = ? AND {which} = ?", self._number, prefix)
+        which = f"work = ? AND substr(name, 1, {len(prefix):d}) = ?"
+        self.store._write(f"DELETE FROM steps WHERE {which}", self._number, prefix)
 
     def count(self, limits: Sequence[RateLimit], now: int) -> RateLimit | None:
         """Count the item once under all limits, or under none: then return the one reached."""
