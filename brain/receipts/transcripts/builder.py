@@ -10,13 +10,7 @@ from typing import Any, NamedTuple
 
 from ... import limits
 from ...errors import FormatError, printable_text
-from ..budget import (
-    MAX_RUN_BYTES,
-    MAX_RUN_STEPS,
-    SizeBudget,
-    keep_text,
-    shorten_without_secrets,
-)
+from ..budget import MAX_RUN_BYTES, MAX_RUN_STEPS, SizeBudget, keep_text, shorten_without_secrets
 from ..receipt import Receipt, RunStep, TextExcerpt, TranscriptSource
 from .lenient_json import canonical_argument
 from .skill_loads import MAX_NAME_CHARS, find_skill_loads
@@ -62,15 +56,14 @@ class RunBuilder:
     def begin_answer(self, message_id: str, model: str, at: int = 0, text: str = "") -> None:
         """Begin an answer of the model, or continue the last one if it has the same id."""
         self.record_time(at)
-        if message_id and self._last_answer and self._last_answer.message_id == message_id:
-            self._open_answer = self._last_answer
-        else:
+        last = self._last_answer
+        if not (message_id and last and last.message_id == message_id):
             self.close_answer()
             self.model = self.model or model
             name = printable_text(model or self.model, MAX_NAME_CHARS)
             self._append_step(RunStep(kind="llm", at=at, name=name))
             self._last_answer = _ModelAnswer(message_id, len(self._steps) - 1, [])
-            self._open_answer = self._last_answer
+        self._open_answer = self._last_answer
         self.add_answer_text(text)
 
     def has_open_answer(self) -> bool:
@@ -91,10 +84,8 @@ class RunBuilder:
 
     def has_usage(self) -> bool:
         """Tell whether the usage of the last answer is known, or there is no answer."""
-        if self._last_answer is None:
-            return True
-        step = self._steps[self._last_answer.step_index]
-        return step.tokens_in > 0 or step.tokens_out > 0
+        step = self._last_answer and self._steps[self._last_answer.step_index]
+        return step is None or step.tokens_in > 0 or step.tokens_out > 0
 
     def close_answer(self) -> None:
         """End the open answer, if there is one."""
@@ -114,13 +105,8 @@ class RunBuilder:
         for slug, version in found.loads:
             self._append_step(RunStep(kind="skill_load", at=at, name=slug, version=version))
         if not found.is_all:
-            step = RunStep(
-                kind="tool",
-                at=at,
-                name=printable_text(name, MAX_NAME_CHARS),
-                input=self._keep_text(arguments),
-            )
-            self._append_step(step)
+            shown, text = printable_text(name, MAX_NAME_CHARS), self._keep_text(arguments)
+            self._append_step(RunStep(kind="tool", at=at, name=shown, input=text))
         if id:
             self._open_calls[id] = len(self._steps) - 1
 

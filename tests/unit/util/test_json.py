@@ -77,6 +77,9 @@ def test_unbounded_json_is_refused_where_parsers_differ(text):
 
 def test_unbounded_json_may_hold_finite_numbers():
     assert strict_json.parse_unbounded_json("[-0, 1.5, 1e300]") == [0, 1.5, 1e300]
+    assert strict_json.parse_or_none(b"[[1.5]]", 2, 3) == [[1.5]]
+    for text in ("[[[1]]]", "[1, 2, 3]", "{", "NaN"):
+        assert strict_json.parse_or_none(text, 2, 3) is None
 
 
 def parse_lower_case(text: str) -> str:
