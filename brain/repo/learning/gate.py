@@ -39,7 +39,13 @@ from ...running.trial import raise_if_cancelled, refuse_program, try_program
 from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
 from ...sandbox.job import Sandbox, SandboxLimits
 from ...skills.skill_version import version_value
-from ...verdicts.gate_verdict import GATE_RULE, GateRecord, GateVerdict, build_gate_verdict
+from ...verdicts.gate_verdict import (
+    GATE_RULE,
+    GateRecord,
+    GateVerdict,
+    build_gate_verdict,
+    go_on_with,
+)
 from ...verdicts.verdict_types import Verdict
 from ..merge.proposals import open_proposal
 from ..open.manifest import (
@@ -68,6 +74,7 @@ from .change import (
 from .provisional import Provisional
 from .record import TriedChange
 from .rounds import (
+    AND,
     DEFAULT_LIMITS,
     CaseRounds,
     CaseRunner,
@@ -343,45 +350,53 @@ class Gate:
         `Conflict` (`evolution_off`, `stale_base`), and as `propose`.
         """
         mode = refuse_off(self._run(load_learning_policy)[1])
-        name = provisional.proposal_name(live)
-        if self._run(record.is_proposed, name):
-            reason = "to take it back is proposed"
-            return record.describe_outcome(live.outcome, "nothing", reason)
+        outcome, describe = live.outcome, record.describe_outcome
+        if self._run(record.is_proposed, live.proposal_to_take_back):
+            return describe(outcome, "nothing", "to take it back is proposed")
         built, reason = self._try_further(live)
-        gate = built.verdict.gate if built else ""
-        if built and gate == "reject":
-            self._confirm()
-            reason = built.verdict.reason
-            args = live, GATE_RULE, reason, built
-            if live.is_by_rule and mode == GATED:
-                done = self._commit(self._run(provisional.take_back, *args))
-                outcome = live.outcome
-                return record.describe_outcome(outcome, "taken back", reason, built.verdict, done)
-            return self._run(provisional.propose_to_take_back, *args)
         if built:
             self._confirm()
-            done = self._commit(self._run(provisional.keep_live, live, built))
-            word = "admitted" if gate == "admit" else "provisional"
-            return record.describe_outcome(live.outcome, word, "", built.verdict, done)
+            verdict = built.verdict
+            if verdict.gate != "reject":
+                done = self._commit(self._run(provisional.keep_live, live, built))
+                word = "admitted" if verdict.gate == "admit" else "provisional"
+                return describe(outcome, word, "", verdict, done)
+            args = live, GATE_RULE, verdict.reason, built
+            if live.is_by_rule and mode == GATED:
+                done = self._commit(self._run(provisional.take_back, *args))
+                return describe(outcome, "taken back", "", verdict, done)
+            return self._run(provisional.propose_to_take_back, *args)
         if now < live.ends:
-            return record.describe_outcome(live.outcome, "nothing", reason)
-        why = f"{provisional.describe_end(live)}; {reason}"
-        return self._run(provisional.propose_to_take_back, live, provisional.TERM_RULE, why)
+            return describe(outcome, "nothing", reason)
+        why = f"it was not admitted in {provisional.TERM_DAYS} days"
+        if live.verdict.provisional == "no":
+            why = "its cases together show no gain any more"
+        rule, why = provisional.TERM_RULE, f"{why}; {reason}"
+        return self._run(provisional.propose_to_take_back, live, rule, why)
 
     def _try_further(self, live: Provisional) -> tuple[GateVerdict | None, str]:
         """Return the verdict over all cases, None and why if there is no new one."""
         cases = self._run(provisional.find_new_cases, live)
         if not cases:
             return None, "no held-out case was added since"
-        old, new = provisional.open_sides(self._session, self._lock, live)
+        sides = (live.before, live.path if live.base_version else ""), (live.after, live.path)
+        old, new = (SkillsAt(self._session, self._lock, at, live.slug, path) for at, path in sides)
         is_program = new.program(live.slug) is not None
         runner = self._runner or (SandboxRunner(self._sandbox) if is_program else self._text_runner)
         if runner is None:
             return None, NO_RUNNER
+        if runner.name != (ran := live.verdict.runner.split(AND)[0]):
+            return None, f"its cases were run by {ran}, and {runner.name} would be another question"
         time_left = self._start_clock()
         judge = OutputJudge(lambda: self._sandbox, time_left).judge
         course = CaseRounds(Runners([runner], {}), judge, old, new, self._limits, time_left)
-        return provisional.try_further(live, course, cases)
+        rounds = len(live.verdict.gate_cases[0].before)
+        most = min(self._limits.cases, self._limits.runs // (2 * rounds))
+        tried = course.run_as_often(cases[:most], rounds)
+        if isinstance(tried, str):
+            return None, tried
+        built = go_on_with(live.verdict, live.blob, tried)
+        return built, "" if built else f"{runner.name} did not repeat itself"
 
     # Record
 

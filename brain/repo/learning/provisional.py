@@ -12,9 +12,7 @@ is one snapshot, whose verdict names the one it goes on with.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import suppress
-from threading import RLock
 from typing import NamedTuple
 
 from ...digest import blob_id
@@ -29,7 +27,7 @@ from ...receipts import Receipt, decode_receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, GateOutcome
 from ...skills.skill_version import version_value
-from ...verdicts.gate_verdict import GateVerdict, go_on_with
+from ...verdicts.gate_verdict import GateVerdict
 from ...verdicts.verdict_types import Verdict
 from ..core.transaction import WriteTransaction
 from ..merge.proposals import open_proposal
@@ -40,9 +38,8 @@ from ..read.decision_rows import verdict_id
 from ..read.standing_cases import StandingCases
 from . import record
 from .cases import read_held_out, refuse_same_inputs
-from .change import SkillEdit, SkillsAt, plan_change
+from .change import SkillEdit, plan_change
 from .retire import Decider, is_pinned, reinstate_skill, retire_skill
-from .rounds import AND, CaseRounds
 
 TERM_DAYS = 30
 """How long a change stays provisional before a person is asked to take it back."""
@@ -81,6 +78,11 @@ class Provisional(NamedTuple):
         """What became of the change while nothing is decided."""
         version = version_value(self.version)
         return GateOutcome("", "", "", self.slug, version, version, evolver="provisional")
+
+    @property
+    def proposal_to_take_back(self) -> str:
+        """The name of the proposal that asks a person to take it back."""
+        return f"evolve-{self.slug}-back-{blob_id(self.verdict.text).hex()[:6]}"
 
     @property
     def ends(self) -> int:
@@ -153,31 +155,6 @@ def _read_receipt(session: Session, live: Provisional) -> Receipt | None:
     return None
 
 
-def open_sides(session: Session, lock: RLock, live: Provisional) -> tuple[SkillsAt, SkillsAt]:
-    """Return the skills without the change and with it."""
-    old = live.path if live.base_version else ""
-    return (
-        SkillsAt(session, lock, live.before, live.slug, old),
-        SkillsAt(session, lock, live.after, live.slug, live.path),
-    )
-
-
-def try_further(
-    live: Provisional, course: CaseRounds, cases: Sequence[Case]
-) -> tuple[GateVerdict | None, str]:
-    """Run new cases as often as the first; return the verdict over all, None and why without."""
-    runner = course.runner.name
-    if runner != (ran := live.verdict.runner.split(AND)[0]):
-        return None, f"its cases were run by {ran}, and {runner} would be another question"
-    rounds = len(live.verdict.gate_cases[0].before)
-    most = min(course.limits.cases, course.limits.runs // (2 * rounds))
-    tried = course.run_as_often(cases[:most], rounds)
-    if isinstance(tried, str):
-        return None, tried
-    built = go_on_with(live.verdict, live.blob, tried)
-    return built, "" if built else f"{runner} did not repeat itself"
-
-
 def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decided:
     """Record what all cases say of a change that stays: that it is admitted, or goes on."""
     planned = plan_change(session, SkillEdit(name=live.path))
@@ -229,16 +206,11 @@ def take_back(
     return reinstate_skill(session, live.path, decider, live.base_version, message, check, base)
 
 
-def proposal_name(live: Provisional) -> str:
-    """Return the name of the proposal to take a change back."""
-    return f"evolve-{live.slug}-back-{blob_id(live.verdict.text).hex()[:6]}"
-
-
 def propose_to_take_back(
     session: Session, live: Provisional, rule: str, reason: str, built: GateVerdict | None = None
 ) -> GateOutcome:
     """Take a change back in a proposal, for a person to accept."""
-    name = proposal_name(live)
+    name = live.proposal_to_take_back
     proposal = open_proposal(session, name, "brain evolve (provisional)")
     try:
         done = take_back(proposal, live, rule, reason, built)
@@ -247,13 +219,6 @@ def propose_to_take_back(
     verdict = built.verdict if built else None
     outcome = live.outcome._replace(proposal=name)
     return record.describe_outcome(outcome, "proposed", reason, verdict, done)
-
-
-def describe_end(live: Provisional) -> str:
-    """Return why the term of a change has ended."""
-    if live.verdict.provisional == "no":
-        return "its cases together show no gain any more"
-    return f"it was not admitted in {TERM_DAYS} days"
 
 
 def describe(live: Provisional) -> str:

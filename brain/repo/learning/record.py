@@ -240,11 +240,12 @@ def refuse_changed_cases(
     )
     is_asked = verdict.decision == "admit" or verdict.continues
     if is_changed or (is_asked and next(left_out, None) is not None):
-        raise Conflict(
-            f"the cases of {verdict.skill} were changed while its change was tried",
-            code="stale_base",
-            hint="propose the change again",
-        )
+        raise _stale_error(f"the cases of {verdict.skill} were changed")
+
+
+def _stale_error(what: str) -> Conflict:
+    hint = "propose the change again"
+    return Conflict(f"{what} while its change was tried", code="stale_base", hint=hint)
 
 
 def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
@@ -270,11 +271,7 @@ def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
         for path in own
     )
     if is_other or (new is not None and has_had_version(txn, planned.path, new.version)):
-        raise Conflict(
-            f"{slug} was changed while its change was tried",
-            code="stale_base",
-            hint="propose the change again",
-        )
+        raise _stale_error(f"{slug} was changed")
 
 
 def _note_admitted(session: Session, program: Program, snapshot: bytes) -> None:
