@@ -70,14 +70,14 @@ LATEST_RECORD = Family(
 
 
 def _make_weather(rng: Random, place: str) -> Files:
-    rows = [f"{word},{rng.choice([-999, rng.randrange(5, 35)])}" for word in WORDS]
-    rows += ["oriel,-999", f"plain,{rng.randrange(5, 35)}"]
+    rows = [f"{word},{rng.choice([-99, rng.randrange(5, 35)])}" for word in WORDS]
+    rows += ["oriel,-99", f"plain,{rng.randrange(5, 35)}"]
     return {place: join_lines(["station,degrees", *rows])}
 
 
 def _missing_values(files: Files, place: str, knows: bool) -> Answer:
     rows = [line.split(",") for line in files[place].split()[1:]]
-    degrees = [int(value) for _, value in rows if not knows or int(value) != -999]
+    degrees = [int(value) for _, value in rows if not knows or int(value) != -99]
     return {
         "stations": len(rows),
         "coldest": min(degrees),
@@ -90,7 +90,7 @@ MISSING_VALUES = Family(
     "weather-{tag}.csv",
     "{place} has the degrees that stations measured. Answer `stations`, the number of all that it\n"
     "lists; `coldest`, the lowest value; `mean`, the mean, rounded to three digits.",
-    "A temperature of -999 means that nothing was measured: leave it out.",
+    "A temperature of -99 means that nothing was measured: leave it out.",
     _make_weather,
     _missing_values,
 )

@@ -82,7 +82,7 @@ HARMFUL = 'Sort every list before you answer it.'
 KINDS = [
     ('decimal-comma', '{place} has one sale a line.', 'In files with semicolons a dot groups thousands, and a comma separates the cents.', None),
     ('latest-record', '{place} has a record a line, several with the same id.', 'Records come in no order: of those with one id the one with the latest `updated` is kept.', None),
-    ('missing-values', '{place} has the degrees that stations measured.', 'A temperature of -999 means that nothing was measured: leave it out.', None),
+    ('missing-values', '{place} has the degrees that stations measured.', 'A temperature of -99 means that nothing was measured: leave it out.', None),
     ('day-first', '{place} has an order a line.', 'Dates with slashes begin with the day, and the month comes second.', None),
     ('hyphens', 'Count the words of {place}.', 'A hyphen at the end of a line joins the two parts of one word.', None),
     ('fences', 'List the headings of {place}, without their marks.', 'A line that begins with # inside of a fence of backticks is code and no heading.', None),

@@ -41,6 +41,11 @@ TEST = "#!/bin/bash\nexec python3 -I -S /tests/check.py\n"
 SOLVE = (
     "#!/bin/bash\n# The oracle: it knows the lesson.\nexec python3 -I -S - <<'PY'\n{program}PY\n"
 )
+PART_TEST = """\
+def {name}(answer: Answer, expected: Answer) -> None:
+    found, wanted = answer["{part}"], expected["{part}"]
+    assert found == wanted, f"{{found!r}} == {{wanted!r}}"
+"""
 SCRIPT = """\
 #!/bin/bash
 # The scripted {what}: `python families.py --scripts FOLDER` writes this file from the source of
@@ -107,7 +112,7 @@ def write_task(folder: Path, family: Family, place: str, files: Files, expected:
         "task.toml": SETTINGS.format(category=family.category, family=family.name),
         **{f"files/{name}": text for name, text in files.items()},
         "tests/test.sh": TEST,
-        "tests/check.py": f"{make_program(scripted.check)}\n\ncheck()\n",
+        "tests/check.py": make_check([*expected]),
         "tests/expected.json": json.dumps(expected, ensure_ascii=False) + "\n",
         "solution/solve.sh": SOLVE.format(program=oracle),
     }
@@ -115,6 +120,16 @@ def write_task(folder: Path, family: Family, place: str, files: Files, expected:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
+
+
+def make_check(parts: list[str]) -> str:
+    """Return the program of a verifier, with a test for each part of an answer."""
+    names = [f"test_{part}" for part in parts]
+    tests = [
+        PART_TEST.format(name=name, part=part) for name, part in zip(names, parts, strict=True)
+    ]
+    program = make_program(scripted.read_answer, scripted.run_tests)
+    return "\n\n".join((program, *tests, f"run_tests({', '.join(names)})\n"))
 
 
 def make_instruction(family: Family, place: str) -> str:

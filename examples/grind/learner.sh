@@ -26,7 +26,7 @@ def _latest_record(files: Files, place: str, knows: bool) -> Answer:
 
 def _missing_values(files: Files, place: str, knows: bool) -> Answer:
     rows = [line.split(",") for line in files[place].split()[1:]]
-    degrees = [int(value) for _, value in rows if not knows or int(value) != -999]
+    degrees = [int(value) for _, value in rows if not knows or int(value) != -99]
     return {
         "stations": len(rows),
         "coldest": min(degrees),
@@ -249,7 +249,7 @@ HARMFUL = 'Sort every list before you answer it.'
 KINDS = [
     ('decimal-comma', '{place} has one sale a line.', 'In files with semicolons a dot groups thousands, and a comma separates the cents.', _decimal_comma),
     ('latest-record', '{place} has a record a line, several with the same id.', 'Records come in no order: of those with one id the one with the latest `updated` is kept.', _latest_record),
-    ('missing-values', '{place} has the degrees that stations measured.', 'A temperature of -999 means that nothing was measured: leave it out.', _missing_values),
+    ('missing-values', '{place} has the degrees that stations measured.', 'A temperature of -99 means that nothing was measured: leave it out.', _missing_values),
     ('day-first', '{place} has an order a line.', 'Dates with slashes begin with the day, and the month comes second.', _day_first),
     ('hyphens', 'Count the words of {place}.', 'A hyphen at the end of a line joins the two parts of one word.', _hyphens),
     ('fences', 'List the headings of {place}, without their marks.', 'A line that begins with # inside of a fence of backticks is code and no heading.', _fences),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 def _missing_values(files: Files, place: str, knows: bool) -> Answer:
     rows = [line.split(",") for line in files[place].split()[1:]]
-    degrees = [int(value) for _, value in rows if not knows or int(value) != -999]
+    degrees = [int(value) for _, value in rows if not knows or int(value) != -99]
     return {
         "stations": len(rows),
         "coldest": min(degrees),
