@@ -81,11 +81,6 @@ def in_thousandths(score: float) -> int:
     return rounded if score == 1 else min(rounded, MAX_SCORE - 1)
 
 
-def check_row(case: Case, output: bytes) -> tuple[Any, Any]:
-    """Return the arguments of the `check` of a case: its input and the output."""
-    return case.input, read_output(output)
-
-
 def _equals(expect: Expectation, value: Any, text: str) -> bool:
     if isinstance(expect.equals, str):
         wanted = expect.equals.strip()

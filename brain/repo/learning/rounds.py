@@ -27,7 +27,7 @@ from ...gating.decision import (
     decide,
     find_round_limit,
 )
-from ...gating.output_check import check_row, find_fault
+from ...gating.output_check import find_fault, read_output
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
@@ -405,7 +405,7 @@ class OutputJudge:
         if seconds <= 0:
             return UNJUDGED
         limits = replace(SANDBOX_LIMITS, wall_seconds=seconds)
-        code, rows = case.expect.check.encode(), [check_row(case, output)]
+        code, rows = case.expect.check.encode(), [(case.input, read_output(output))]
         try:
             (refused,) = check_outputs(self._find_sandbox(), code, rows, limits=limits)
         except InvalidInput:  # it hangs, ends early, or is no check

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from brain.gating.case_files import Case, Expectation
-from brain.gating.output_check import check_row, find_fault, read_output
+from brain.gating.output_check import find_fault, read_output
 
 
 def make_case(**expected: Any) -> Case:
@@ -97,7 +97,3 @@ def test_output_that_is_not_json_within_the_limits_is_text(output):
 def test_a_fault_is_a_short_line_without_control_characters():
     fault = find_fault(make_case(equals=1), b"\x1b[31m" * 5000)
     assert len(fault) < 300 and fault.isprintable()
-
-
-def test_a_check_is_given_the_input_and_the_output_as_json():
-    assert check_row(make_case(check="..."), b'{"words": 2}') == ({"text": "one two"}, {"words": 2})
