@@ -162,13 +162,10 @@ def test_a_clock_that_is_set_back_frees_no_period_and_delays_no_item(store):
 
 
 def test_what_belongs_together_is_kept_together_or_not_at_all(store):
-    def fail() -> None:
+    with pytest.raises(ZeroDivisionError), store.transaction():
         store.change("a", lambda old: {"n": 1})
         store.log(make_event(1))
         raise ZeroDivisionError
-
-    with pytest.raises(ZeroDivisionError):
-        store.atomically(fail)
     assert (store.fact("a"), store.events()) == ({}, [])
 
 
@@ -294,14 +291,11 @@ def test_who_learns_while_the_server_is_killed_writes_nothing_more(postgres, sha
 
 
 def test_a_server_killed_in_the_middle_of_a_transaction_leaves_nothing_of_it(postgres, shared):
-    def kill() -> None:
-        shared.log(make_event(1))
-        postgres.kill()
-        shared.log(make_event(2))
-
     try:
-        with raises_code("experience_unavailable", StoreError):
-            shared.atomically(kill)
+        with raises_code("experience_unavailable", StoreError), shared.transaction():
+            shared.log(make_event(1))
+            postgres.kill()
+            shared.log(make_event(2))
     finally:
         postgres.start()
     assert shared.events() == []

@@ -18,10 +18,14 @@ EVENT = AuditEvent(1, "gaps", "x", "x", "x", "failed")
 _NOW = 1000
 
 
-def _start(store: Store) -> Item:
-    item = store.next("gaps", _NOW)
-    assert item is not None
-    return item
+def _on_next(action: Callable[[Item], object]) -> Callable[[Store], object]:
+    def step(store: Store) -> None:
+        with store.transaction():
+            item = store.next("gaps", _NOW)
+            assert item is not None
+            action(item)
+
+    return step
 
 
 def _record(store: Store) -> None:
@@ -33,13 +37,13 @@ STEPS: tuple[Callable[[Store], object], ...] = (
     _record,
     lambda store: store.add("gaps", "a gap", 5, {"n": 1}),
     lambda store: store.add("gaps", "another", 5, {"n": 1}),
-    lambda store: store.atomically(lambda: _start(store).keep("answer", b"an answer " * 1000)),
+    _on_next(lambda item: item.keep("answer", b"an answer " * 1000)),
     lambda store: store.log(EVENT),
     lambda store: store.change("state", lambda _: {"is": "here"}),
     _record,
     lambda store: store.change("state", lambda _: {"is": "there"}),
-    lambda store: store.atomically(lambda: _start(store).count([LIMIT], _NOW)),
-    lambda store: store.atomically(lambda: _start(store).finish({"done": True}, EVENT)),
+    _on_next(lambda item: item.count([LIMIT], _NOW)),
+    _on_next(lambda item: item.finish({"done": True}, EVENT)),
 )
 
 
