@@ -74,7 +74,6 @@ def _describe(session: Session, ref: str, snapshot_id: bytes) -> tuple[Attempt, 
 
 
 def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
-    """Return the files of a skill at a snapshot, by path in its folder, without its cases."""
     bundle = session.bundle_of(snapshot_id)
     skill = skill_lookup.find_skill(session, bundle, slug)
     start = len(skill.folder or skill.path.rpartition("/")[0] + "/")
@@ -188,7 +187,6 @@ def _describe_earlier(
 
 
 def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> str:
-    """Return the change of the attempt as a unified diff."""
     try:
         found = diff.diff_revisions(session, snapshot.parents[0].hex(), snapshot_id.hex())
         patch = "".join(unified_diff.render_patch(session, found))

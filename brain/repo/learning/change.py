@@ -227,7 +227,6 @@ def _plan_others(txn: WriteTransaction, others: Iterable[PlannedText]) -> Edits:
 
 
 def _describe(txn: WriteTransaction, edits: Edits) -> list[ChangedFile]:
-    """Return the files that get another content, sorted by path."""
     if len(edits) > limits.MAX_VERDICT_CHANGES:
         hint = "propose less at once, or record some files before"
         raise _bad_change(f"it has {len(edits)} other files", hint)

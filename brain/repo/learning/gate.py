@@ -48,17 +48,9 @@ from ...verdicts.gate_verdict import (
 )
 from ...verdicts.verdict_types import Verdict
 from ..merge.proposals import open_proposal
-from ..open.manifest import (
-    ALLOW,
-    GATED,
-    OFF,
-    PROPOSE,
-    load_learning_policy,
-    load_provisional_policy,
-    refuse_off,
-)
+from ..open import manifest
 from ..open.session import Session
-from . import provisional, record
+from . import provisional, record, rounds
 from .admission import find_admission
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
 from .cases import read_held_out, refuse_same_inputs
@@ -73,20 +65,6 @@ from .change import (
 )
 from .provisional import Provisional
 from .record import TriedChange
-from .rounds import (
-    AND,
-    DEFAULT_LIMITS,
-    CaseRounds,
-    CaseRunner,
-    GateLimits,
-    OutputJudge,
-    Runners,
-    SandboxRunner,
-    Stage,
-    find_guards,
-    plan_stages,
-    take_cases,
-)
 from .stream import read_stream
 
 T = TypeVar("T")
@@ -141,10 +119,10 @@ class Gate:
         lock: RLock,
         *,
         commit: Callable[[Decided], Decided] = lambda decided: decided,
-        runner: CaseRunner | None = None,
-        text_runner: CaseRunner | None = None,
+        runner: rounds.CaseRunner | None = None,
+        text_runner: rounds.CaseRunner | None = None,
         sandbox: Sandbox | None = None,
-        limits: GateLimits = DEFAULT_LIMITS,
+        limits: rounds.GateLimits = rounds.DEFAULT_LIMITS,
         confirm: Callable[[], None] = lambda: None,
     ) -> None:
         self._session = session
@@ -189,7 +167,7 @@ class Gate:
         return self._propose(change)
 
     def _propose(self, change: ProposedChange) -> GateOutcome:
-        mode = refuse_off(self._run(load_learning_policy)[1])
+        mode = manifest.refuse_off(self._run(manifest.load_learning_policy)[1])
         planned = self._run(plan_change, change)
         outcome = _blank_outcome(change, planned)
         if planned.is_equal:
@@ -278,15 +256,15 @@ class Gate:
         own = [] if is_known else self._run(read_held_out, planned.head, planned.path)
         unseen = [case for case in own if case.source not in seen]
         refuse_same_inputs(unseen)
-        cases = take_cases(unseen, self._limits.cases)[0]
+        cases = rounds.take_cases(unseen, self._limits.cases)[0]
         sandbox = None
         if program is not None and cases:
-            sandbox = SandboxRunner(self._sandbox, cancel=cancel)
+            sandbox = rounds.SandboxRunner(self._sandbox, cancel=cancel)
         runners = [one for one in (self._runner, sandbox, self._text_runner) if one and cases]
-        found = self._run(find_guards, planned) if runners else []
+        found = self._run(rounds.find_guards, planned) if runners else []
         guards = [case for case in found if case.source not in seen]
         left_out = len(own) - len(unseen) + len(found) - len(guards)
-        stages = plan_stages(runners, guards, new, self._limits.guards) if runners else []
+        stages = rounds.plan_stages(runners, guards, new, self._limits.guards) if runners else []
         for stage in stages if proposed else ():
             tried_on = [*cases, *stage.guards]
             if same := self._run(find_same_attempt, planned, stage.runner.name, tried_on):
@@ -319,10 +297,10 @@ class Gate:
             return replace(start, verdict=start.verdict._replace(reason=reason + note))
 
         tried = replace(end_untried(NO_RUNNER if cases else NO_CASES), is_for_person=True)
-        judge = OutputJudge(lambda: self._sandbox, time_left).judge
+        judge = rounds.OutputJudge(lambda: self._sandbox, time_left).judge
         for stage in stages:
-            rounds = CaseRounds(stage.runner, judge, old, new, self._limits, time_left)
-            found_now = rounds.run(cases, stage.guards)
+            course = rounds.CaseRounds(stage.runner, judge, old, new, self._limits, time_left)
+            found_now = course.run(cases, stage.guards)
             if isinstance(found_now, str):
                 return end_untried(found_now)
             number = self._run(read_stream).attempts + 1
@@ -332,7 +310,6 @@ class Gate:
         return tried
 
     def _start_clock(self, cancel: Event | None = None) -> Callable[[], float]:
-        """Return what tells the seconds of this attempt that are left."""
         deadline = time.monotonic() + self._limits.seconds
 
         def time_left() -> float:
@@ -349,7 +326,7 @@ class Gate:
         At the end of its term, by `now` in ms, a person is asked to take it back. Raises
         `Conflict` (`evolution_off`, `stale_base`), and as `propose`.
         """
-        mode = refuse_off(self._run(load_learning_policy)[1])
+        mode = manifest.refuse_off(self._run(manifest.load_learning_policy)[1])
         outcome, describe = live.outcome, record.describe_outcome
         if self._run(record.is_proposed, live.proposal_to_take_back):
             return describe(outcome, "nothing", "to take it back is proposed")
@@ -362,7 +339,7 @@ class Gate:
                 word = "admitted" if verdict.gate == "admit" else "provisional"
                 return describe(outcome, word, "", verdict, done)
             args = live, GATE_RULE, verdict.reason, built
-            if live.is_by_rule and mode == GATED:
+            if live.is_by_rule and mode == manifest.GATED:
                 done = self._commit(self._run(provisional.take_back, *args))
                 return describe(outcome, "taken back", "", verdict, done)
             return self._run(provisional.propose_to_take_back, *args)
@@ -382,17 +359,21 @@ class Gate:
         sides = (live.before, live.path if live.base_version else ""), (live.after, live.path)
         old, new = (SkillsAt(self._session, self._lock, at, live.slug, path) for at, path in sides)
         is_program = new.program(live.slug) is not None
-        runner = self._runner or (SandboxRunner(self._sandbox) if is_program else self._text_runner)
+        runner = self._runner or (
+            rounds.SandboxRunner(self._sandbox) if is_program else self._text_runner
+        )
         if runner is None:
             return None, NO_RUNNER
-        if runner.name != (ran := live.verdict.runner.split(AND)[0]):
+        if runner.name != (ran := live.verdict.runner.split(rounds.AND)[0]):
             return None, f"its cases were run by {ran}, and {runner.name} would be another question"
         time_left = self._start_clock()
-        judge = OutputJudge(lambda: self._sandbox, time_left).judge
-        course = CaseRounds(Runners([runner], {}), judge, old, new, self._limits, time_left)
-        rounds = len(live.verdict.gate_cases[0].before)
-        most = min(self._limits.cases, self._limits.runs // (2 * rounds))
-        tried = course.run_as_often(cases[:most], rounds)
+        judge = rounds.OutputJudge(lambda: self._sandbox, time_left).judge
+        course = rounds.CaseRounds(
+            rounds.Runners([runner], {}), judge, old, new, self._limits, time_left
+        )
+        number = len(live.verdict.gate_cases[0].before)
+        most = min(self._limits.cases, self._limits.runs // (2 * number))
+        tried = course.run_as_often(cases[:most], number)
         if isinstance(tried, str):
             return None, tried
         built = go_on_with(live.verdict, live.blob, tried)
@@ -401,17 +382,16 @@ class Gate:
     # Record
 
     def _record(self, change: ProposedChange, tried: TriedChange, mode: str) -> GateOutcome:
-        """Admit or propose a change, or keep the attempt, by the mode of the brain."""
         planned, verdict = tried.planned, tried.verdict
         outcome = _blank_outcome(change, planned)._replace(guards=tried.guards)
-        done, policy, is_shown = "admitted", ALLOW, verdict.gate == "admit"
+        done, policy, is_shown = "admitted", manifest.ALLOW, verdict.gate == "admit"
         if not is_shown and verdict.provisional == "yes":
-            done, policy = "provisional", self._run(load_provisional_policy)
-            is_shown = policy != OFF
-            if policy == ALLOW and planned.changes:  # a rule takes back one skill alone
-                policy = PROPOSE
+            done, policy = "provisional", self._run(manifest.load_provisional_policy)
+            is_shown = policy != manifest.OFF
+            if policy == manifest.ALLOW and planned.changes:  # a rule takes back one skill alone
+                policy = manifest.PROPOSE
         if is_shown:
-            if (mode, policy) != (GATED, ALLOW):
+            if (mode, policy) != (manifest.GATED, manifest.ALLOW):
                 return self._open_proposal(change, outcome, tried.decide("admit"))
             live = self._commit(self._run(record.record_change, tried.decide("admit")))
             return record.describe_outcome(outcome, done, "", verdict, live)
@@ -458,7 +438,6 @@ class Gate:
     def _describe_same(
         self, outcome: GateOutcome, planned: PlannedChange, attempt: EarlierAttempt, proposal: str
     ) -> GateOutcome:
-        """Return the outcome of a change that was tried before, with the same result."""
         name = _proposal_name(planned)
         if not proposal and self._run(record.is_proposed, name):
             proposal = name
@@ -478,8 +457,7 @@ def _start(planned: PlannedChange, message: str, receipt: Receipt | None = None)
     return TriedChange(planned=planned, verdict=blank, message=message, receipt=receipt)
 
 
-def _conclude(tried: TriedChange, stage: Stage, found: GateRecord, note: str) -> TriedChange:
-    """Return a change with the verdict of a gate in place of the one before."""
+def _conclude(tried: TriedChange, stage: rounds.Stage, found: GateRecord, note: str) -> TriedChange:
     planned, trial, decision, counts = tried.planned, tried.trial, found.decision, stage.counts
     why = found.stopped or decision.reason
     if found.stopped and decision.is_provisional:
@@ -507,7 +485,6 @@ def _conclude(tried: TriedChange, stage: Stage, found: GateRecord, note: str) ->
 
 
 def _decide_acquired(tried: TriedChange) -> TriedChange:
-    """Return what a person or an agent acquired as its cases decide, or its trial alone."""
     planned, trial, found = tried.planned, tried.trial, read_numbers(tried.verdict)
     assert trial is not None
     if found is not None:
@@ -527,7 +504,6 @@ def _blank_outcome(change: ProposedChange, planned: PlannedChange) -> GateOutcom
 
 
 def _proposal_name(planned: PlannedChange) -> str:
-    """Return the name of the proposal of this change: the same for the same change."""
     program = planned.program.id if planned.program else b""
     others = b"".join(one.path.encode() + one.after for one in planned.changes)
     same = _change_id(planned.base_blob + planned.text_blob + program + others).hex()

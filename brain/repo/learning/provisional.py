@@ -148,7 +148,6 @@ def find_new_cases(session: Session, live: Provisional) -> list[Case]:
 
 
 def _read_receipt(session: Session, live: Provisional) -> Receipt | None:
-    """Return the receipt of the run that a change was learned from, None without a readable one."""
     receipt = session.load_snapshot(live.first).receipt
     with suppress(BrainError):  # redacted, which `verify` allows for too
         return decode_receipt(session.reader.read_blob(receipt)) if receipt else None
@@ -171,7 +170,6 @@ def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decide
 
 
 def _refuse_edited(session: Session, head: bytes, bundle: Bundle, live: Provisional) -> None:
-    """Refuse to decide about a skill that is not as the change made it any more."""
     skill = skill_lookup.find_skill_or_none(session, bundle, live.path)
     row = provisional.find_last_decision(session, head, live.slug)
     is_last = row is not None and verdict_id(session, row.snapshot) == live.blob

@@ -260,7 +260,6 @@ class Rechecker:
         return f"what was run by {others[0]} did not run again" if others else ""
 
     def _recheck_case(self, row: VerdictCase, stored: StoredCase) -> tuple[RecheckedCase, CaseRow]:
-        """Return a case as it was checked, and its row by what came out; the unknown as said."""
         said = [letter for pair in zip(row.before, row.after, strict=True) for letter in pair]
         found, problem = [UNKNOWN] * len(said), stored.fault or stored.missing
         ran: list[str] = []
@@ -295,7 +294,6 @@ class Rechecker:
         )
 
     def _judge(self, case: Case, outputs: Sequence[bytes | None]) -> tuple[list[str], str]:
-        """Return a letter for each output as the gate did, and why some could not be judged."""
         known = [output for output in outputs if output is not None]
         try:
             letters = self._outputs.judge(case, known)

@@ -124,7 +124,6 @@ def record_change(session: Session, decided: TriedChange) -> Decided:
 
 
 def _find_equal(txn: WriteTransaction, planned: PlannedChange, verdict: Verdict) -> Decided | None:
-    """Return the attempt that is kept of the same change with the same verdict, None without."""
     blob = blob_id(encode_verdict(verdict))
     for ref, here in list_rejected_refs(txn.session, planned.slug):
         if verdict_id(txn.session, here) != blob:
@@ -249,7 +248,6 @@ def _stale_error(what: str) -> Conflict:
 
 
 def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
-    """Refuse a change whose skill, or another file of it, is not as it was when it was planned."""
     session, slug = txn.session, planned.slug
     skill = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
     own = [*planned.text.edits, planned.path]

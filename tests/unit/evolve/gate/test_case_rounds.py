@@ -3,13 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from brain.errors import InvalidInput
 from brain.gating.case_files import Case, Expectation
 from brain.repo.learning.change import SkillsAt
 from brain.repo.learning.rounds import DEFAULT_LIMITS, CaseRounds, GateLimits
 from brain.verdicts.gate_verdict import GateRecord
 from tests.support.gated_brains import ScriptedRunner
-from tests.support.refusals import raises_code
 
 SKILLS = cast("SkillsAt", None)
 CASES = [
@@ -63,14 +61,6 @@ def test_a_round_with_an_output_that_was_not_judged_leaves_no_outcome():
     assert isinstance(tried, GateRecord)
     assert {(one.row.before, one.row.after) for one in tried.cases} == {("f", "p")}
     assert tried.decision.gate == "undecided" and "longer than" in tried.stopped
-
-
-def test_limits_beyond_what_a_verdict_holds_are_refused():
-    assert GateLimits(cases=256, guards=256).runs == DEFAULT_LIMITS.runs
-    for limits in ({"cases": 257}, {"guards": 257}):
-        with raises_code("bad_limits", InvalidInput) as caught:
-            GateLimits(**limits)
-        assert caught.value.hint
 
 
 def test_too_few_runs_for_a_round_are_told_as_such():
