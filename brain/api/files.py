@@ -8,6 +8,7 @@ from .locked_session import Part
 
 if TYPE_CHECKING:
     import builtins
+    from collections.abc import Mapping
 
     from .. import results
     from ..repo.skills.file_edits import ContentChange
@@ -56,6 +57,20 @@ class FilesPart(Part):
         """Write a file and record a snapshot of it. Raises as `edit`."""
         data = content.encode() if isinstance(content, str) else content
         return self.edit(path, lambda _: data, message=message)
+
+    def write_all(
+        self, files: Mapping[str, bytes | None], *, message: str = ""
+    ) -> results.Recorded:
+        """Write files by their paths, None removes one, as one snapshot. Raises as `edit`."""
+        from functools import partial
+
+        from ..repo.skills import edit_files
+
+        def keep(content: bytes | None, old: bytes | None) -> bytes | None:
+            return content
+
+        changes = {path: partial(keep, content) for path, content in files.items()}
+        return self._locked.run_write(edit_files.edit_files, changes, message)
 
     def remove(self, path: str, *, message: str = "") -> results.Recorded:
         """Remove a file and record a snapshot of that. Raises as `edit`."""

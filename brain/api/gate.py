@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..errors import Conflict
 from .locked_session import Part, call_system
 
 if TYPE_CHECKING:
@@ -12,10 +13,12 @@ if TYPE_CHECKING:
     from .. import results
     from ..gating.case_files import Case, Expectation
     from ..gating.held_out import HeldOutInputs
+    from ..repo.learning.change import ProposedChange
     from ..repo.learning.gate import Gate
     from ..repo.learning.provisional import Provisional
     from ..repo.learning.rounds import CaseRunner, GateLimits
     from ..repo.open.manifest import Bounds
+    from ..repo.open.session import Session
     from ..sandbox.job import Sandbox
 
 
@@ -177,6 +180,39 @@ class GatePart(Part):
             limits=limits or rounds.DEFAULT_LIMITS,
             confirm=confirm,
         )
+
+    def read_workspace(self, rev: str = "@") -> dict[str, bytes]:
+        """Return the files at a revision that a learned change may edit, by path."""
+        from ..repo.learning.change import read_workspace
+        from ..repo.read.revisions import resolve_revision
+
+        def read(session: Session) -> dict[str, bytes]:
+            return read_workspace(session, session.bundle_of(resolve_revision(session, rev)))
+
+        return self._locked.run(read)
+
+    def record_untried(self, change: ProposedChange) -> results.Upserted | None:
+        """Record a change that nothing tried, in the proposal that this brain works on.
+
+        None if it changes nothing. Raises as `Gate.propose`, and `Conflict` (`no_proposal`) outside
+        of a proposal.
+        """
+        from ..repo.learning import record
+        from ..repo.learning.change import plan_change
+
+        def write(session: Session) -> results.Upserted | None:
+            planned = plan_change(session, change)
+            if planned.is_equal:
+                return None
+            return record.record_untried(session, planned, change.message, change.receipt)
+
+        if not self._locked.session.proposal:
+            raise Conflict(
+                "a change that nothing tried is recorded in a proposal alone",
+                code="no_proposal",
+                hint="open one with `brain.proposals.open`",
+            )
+        return self._locked.run(write)
 
     def is_proposed(self, name: str) -> bool:
         """Tell whether a proposal of this name waits for a person."""

@@ -81,6 +81,7 @@ class Score(NamedTuple):
     `parts` are the numbers it was made of. `is_shared` marks a reward that the solver could have
     written.
     `judged_by` is the model that judged a part, `unjudged` names graders that nothing here decides.
+    `output` is what the tests printed, cut.
     """
 
     value: float | None
@@ -89,6 +90,7 @@ class Score(NamedTuple):
     is_shared: bool = False
     unjudged: tuple[str, ...] = ()
     judged_by: str = ""
+    output: bytes = b""
 
 
 class TaskRun(NamedTuple):
@@ -228,8 +230,9 @@ def _run_tests(task: Task, session: SandboxSession) -> Score:
         max_bytes=_MAX_OUTPUT_BYTES,
     )
     if done.is_late:
-        return Score(None, f"the verifier took more than {task.limits.verifier_seconds:.0f} s")
-    return _read_reward(session)
+        why = f"the verifier took more than {task.limits.verifier_seconds:.0f} s"
+        return Score(None, why, output=done.output)
+    return _read_reward(session)._replace(output=done.output)
 
 
 def _read_reward(session: SandboxSession) -> Score:

@@ -50,6 +50,8 @@ class Task:
     format: TaskFormat
     instruction: str
     source: str
+    category: str = ""
+    """What kind of work it is, as its author says."""
     image: Image = EMPTY_IMAGE
     files: Mapping[str, TaskFile] = field(default_factory=dict)
     tests: Mapping[str, TaskFile] = field(default_factory=dict)

@@ -152,6 +152,7 @@ def _read_container_task(
         "it needs MCP servers": environment.get("mcp_servers"),
     }
     missing = [what for what, is_so in lacks.items() if is_so]
+    category = _table(folder, settings, "metadata").get("category")
     mode = verifier.get("environment_mode", "separate")
     if mode not in ("shared", "separate"):
         raise _error(folder, "verifier.environment_mode is neither shared nor separate")
@@ -161,6 +162,7 @@ def _read_container_task(
         format=format,
         instruction=_instruction(folder, instruction),
         source=str(folder),
+        category=category if isinstance(category, str) else "",
         image=image,
         files=list_files(folder / "files", folder),
         tests=tests,

@@ -139,6 +139,10 @@ def test_a_reward_that_is_no_number_from_0_to_1_is_refused(solve, reward):
     assert score.value is None and "numbers from 0 to 1" in score.reason
 
 
+def test_what_the_tests_print_goes_with_the_score(solve):
+    assert solve("true", {**HARBOR, "tests/test.sh": "echo seen; exit 1"}).score.output == b"seen\n"
+
+
 def test_parts_of_a_reward_are_kept_and_a_score_may_lie_between(solve):
     script = 'echo \'{"a": 1, "b": 0.5}\' > /logs/verifier/reward.json'
     score = solve("true", {**HARBOR, "tests/test.sh": script}).score

@@ -9,6 +9,7 @@ recorded, and what is never recorded is collected.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import RLock
 
@@ -48,7 +49,7 @@ MAX_TEXT_CHARS = 16_000
 """Characters of one text in a prompt."""
 
 
-_SCORING_FOLDERS = ("cases", "tasks", "evals")
+_SCORING_FOLDERS = {"cases", "tasks", "evals"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,6 +400,18 @@ def _bad_change(reason: str, hint: str) -> InvalidInput:
     return InvalidInput(f"the change cannot be tried: {reason}", code="bad_change", hint=hint)
 
 
+def read_workspace(session: Session, bundle: Bundle) -> dict[str, bytes]:
+    """Return the files that a learned change may edit, by path, without links and what scores."""
+    found = {}
+    for entry in bundles.walk_entries(session.nodes, bundle):
+        if entry.kind == LINK or entry.size > limits.MAX_EDIT_BYTES or not may_change(entry.path):
+            continue
+        if not _SCORING_FOLDERS & set(entry.path.split("/")):
+            with suppress(NotFound):  # redacted
+                found[entry.path] = session.reader.read_blob(entry.blob, entry.size)
+    return found
+
+
 def body_of(text: bytes) -> str:
     """Return the text of a SKILL.md without its front matter."""
     return frontmatter.load_leniently(text)[1].lstrip("\n")
@@ -474,6 +487,11 @@ class SkillsAt:
                 if entry.kind != LINK and not is_scoring(inner):
                     files[inner] = self._session.reader.read_blob(entry.blob, entry.size)
         return {**files, "SKILL.md": text}
+
+    def workspace(self) -> dict[str, bytes]:
+        """Return all files that a learned change may edit; see `read_workspace`."""
+        with self._lock:
+            return read_workspace(self._session, self._bundle)
 
     def prompt(self, case: Case) -> str:
         """Return the system prompt for a case: its skill, and the changed one if that is another.

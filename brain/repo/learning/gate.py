@@ -430,7 +430,8 @@ class Gate:
             if verdict.decision:
                 done = self._run(lambda _: record.record_change(session, tried))
                 return record.describe_outcome(outcome, "proposed", outcome.reason, done=done)
-            written = self._run(lambda _: record.record_untried(session, tried))
+            about = tried.planned, tried.message, tried.receipt
+            written = self._run(lambda _: record.record_untried(session, *about))
             return outcome._replace(snapshot=written.snapshot, changed=True)
         finally:
             session.close()

@@ -138,12 +138,13 @@ def _find_equal(txn: WriteTransaction, planned: PlannedChange, verdict: Verdict)
     return None
 
 
-def record_untried(session: Session, tried: TriedChange) -> Upserted:
+def record_untried(
+    session: Session, planned: PlannedChange, message: str, receipt: Receipt | None
+) -> Upserted:
     """Record a change that nothing could try, in the proposal that the session is on.
 
     Raises as `record_change`.
     """
-    planned = tried.planned
     slug, new = planned.slug, planned.text.new
     assert new is not None
     kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
@@ -152,7 +153,7 @@ def record_untried(session: Session, tried: TriedChange) -> Upserted:
         kind = operation.snapshot_operation()
     with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
         _refuse_stale(txn, planned)
-        return _write(txn, planned, kind, tried.message, tried.receipt)
+        return _write(txn, planned, kind, message, receipt)
 
 
 def is_proposed(session: Session, name: str) -> bool:

@@ -53,9 +53,11 @@ def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | Non
     """Return the verdict of the decision of a snapshot, None if it is missing or not about it."""
     from .read_verdicts import read_verdict
 
+    if not (evidence := operations.evidence_blob(snapshot.operation)):
+        return None
     kind, slug, *_ = snapshot.operation
     try:
-        verdict = read_verdict(session.reader, operations.evidence_blob(snapshot.operation))
+        verdict = read_verdict(session.reader, evidence)
     except BrainError:  # reported by `brain verify`
         return None
     return verdict if (verdict.decision, verdict.skill) == (kind, slug) else None

@@ -7,12 +7,13 @@ edits of the file are recorded first, and are part of the old content.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
-from ...objects.bundle import Bundle
+from ...objects.bundle import Bundle, Edits
 from ...objects.link_targets import find_file, follow_link
 from ...objects.tree_entry import TreeEntry
 from ...results import Recorded, Upserted
@@ -65,14 +66,24 @@ def _find_entry(session: Session, path: str, revision: str) -> tuple[Bundle, Tre
 
 
 def edit_file(session: Session, path: str, change: ContentChange, message: str = "") -> Recorded:
-    """Change a file; records no snapshot if its content stays the same.
+    """Change a file; records no snapshot if its content stays the same. Raises as `edit_files`."""
+    return edit_files(session, {path: change}, message)
+
+
+def edit_files(
+    session: Session, changes: Mapping[str, ContentChange], message: str = ""
+) -> Recorded:
+    """Change files by their paths, in one snapshot; none if their contents stay the same.
 
     Raises `InvalidInput` or `Conflict` for a path that cannot be a file of the brain, and
-    what `change` raises.
+    what a change raises; then nothing changes.
     """
-    refuse_unwritable_path(session, path)
+    for path in changes:
+        refuse_unwritable_path(session, path)
     with locked_write_transaction(session, "snapshot", message or "snapshot") as txn:
-        edits = apply_change(txn, path, change)
+        edits: Edits = {}
+        for path, change in changes.items():
+            edits.update(apply_change(txn, path, change))
         before = txn.bundle
         if edits:
             txn.record_snapshot(edits, operation.snapshot_operation(), message)

@@ -60,6 +60,15 @@ def test_files_are_written_edited_read_and_redacted(brain):
     assert "other.md" not in [info.path for info in brain.files.list()]
 
 
+def test_files_are_written_together_or_not_at_all(brain):
+    done = brain.files.write_all({"a.md": b"a\n", "sub/b.md": b"b\n"})
+    assert (done.added, brain.history.resolve("@")) == (2, done.snapshot)
+    assert brain.files.write_all({"a.md": b"c\n", "sub/b.md": None}).removed == 1
+    with pytest.raises(InvalidInput, match="both a file and a folder"):
+        brain.files.write_all({"a.md": b"d\n", "new.md": b"d\n", "new.md/c.md": b"c\n"})
+    assert brain.files.read("a.md") == b"c\n"
+
+
 def test_a_memory_is_changed_entry_by_entry(brain):
     assert brain.memory.read().entries == []
     done = brain.memory.add("memory", "Wants tabs.")

@@ -36,6 +36,17 @@ def test_a_folder_with_a_verifier_is_read_as_it_lies(tmp_path, files, format, se
     assert list(task.files) == [name[6:] for name in files if name.startswith("files/")]
 
 
+def test_a_task_has_the_category_that_its_metadata_name(tmp_path):
+    toml = {**OWN, "task.toml": '[metadata]\ncategory = "text"\n'}
+    front = "---\nmetadata: {category: text}\n---\nWrite.\n"
+    for name, files in {"toml": toml, "front": {**SKILLSBENCH, "task.md": front}}.items():
+        assert read_one(tmp_path / name, files).category == "text"
+    assert (
+        read_one(tmp_path / "none", {**toml, "task.toml": "[metadata]\ncategory = 1"}).category
+        == ""
+    )
+
+
 def test_the_case_of_a_plugin_has_graders_and_what_only_a_judge_decides_is_marked(tmp_path):
     task = read_one(tmp_path, CLAUDE)
     kinds = {grader.name: (grader.kind, grader.weight) for grader in task.graders}

@@ -1,6 +1,7 @@
 """The same change on the same cases is tried once, whatever came of it."""
 
 from brain import Brain
+from brain.errors import Conflict
 from brain.gating.case_files import Case
 from brain.repo.learning.change import ProposedChange, SkillsAt
 from brain.results import GateOutcome
@@ -12,6 +13,7 @@ from tests.support.gated_brains import (
     greet_if_asked,
     make_gated_brain,
 )
+from tests.support.refusals import raises_code
 
 SAME = "# Greet\n\nWelcome all guests.\n"
 BETTER = "# Greet\n\nSay hello to guests.\n"
@@ -69,6 +71,21 @@ def test_what_waits_for_a_person_is_not_tried_again(tmp_path):
         assert again.numbers == first.numbers._replace(worse=())
         assert "tried before" in again.reason and not again.changed
         assert [one.snapshot for one in brain.proposals.list()] == [first.snapshot]
+
+
+def test_a_proposal_that_nothing_tried_stands_in_the_way_of_no_gate(tmp_path):
+    with make_gated_brain(tmp_path, cases=6) as brain:
+        with brain.proposals.open("branch") as branch:
+            written = branch.gate.record_untried(change(BETTER, "grind"))
+            branch.files.write_all({"memory/a.md": b"a\n", "memory/b.md": b"b\n"})
+            assert branch.history.resolve("@~1") == written.snapshot
+            assert branch.gate.read_workspace().keys() == {
+                *(f"memory/{name}.md" for name in "ab"),
+                f"skills/{SKILL}/SKILL.md",
+            }
+        with raises_code("no_proposal", Conflict):
+            brain.gate.record_untried(change(BETTER, "grind"))
+        assert try_again(brain)[0].done == "admitted"
 
 
 def test_with_another_case_what_waits_is_tried_again(tmp_path):
