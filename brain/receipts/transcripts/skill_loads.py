@@ -73,7 +73,8 @@ def find_skill_loads(tool: str, arguments: str) -> SkillLoads:
     if tool in _SKILL_TOOLS:
         return _named_skill(tool, values)
     if tool in _READ_TOOLS:
-        return _named_files(values.text(*_PATH_KEYS), is_all=True)
+        *_, folder, name = ["", "", *re.split(r"[/\\]", values.text(*_PATH_KEYS))]
+        return _load_all([folder] if name == "SKILL.md" else [], is_all=True)
     command = values.first(*_COMMAND_KEYS)
     if isinstance(command, list):
         command = " ".join(word for word in command if isinstance(word, str))
@@ -85,7 +86,9 @@ def find_skill_loads(tool: str, arguments: str) -> SkillLoads:
     is_all = _ONE_COMMAND.fullmatch(command) is not None
     moved = _CD.match(command)
     folder = moved[1] if moved else values.text(*_FOLDER_KEYS)
-    return _named_files(_HERE.sub(lambda _: f"{folder}/", command) if folder else command, is_all)
+    if folder:
+        command = _HERE.sub(lambda _: f"{folder}/", command)
+    return _load_all(_SKILL_FILE.findall(command), is_all)
 
 
 def _named_skill(tool: str, values: JsonObject) -> SkillLoads:
@@ -99,7 +102,7 @@ def _named_skill(tool: str, values: JsonObject) -> SkillLoads:
     return SkillLoads((SkillLoad(slug, version),), True)
 
 
-def _named_files(text: str, is_all: bool) -> SkillLoads:
-    slugs = [slug for slug in _SKILL_FILE.findall(text) if slug not in (".", "..")]
-    loads = tuple(SkillLoad(printable_text(slug, MAX_NAME_CHARS)) for slug in dict.fromkeys(slugs))
+def _load_all(slugs: list[str], is_all: bool) -> SkillLoads:
+    named = [slug for slug in dict.fromkeys(slugs) if slug not in ("", ".", "..")]
+    loads = tuple(SkillLoad(printable_text(slug, MAX_NAME_CHARS)) for slug in named)
     return SkillLoads(loads, is_all and bool(loads))

@@ -360,6 +360,10 @@ def test_other_calls_load_nothing(tool, arguments):
     assert found(tool, **arguments) == ([], False)
 
 
+def test_a_folder_with_a_blank_in_its_name_is_one_name_for_a_tool_that_reads():
+    assert found("Read", file_path="/me/My Skill/SKILL.md") == (["My Skill"], True)
+
+
 def test_a_skill_that_could_not_be_read_keeps_the_error():
     run = builder.RunBuilder()
     run.run = "r"
