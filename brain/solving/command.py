@@ -61,13 +61,13 @@ class HostCommand:
             placed = _put_skills(home, skills)
             prompt = make_prompt(task, skills, f"{home}/{_SKILL_FOLDERS[0]}")
             prompt += f"\n\nWhere this says {inside}, use the current folder, {work}.\n"
-            attempt = self._run(task, prompt, home, work)
+            attempt = self._run(task, prompt, str(home), work)
             attempt = replace(attempt, was_read=_were_read(placed, Path(folder)))
             session.run("find", inside, "-mindepth", "1", "-delete")
             session.unpack(_archive(work), inside)
             return attempt
 
-    def _run(self, task: Task, prompt: str, home: Path, work: Path) -> Attempt:
+    def _run(self, task: Task, prompt: str, home: str, work: Path) -> Attempt:
         seconds, error = task.limits.solver_seconds, ""
         with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as prompt_file:
             prompt_file.write(prompt.encode())
@@ -78,7 +78,7 @@ class HostCommand:
                 stdout=output,
                 stderr=subprocess.DEVNULL,
                 cwd=work,
-                env={**self._environment, "HOME": str(home)},
+                env={**self._environment, "HOME": home, "SKILLS": f"{home}/{_SKILL_FOLDERS[0]}"},
                 start_new_session=True,
             )
             try:

@@ -326,13 +326,13 @@ def test_a_command_outside_sees_a_copy_of_the_folder_and_what_it_is_given(
     files = {**HARBOR, "environment/Dockerfile": "FROM debian:12\nWORKDIR /app\nCOPY a.txt .\n"}
     task = read({**files, "environment/a.txt": "in\n", "solution/secret": "x"})
     command = (
-        "cat a.txt; cat; echo ${SECRET-unset} $KEY; find ${PWD%/*/*} -name test.sh -path '*work*';"
-        " cat ~/.claude/skills/greet/SKILL.md; echo hello > out.txt; ln -s /etc/passwd link"
+        "cat a.txt; cat; echo ${SECRET-unset} $KEY; find ${PWD%/*/*} -name test.sh -path '*work*'; "
+        "cat {$SKILLS,~/.codex/skills}/greet/SKILL.md; echo hello > out.txt; ln -s /etc/passwd link"
     )
     run = run_task(TaskSessions(sandbox, task), HostCommand(command, {"KEY": "k"}), [SKILL])
     said = run.attempt.output.decode()
     assert said.startswith("in\n") and "unset k" in said and "test.sh" not in said
-    assert "use the current folder" in said and "Say hello." in said
+    assert "use the current folder" in said and said.count("Say hello.") == 2
     assert (run.score.value, run.attempt.was_read) == (1, True)
     failed = run_task(TaskSessions(sandbox, task), HostCommand("exit 4", {}))
     assert (failed.score.value, failed.attempt.error) == (0, "it ended with status 4")
