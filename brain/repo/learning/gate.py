@@ -36,8 +36,7 @@ from ...receipts import Receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, EarlierAttempt, GateOutcome
 from ...running.trial import raise_if_cancelled, refuse_program, try_program
-from ...sandbox.job import DEFAULT_LIMITS as SANDBOX_LIMITS
-from ...sandbox.job import Sandbox, SandboxLimits
+from ...sandbox.job import Sandbox
 from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import (
     GATE_RULE,
@@ -79,6 +78,7 @@ WAITING = "a person has to approve what it needs"
 _LEFT_OUT = (
     "; held-out cases left out, since they were made of the run that the change was learned from"
 )
+_TRIAL_RULE = "trial"
 _SEED_BITS = 53
 """Bits of a seed: any JSON reader keeps such a number."""
 _EVOLVER = re.compile("[a-z]{1,32}")
@@ -87,20 +87,16 @@ _change_id = domain_hash("brain v1 proposed change")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialOptions:
-    """How a program is tried: the profile of the static check, the limits and the seed.
+    """How a program is tried: the profile of the static check, and the seed of unseen payloads.
 
-    `decided_by` is the rule that decides on the outcome. `seed` makes the unseen payloads;
-    None draws one.
+    None draws a seed.
     """
 
-    decided_by: str = "trial"
     code_profile: str = ADVICE
     seed: int | None = None
-    limits: SandboxLimits = SANDBOX_LIMITS
 
 
 DEFAULT_OPTIONS = TrialOptions()
-GATE_OPTIONS = TrialOptions(decided_by=GATE_RULE)
 
 
 class Gate:
@@ -204,8 +200,7 @@ class Gate:
         needs = read_needs(planned.program).describe()
         if needs and not are_needs_approved:
             waits = f"{WAITING}: {', '.join(needs)}"
-            rule, profile = options.decided_by, options.code_profile
-            trial = refuse_program(planned.program, waits, rule, profile)
+            trial = refuse_program(planned.program, waits, _TRIAL_RULE, options.code_profile)
             return self._record_acquired(_start(planned, message).by_trial(trial))
         return self._record_acquired(self._try(edit, planned, message, options, cancel))
 
@@ -236,7 +231,7 @@ class Gate:
         change: SkillEdit,
         planned: PlannedChange,
         message: str,
-        options: TrialOptions = GATE_OPTIONS,
+        options: TrialOptions = DEFAULT_OPTIONS,
         cancel: Event | None = None,
     ) -> TriedChange | _Earlier:
         """Try a change; return an earlier attempt if an evolver's was tried on the same cases.
@@ -275,9 +270,8 @@ class Gate:
                 self._sandbox,
                 program,
                 seed=secrets.randbits(_SEED_BITS) if options.seed is None else options.seed,
-                decided_by=options.decided_by,
+                decided_by=GATE_RULE if proposed else _TRIAL_RULE,
                 code_profile=options.code_profile,
-                limits=options.limits,
                 find_called=lambda name: new.program(slug_of_tool(name)),
                 cancel=cancel,
             )

@@ -208,6 +208,8 @@ class Rechecker:
             checked.append(self._recheck_case(row, stored))
         cases = [case for case, _ in checked]
         decision = decide_again(verdict, [row for _, row in checked])
+        said = dict(verdict.numbers)
+        numbers = state_again(verdict, decision) if decision else ()
         unknown = [
             f"{printable_text(case.path)}: {case.problem}"
             for case in cases
@@ -225,7 +227,7 @@ class Rechecker:
             found_gate=decision.gate if decision else "",
             provisional=verdict.provisional,
             found_provisional=say_provisional(verdict, decision),
-            numbers=_compare_numbers(verdict, decision),
+            numbers=[RecheckedNumber(one.name, said.get(one.name), one.value) for one in numbers],
             cases=cases,
             differences=list(_find_differences(verdict, cases, decision)),
             unknown=[*unknown, not_run] if not_run else unknown,
@@ -337,16 +339,6 @@ def _compare(pairs: Sequence[tuple[str, str]], fault: str, problem: str) -> str:
     if fault or any(new not in (old, UNKNOWN) for old, new in pairs):
         return "differs"
     return "unknown" if problem or any(new == UNKNOWN for _, new in pairs) else "same"
-
-
-def _compare_numbers(verdict: Verdict, decision: GateDecision | None) -> list[RecheckedNumber]:
-    if decision is None:
-        return []
-    said = dict(verdict.numbers)
-    return [
-        RecheckedNumber(name, said.get(name), value)
-        for name, value in state_again(verdict, decision)
-    ]
 
 
 def _find_differences(
