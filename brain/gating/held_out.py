@@ -24,7 +24,6 @@ from decimal import Decimal
 from typing import Any
 
 from ..digest import domain_hash
-from ..secrets import mask_secrets
 from ..skills.visible_text import ELLIPSIS, clean_text
 
 _hash_split = domain_hash("brain v1 case split")
@@ -270,6 +269,8 @@ def _escape(text: str) -> str:
 
 
 def _mask(text: str) -> str:
+    from ..secrets import mask_secrets
+
     return mask_secrets(text.encode("utf-8", "replace"))[0].decode("utf-8", "replace")
 
 

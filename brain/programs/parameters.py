@@ -24,6 +24,8 @@ MAX_PROPERTIES = 64
 MAX_CHOICES = 256
 MAX_BOUND = 1_000_000
 """Of a length or a number of items."""
+MAX_PAYLOAD_BYTES = 100_000
+"""Of a payload as JSON: the kernel passes an argument of at most 128 KiB."""
 
 _PAIRS = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
 _KEYWORDS: dict[str, dict[str, Any]] = {

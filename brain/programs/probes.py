@@ -12,10 +12,9 @@ from typing import Any, Final
 
 from ..util.json_schema import find_json_type, find_schema_faults, has_json_type, list_types
 from ..util.strict_json import parse_bounded
+from .parameters import MAX_PAYLOAD_BYTES
 from .test_cases import TestCase
 
-MAX_PAYLOAD_BYTES = 100_000
-"""Of a payload as JSON: the kernel passes an argument of at most 128 KiB."""
 _MAX_TRIES = 40
 """For each payload that is wanted."""
 _MAX_VALUES = 400

@@ -14,7 +14,6 @@ from typing import Any
 from ..errors import InvalidInput
 from ..programs import SCHEMA_FILE, parameters
 from ..programs.needs import NO_NEEDS, Needs, read_needs
-from ..programs.probes import MAX_PAYLOAD_BYTES
 from ..programs.program import Program, explain_silence, fit_summary, summarize_failure
 from ..programs.python_code import find_shape
 from ..sandbox.job import DEFAULT_LIMITS, Sandbox, SandboxJob, SandboxLimits, SandboxOutcome
@@ -86,9 +85,9 @@ def run_program(
     needs (`bad_needs`), and `SandboxError`.
     """
     text = json.dumps(dict(payload), ensure_ascii=True, allow_nan=False)
-    if len(text) > MAX_PAYLOAD_BYTES:
+    if len(text) > (most := parameters.MAX_PAYLOAD_BYTES):
         raise InvalidInput(
-            f"the arguments have {len(text)} bytes as JSON, more than {MAX_PAYLOAD_BYTES}",
+            f"the arguments have {len(text)} bytes as JSON, more than {most}",
             code="too_large",
             hint="give less at once, or the path of a file that the skill may read",
         )

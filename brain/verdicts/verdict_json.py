@@ -12,7 +12,6 @@ from typing import Any
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import FormatError, find_repeated, printable_text
-from ..gating.decision import has_right_scores
 from ..objects import canonical_document as fields
 from ..objects.canonical_document import DocumentFormat, FieldCodec, FieldSpec, ObjectCodec
 from ..objects.operation import DECISION_KINDS
@@ -114,8 +113,11 @@ def _find_gate_problem(case: VerdictCase) -> str:
         return "has a payload or output of its own"
     if not len(case.before) == len(case.after) == len(case.outputs) / 2 > 0:
         return "has not two outcomes and two outputs a round"
-    if case.scores and not has_right_scores(case.before, case.after, case.scores):
-        return "has scores other than those of its outcomes"
+    if case.scores:
+        from ..gating.decision import has_right_scores
+
+        if not has_right_scores(case.before, case.after, case.scores):
+            return "has scores other than those of its outcomes"
     fields.PATH_CODEC.write(case.name)
     return ""
 

@@ -18,7 +18,6 @@ from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import ProgramFile, Verdict
-from ..history import diff, unified_diff
 from ..merge.proposals import list_open_tips
 from ..open.session import Session
 from ..read import skill_lookup
@@ -187,6 +186,8 @@ def _describe_earlier(
 
 
 def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> str:
+    from ..history import diff, unified_diff
+
     try:
         found = diff.diff_revisions(session, snapshot.parents[0].hex(), snapshot_id.hex())
         patch = "".join(unified_diff.render_patch(session, found))

@@ -24,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from threading import Event, RLock
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...digest import domain_hash
 from ...errors import Conflict, InvalidInput, error_from_os, printable_text
@@ -49,7 +49,7 @@ from ...verdicts.verdict_types import Verdict
 from ..merge.proposals import open_proposal
 from ..open import manifest
 from ..open.session import Session
-from . import provisional, record, rounds
+from . import record, rounds
 from .admission import find_admission
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers
 from .cases import read_held_out, refuse_same_inputs
@@ -62,9 +62,11 @@ from .change import (
     plan_admitted,
     plan_change,
 )
-from .provisional import Provisional
 from .record import TriedChange
 from .stream import read_stream
+
+if TYPE_CHECKING:
+    from .provisional import Provisional
 
 T = TypeVar("T")
 _Earlier = tuple[EarlierAttempt, str]
@@ -320,6 +322,8 @@ class Gate:
         At the end of its term, by `now` in ms, a person is asked to take it back. Raises
         `Conflict` (`evolution_off`, `stale_base`), and as `propose`.
         """
+        from . import provisional
+
         mode = manifest.refuse_off(self._run(manifest.load_learning_policy)[1])
         outcome, describe = live.outcome, record.describe_outcome
         if self._run(record.is_proposed, live.proposal_to_take_back):
@@ -347,6 +351,8 @@ class Gate:
 
     def _try_further(self, live: Provisional) -> tuple[GateVerdict | None, str]:
         """Return the verdict over all cases, None and why if there is no new one."""
+        from . import provisional
+
         cases = self._run(provisional.find_new_cases, live)
         if not cases:
             return None, "no held-out case was added since"

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import ceil, floor
+from typing import TYPE_CHECKING
 
 from ...cache.decision_row import skill_key
 from ...cache.derived_cache import SkillHistoryRow
@@ -19,22 +20,20 @@ from ...experience.degradation import MIN_FAILED, Decision, find_interval, judge
 from ...experience.usage import MAX_FAILURE_CHARS, SkillUse, UsageCounts, input_key
 from ...objects.bundle import Bundle
 from ...programs.program import id_of_files
-from ...receipts import Receipt
-from ...receipts.budget import shorten_without_secrets
 from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
-from ...skills import skill_document
 from ...skills.skill_version import version_value
 from ...verdicts.verdict_types import NamedNumber
-from ..core.current_run import LoadedSkill
-from ..core.transaction import WriteTransaction
-from ..history import log
 from ..open.session import Session
 from ..read import lineage_cache, skill_lookup, skill_rows
 from ..read.ancestor_set import AncestorSet
 from ..read.skill_lookup import FoundSkill
 from .admission import Runnable, list_program_entries
-from .retire import Decider, find_protection, reinstate_skill, retire_skill
+
+if TYPE_CHECKING:
+    from ...receipts import Receipt
+    from ..core.current_run import LoadedSkill
+    from ..core.transaction import WriteTransaction
 
 _ANY_VERSION = "1"
 
@@ -55,6 +54,8 @@ def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[U
 
     `bundle` has the skill. Versions that were never used are left out, but for the present one.
     """
+    from ..history import log
+
     program = read_program_id(session, bundle, skill)
     rows = [
         row
@@ -100,6 +101,8 @@ def _find_content(session: Session, row: SkillHistoryRow) -> bytes:
 
 def _plain_content(session: Session, skill: FoundSkill) -> bytes:
     """Return a digest of the text of a skill that does not depend on its version."""
+    from ...skills import skill_document
+
     try:
         text = session.reader.read_blob(skill.blob)
         return blob_id(skill_document.set_version(text, _ANY_VERSION, skill.slug))
@@ -120,12 +123,19 @@ def count_use(session: Session, use: SkillUse) -> HealthChange | None:
     Returns what was done, None for nothing. Raises `StoreError` or `Locked` if the use cannot
     be counted, and what the action raises.
     """
-    if use.failure:
-        use = replace(use, failure=shorten_without_secrets(use.failure, MAX_FAILURE_CHARS))
+    use = replace(use, failure=_shorten(use.failure))
     counts = session.usage.record_use(use)
     if use.outcome != "failure" or counts.trials[1] < MIN_FAILED:
         return None
     return act_on_failures(session, use.path, use.failure)
+
+
+def _shorten(failure: str) -> str:
+    if not failure:
+        return ""
+    from ...receipts.budget import shorten_without_secrets
+
+    return shorten_without_secrets(failure, MAX_FAILURE_CHARS)
 
 
 def count_run(
@@ -182,6 +192,8 @@ def _is_present(session: Session, skill: FoundSkill) -> bool:
 
 def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Decision:
     """Judge the present version of a skill of a bundle; changes nothing."""
+    from .retire import find_protection
+
     versions = read_versions(session, bundle, skill)
     may_act = versions[-1].trials[1] >= MIN_FAILED
     reason = find_protection(session, bundle, skill) if may_act else ""
@@ -191,6 +203,8 @@ def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Decision
 def _carry_out(
     session: Session, skill: FoundSkill, decision: Decision, failure: str
 ) -> HealthChange:
+    from .retire import Decider, reinstate_skill, retire_skill
+
     def require_same(txn: WriteTransaction) -> None:
         """Refuse to act on a skill that changed, or was used with success, meanwhile."""
         now = skill_lookup.find_skill_or_none(txn.session, txn.bundle, skill.path)
@@ -261,7 +275,7 @@ def count_ended_run(
     Skills that this brain does not have are left out. Raises `StoreError` or `Locked` if they
     cannot be counted, and what the action raises.
     """
-    failure = shorten_without_secrets(reason, MAX_FAILURE_CHARS) if outcome == "failure" else ""
+    failure = _shorten(reason) if outcome == "failure" else ""
     at = session.timestamp_ms()
     uses = [
         SkillUse(
@@ -284,6 +298,8 @@ def count_ended_run(
 
 def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
     """Count the uses of a run of another program, as `count_ended_run`."""
+    from ..core.current_run import LoadedSkill
+
     loaded = [
         LoadedSkill(step.name, step.version)
         for step in receipt.steps

@@ -13,21 +13,18 @@ from pathlib import Path
 
 from ...digest import is_hex
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...objects import ancestry
 from ...objects.lineage import walk_first_parents
 from ...results import Merged, Proposal, SnapshotInfo
 from ...store.protocol import Store
 from ...store.sqlite_store import open_store_or_readonly
 from ...util.progress import Progress, no_progress
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..history import diff, unified_diff
-from ..history.log import signer_finder, snapshot_info
 from ..open.session import Session, head_ref
 from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
 from ..read.merge_state_format import ACCEPT_COMMAND, load_merge_state
 from ..read.revisions import resolve_revision
-from . import branches, merge
+from . import branches
 
 _SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
 """The suffix that a session adds to the name of its client in its branch."""
@@ -147,6 +144,9 @@ def accept_proposal(
     refused unless `allow_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`),
     `NotFound` (`no_proposal`), or as `merge_revision`.
     """
+    from ..history import diff, unified_diff
+    from .merge import merge_revision
+
     is_branch = session.reader.read_ref(head_ref(name_or_id)) is not None
     if is_branch or (name_or_id and not is_hex(name_or_id)):
         raise InvalidInput(
@@ -165,7 +165,7 @@ def accept_proposal(
         base = _find_merge_base(session, head, tip)
         unified_diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
     message = message or f"Accept the proposal {name}"
-    merged = merge.merge_revision(session, tip.hex(), None, message, progress, ACCEPT_COMMAND)
+    merged = merge_revision(session, tip.hex(), None, message, progress, ACCEPT_COMMAND)
     _sign_accepted(session, tip, AncestorSet(session, head))
     return merged
 
@@ -176,9 +176,11 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
     Raises `NotFound` (`no_proposal`) if the proposal was rejected since, or as
     `resume_merge`.
     """
+    from .merge import resume_merge
+
     state = load_merge_state(session)
     if state is None or state.command != ACCEPT_COMMAND:
-        return merge.resume_merge(session, progress)
+        return resume_merge(session, progress)
     if _find_proposal_with(session, state.theirs) is None:
         raise NotFound(
             "the proposal of the pending merge was rejected",
@@ -186,7 +188,7 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
             hint="abort the merge with `brain merge --abort`",
         )
     head = session.head()
-    merged = merge.resume_merge(session, progress)
+    merged = resume_merge(session, progress)
     _sign_accepted(session, state.theirs, AncestorSet(session, head))
     return merged
 
@@ -275,9 +277,11 @@ def _no_proposal_error(name_or_id: str) -> NotFound:
 
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
+    from ..history.diff import diff_revisions
+
     base = _find_merge_base(session, session.head(), tip)
     snapshots = _list_snapshots_since(session, base, tip)
-    changed = diff.diff_revisions(session, base.hex(), tip.hex())
+    changed = diff_revisions(session, base.hex(), tip.hex())
     return Proposal(
         name=name,
         snapshot=tip.hex(),
@@ -289,6 +293,8 @@ def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
 
 
 def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
+    from ...objects import ancestry
+
     bases = ancestry.find_merge_bases(
         session.load_snapshot, lineage_cache.list_merges(session), head, tip
     )
@@ -296,6 +302,8 @@ def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
 
 
 def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:
+    from ..history.log import signer_finder, snapshot_info
+
     before = AncestorSet(session, base)
     snapshots = walk_first_parents(session.load_snapshot, tip)
     new = takewhile(lambda pair: pair[0] not in before, snapshots)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.programs.parameters import check_schema
-from brain.programs.probes import MAX_PAYLOAD_BYTES, make_payloads
+from brain.programs.parameters import MAX_PAYLOAD_BYTES, check_schema
+from brain.programs.probes import make_payloads
 from tests.support.true_functions import FUNCTIONS
 
 BOUND = st.integers(0, 8)
