@@ -42,9 +42,8 @@ from .jobs import (
     NO_MODEL_REASON,
     WAITING,
     JobContext,
-    add_failure,
-    end_pause,
     make_step,
+    pause_model,
 )
 from .synthesis import EVOLVER, SkillDrafting
 
@@ -167,7 +166,6 @@ class _Attempt(SkillDrafting, Evolver[_Ended]):
         return self._describe(outcome.done, outcome.reason)
 
     def _describe(self, done: str, reason: str) -> _Ended:
-        end_pause(self._context.store)
         result = {
             **dict.fromkeys(("admitted", "provisional", "proposed"), "success"),
             "nothing": "skipped",
@@ -179,7 +177,7 @@ class _Attempt(SkillDrafting, Evolver[_Ended]):
         """Count a failure, after which the model is not asked for a while; or give up."""
         context, name = self._context, self._model.model_name
         if isinstance(error, ModelError):
-            add_failure(context.store, name, context.now(), error)
+            pause_model(context.store, name, context.now(), error)
             if self._is_drafted:  # the model failed at a case, which does not count
                 self.item.wait()
                 return _Ended(self._step(WAITING, error.message))

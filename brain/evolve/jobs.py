@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import ModelError, printable_text
 from ..experience.run_end import SYNTHESIS
@@ -26,8 +26,8 @@ OFF_REASON = "the evolution mode of this brain is off"
 NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 MAX_PROMPT_BYTES = 200_000
 """Size of a request about a pattern or a gap, which bounds what it may cost."""
-FIRST_PAUSE_MS = 60_000
-MAX_PAUSE_MS = 6 * 3_600_000
+PAUSE_MS = 600_000
+"""How long a model that failed is not asked."""
 _PAUSE = "model pause"
 
 
@@ -49,8 +49,8 @@ class JobContext:
         """Say why the model is not asked now, "" if it is."""
         if self.model is None:
             return NO_MODEL_REASON
-        pause = read_pause(self.store, self.model.model_name, self.now())
-        return pause.describe() if pause else self.budget.find_obstacle()
+        pause, _ = read_pause(self.store, self.model.model_name, self.now())
+        return pause or self.budget.find_obstacle()
 
     def metered_model(self, evolver: str) -> Model | None:
         """Return the model, whose requests count as cost of an evolver."""
@@ -111,57 +111,28 @@ def make_step(
     )
 
 
-# Pauses after failures of the model: each is longer than the one before, up to a bound
+def pause_model(store: Store, model: str, now: int, error: ModelError) -> str:
+    """Let nobody ask a model that failed for a while; return that as a sentence."""
+    until = now + PAUSE_MS
+    time = utc_time(until).isoformat(timespec="seconds")
+    why = printable_text(error.message, 300)
+    reason = f"the model failed and is not asked before {time}: {why}"
+    store.change(_PAUSE, lambda _: {"model": model, "until": until, "reason": reason})
+    return reason
 
 
-class ModelPause(NamedTuple):
-    """After `failures` in a row the model is not asked before `until`; ms since 1970."""
-
-    failures: int
-    until: int
-    reason: str
-
-    def describe(self) -> str:
-        """Return why the model is not asked, and until when."""
-        times = "once" if self.failures == 1 else f"{self.failures} times in a row"
-        until = utc_time(self.until).isoformat(timespec="seconds")
-        return f"the model failed {times} and is not asked before {until}: {self.reason}"
-
-
-def pause_length(failures: int) -> int:
-    """Return the ms to wait after so many failures: 1, 4, 16, 64 … minutes, at most 6 h."""
-    return min(FIRST_PAUSE_MS << 2 * min(failures - 1, 8), MAX_PAUSE_MS)
-
-
-def read_pause(store: Store, model: str, now: int) -> ModelPause | None:
-    """Return the pause that lasts, None if the model may be asked.
+def read_pause(store: Store, model: str, now: int) -> tuple[str, int]:
+    """Return why the model is not asked, and until when; "" and 0 if it may be.
 
     The pause of another model does not count, nor one that the clock would make longer than
     its length: then the clock was set back.
     """
-    fields = store.fact(_PAUSE)
-    if not fields or fields["model"] != model:
-        return None
-    pause = ModelPause(fields["failures"], fields["until"], fields["reason"])
-    return pause if now < pause.until <= now + pause_length(pause.failures) else None
-
-
-def add_failure(store: Store, model: str, now: int, error: ModelError) -> ModelPause:
-    """Count a failure of the model; return the pause that follows."""
-
-    def add(fields: dict[str, Any]) -> dict[str, Any]:
-        failures = 1 + (fields["failures"] if fields.get("model") == model else 0)
-        return {
-            "model": model,
-            "failures": failures,
-            "until": now + pause_length(failures),
-            "reason": printable_text(error.message, 300),
-        }
-
-    fields = store.change(_PAUSE, add)
-    return ModelPause(fields["failures"], fields["until"], fields["reason"])
+    pause = store.fact(_PAUSE)
+    if pause.get("model") == model and now < pause["until"] <= now + PAUSE_MS:
+        return pause["reason"], pause["until"]
+    return "", 0
 
 
 def end_pause(store: Store) -> None:
-    """Note that the model answered well."""
+    """Let the model be asked again."""
     store.change(_PAUSE, lambda _: {})

@@ -45,11 +45,10 @@ from .jobs import (
     OFF_REASON,
     WAITING,
     JobContext,
-    ModelPause,
-    add_failure,
     end_pause,
     make_step,
     open_context,
+    pause_model,
     read_pause,
 )
 
@@ -338,8 +337,8 @@ class Scheduler:
             yield make_step(job.evolver, WAITING, error.message)
         except ModelError as error:
             name = context.model.model_name if context.model else ""
-            pause = add_failure(context.store, name, context.now(), error)
-            yield make_step(job.evolver, FAILED, pause.describe())
+            reason = pause_model(context.store, name, context.now(), error)
+            yield make_step(job.evolver, FAILED, reason)
         except BrainError as error:
             if not job.period and isinstance(error, _PASSING):
                 raise
@@ -372,9 +371,9 @@ def read_status(
     context = open_context(brain, now=now, prices=prices)
     mode = context.brain.gate.read_mode()
     problems: list[str] = []
-    pause = _try(lambda: read_pause(context.store, model, context.now()), None, problems)
-    if pause is not None:
-        problems.append(pause.describe())
+    pause = _try(lambda: read_pause(context.store, model, context.now()), ("", 0), problems)
+    if pause[0]:
+        problems.append(pause[0])
     budget = _try(context.budget.read_status, None, problems)
     return EvolutionStatus(
         mode=mode,
@@ -410,7 +409,7 @@ def _describe_evolver(
     model: str,
     job: Job,
     off: str,
-    pause: ModelPause | None,
+    pause: tuple[str, int],
     budget: BudgetStatus | None,
     problems: list[str],
 ) -> EvolverStatus:
@@ -441,11 +440,11 @@ def _describe_evolver(
 
 
 def _find_reason_to_wait(
-    context: JobContext, job: Job, pause: ModelPause | None, budget: BudgetStatus | None, now: int
+    context: JobContext, job: Job, pause: tuple[str, int], budget: BudgetStatus | None, now: int
 ) -> tuple[str, int]:
     """Return why a job that is due would wait, and until when; "" and 0 if it would not."""
-    if pause is not None and job.needs_model:
-        return pause.describe(), pause.until
+    if pause[0] and job.needs_model:
+        return pause
     if budget is not None and budget.reason and job.needs_model:
         return budget.reason, epoch_ms(budget.renewed)
     if not job.limits:

@@ -58,7 +58,7 @@ def test_a_new_pattern_is_named_with_its_time_and_made_now(cli, served):
 
 def test_now_asks_a_model_again_that_failed(cli, served):
     served.replies += [error_reply(503, "busy"), NOTHING]
-    assert "patterns: failed: the model failed once" in cli("evolve", "run", "--now").out
+    assert "patterns: failed: the model failed and" in cli("evolve", "run", "--now").out
     assert "is not asked before" in cli("evolve", "run", "--once").out + cli("evolve", "status").out
     assert "patterns: done: Routine" in cli("evolve", "run", "--now").out
 

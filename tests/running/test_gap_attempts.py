@@ -117,9 +117,9 @@ def test_the_scheduler_pauses_after_the_model_failed_at_a_gap(brain):
     model = FakeModel(ModelError("the endpoint is down"), NO_SKILL)
     (step,) = evolve.run_due(brain, model)
     assert (step.evolver, step.result) == ("gaps", "failed")
-    assert "the model failed once" in step.reason
+    assert "the model failed and" in step.reason
     status = evolve.read_status(brain, model.model_name)
-    assert [problem for problem in status.problems if "the model failed once" in problem]
+    assert [problem for problem in status.problems if "the model failed and" in problem]
     assert phases(brain) == []
     assert brain.gaps.list().gaps[0].next == "attempt: it is queued"
 
