@@ -33,6 +33,7 @@ from ..receipts import Receipt, RunStep, keep_text
 from ..receipts.budget import shorten_without_secrets
 from ..repo.learning.change import ProposedChange, SkillsAt
 from ..repo.learning.rounds import CaseKind, CaseOutput
+from ..results import GateOutcome, ScheduledStep
 from .budget import Interrupted
 from .material import RelatedMaterial
 
@@ -44,10 +45,11 @@ if TYPE_CHECKING:
     from ..models import Model
     from ..models.paid_once import PaidSteps
     from ..repo.learning.gate import Gate
-    from ..results import GateOutcome
 
 MAX_ANSWER_TOKENS = 1024
 """Tokens of an answer to a case."""
+DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
+"""Results of a step."""
 Ended = TypeVar("Ended")
 Form = TypeVar("Form", bound="BaseModel")
 Result = TypeVar("Result")
@@ -232,6 +234,19 @@ class Evolver(Drafting, ABC, Generic[Ended]):
     @abstractmethod
     def finish(self, ended: Ended) -> None:
         """End the item, with its lines of the audit, unless it waits."""
+
+
+def make_step(
+    evolver: str,
+    result: str,
+    reason: str,
+    *,
+    key: str = "",
+    slug: str = "",
+    outcome: GateOutcome | None = None,
+) -> ScheduledStep:
+    """Return a step of an evolver."""
+    return ScheduledStep(evolver, key, result, reason, slug, outcome)
 
 
 def build_call_receipt(task: str, agent: str, model: str, calls: Sequence[ModelCall]) -> Receipt:

@@ -34,17 +34,7 @@ from ..repo.open.manifest import OFF
 from ..repo.receipts.runs import LEARNED_OUTCOMES, find_trigger
 from ..results import GateOutcome, ScheduledStep
 from .budget import Interrupted, now_ms
-from .evolver import AttemptOver, Evolver
-from .jobs import (
-    BUSY,
-    DONE,
-    FAILED,
-    NO_MODEL_REASON,
-    WAITING,
-    JobContext,
-    make_step,
-    pause_model,
-)
+from .evolver import DONE, FAILED, WAITING, AttemptOver, Evolver, make_step
 from .synthesis import EVOLVER, SkillDrafting
 
 if TYPE_CHECKING:
@@ -60,7 +50,6 @@ _FINAL_FAULTS = ("answer_cut", "answer_too_large", "model_limit", "too_long")
 """Codes of failures that an equal request would meet again, so none is made."""
 _MAX_REASON_CHARS = 400
 _DRAFT, _FAILURES = "draft", "failures"
-_LOST_REASON = "the item is gone: the store was deleted, or another process ended it"
 
 
 def queue_run(brain: Brain, run: Receipt) -> bool:
@@ -83,28 +72,6 @@ def take_no_model_notice(brain: Brain) -> bool:
     return True
 
 
-def work_off_hard_runs(context: JobContext) -> Iterator[ScheduledStep]:
-    """Learn from queued runs until there is none, or something says to wait."""
-    model = context.metered_model(SYNTHESIS)
-    if model is None:
-        yield make_step(SYNTHESIS, WAITING, NO_MODEL_REASON)
-        return
-    while not context.should_stop():
-        if obstacle := context.find_obstacle():
-            yield make_step(SYNTHESIS, WAITING, obstacle)
-            return
-        item = context.store.next(SYNTHESIS, context.now())
-        if item is None:
-            return
-        ended = _Attempt(context, model, item).make()
-        if ended is None:
-            yield make_step(SYNTHESIS, BUSY, _LOST_REASON, key=item.key)
-            continue
-        yield ended.step
-        if ended.step.result == WAITING:
-            return
-
-
 class _Ended(NamedTuple):
     """How an attempt ended; without a `result` its item waits for another one."""
 
@@ -114,12 +81,12 @@ class _Ended(NamedTuple):
     reason: str = ""
 
 
-class _Attempt(SkillDrafting, Evolver[_Ended]):
-    """One attempt at one queued run."""
+class RunAttempt(SkillDrafting, Evolver[_Ended]):
+    """One attempt at one queued run. `model_error` is a failure of the model during it."""
 
-    def __init__(self, context: JobContext, model: Model, item: Item) -> None:
-        super().__init__(context.brain, model, item, context.now())
-        self._context = context
+    def __init__(self, brain: Brain, model: Model, item: Item, now: int) -> None:
+        super().__init__(brain, model, item, now)
+        self.model_error: ModelError | None = None
         self._slug = self._trigger = ""
         self._is_drafted = False
 
@@ -175,9 +142,8 @@ class _Attempt(SkillDrafting, Evolver[_Ended]):
 
     def fail(self, error: BrainError) -> _Ended | None:
         """Count a failure, after which the model is not asked for a while; or give up."""
-        context, name = self._context, self._model.model_name
         if isinstance(error, ModelError):
-            pause_model(context.store, name, context.now(), error)
+            self.model_error = error
             if self._is_drafted:  # the model failed at a case, which does not count
                 self.item.wait()
                 return _Ended(self._step(WAITING, error.message))
@@ -217,9 +183,7 @@ class _Attempt(SkillDrafting, Evolver[_Ended]):
             return
         short = printable_text(ended.reason, _MAX_REASON_CHARS)
         why = f"{self._trigger},run={self.item.key},reason={short}".lstrip(",")
-        event = AuditEvent(
-            *(self._context.now(), SYNTHESIS, self._slug, why, ended.phase, ended.result)
-        )
+        event = AuditEvent(*(self.now, SYNTHESIS, self._slug, why, ended.phase, ended.result))
         result = {"result": ended.result, "slug": self._slug, "reason": short}
         self.item.finish(result, event)
 

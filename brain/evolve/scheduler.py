@@ -6,9 +6,8 @@ What there is to do lies in the store of experience, so that any process may do 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import (
@@ -19,6 +18,7 @@ from ..errors import (
     ModelError,
     SandboxError,
     StoreError,
+    printable_text,
 )
 from ..experience.gaps import GAP_LIMITS, GAPS, list_unqueued
 from ..experience.patterns import ENABLED_VARIABLE, NEW, PATTERNS
@@ -27,7 +27,6 @@ from ..experience.run_end import SYNTHESIS
 from ..experience.store import RateLimit
 from ..repo.open.manifest import NO_BOUNDS, OFF, Bounds
 from ..results import (
-    BudgetStatus,
     EvolutionDecision,
     EvolutionStatus,
     EvolverStatus,
@@ -35,185 +34,169 @@ from ..results import (
     ScheduledStep,
 )
 from ..util.utc_time import epoch_ms, utc_time
-from .budget import NO_PRICE, Interrupted, read_costs
-from .hard_runs import SYNTHESIS_LIMITS, work_off_hard_runs
-from .jobs import (
-    BUSY,
-    DONE,
-    FAILED,
-    NO_MODEL_REASON,
-    OFF_REASON,
-    WAITING,
-    JobContext,
-    end_pause,
-    make_step,
-    open_context,
-    pause_model,
-    read_pause,
-)
+from .budget import NO_PRICE, Interrupted, now_ms, open_budget, read_costs
+from .evolver import BUSY, DONE, FAILED, WAITING, ModelRunner, make_step
+from .hard_runs import SYNTHESIS_LIMITS, RunAttempt
 
 if TYPE_CHECKING:
     import threading
 
     from ..api.brain import Brain
-    from ..experience.store import Store
     from ..models import Model
+    from ..models.calls import RequestBound
     from ..models.config import Prices
 
+OFF_REASON = "the evolution mode of this brain is off"
+NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
+MAX_PROMPT_BYTES = 200_000
+"""Size of a request about a pattern or a gap, which bounds what it may cost."""
+PAUSE_MS = 600_000
+"""How long a model that failed is not asked."""
 POLL_SECONDS = 30.0
 """How often the queues are looked at."""
 MAX_POLL_SECONDS = 900.0
 """The longest wait while the store does not answer."""
 STORE_OF_EXPERIENCE = "experience"
 PROVISIONAL = "provisional"
+_PAUSE = "model pause"
 _HOUR_MS = 3_600_000
+_LOST_REASON = "the item is gone: the store was deleted, or another process ended it"
 _PASSING = (StoreError, Locked, SandboxError)
 """Errors after which a job may succeed later."""
+_DECISIONS = 10
+_NAMES = 5
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A job: its evolver, how often it runs, and what it does.
+class Job(ABC):
+    """A kind of learning: how often it runs, and what it does.
 
     A job with `period` (ms) runs once in each, and as soon as there is new work of the kind
-    `queue`, "" for none; without one it runs while there is work. `find_new` lists what it would
-    queue: names, and since when, None for since it last looked. `find_switch` says what turns the
-    job off, "" if nothing does. `limits` are shown by the status.
+    `queue`, "" for none; without one it runs while there is work. `limits` are shown by the status.
     """
 
-    evolver: str
-    run: Callable[[JobContext], Iterator[ScheduledStep]]
-    period: int = 0
-    queue: str = ""
-    needs_model: bool = True
-    find_switch: Callable[[JobContext], str] = field(default=lambda context: "")
-    find_new: Callable[[JobContext], list[tuple[str, int | None]]] = field(default=lambda _: [])
+    evolver = ""
+    period = 0
+    queue = ""
+    needs_model = True
     limits: tuple[RateLimit, ...] = ()
 
-    def last_run(self, store: Store) -> int | None:
-        """Return when the job began last and came to its end, in ms; None for never."""
-        last = store.fact(f"job/{self.evolver}").get("last")
-        return last if type(last) is int else None
+    def find_switch(self, brain: Brain) -> str:
+        """Say what turns the job off, "" if nothing does."""
+        return ""
 
-    def set_last_run(self, store: Store, at: int | None) -> None:
-        """Note when the job began last; None lets it be due at once."""
-        store.change(f"job/{self.evolver}", lambda _: {} if at is None else {"last": at})
-
-    def next_time(self, store: Store, now: int) -> int | None:
-        """Return when the job is due, None for one that has no work and does not look for any.
-
-        A clock that was set back makes it run at once rather than after the lost time.
-        """
-        waiting = store.waiting(self.queue) if self.queue else []
-        if not self.period:
-            return now if waiting or not self.queue else None
-        last = self.last_run(store)
-        if last is None or last > now or (waiting and waiting[-1] > last):
-            return now
-        return last + self.period
-
-
-def _find_pattern_switch(_context: JobContext) -> str:
-    return "" if are_patterns_enabled() else f"{ENABLED_VARIABLE} turns patterns off"
-
-
-def _find_gap_switch(context: JobContext) -> str:
-    """Say what turns gaps off; the mode of the brain is looked at before."""
-    return "SKILLS_ENABLED turns gaps off" if context.brain.gaps.read_mode() == OFF else ""
-
-
-def _find_new_patterns(context: JobContext) -> list[tuple[str, int | None]]:
-    brain = context.brain
-    new = (one for one in brain.patterns.list(now=context.now()).patterns if one.status == NEW)
-    return [(" → ".join(one.skills), None) for one in new]
-
-
-def _find_new_gaps(context: JobContext) -> list[tuple[str, int | None]]:
-    if not context.brain.gaps.is_periodic():
+    def find_new(self, scheduler: Scheduler) -> list[tuple[str, int | None]]:
+        """List what it would queue: names, and since when, None for since it last looked."""
         return []
-    return [(" ".join(gap.goal.split()), gap.last) for gap in list_unqueued(context.store)]
+
+    @abstractmethod
+    def work_off(self, scheduler: Scheduler) -> Iterator[ScheduledStep]:
+        """Do what there is to do, and say what became of it."""
 
 
-def _run_patterns(context: JobContext) -> Iterator[ScheduledStep]:
-    from .patterns import run_patterns
+class _HardRuns(Job):
+    evolver = queue = SYNTHESIS
+    limits = SYNTHESIS_LIMITS
 
-    model = context.metered_model(PATTERNS)
-    for found in run_patterns(context.brain, model, now=context.now()):
-        result = FAILED if found.status == "failed" else DONE
-        yield make_step(PATTERNS, result, found.reason, slug=found.slug, outcome=found.outcome)
-
-
-def _run_gaps(context: JobContext) -> Iterator[ScheduledStep]:
-    from .gaps import work_off_gaps
-
-    model, should_stop = context.metered_model(GAPS), context.should_stop
-    for gap in work_off_gaps(context.brain, model, now=context.now(), should_stop=should_stop):
-        result = FAILED if gap.result == "failed" else DONE
-        reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
-        yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
-
-
-def _find_provisional(context: JobContext) -> list[tuple[str, int | None]]:
-    from ..repo.learning.provisional import describe
-
-    found = context.brain.gate.list_provisional()
-    return [(f"{describe(one)}, until {utc_time(one.ends):%F}", one.since) for one in found]
-
-
-def _note_asked(verdict: bytes, _before: dict[str, Any]) -> dict[str, Any]:
-    return {"verdict": verdict.hex()}
+    def work_off(self, scheduler: Scheduler) -> Iterator[ScheduledStep]:
+        model = scheduler.metered_model(SYNTHESIS)
+        while not scheduler.should_stop():
+            if (obstacle := scheduler.find_obstacle()[0]) or model is None:
+                yield make_step(SYNTHESIS, WAITING, obstacle)
+                return
+            item = scheduler.store.next(SYNTHESIS, scheduler.now())
+            if item is None:
+                return
+            attempt = RunAttempt(scheduler.brain, model, item, scheduler.now())
+            ended = attempt.make()
+            if attempt.model_error is not None:
+                scheduler.pause_model(attempt.model_error)
+            if ended is None:
+                yield make_step(SYNTHESIS, BUSY, _LOST_REASON, key=item.key)
+                continue
+            yield ended.step
+            if ended.step.result == WAITING:
+                return
 
 
-def _run_provisional(context: JobContext) -> Iterator[ScheduledStep]:
-    """Go on with what is provisional; a person is asked once to take a change back."""
-    from .evolver import ModelRunner
+class _Patterns(Job):
+    evolver = PATTERNS
+    period = 6 * _HOUR_MS
 
-    model = context.metered_model(PROVISIONAL)
-    gate = context.brain.gate.open(text_runner=ModelRunner(model) if model else None)
-    for live in context.brain.gate.list_provisional():
-        if context.should_stop():
-            return
-        asked = context.store.fact(f"{PROVISIONAL}/{live.slug}")
-        if asked.get("verdict") == live.blob.hex():
-            continue  # the person has answered, or will
-        try:
-            outcome = gate.go_on(live, context.now())
-        except (Conflict, InvalidInput) as error:  # the others go on
-            yield make_step(PROVISIONAL, FAILED, error.message, slug=live.slug)
-            continue
-        if outcome.done == "proposed":
-            context.store.change(f"{PROVISIONAL}/{live.slug}", partial(_note_asked, live.blob))
-        if outcome.done != "nothing":
-            yield make_step(PROVISIONAL, DONE, outcome.reason, slug=live.slug, outcome=outcome)
+    def find_switch(self, brain: Brain) -> str:
+        return "" if are_patterns_enabled() else f"{ENABLED_VARIABLE} turns patterns off"
+
+    def find_new(self, scheduler: Scheduler) -> list[tuple[str, int | None]]:
+        found = scheduler.brain.patterns.list(now=scheduler.now()).patterns
+        return [(" → ".join(one.skills), None) for one in found if one.status == NEW]
+
+    def work_off(self, scheduler: Scheduler) -> Iterator[ScheduledStep]:
+        from .patterns import run_patterns
+
+        model = scheduler.metered_model(PATTERNS)
+        for found in run_patterns(scheduler.brain, model, now=scheduler.now()):
+            result = FAILED if found.status == "failed" else DONE
+            yield make_step(PATTERNS, result, found.reason, slug=found.slug, outcome=found.outcome)
 
 
-JOBS = (
-    Job(evolver=SYNTHESIS, run=work_off_hard_runs, queue=SYNTHESIS, limits=SYNTHESIS_LIMITS),
-    Job(
-        evolver=PATTERNS,
-        run=_run_patterns,
-        period=6 * _HOUR_MS,
-        find_switch=_find_pattern_switch,
-        find_new=_find_new_patterns,
-    ),
-    Job(
-        evolver=GAPS,
-        run=_run_gaps,
-        period=_HOUR_MS,
-        queue=GAPS,
-        find_switch=_find_gap_switch,
-        find_new=_find_new_gaps,
-        limits=GAP_LIMITS,
-    ),
-    Job(
-        evolver=PROVISIONAL,
-        run=_run_provisional,
-        period=_HOUR_MS,
-        needs_model=False,
-        find_new=_find_provisional,
-    ),
-)
-"""A new kind of learning adds a row."""
+class _Gaps(Job):
+    evolver = queue = GAPS
+    period = _HOUR_MS
+    limits = GAP_LIMITS
+
+    def find_switch(self, brain: Brain) -> str:
+        return "SKILLS_ENABLED turns gaps off" if brain.gaps.read_mode() == OFF else ""
+
+    def find_new(self, scheduler: Scheduler) -> list[tuple[str, int | None]]:
+        if not scheduler.brain.gaps.is_periodic():
+            return []
+        return [(" ".join(gap.goal.split()), gap.last) for gap in list_unqueued(scheduler.store)]
+
+    def work_off(self, scheduler: Scheduler) -> Iterator[ScheduledStep]:
+        from .gaps import work_off_gaps
+
+        model, stop = scheduler.metered_model(GAPS), scheduler.should_stop
+        for gap in work_off_gaps(scheduler.brain, model, now=scheduler.now(), should_stop=stop):
+            result = FAILED if gap.result == "failed" else DONE
+            reason = f"{gap.result} in {gap.phase}: {gap.reason}" if gap.reason else gap.result
+            yield make_step(GAPS, result, reason, key=gap.key, slug=gap.slug, outcome=gap.outcome)
+
+
+class _Provisional(Job):
+    """Goes on with what is provisional; a person is asked once to take a change back."""
+
+    evolver = PROVISIONAL
+    period = _HOUR_MS
+    needs_model = False
+
+    def find_new(self, scheduler: Scheduler) -> list[tuple[str, int | None]]:
+        from ..repo.learning.provisional import describe
+
+        found = scheduler.brain.gate.list_provisional()
+        return [(f"{describe(one)}, until {utc_time(one.ends):%F}", one.since) for one in found]
+
+    def work_off(self, scheduler: Scheduler) -> Iterator[ScheduledStep]:
+        model, store = scheduler.metered_model(PROVISIONAL), scheduler.store
+        gate = scheduler.brain.gate.open(text_runner=ModelRunner(model) if model else None)
+        for live in scheduler.brain.gate.list_provisional():
+            if scheduler.should_stop():
+                return
+            name, asked = f"{PROVISIONAL}/{live.slug}", {"verdict": live.blob.hex()}
+            if store.fact(name) == asked:
+                continue  # the person has answered, or will
+            try:
+                outcome = gate.go_on(live, scheduler.now())
+            except (Conflict, InvalidInput) as error:  # the others go on
+                yield make_step(PROVISIONAL, FAILED, error.message, slug=live.slug)
+                continue
+            if outcome.done == "proposed":
+                scheduler.note(name, asked)
+            if outcome.done != "nothing":
+                yield make_step(PROVISIONAL, DONE, outcome.reason, slug=live.slug, outcome=outcome)
+
+
+JOBS: tuple[Job, ...] = (_HardRuns(), _Patterns(), _Gaps(), _Provisional())
+"""A new kind of learning adds one."""
 
 
 def run_due(
@@ -230,8 +213,7 @@ def run_due(
     step says so. What models cost stays in the `budget` of the run. `now` returns the time in ms
     since 1970. Raises `StoreError` if the store of experience does not answer.
     """
-    context = open_context(brain, model, now, should_stop, budget)
-    yield from Scheduler(context, time.sleep).run_due()
+    yield from Scheduler(brain, model, budget=budget, now=now, should_stop=should_stop).run_due()
 
 
 def run(
@@ -248,8 +230,8 @@ def run(
     An attempt that is interrupted so keeps its answers. `wait` waits for some seconds, by
     default until `stop` is set.
     """
-    context = open_context(brain, model, now, stop.is_set, budget)
-    yield from Scheduler(context, wait or stop.wait).run()
+    scheduler = Scheduler(brain, model, budget=budget, now=now, should_stop=stop.is_set)
+    yield from scheduler.run(wait or stop.wait)
 
 
 def make_due(brain: Brain) -> None:
@@ -257,25 +239,112 @@ def make_due(brain: Brain) -> None:
 
     The limits of attempts and the budget stay. Raises `StoreError`.
     """
-    store = brain.gaps.open_store()
-    end_pause(store)
-    store.wake()
-    for job in JOBS:
-        job.set_last_run(store, None)
+    scheduler = Scheduler(brain)
+    scheduler.store.wake()
+    for name in (_PAUSE, *(f"job/{job.evolver}" for job in JOBS)):
+        scheduler.note(name, {})
+
+
+def read_status(
+    brain: Brain,
+    model: str = "",
+    *,
+    prices: Prices | None = None,
+    now: Callable[[], int] | None = None,
+) -> EvolutionStatus:
+    """Return what would be done next, what it has cost, and what was decided last.
+
+    `model` is the name of the model that would be asked, "" for none, and `prices` its prices. A
+    store that does not answer is one of the problems of the status.
+    """
+    return Scheduler(brain, now=now, model_name=model, prices=prices).read_status()
 
 
 class Scheduler:
-    """The jobs over one brain. `wait` waits for some seconds, or less if it should stop."""
+    """The jobs over one brain; `now` returns the time in ms since 1970.
+
+    `should_stop` tells that it was asked to end. `model_name` and `prices` are for where there is
+    no model. Raises `StoreError`, `InvalidInput`.
+    """
 
     def __init__(
         self,
-        context: JobContext,
-        wait: Callable[[float], object],
+        brain: Brain,
+        model: Model | None = None,
+        *,
+        now: Callable[[], int] | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
+        budget: Bounds = NO_BOUNDS,
+        model_name: str = "",
+        prices: Prices | None = None,
         jobs: Sequence[Job] = JOBS,
     ) -> None:
-        self._context = context
-        self._wait = wait
+        self.brain = brain
+        self.store = brain.gaps.open_store()
+        self.now = now or now_ms
+        self.should_stop = should_stop
+        self._budget = open_budget(brain, model, prices, budget, self.now)
+        self._model = model
+        self._model_name = model.model_name if model else model_name
         self._jobs = jobs
+
+    def metered_model(self, evolver: str) -> Model | None:
+        """Return the model, whose requests count as cost of an evolver."""
+        if self._model is None:
+            return None
+
+        def check(bound: RequestBound) -> None:
+            if self.should_stop():
+                raise Interrupted("the scheduler ends")
+            if self.brain.gate.read_mode() == OFF:
+                raise Interrupted(OFF_REASON)
+            if evolver != SYNTHESIS and bound.bytes > MAX_PROMPT_BYTES:
+                error = ModelError(
+                    f"the prompt has {bound.bytes} bytes, more than {MAX_PROMPT_BYTES}",
+                    code="too_long",
+                    hint="nothing was asked",
+                )
+                error.requests = 0
+                raise error
+
+        return self._budget.meter(self._model, evolver, check)
+
+    def note(self, name: str, fact: dict[str, Any]) -> None:
+        """Keep a fact in the store; an empty one forgets it."""
+        self.store.change(name, lambda _: fact)
+
+    def pause_model(self, error: ModelError) -> str:
+        """Let nobody ask the model for a while, which failed; return that as a sentence."""
+        until = self.now() + PAUSE_MS
+        time = utc_time(until).isoformat(timespec="seconds")
+        why = printable_text(error.message, 300)
+        reason = f"the model failed and is not asked before {time}: {why}"
+        self.note(_PAUSE, {"model": self._model_name, "until": until, "reason": reason})
+        return reason
+
+    def _read_pause(self) -> tuple[str, int]:
+        """Return why the model is not asked, and until when; "" and 0 if it may be.
+
+        The pause of another model does not count, nor one that the clock would make longer than
+        its length: then the clock was set back.
+        """
+        pause, now = self.store.fact(_PAUSE), self.now()
+        if pause.get("model") == self._model_name and now < pause["until"] <= now + PAUSE_MS:
+            return pause["reason"], pause["until"]
+        return "", 0
+
+    def find_obstacle(self) -> tuple[str, int | None]:
+        """Return why the model is not asked now, and until when, in ms; "" and 0 if it is.
+
+        None for a time: until a person does something.
+        """
+        if not self._model_name:
+            return NO_MODEL_REASON, None
+        budget = self._budget.read_status()
+        if budget.reason == NO_PRICE:
+            return NO_PRICE, None
+        pause = self._read_pause()
+        return pause if pause[0] or not budget.reason else (budget.reason, epoch_ms(budget.renewed))
 
     def run_due(self) -> Iterator[ScheduledStep]:
         """Run each job that is due, once, unless another process learns from this brain.
@@ -283,11 +352,11 @@ class Scheduler:
         Raises `StoreError` if the store does not answer.
         """
         try:
-            with self._context.store.learning():
+            with self.store.learning():
                 for job in self._jobs:
-                    if self._context.should_stop():
+                    if self.should_stop():
                         return
-                    if self._context.brain.gate.read_mode() == OFF:
+                    if self.brain.gate.read_mode() == OFF:
                         yield make_step(job.evolver, WAITING, OFF_REASON)
                         return
                     yield from self._run_if_due(job)
@@ -296,15 +365,16 @@ class Scheduler:
                 raise
             yield make_step(STORE_OF_EXPERIENCE, BUSY, error.message)
 
-    def run(self) -> Iterator[ScheduledStep]:
+    def run(self, wait: Callable[[float], object] = time.sleep) -> Iterator[ScheduledStep]:
         """Run what is due, and wait, until it should stop, or the budget of the run is spent.
 
-        While the store does not answer, it tries again with growing waits. A step that only repeats
-        what the last one of its job said is left out.
+        `wait` waits for some seconds, or less if it should stop. While the store does not answer,
+        it tries again with growing waits. A step that only repeats what the last one of its job
+        said is left out.
         """
         seconds = POLL_SECONDS
         said: dict[str, ScheduledStep] = {}
-        while not self._context.should_stop():
+        while not self.should_stop():
             try:
                 for step in self.run_due():
                     if said.get(step.evolver) != step:
@@ -317,166 +387,137 @@ class Scheduler:
                     yield step
                 said[STORE_OF_EXPERIENCE] = step
                 seconds = min(seconds * 2, MAX_POLL_SECONDS)
-            if self._context.budget.is_run_spent:
+            if self._budget.is_run_spent:
                 return
-            if not self._context.should_stop():
-                self._wait(seconds)
+            if not self.should_stop():
+                wait(seconds)
 
     def _run_if_due(self, job: Job) -> Iterator[ScheduledStep]:
         """Run a job that is due; one that is stopped or killed stays due."""
-        context, now = self._context, self._context.now()
-        due = None if job.find_switch(context) else job.next_time(context.store, now)
+        now = self.now()
+        due = None if job.find_switch(self.brain) else self._next_time(job)
         if due is None or due > now:
             return
-        if job.needs_model and (obstacle := context.find_obstacle()):
+        if job.needs_model and (obstacle := self.find_obstacle()[0]):
             yield make_step(job.evolver, WAITING, obstacle)
             return
         try:
-            yield from job.run(context)
+            yield from job.work_off(self)
         except Interrupted as error:
             yield make_step(job.evolver, WAITING, error.message)
         except ModelError as error:
-            name = context.model.model_name if context.model else ""
-            reason = pause_model(context.store, name, context.now(), error)
-            yield make_step(job.evolver, FAILED, reason)
+            yield make_step(job.evolver, FAILED, self.pause_model(error))
         except BrainError as error:
             if not job.period and isinstance(error, _PASSING):
                 raise
             yield make_step(job.evolver, FAILED, error.message)
-        if job.period and not context.should_stop():
-            job.set_last_run(context.store, now)
+        if job.period and not self.should_stop():
+            self.note(f"job/{job.evolver}", {"last": now})
 
+    def _last_run(self, job: Job) -> int | None:
+        """Return when a job began last and came to its end, in ms; None for never."""
+        last = self.store.fact(f"job/{job.evolver}").get("last")
+        return last if type(last) is int else None
 
-# What they would do next
+    def _next_time(self, job: Job) -> int | None:
+        """Return when a job is due, None for one that has no work and does not look for any.
 
-_DECISIONS = 10
-_NAMES = 5
-_OFF = "evolution is off"
-T = TypeVar("T")
+        A clock that was set back makes it run at once rather than after the lost time.
+        """
+        now, waiting = self.now(), self.store.waiting(job.queue) if job.queue else []
+        if not job.period:
+            return now if waiting or not job.queue else None
+        last = self._last_run(job)
+        if last is None or last > now or (waiting and waiting[-1] > last):
+            return now
+        return last + job.period
 
+    # What they would do next
 
-def read_status(
-    brain: Brain,
-    model: str = "",
-    *,
-    prices: Prices | None = None,
-    now: Callable[[], int] | None = None,
-    jobs: Sequence[Job] = JOBS,
-) -> EvolutionStatus:
-    """Return what would be done next, what it has cost, and what was decided last.
-
-    `model` is the name of the model that would be asked, "" for none, and `prices` its prices. A
-    store that does not answer is one of the problems of the status.
-    """
-    context = open_context(brain, now=now, prices=prices)
-    mode = context.brain.gate.read_mode()
-    problems: list[str] = []
-    pause = _try(lambda: read_pause(context.store, model, context.now()), ("", 0), problems)
-    if pause[0]:
-        problems.append(pause[0])
-    budget = _try(context.budget.read_status, None, problems)
-    return EvolutionStatus(
-        mode=mode,
-        model=model,
-        evolvers=_try(
-            lambda: [
-                _describe_evolver(
-                    *(context, model, job, _OFF if mode == OFF else "", pause, budget, problems)
-                )
-                for job in jobs
-            ],
-            [],
-            problems,
-        ),
-        costs=_try(lambda: read_costs(context.store, (job.evolver for job in jobs)), [], problems),
-        rates=[rate for job in jobs for rate in _read_rates(context, job, problems)],
-        decisions=_try(
-            lambda: [
-                EvolutionDecision(utc_time(event.at), *event[1:])
-                for event in context.store.events(last=_DECISIONS)
-            ],
-            [],
-            problems,
-        ),
-        stream=context.brain.gate.read_stream(),
-        budget=budget,
-        problems=list(dict.fromkeys(problems)),
-    )
-
-
-def _describe_evolver(
-    context: JobContext,
-    model: str,
-    job: Job,
-    off: str,
-    pause: tuple[str, int],
-    budget: BudgetStatus | None,
-    problems: list[str],
-) -> EvolverStatus:
-    """Describe a job; `off` says why no job runs, "" if they do."""
-    now = context.now()
-    no_price = NO_PRICE if budget is not None and budget.reason == NO_PRICE else ""
-    no_model = no_price if model else NO_MODEL_REASON
-    obstacle = off or job.find_switch(context) or (no_model if job.needs_model else "")
-    due = None if obstacle else job.next_time(context.store, now)
-    reason = obstacle
-    if not obstacle:
-        reason, until = _find_reason_to_wait(context, job, pause, budget, now)
-        due = None if due is None else max(due, until)
-    switched_off = off or job.find_switch(context)
-    nothing: list[tuple[str, int | None]] = []
-    new = nothing if switched_off else _try(lambda: job.find_new(context), nothing, problems)
-    waiting, last = context.store.waiting(job.evolver), job.last_run(context.store)
-    times = [*waiting[:1], *(at or last for _, at in new)]
-    since = min((at for at in times if at is not None), default=None)
-    return EvolverStatus(
-        evolver=job.evolver,
-        waiting=len(waiting) + len(new),
-        next=None if due is None else utc_time(max(due, now)),
-        reason=reason,
-        since=None if since is None else utc_time(since),
-        names=[name for name, _ in new[:_NAMES]],
-    )
-
-
-def _find_reason_to_wait(
-    context: JobContext, job: Job, pause: tuple[str, int], budget: BudgetStatus | None, now: int
-) -> tuple[str, int]:
-    """Return why a job that is due would wait, and until when; "" and 0 if it would not."""
-    if pause[0] and job.needs_model:
-        return pause
-    if budget is not None and budget.reason and job.needs_model:
-        return budget.reason, epoch_ms(budget.renewed)
-    if not job.limits:
-        return "", 0
-    counts = context.store.counts(job.evolver, job.limits, now)
-    reached = [limit for limit in job.limits if counts.get(limit.name, 0) >= limit.most]
-    if not reached:
-        return "", 0
-    last = max(reached, key=lambda limit: limit.end(now))
-    return f"the limit of attempts per {_period_name(last)} is reached", last.end(now)
-
-
-def _read_rates(context: JobContext, job: Job, problems: list[str]) -> list[RateStatus]:
-    if not job.limits:
-        return []
-    now = context.now()
-    counts = _try(lambda: context.store.counts(job.evolver, job.limits, now), None, problems)
-    return [
-        RateStatus(
-            evolver=job.evolver,
-            limit=_period_name(limit),
-            attempts=None if counts is None else counts.get(limit.name, 0),
-            most=limit.most,
-            left=None if counts is None else max(limit.most - counts.get(limit.name, 0), 0),
-            renewed=utc_time(limit.end(now)),
+    def read_status(self) -> EvolutionStatus:
+        """Return what would be done next, as `read_status`."""
+        store, mode, problems = self.store, self.brain.gate.read_mode(), list[str]()
+        off = "evolution is off" if mode == OFF else ""
+        pause, _ = _try(self._read_pause, ("", 0), problems)
+        problems += filter(None, [pause])
+        budget = _try(self._budget.read_status, None, problems)
+        rates = {job.evolver: self._describe_rates(job, problems) for job in self._jobs}
+        return EvolutionStatus(
+            mode=mode,
+            model=self._model_name,
+            evolvers=_try(
+                lambda: [
+                    self._describe_job(job, off, rates[job.evolver], problems) for job in self._jobs
+                ],
+                [],
+                problems,
+            ),
+            costs=_try(
+                lambda: read_costs(store, (job.evolver for job in self._jobs)), [], problems
+            ),
+            rates=[rate for some in rates.values() for rate in some],
+            decisions=_try(
+                lambda: [
+                    EvolutionDecision(utc_time(event.at), *event[1:])
+                    for event in store.events(last=_DECISIONS)
+                ],
+                [],
+                problems,
+            ),
+            stream=self.brain.gate.read_stream(),
+            budget=budget,
+            problems=list(dict.fromkeys(problems)),
         )
-        for limit in job.limits
-    ]
 
+    def _describe_job(
+        self,
+        job: Job,
+        off: str,
+        rates: list[RateStatus],
+        problems: list[str],
+    ) -> EvolverStatus:
+        """Describe a job; `off` says why no job runs, "" if they do."""
+        off = off or job.find_switch(self.brain)
+        reason, until = (off, None) if off else ("", 0)
+        if job.needs_model and not off:
+            reason, until = self.find_obstacle()
+        reached = [rate for rate in rates if rate.left == 0]
+        if not reason and reached:
+            last = max(reached, key=lambda rate: rate.renewed)
+            reason = f"the limit of attempts per {last.limit} is reached"
+            until = epoch_ms(last.renewed)
+        due = None if until is None else self._next_time(job)
+        new: list[tuple[str, int | None]] = []
+        if not off:
+            new = _try(lambda: job.find_new(self), new, problems)
+        waiting, last_run = self.store.waiting(job.evolver), self._last_run(job)
+        times = [*waiting[:1], *(at or last_run for _, at in new)]
+        since = min((at for at in times if at is not None), default=None)
+        return EvolverStatus(
+            evolver=job.evolver,
+            waiting=len(waiting) + len(new),
+            next=None if due is None else utc_time(max(due, until or 0, self.now())),
+            reason=reason,
+            since=None if since is None else utc_time(since),
+            names=[name for name, _ in new[:_NAMES]],
+        )
 
-def _period_name(limit: RateLimit) -> str:
-    return {3_600: "hour", 86_400: "day"}.get(limit.seconds, f"{limit.seconds} s")
+    def _describe_rates(self, job: Job, problems: list[str]) -> list[RateStatus]:
+        if not job.limits:
+            return []
+        now = self.now()
+        counts = _try(lambda: self.store.counts(job.evolver, job.limits, now), None, problems)
+        return [
+            RateStatus(
+                evolver=job.evolver,
+                limit={3_600: "hour", 86_400: "day"}.get(limit.seconds, f"{limit.seconds} s"),
+                attempts=None if counts is None else counts[limit.name],
+                most=limit.most,
+                left=None if counts is None else max(limit.most - counts[limit.name], 0),
+                renewed=utc_time(limit.end(now)),
+            )
+            for limit in job.limits
+        ]
 
 
 def _try(read: Callable[[], T], instead: T, problems: list[str]) -> T:

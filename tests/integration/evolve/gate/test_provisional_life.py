@@ -7,7 +7,6 @@ import pytest
 
 from brain import Brain, evolve
 from brain.errors import Conflict
-from brain.evolve.jobs import open_context
 from brain.evolve.scheduler import JOBS, Scheduler
 from brain.gating.case_files import Case, Expectation, encode_case
 from brain.receipts import Receipt
@@ -194,10 +193,10 @@ def test_the_scheduler_asks_a_person_once(tmp_path):
     with make_live(tmp_path) as brain:
         (live,) = brain.gate.list_provisional()
         clock = {"now": live.since}
-        context = open_context(brain, None, lambda: clock["now"])
+        scheduler = Scheduler(brain, now=lambda: clock["now"], jobs=JOBS[-1:])
 
         def run_job() -> list[str]:
-            steps = Scheduler(context, lambda _: None, JOBS[-1:]).run_due()
+            steps = scheduler.run_due()
             return [step.outcome.done for step in steps if step.outcome]
 
         assert run_job() == []
@@ -337,12 +336,12 @@ def test_a_person_who_keeps_a_change_is_asked_once(tmp_path):
         add_more(brain, "lost", 1)
         (live,) = brain.gate.list_provisional()
         clock = {"now": live.since}
-        context = open_context(brain, None, lambda: clock["now"])
+        scheduler = Scheduler(brain, now=lambda: clock["now"], jobs=JOBS[-1:])
         runner = ScriptedRunner(greet)
         opened = brain.gate.open(runner=runner)
-        context.brain.gate.open = lambda **_: opened  # type: ignore[method-assign]
+        brain.gate.open = lambda **_: opened  # type: ignore[method-assign]
         for done in (["proposed"], [], []):
-            steps = Scheduler(context, lambda _: None, JOBS[-1:]).run_due()
+            steps = scheduler.run_due()
             assert [step.outcome.done for step in steps if step.outcome] == done
             assert runner.runs == 24
             for proposal in brain.proposals.list():
@@ -357,8 +356,7 @@ def test_what_cannot_go_on_does_not_stop_the_others(tmp_path):
         document = encode_case(task, Expectation(contains=(GREETING,)), "")
         for name in ("one", "two"):
             brain.files.edit(f"skills/{SKILL}/cases/{name}.yaml", lambda _: document)
-        context = open_context(brain, None, lambda: live.since)
-        (step,) = Scheduler(context, lambda _: None, JOBS[-1:]).run_due()
+        (step,) = Scheduler(brain, now=lambda: live.since, jobs=JOBS[-1:]).run_due()
         assert "have the same input" in step.reason and step.slug == SKILL
 
 

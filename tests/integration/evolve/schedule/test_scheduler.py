@@ -3,7 +3,7 @@
 import json
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,15 @@ import pytest
 from brain import Brain, evolve
 from brain.errors import ModelError, StoreError
 from brain.evolve import Learner
+from brain.evolve.evolver import make_step
 from brain.evolve.hard_runs import MAX_FAILURES, SYNTHESIS_LIMITS
-from brain.evolve.jobs import (
+from brain.evolve.scheduler import (
+    JOBS,
     MAX_PROMPT_BYTES,
     PAUSE_MS,
-    JobContext,
-    make_step,
-    open_context,
+    Job,
+    Scheduler,
 )
-from brain.evolve.scheduler import JOBS, Job, Scheduler
 from brain.experience.gaps import GAP_LIMITS
 from brain.gating.case_files import Expectation
 from brain.gating.decision import DEFAULT_RULES
@@ -71,17 +71,21 @@ def work(brain: Brain, *errors: str, task: str = "Audit the vault", **more: Any)
     return run.id
 
 
-def context_of(
-    brain: Brain, model: Any, clock: Clock, stop: Callable[[], bool] = lambda: False
-) -> JobContext:
-    return open_context(brain, model, clock.now, stop)
+def schedule(brain: Brain, model: Any, clock: Clock, **more: Any) -> Scheduler:
+    return Scheduler(brain, model, now=clock.now, **more)
 
 
 def run_due(
     brain: Brain, model: Any, clock: Clock, jobs: tuple[Job, ...] = SYNTHESIS
 ) -> list[ScheduledStep]:
-    context = context_of(brain, model, clock)
-    return list(Scheduler(context, lambda seconds: None, jobs).run_due())
+    return list(schedule(brain, model, clock, jobs=jobs).run_due())
+
+
+def make_job(run: Any, name: str = "later", **more: Any) -> Job:
+    """Return a job that runs so."""
+    fields = {"evolver": name, "work_off": lambda _, scheduler: run(scheduler), **more}
+    made: Job = type("Made", (Job,), fields)()
+    return made
 
 
 def set_manifest(brain: Brain, text: str) -> None:
@@ -92,7 +96,7 @@ def set_manifest(brain: Brain, text: str) -> None:
 
 def waiting(brain: Brain) -> list[str]:
     """Return the runs in the queue that nobody has learned from."""
-    store = context_of(brain, None, Clock()).store
+    store = schedule(brain, None, Clock()).store
     return [item.key for item in store.items("synthesis") if item.result is None]
 
 
@@ -181,7 +185,7 @@ class TestQueuedRunsAreLearnedFrom:
     def test_what_became_of_it_is_in_the_audit(self, brain, clock):
         run = work(brain, "exit 1", "")
         run_due(brain, FakeModel(SKILL), clock)
-        (event,) = context_of(brain, None, clock).store.events("synthesis")
+        (event,) = schedule(brain, None, clock).store.events("synthesis")
         assert (event.name, event.phase, event.result) == (
             "oracle-manipulation",
             "proposed",
@@ -214,13 +218,13 @@ class TestQueuedRunsAreLearnedFrom:
 
     def test_attempts_count_for_one_brain(self, brain, clock):
         work(brain, "exit 1", "")
-        context = context_of(brain, None, clock)
+        context = schedule(brain, None, clock)
         run_due(brain, FakeModel(NOTHING), clock)
         counted = context.store.counts("synthesis", SYNTHESIS_LIMITS, clock.ms)
         assert counted == {"hour": 1, "day": 1}
 
     def test_a_run_that_is_gone_is_given_up(self, brain, clock):
-        store = context_of(brain, None, clock).store
+        store = schedule(brain, None, clock).store
         store.add("synthesis", "a", 1, {"trigger": "x", "receipt": "no JSON"})
         store.add("synthesis", "b", 1, {"trigger": "x", "snapshot": "ff00ff"})
         model = FakeModel()
@@ -253,7 +257,7 @@ class TestFailuresOfTheModel:
             run_due(brain, model, clock)
             clock.ms += PAUSE_MS
         assert len(model.requests) == 6 and waiting(brain) == []
-        (event,) = context_of(brain, None, clock).store.events("synthesis")
+        (event,) = schedule(brain, None, clock).store.events("synthesis")
         assert event.result == "failed" and "gave no answer" in event.trigger_reason
 
     def test_a_model_that_never_answers_ends_the_item(self, brain, clock):
@@ -289,8 +293,8 @@ class TestInterruptedAttempts:
                 stopped.append(True)
                 return super().answer(request)
 
-        context = context_of(brain, Stopping("what?"), clock, lambda: bool(stopped))
-        (step,) = Scheduler(context, lambda seconds: None, SYNTHESIS).run_due()
+        stop = {"should_stop": lambda: bool(stopped), "jobs": SYNTHESIS}
+        (step,) = schedule(brain, Stopping("what?"), clock, **stop).run_due()
         assert (step.result, step.reason) == ("waiting", "the scheduler ends")
         model = FakeModel(SKILL)
         (step,) = run_due(brain, model, clock)
@@ -310,7 +314,7 @@ class TestInterruptedAttempts:
 
     def test_an_item_that_is_gone_is_dropped_and_nothing_is_recorded(self, brain, clock):
         work(brain, "exit 1", "")
-        context_of(brain, None, clock)
+        schedule(brain, None, clock)
 
         class Deleting(FakeModel):
             def answer(self, request: Asked) -> ScriptedAnswer:
@@ -337,7 +341,7 @@ class TestWhatWasPaidForIsNotAskedAgain:
         assert (step.result, step.slug) == ("done", "oracle-manipulation")
         first, failed, second = model.requests
         assert first != failed == second
-        store = context_of(brain, None, clock).store
+        store = schedule(brain, None, clock).store
         counted = store.counts("synthesis", SYNTHESIS_LIMITS, clock.ms)
         assert counted["hour"] == 1
 
@@ -364,12 +368,12 @@ class TestWhatWasPaidForIsNotAskedAgain:
 
 class TestPeriodicJobs:
     @staticmethod
-    def job(calls: list[int], **more: Any) -> Job:
-        def run(context: JobContext) -> Iterator[ScheduledStep]:
+    def job(calls: list[int]) -> Job:
+        def run(context: Scheduler) -> Iterator[ScheduledStep]:
             calls.append(context.now())
             yield make_step("later", "done", "ran")
 
-        return Job(evolver="later", run=run, period=HOUR, needs_model=False, **more)
+        return make_job(run, period=HOUR, needs_model=False)
 
     def test_a_job_runs_once_in_its_period(self, brain, clock):
         calls: list[int] = []
@@ -385,11 +389,11 @@ class TestPeriodicJobs:
     def test_two_schedulers_do_not_run_at_once(self, brain, clock):
         seen: list[ScheduledStep] = []
 
-        def run(context: JobContext) -> Iterator[ScheduledStep]:
+        def run(context: Scheduler) -> Iterator[ScheduledStep]:
             seen.extend(run_due(brain, None, clock, (self.job([]),)))
             yield make_step("later", "done", "ran")
 
-        steps = run_due(brain, None, clock, (Job(evolver="later", run=run, needs_model=False),))
+        steps = run_due(brain, None, clock, (make_job(run, needs_model=False),))
         assert [step.result for step in steps] == ["done"]
         assert [step.result for step in seen] == ["busy"]
         assert "another process learns from this brain" in seen[0].reason
@@ -397,14 +401,12 @@ class TestPeriodicJobs:
     def test_a_job_that_was_broken_off_is_due_at_once(self, brain, clock):
         calls: list[int] = []
 
-        def die(context: JobContext) -> Iterator[ScheduledStep]:
+        def die(context: Scheduler) -> Iterator[ScheduledStep]:
             yield make_step("later", "done", "begun")
             raise AssertionError("unreachable")
 
-        begun = Scheduler(
-            context_of(brain, None, clock),
-            lambda seconds: None,
-            (Job(evolver="later", run=die, period=HOUR, needs_model=False),),
+        begun = schedule(
+            brain, None, clock, jobs=(make_job(die, period=HOUR, needs_model=False),)
         ).run_due()
         next(begun)
         begun.close()
@@ -421,12 +423,12 @@ class TestPeriodicJobs:
         assert len(calls) == 2
 
     def test_a_failing_job_is_said_and_the_others_run(self, brain, clock):
-        def fail(context: JobContext) -> Iterator[ScheduledStep]:
+        def fail(context: Scheduler) -> Iterator[ScheduledStep]:
             raise StoreError("the server does not answer")
             yield
 
         calls: list[int] = []
-        failing = Job(evolver="failing", run=fail, period=HOUR, needs_model=False)
+        failing = make_job(fail, "failing", period=HOUR, needs_model=False)
         steps = run_due(brain, None, clock, (failing, self.job(calls)))
         assert [(step.evolver, step.result) for step in steps] == [
             ("failing", "failed"),
@@ -434,13 +436,13 @@ class TestPeriodicJobs:
         ]
 
     def test_a_failure_of_the_model_in_a_job_pauses_it_for_all(self, brain, clock):
-        def ask(context: JobContext) -> Iterator[ScheduledStep]:
+        def ask(context: Scheduler) -> Iterator[ScheduledStep]:
             model = context.metered_model("asking")
             assert model is not None
             ask_text(model, "", "", 1)
             yield make_step("asking", "done", "answered")
 
-        asking = Job(evolver="asking", run=ask, period=HOUR)
+        asking = make_job(ask, "asking", period=HOUR)
         model = FakeModel(ModelError("busy", code="unavailable"), "fine")
         (step,) = run_due(brain, model, clock, (asking,))
         assert step.result == "failed" and "is not asked before" in step.reason
@@ -479,13 +481,13 @@ class TestTheLoop:
             if next(waits) == 2:
                 stop.set()
 
-        context = context_of(brain, None, clock, stop.is_set)
-        steps = list(Scheduler(context, wait, SYNTHESIS).run())
+        scheduler = schedule(brain, None, clock, should_stop=stop.is_set, jobs=SYNTHESIS)
+        steps = list(scheduler.run(wait))
         assert [step.result for step in steps] == ["waiting"]
 
     def test_while_the_store_is_broken_it_waits_longer_and_then_goes_on(self, brain, clock):
         work(brain, "exit 1", "")
-        context_of(brain, None, clock).store.close()
+        schedule(brain, None, clock).store.close()
         file = brain.root / ".brain/evolution.db"
         good = _checkpointed(file)
         file.write_bytes(b"no database" * 100)
@@ -501,9 +503,9 @@ class TestTheLoop:
 
         steps = [
             (step.evolver, step.result)
-            for step in Scheduler(
-                context_of(brain, FakeModel(NOTHING), clock, stop.is_set), wait, SYNTHESIS
-            ).run()
+            for step in schedule(
+                *(brain, FakeModel(NOTHING), clock), should_stop=stop.is_set, jobs=SYNTHESIS
+            ).run(wait)
         ]
         assert steps == [("experience", "failed"), ("synthesis", "done")]
         assert waits == [60.0, 120.0, 240.0, 30.0]
@@ -540,7 +542,7 @@ class TestStatus:
         assert decision.name == "oracle-manipulation" and "no held-out" in decision.trigger_reason
 
     def test_it_has_the_limits_of_gaps_and_when_they_are_free_again(self, brain, clock):
-        context = context_of(brain, None, clock)
+        context = schedule(brain, None, clock)
         for _ in range(2):
             for limit in GAP_LIMITS:
                 context.store.add_count("gaps", limit, clock.ms)
@@ -555,7 +557,7 @@ class TestStatus:
 
     def test_each_request_has_a_bound_of_its_cost(self, brain, clock):
         model = FakeModel("never")
-        metered = context_of(brain, model, clock).metered_model("gaps")
+        metered = schedule(brain, model, clock).metered_model("gaps")
         assert metered is not None
         with pytest.raises(ModelError, match="the prompt has"):
             ask_text(metered, "", "x" * (MAX_PROMPT_BYTES + 1), 1)
@@ -573,7 +575,7 @@ class TestStatus:
         assert (found.next, found.reason) == (None, f"{variable} turns {off} off")
         assert all(one.reason == "" for one in status.evolvers if one.evolver != off)
         run_due(brain, FakeModel(), clock, JOBS)
-        store = context_of(brain, None, clock).store
+        store = schedule(brain, None, clock).store
         assert store.fact(f"job/{off}") == {}
 
     def test_a_pause_is_why_all_wait_that_need_a_model_and_until_when(self, brain, clock):
