@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import (
@@ -35,14 +35,14 @@ from ..experience.gaps import (
     SUPERSEDED,
     EndedAttempt,
     OpenGap,
+    add_gap_work,
     build_gap_event,
     find_open_gap,
     find_waiting_proposal,
-    format_score,
     format_time,
     list_proposed,
     list_refused,
-    queue_open_gaps,
+    list_unqueued,
     read_gap,
 )
 from ..models.calls import ANSWER_FAULTS, AskLimits, NoAnswer, UnfitAnswer
@@ -144,7 +144,8 @@ def work_off_gaps(
     store = brain.gaps.open_store()
     _remember_accepted(brain, store, now)
     if brain.gaps.is_periodic():
-        queue_open_gaps(store, now)
+        for gap in list_unqueued(store):
+            add_gap_work(store, gap, now)
     obstacle = _find_obstacle(model)
     if model is None or obstacle:
         skipped = EndedAttempt(phase=audit.MODEL_PHASE, result=audit.SKIPPED, reason=obstacle)
@@ -271,7 +272,7 @@ class GapAttempt(Evolver[EndedAttempt]):
             return None
         waiting = find_waiting_proposal(gap, item.store.items(GAPS), self.brain.gate.is_proposed)
         if waiting is not None:
-            return replace(waiting, reason=f"{waiting.proposal} waits for a person")
+            return waiting._replace(reason=f"{waiting.proposal} waits for a person")
         return self._count()
 
     def _count(self) -> EndedAttempt | None:
@@ -472,7 +473,7 @@ class GapAttempt(Evolver[EndedAttempt]):
         """End the item, unless it waits for the limit."""
         if ended.phase != audit.RATE_PHASE:
             events = [] if ended.phase == SUPERSEDED else [self._event(ended)]
-            self.item.finish(asdict(ended), *events, keep_data=True)
+            self.item.finish(ended._asdict(), *events, keep_data=True)
 
     def _end(self, phase: str, result: str, reason: str = "", **more: str) -> EndedAttempt:
         return EndedAttempt(phase=phase, result=result, reason=reason, name=self._name, **more)
@@ -484,16 +485,8 @@ class GapAttempt(Evolver[EndedAttempt]):
 
 def describe_attempt(gap: OpenGap, ended: EndedAttempt) -> GapResult:
     """Return what became of a gap as a result."""
-    return GapResult(
-        key=gap.key,
-        goal=gap.goal,
-        score=format_score(gap.score.percent),
-        capability_name=ended.name,
-        slug=ended.slug,
-        phase=ended.phase,
-        result=ended.result,
-        reason=ended.reason,
-    )
+    what = ended.phase, ended.result, ended.reason
+    return GapResult(gap.key, gap.goal, gap.score, ended.name, ended.slug, *what)
 
 
 def remember_capability(brain: Brain, gap: OpenGap, name: str, at: int) -> None:
@@ -507,7 +500,7 @@ def remember_capability(brain: Brain, gap: OpenGap, name: str, at: int) -> None:
     goal = "" if is_hidden else fold_to_line(gap.goal)
     record = {
         "capability_name": name,
-        "gap_score": gap.score.percent / 100,
+        "gap_score": gap.percent / 100,
         "task_context": shorten_without_secrets(goal, MAX_CONTEXT_BYTES),
         "timestamp": format_time(at),
         "source": META_SOURCE,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
@@ -96,40 +96,6 @@ _QUOTED = re.compile(
 )
 
 
-class GapScore(NamedTuple):
-    """A score in percent, and the signals that it was made from."""
-
-    percent: int
-    failures: int
-    has_error_keyword: bool
-    has_reflection_keyword: bool
-
-    @property
-    def is_due(self) -> bool:
-        """Whether the gap is worth an attempt."""
-        return is_above_threshold(self.percent)
-
-
-def score_signals(failures: int, in_error: bool, in_reflections: bool) -> GapScore:
-    """Return the score of a goal whose texts were looked at when they were reported."""
-    percent = (
-        _FAILURE_PERCENT * min(max(failures, 0), FULL_FAILURES)
-        + _SIGNAL_PERCENT * in_error
-        + _SIGNAL_PERCENT * in_reflections
-    )
-    return GapScore(percent, failures, in_error, in_reflections)
-
-
-def is_above_threshold(percent: int) -> bool:
-    """Tell whether a score is above the threshold."""
-    return percent > THRESHOLD_PERCENT
-
-
-def format_score(percent: int) -> str:
-    """Return a score as a decimal number, such as 0.60."""
-    return f"{percent // 100}.{percent % 100:02d}"
-
-
 def has_error_keyword(error: str) -> bool:
     """Tell whether an error says that something is missing or turned off."""
     return _ERROR_KEYWORD.search(error[:MAX_SCANNED_CHARS]) is not None
@@ -182,9 +148,20 @@ class OpenGap:
     has_reflection_keyword: bool
 
     @property
-    def score(self) -> GapScore:
+    def percent(self) -> int:
         """The score by which the gap is attempted or not."""
-        return score_signals(self.failures, self.has_error_keyword, self.has_reflection_keyword)
+        signals = self.has_error_keyword + self.has_reflection_keyword
+        return _FAILURE_PERCENT * min(self.failures, FULL_FAILURES) + _SIGNAL_PERCENT * signals
+
+    @property
+    def score(self) -> str:
+        """The score as a decimal number, such as 0.60."""
+        return f"{self.percent // 100}.{self.percent % 100:02d}"
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the gap is worth an attempt."""
+        return self.percent > THRESHOLD_PERCENT
 
     @property
     def episode(self) -> str:
@@ -214,12 +191,12 @@ def note_report(store: Store, report: GapReport) -> bool:
 
     def note() -> bool:
         gap = record_failure(store, report)
-        if gap.score.is_due:
+        if gap.is_due:
             add_gap_work(store, gap, report.at)
         else:
             reason = "below the threshold"
             store.log(build_gap_event(gap, report.at, SCORE_PHASE, SKIPPED, reason=reason))
-        return gap.score.is_due
+        return gap.is_due
 
     return store.atomically(note)
 
@@ -315,23 +292,15 @@ def build_gap_event(
     gap: OpenGap, at: int, phase: str, result: str, *, name: str = "", reason: str = ""
 ) -> AuditEvent:
     """Return an event about a gap. `name` is that of the capability, "" before there is one."""
-    trigger = f"gap_score={format_score(gap.score.percent)},goal={gap.key[:_SHORT_KEY]}"
+    trigger = f"gap_score={gap.score},goal={gap.key[:_SHORT_KEY]}"
     if reason:
         trigger += f",reason={printable_text(reason, MAX_REASON_CHARS)}"
-    return AuditEvent(
-        at=at, evolver=GAPS, name=name, trigger_reason=trigger, phase=phase, result=result
-    )
+    return AuditEvent(at, GAPS, name, trigger, phase, result)
 
 
 def describe_event(event: AuditEvent) -> GapEvent:
     """Return an event with the fields of the seed's log."""
-    return GapEvent(
-        ts=format_time(event.at),
-        capability_name=event.name,
-        trigger_reason=event.trigger_reason,
-        phase=event.phase,
-        result=event.result,
-    )
+    return GapEvent(format_time(event.at), *event[2:])
 
 
 def format_time(at: int) -> str:
@@ -350,8 +319,7 @@ IsProposed = Callable[[str], bool]
 """Tells whether a proposal waits for a person, by its name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndedAttempt:
+class EndedAttempt(NamedTuple):
     """How an attempt ended, as the result of its item.
 
     `name` is that of the capability, "" without one. `attempt` is a rejected program that is
@@ -371,16 +339,10 @@ class EndedAttempt:
         return self.name.replace("_", "-")
 
 
-def queue_open_gaps(store: Store, now: int) -> None:
-    """Queue the gaps that are due, those that were not queued when their failure was noted."""
-    for gap in list_unqueued(store):
-        add_gap_work(store, gap, now)
-
-
 def list_unqueued(store: Store) -> list[OpenGap]:
     """Return the gaps that are due and of whose failures none was queued."""
     known = {item.key for item in store.items(GAPS)}
-    return [gap for gap in list_open_gaps(store) if gap.score.is_due and gap.episode not in known]
+    return [gap for gap in list_open_gaps(store) if gap.is_due and gap.episode not in known]
 
 
 def list_gaps(
@@ -391,52 +353,38 @@ def list_gaps(
     counts = store.counts(GAPS, GAP_LIMITS, now)
     rates = [RateUse(limit.name, counts[limit.name], limit.most) for limit in GAP_LIMITS]
     limit = next((rate.name for rate in rates if rate.used >= rate.most), "")
-    return OpenGaps(
-        gaps=[
-            FailedGoal(
-                key=gap.key,
-                goal=gap.goal,
-                tool=gap.tool,
-                failures=gap.failures,
-                score=format_score(gap.score.percent),
-                since=utc_time(gap.since),
-                last=utc_time(gap.last),
-                error=gap.error,
-                next=_describe_next(gap, items, limit, is_proposed),
-            )
-            for gap in list_open_gaps(store)
-        ],
-        rates=rates,
-        mode=mode,
-        periodic=periodic,
-    )
 
+    def describe_next(gap: OpenGap) -> str:
+        """Return what would happen to a gap now."""
+        if not gap.is_due:
+            return "nothing: its score is not above 0.50"
+        if proposal := find_waiting_proposal(gap, items, is_proposed):
+            return f"wait for a person: proposal {proposal.proposal}"
+        found = [item for item in items if item.key == gap.episode]
+        if not found or found[0].result is None:
+            queued = "it is queued" if found else "it is queued by the next run"
+            return f"attempt: it waits for the {limit} limit" if limit else f"attempt: {queued}"
+        ended = EndedAttempt(**found[0].result)
+        if ended.phase == PROPOSED_PHASE:
+            return "nothing until it fails again: its proposal was accepted or rejected"
+        return f"nothing until it fails again: {' '.join(filter(None, ended[:2]))}"
 
-def _describe_next(gap: OpenGap, items: Sequence[Work], limit: str, is_proposed: IsProposed) -> str:
-    """Return what would happen to a gap now; `limit` is the one that is reached, "" for none."""
-    if not gap.score.is_due:
-        return "nothing: its score is not above 0.50"
-    proposal = find_waiting_proposal(gap, items, is_proposed)
-    if proposal is not None:
-        return f"wait for a person: proposal {proposal.proposal}"
-    found = [item for item in items if item.key == gap.episode]
-    if not found or found[0].result is None:
-        queued = "it is queued" if found else "it is queued by the next run"
-        return f"attempt: it waits for the {limit} limit" if limit else f"attempt: {queued}"
-    ended = EndedAttempt(**found[0].result)
-    if ended.phase == PROPOSED_PHASE:
-        return "nothing until it fails again: its proposal was accepted or rejected"
-    return f"nothing until it fails again: {' '.join(filter(None, (ended.phase, ended.result)))}"
+    gaps = [
+        FailedGoal(
+            *(gap.key, gap.goal, gap.tool, gap.failures, gap.score),
+            *(utc_time(gap.since), utc_time(gap.last), gap.error, describe_next(gap)),
+        )
+        for gap in list_open_gaps(store)
+    ]
+    return OpenGaps(gaps, rates, mode, periodic)
 
 
 def find_waiting_proposal(
     gap: OpenGap, items: Iterable[Work], is_proposed: IsProposed
 ) -> EndedAttempt | None:
     """Return the attempt at a gap whose proposal waits for a person, None without one."""
-    for one in _list_ended(gap, items):
-        if one.phase == PROPOSED_PHASE and is_proposed(one.proposal):
-            return one
-    return None
+    ended = (one for one in _list_ended(gap, items) if one.phase == PROPOSED_PHASE)
+    return next((one for one in ended if is_proposed(one.proposal)), None)
 
 
 def list_proposed(items: Iterable[Work]) -> dict[str, dict[str, Any]]:

@@ -4,11 +4,9 @@ import pytest
 
 from brain.experience.gaps import (
     ERROR_KEYWORDS,
-    format_score,
+    OpenGap,
     has_error_keyword,
     has_reflection_keyword,
-    is_above_threshold,
-    score_signals,
 )
 from tests.support.cases import read_cases
 
@@ -23,7 +21,6 @@ CASES = read_cases(__file__)
         (2, False, False, 40),
         (3, False, False, 60),
         (300, False, False, 60),
-        (-1, False, False, 0),
         (1, True, False, 40),
         (1, False, True, 40),
         (1, True, True, 60),
@@ -32,22 +29,11 @@ CASES = read_cases(__file__)
     ],
 )
 def test_each_signal_has_its_weight(failures, in_error, in_reflections, percent):
-    score = score_signals(failures, in_error, in_reflections)
-    assert score.percent == percent
-    assert score.is_due == (percent > 50)
-
-
-def test_a_score_at_the_threshold_is_not_above_it():
-    assert [is_above_threshold(percent) for percent in (49, 50, 51)] == [False, False, True]
-
-
-def test_a_score_is_shown_as_a_decimal_number():
-    assert [format_score(percent) for percent in (0, 5, 60, 100)] == [
-        "0.00",
-        "0.05",
-        "0.60",
-        "1.00",
-    ]
+    signals = {"has_error_keyword": in_error, "has_reflection_keyword": in_reflections}
+    rest = dict.fromkeys(("key", "goal", "tool", "since", "last", "error", "reflections"))
+    gap = OpenGap(failures=failures, **signals, **rest)
+    assert (gap.percent, gap.is_due) == (percent, percent > 50)
+    assert gap.score == f"{percent / 100:.2f}"
 
 
 @pytest.mark.parametrize("keyword", ERROR_KEYWORDS)

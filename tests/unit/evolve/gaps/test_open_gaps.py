@@ -71,7 +71,7 @@ def test_reflections_of_all_failures_count(store):
     record_failure(store, failure(reflections=("I have no tool for this.",)))
     gap = record_failure(store, failure(reflections=("It took long.",)))
     assert gap.reflections == ("I have no tool for this.", "It took long.")
-    assert (gap.score.percent, gap.score.is_due) == (60, True)
+    assert (gap.percent, gap.is_due) == (60, True)
 
 
 def test_texts_are_cut_and_hold_no_secrets(store):
