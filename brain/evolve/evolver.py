@@ -50,6 +50,7 @@ MAX_ANSWER_TOKENS = 1024
 """Tokens of an answer to a case."""
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
+NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 Ended = TypeVar("Ended")
 Form = TypeVar("Form", bound="BaseModel")
 Result = TypeVar("Result")

@@ -56,7 +56,7 @@ from ..sandbox.find_sandbox import find_sandbox
 from ..skills.visible_text import fold_to_line
 from .acquire import build_edit, build_program
 from .budget import Interrupted, meter, now_ms, require_evolution
-from .evolver import AttemptOver, Evolver
+from .evolver import NO_MODEL_REASON, AttemptOver, Evolver
 from .prompts import GAP_SYSTEM_PROMPT, GENERATED_CATEGORY, KnownAttempt, gap_message, mask_text
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ def work_off_gaps(
 def _find_obstacle(model: Model | None) -> str:
     """Return why nothing can be attempted, "" if it can."""
     if model is None:
-        return "no model is configured; choose one with `brain config model`"
+        return NO_MODEL_REASON
     try:
         find_sandbox()
     except SandboxError as error:

@@ -40,7 +40,7 @@ from ..util import strict_json
 from ..util.utc_time import epoch_ms
 from .acquire import build_program, build_skill_text
 from .budget import require_evolution
-from .evolver import AttemptOver, Evolver
+from .evolver import NO_MODEL_REASON, AttemptOver, Evolver
 from .prompts import PATTERN_SYSTEM_PROMPT, KnownAttempt, attempts_message, pattern_message
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ _MAX_SNAPSHOTS = 2_000
 """Snapshots that are searched for runs, newest first."""
 _MAX_DEPTH = 32
 _MAX_REASON_CHARS = 400
-_NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 _RESULTS = {
     "admitted": "success",
     "provisional": "success",
@@ -83,7 +82,7 @@ def run_patterns(brain: Brain, model: Model | None, *, now: int) -> Iterator[Pat
         return iter(())
     new = [one for one in brain.patterns.list(now=now).patterns if one.status == NEW]
     if model is None:
-        waiting = NO_MODEL, _NO_MODEL_REASON, "", None
+        waiting = NO_MODEL, NO_MODEL_REASON, "", None
         return iter([PatternResult(one.skills, one.occurrences, *waiting) for one in new])
     store = brain.patterns.open_store()
     _queue(brain, store, new, now)
@@ -126,7 +125,7 @@ class PatternAttempt(Evolver[MadeSkill]):
         self._skills: tuple[str, ...] = tuple(item.data["skills"])
         self._known = read_made(item.store.items(PATTERNS))
         known = [one for one in self._known.values() if one is not None]
-        self._made = {one.slug: one for one in known if one.skills == self._skills}
+        self._made = {one.slug: one for one in known if tuple(one.skills) == self._skills}
         self._examples: list[RecordedExample] = []
         self._shown: set[str] = set()
         self._name = ""

@@ -35,7 +35,7 @@ from ..results import (
 )
 from ..util.utc_time import epoch_ms, utc_time
 from .budget import NO_PRICE, Interrupted, now_ms, open_budget, read_costs
-from .evolver import BUSY, DONE, FAILED, WAITING, ModelRunner, make_step
+from .evolver import BUSY, DONE, FAILED, NO_MODEL_REASON, WAITING, ModelRunner, make_step
 from .hard_runs import SYNTHESIS_LIMITS, RunAttempt
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from ..models.config import Prices
 
 OFF_REASON = "the evolution mode of this brain is off"
-NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
 MAX_PROMPT_BYTES = 200_000
 """Size of a request about a pattern or a gap, which bounds what it may cost."""
 PAUSE_MS = 600_000

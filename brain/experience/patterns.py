@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -104,8 +104,9 @@ def find_in_store(store: Store, now: int, chat: str = "") -> MinedPatterns:
     """
     rules = read_rules()
     reach = rules.max_steps * rules.gap_ms  # how long before a message its pattern may begin
-    messages = _read_messages(store, max(now - rules.window_ms - reach, 0), chat)
-    return find_patterns(messages, now, rules)
+    messages = store.sequences(max(now - rules.window_ms - reach, 0))
+    shown = ((one.chat, one.at, one.skills) for one in messages if chat in ("", one.chat))
+    return find_patterns(shown, now, rules)
 
 
 def read_rules() -> PatternRules:
@@ -193,12 +194,6 @@ def _find_period(steps: Sequence[str]) -> int:
     return len(steps)
 
 
-def _read_messages(store: Store, since: int, only: str) -> Iterator[Message]:
-    for one in store.sequences(since):
-        if only in ("", one.chat):
-            yield one.chat, one.at, one.skills
-
-
 # What became of a pattern
 
 PATTERNS = "patterns"
@@ -216,13 +211,7 @@ class MadeSkill(NamedTuple):
     reason: str
     slug: str = ""
     version: str = ""
-    skills: tuple[str, ...] = ()
-
-
-def pattern_key(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
-    """Return the key of a pattern; another program of one of its skills gives another key."""
-    rows = tuple((slug, programs[slug].program) for slug in skills)
-    return _hash_pattern(pack(rows)).hex()
+    skills: Sequence[str] = ()
 
 
 def find_open_key(
@@ -230,8 +219,11 @@ def find_open_key(
     programs: Mapping[str, SkillProgram],
     made: Mapping[str, MadeSkill | None],
 ) -> str:
-    """Return the key of a pattern, or the next one where one of its skills could not run then."""
-    key = pattern_key(skills, programs)
+    """Return the key of a pattern; another program of one of its skills gives another key.
+
+    It is the next one where one of the skills could not run when the pattern had this one.
+    """
+    key = _hash_pattern(pack(tuple((slug, programs[slug].program) for slug in skills))).hex()
     while (state := made.get(key)) is not None and state.status == UNFIT:
         key = _hash_pattern(bytes.fromhex(key)).hex()
     return key
@@ -243,23 +235,18 @@ def describe_pattern(
     made: Mapping[str, MadeSkill | None],
 ) -> SkillPattern:
     """Return a pattern with what became of it; `made` has the results so far by key."""
-    reason = find_obstacle(pattern.skills, programs)
-    state: MadeSkill | None = MadeSkill(UNFIT, reason)
+    status, reason, slug = UNFIT, find_obstacle(pattern.skills, programs), ""
     if not reason:
         key = find_open_key(pattern.skills, programs, made)
-        state = made[key] if key in made else MadeSkill(NEW, "")
-    shown = state or MadeSkill(WAITING, "")
-    return SkillPattern(pattern.skills, pattern.support, shown.status, shown.reason, shown.slug)
+        status, ended = WAITING if key in made else NEW, made.get(key)
+        if ended is not None:
+            status, reason, slug = ended.status, ended.reason, ended.slug
+    return SkillPattern(pattern.skills, pattern.support, status, reason, slug)
 
 
 def read_made(items: Iterable[Work]) -> dict[str, MadeSkill | None]:
     """Return the results of items by key, None for those not done."""
-    return {
-        item.key: None
-        if item.result is None
-        else MadeSkill(**{**item.result, "skills": tuple(item.result["skills"])})
-        for item in items
-    }
+    return {item.key: MadeSkill(**item.result) if item.result else None for item in items}
 
 
 def find_obstacle(skills: Sequence[str], programs: Mapping[str, SkillProgram]) -> str:
