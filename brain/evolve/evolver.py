@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from ..api.brain import Brain
     from ..experience.store import Item
     from ..models import Model
-    from ..models.paid_once import PaidSteps
     from ..repo.learning.gate import Gate
 
 MAX_ANSWER_TOKENS = 1024
@@ -68,7 +67,7 @@ class Drafting:
     """Asks a model for one draft, and proposes it.
 
     `item` keeps the answers, and is confirmed before anything is recorded; without one nothing is
-    kept. `steps` keeps them in another way. `record` gets each request.
+    kept. `record` gets each request.
     """
 
     agent = ""
@@ -82,7 +81,6 @@ class Drafting:
         model: Model,
         item: Item | None = None,
         *,
-        steps: PaidSteps | None = None,
         gate: Gate | None = None,
         record: CallRecorder = lambda call: None,
     ) -> None:
@@ -95,8 +93,7 @@ class Drafting:
         self._gate = gate
         self._record = record
         self._confirm = item.confirm if item else lambda: None
-        self._model = PaidModel(model, [self.bill.meter], steps or item)
-        self._judge = PaidModel(model, [self.bill.meter], item)
+        self._model = PaidModel(model, [self.bill.meter], item)
 
     @cached_property
     def material(self) -> RelatedMaterial:
@@ -143,7 +140,7 @@ class Drafting:
 
     def propose(self, change: ProposedChange) -> GateOutcome:
         """Give a change to the gate, which asks the model the cases of a text."""
-        runner = ModelRunner(self._judge)
+        runner = ModelRunner(self._model)
         gate = self._gate or self.brain.gate.open(text_runner=runner, confirm=self._confirm)
         return gate.propose(change)
 
@@ -164,10 +161,9 @@ class Evolver(Drafting, ABC, Generic[Ended]):
         item: Item,
         now: int,
         *,
-        steps: PaidSteps | None = None,
         gate: Gate | None = None,
     ) -> None:
-        super().__init__(brain, model, item, steps=steps, gate=gate)
+        super().__init__(brain, model, item, gate=gate)
         self.item = item
         self.now = now
         self.outcome: GateOutcome | None = None

@@ -5,8 +5,7 @@ Each attempt goes this way, and each end of it is one event of the audit:
 1. The oldest item of the queue is started: a goal with the failures that it had.
 2. The attempt is counted under the limits, before anything is spent.
 3. The model writes a program, which passes four checks of its code; after a refused answer it may
-   try again, a few times in all. Before each request the intent to make it is kept, so that an
-   answer that may be paid and is lost is not asked for again.
+   try again, a few times in all.
 4. The gate tries the program on held-out cases, and admits it, proposes it to a person, or stores
    it as a rejected attempt.
 5. What was admitted becomes a record of the memory, so that later prompts know of it.
@@ -76,17 +75,16 @@ MAX_GAP_ANSWER_TOKENS = 12_000
 _ACCEPTED = "gaps accepted"
 """The kind of the items that remember what was accepted."""
 _HELD_OUT_REASON = "its goal repeats the input of a held-out case, which no model is shown"
-_COUNTED, _LIMITED, _PROPOSED, _PROMPT, _ASKED, _ADMITTED, _FAILURES = (
+_COUNTED, _LIMITED, _PROPOSED, _PROMPT, _ADMITTED, _FAILURES = (
     "counted",
     "limited",
     "proposed",
     "prompt",
-    "asked",
     "admitted",
     "failures",
 )
 """Steps of an item: it counts; the audit says that it waits; what was proposed when it began; what
-the model is asked first; it was asked, and did not answer yet; the capability that the gate
+the model is asked first; the capability that the gate
 admitted, and when; failures of the model."""
 META_TARGET = "meta.jsonl"
 """The memory of these records: the file in memory/."""
@@ -204,37 +202,6 @@ def _remember_accepted(brain: Brain, store: Store, now: int) -> None:
         item.finish({}, event)
 
 
-class LostAnswer(BrainError):
-    """An earlier process ended while the model worked; its answer may be paid, and is lost."""
-
-    code = "answer_lost"
-
-
-class _AskedOnce:
-    """Keeps answers with an item, and before each request that it is made."""
-
-    def __init__(self, item: Item) -> None:
-        self._item = item
-
-    def find(self, name: str) -> bytes | None:
-        """Return the stored answer; without one, store that it is asked for."""
-        found = self._item.find(name)
-        if found is None:
-            if self._item.find(_ASKED) is not None:
-                raise LostAnswer("a process ended while the model worked on its answer")
-            self._item.keep(_ASKED)
-        return found
-
-    def keep(self, name: str, value: bytes) -> None:
-        """Store an answer."""
-
-        def keep() -> None:
-            self._item.keep(name, value)
-            self._item.forget(_ASKED)
-
-        self._item.store.atomically(keep)
-
-
 class GapAttempt(Evolver[EndedAttempt]):
     """One attempt at one gap. `model_error` is why it ended, if the model failed too often."""
 
@@ -244,7 +211,7 @@ class GapAttempt(Evolver[EndedAttempt]):
     def __init__(
         self, brain: Brain, model: Model, item: Item, now: int, gate: Gate | None = None
     ) -> None:
-        super().__init__(brain, model, item, now, steps=_AskedOnce(item), gate=gate)
+        super().__init__(brain, model, item, now, gate=gate)
         self.gap = read_gap(item.data)
         self.task = f"Fill a gap: {self.gap.goal}"
         self.model_error: ModelError | None = None
@@ -253,7 +220,7 @@ class GapAttempt(Evolver[EndedAttempt]):
         self._name = ""
 
     def give_up(self, reason: str) -> EndedAttempt:
-        """Return the end of an attempt that processes died of, or whose answer is lost."""
+        """Return the end of an attempt that too many processes died of."""
         return self._end(audit.INTERRUPTED_PHASE, audit.FAILED, reason)
 
     def begin(self) -> EndedAttempt | None:
@@ -307,11 +274,6 @@ class GapAttempt(Evolver[EndedAttempt]):
                 prompt=self.item.once(_PROMPT, self._build_prompt).decode(),
                 limits=AskLimits(max_tokens=MAX_GAP_ANSWER_TOKENS),
             )
-        except LostAnswer as error:
-            raise AttemptOver(self.give_up(error.message)) from error
-        except (Conflict, InvalidInput):  # evolution is off, or its mode cannot be read
-            self.item.forget(_ASKED)  # nothing was asked
-            raise
         except SandboxError as error:
             ended = self._end(audit.VALIDATION_PHASE, audit.FAILED, error.message)
             raise AttemptOver(ended) from error
@@ -455,8 +417,6 @@ class GapAttempt(Evolver[EndedAttempt]):
     def fail(self, error: BrainError) -> EndedAttempt | None:
         """End after too many failures of the model, or if the gate could not try the change."""
         item = self.item
-        if isinstance(error, (ModelError, Interrupted)):
-            item.forget(_ASKED)  # no answer came, so the request may be made again
         if isinstance(error, ModelError):
             failures = int(item.find(_FAILURES) or b"0") + 1
             if failures < MAX_FAILURES_OF_MODEL:
