@@ -50,6 +50,7 @@ MAX_ANSWER_TOKENS = 1024
 DONE, FAILED, WAITING, BUSY = "done", "failed", "waiting", "busy"
 """Results of a step."""
 NO_MODEL_REASON = "no model is configured; choose one with `brain config model`"
+_FAILURES = "failures"
 Ended = TypeVar("Ended")
 Form = TypeVar("Form", bound="BaseModel")
 Result = TypeVar("Result")
@@ -148,6 +149,8 @@ class Drafting:
 class Evolver(Drafting, ABC, Generic[Ended]):
     """One attempt at one item; `now` is ms since 1970.
 
+    `model_error` is a failure of the model after which no other item is attempted for now.
+
     Without a `gate` it has its own, whose answers of the model are kept with the item.
     """
 
@@ -167,6 +170,7 @@ class Evolver(Drafting, ABC, Generic[Ended]):
         self.item = item
         self.now = now
         self.outcome: GateOutcome | None = None
+        self.model_error: ModelError | None = None
 
     def make(self) -> Ended | None:
         """Make the attempt, end its item, and return what became of it.
@@ -205,6 +209,18 @@ class Evolver(Drafting, ABC, Generic[Ended]):
             return ended
         self.outcome = self.propose(self.draft())
         return self.conclude(self.outcome)
+
+    def add_failure(self, *, begins_anew: bool = False) -> int:
+        """Count a failure with the item, whose answers so far are kept unless it begins anew."""
+        failures = int(self.item.find(_FAILURES) or b"0") + 1
+
+        def keep() -> None:
+            if begins_anew:
+                self.item.forget("")
+            self.item.keep(_FAILURES, str(failures).encode())
+
+        self.item.store.atomically(keep)
+        return failures
 
     # What a source says
 

@@ -75,17 +75,10 @@ MAX_GAP_ANSWER_TOKENS = 12_000
 _ACCEPTED = "gaps accepted"
 """The kind of the items that remember what was accepted."""
 _HELD_OUT_REASON = "its goal repeats the input of a held-out case, which no model is shown"
-_COUNTED, _LIMITED, _PROPOSED, _PROMPT, _ADMITTED, _FAILURES = (
-    "counted",
-    "limited",
-    "proposed",
-    "prompt",
-    "admitted",
-    "failures",
-)
-"""Steps of an item: it counts; the audit says that it waits; what was proposed when it began; what
-the model is asked first; the capability that the gate
-admitted, and when; failures of the model."""
+_COUNTED, _LIMITED, _PROPOSED = "counted", "limited", "proposed"
+"""Steps of an item: it counts; the audit says that it waits; what was proposed when it began."""
+_PROMPT, _ADMITTED = "prompt", "admitted"
+"""What the model is asked first; the capability that the gate admitted, and when."""
 META_TARGET = "meta.jsonl"
 """The memory of these records: the file in memory/."""
 META_SOURCE = "capability_evolution_engine"
@@ -203,7 +196,7 @@ def _remember_accepted(brain: Brain, store: Store, now: int) -> None:
 
 
 class GapAttempt(Evolver[EndedAttempt]):
-    """One attempt at one gap. `model_error` is why it ended, if the model failed too often."""
+    """One attempt at one gap."""
 
     agent = GAPS_AGENT
     max_starts = 10
@@ -214,7 +207,6 @@ class GapAttempt(Evolver[EndedAttempt]):
         super().__init__(brain, model, item, now, gate=gate)
         self.gap = read_gap(item.data)
         self.task = f"Fill a gap: {self.gap.goal}"
-        self.model_error: ModelError | None = None
         self._message = mask_text(f"Fill a gap: {' '.join(self.gap.goal.split())}")
         self._refused: ToolDraft | None = None
         self._name = ""
@@ -366,26 +358,21 @@ class GapAttempt(Evolver[EndedAttempt]):
     def _keep_refused(self) -> str:
         """Keep the last refused program with its fault; return the name of the attempt.
 
-        "" without one, and if it cannot be a snapshot, such as one that is too large. An equal
-        attempt is kept once.
+        "" without one, and if it cannot be a snapshot, such as one that is too large. The gate
+        keeps an equal attempt once.
         """
-        draft, programs = self._refused, self.brain.programs
+        draft = self._refused
         if draft is None:
             return ""
         self._name = draft.name
-        code, fault = draft.program.code.encode("utf-8", "replace"), fit_summary(draft.fault)
-        for known in programs.attempts(draft.slug):
-            kept = programs.read_attempt(known.attempt).files
-            if known.reason == fault and kept.get(PROGRAM_FILE) == code:
-                return known.attempt
         change = ProposedChange(
             name=draft.slug,
             evolver=GAPS,
             description=draft.program.description,
-            files={PROGRAM_FILE: code},
+            files={PROGRAM_FILE: draft.program.code.encode("utf-8", "replace")},
             category=GENERATED_CATEGORY,
             message=self._message,
-            fault=fault,
+            fault=fit_summary(draft.fault),
         )
         try:
             return self.brain.gate.open().propose(change).attempt
@@ -416,11 +403,8 @@ class GapAttempt(Evolver[EndedAttempt]):
 
     def fail(self, error: BrainError) -> EndedAttempt | None:
         """End after too many failures of the model, or if the gate could not try the change."""
-        item = self.item
         if isinstance(error, ModelError):
-            failures = int(item.find(_FAILURES) or b"0") + 1
-            if failures < MAX_FAILURES_OF_MODEL:
-                item.keep(_FAILURES, str(failures).encode())
+            if self.add_failure() < MAX_FAILURES_OF_MODEL:
                 return None
             self.model_error = error
             self._name = ""

@@ -49,7 +49,7 @@ MAX_BAD_ANSWERS = 2
 _FINAL_FAULTS = ("answer_cut", "answer_too_large", "model_limit", "too_long")
 """Codes of failures that an equal request would meet again, so none is made."""
 _MAX_REASON_CHARS = 400
-_DRAFT, _FAILURES = "draft", "failures"
+_DRAFT = "draft"
 
 
 def queue_run(brain: Brain, run: Receipt) -> bool:
@@ -82,11 +82,10 @@ class _Ended(NamedTuple):
 
 
 class RunAttempt(SkillDrafting, Evolver[_Ended]):
-    """One attempt at one queued run. `model_error` is a failure of the model during it."""
+    """One attempt at one queued run."""
 
     def __init__(self, brain: Brain, model: Model, item: Item, now: int) -> None:
         super().__init__(brain, model, item, now)
-        self.model_error: ModelError | None = None
         self._slug = self._trigger = ""
         self._is_drafted = False
 
@@ -163,17 +162,10 @@ class RunAttempt(SkillDrafting, Evolver[_Ended]):
 
     def _count_failure(self, error: BrainError, most: int, *, begins_anew: bool) -> _Ended:
         """Count a failure; the next attempt uses the answers so far, unless it begins anew."""
-        failures = int(self.item.find(_FAILURES) or b"0") + 1
+        failures = self.add_failure(begins_anew=begins_anew)
         if failures >= most:
             return self.give_up(error.message)
-
-        def keep() -> None:
-            if begins_anew:
-                self.item.forget("")
-            self.item.keep(_FAILURES, str(failures).encode())
-            self.item.wait()
-
-        self.item.store.atomically(keep)
+        self.item.wait()
         self._slug = ""
         return _Ended(self._step(FAILED, f"{error.message} (attempt {failures} of {most})"))
 
