@@ -5,10 +5,9 @@
 A brain has hard runs and gaps to learn from, half of each. Two processes work them off with a
 scripted model at an endpoint that counts each request; one of them learns, the other waits for its
 turn. The one that learns is killed (kill -9) while its answer is on the way, just after it came, or
-later, and another process starts. Where the answer was not stored yet, a hard run asks for it
-again, which counts as `asked_again`; a gap never does, and ends. Prints what happened; ends with
-status 1 if an item did not end exactly once, an answer that was stored was paid for again, or the
-brain is not whole.
+later, and another process starts. An answer that was not stored yet is asked for again, which
+counts as `asked_again`. Prints what happened; ends with status 1 if an item did not end exactly
+once, an answer that was stored was paid for again, or the brain is not whole.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from typing import Any, NamedTuple
 
 from brain import Brain, evolve
 from brain.evolve.prompts import SYSTEM_PROMPT
-from brain.experience.gaps import GAPS, INTERRUPTED_PHASE, RATE_PHASE, SCORE_PHASE
+from brain.experience.gaps import GAPS, RATE_PHASE, SCORE_PHASE
 from brain.experience.run_end import SYNTHESIS
 from brain.models.paid_once import is_answer
 from tests.support.gap_answers import NO_SKILL, gap_answer, words_code
@@ -76,16 +75,15 @@ class Script(NamedTuple):
 class KillResult(NamedTuple):
     """What a run came to; `moments` counts kills.
 
-    `ended` counts the items that ended exactly once, `interrupted` the gaps among them whose answer
-    was lost. `asked_again` counts requests of hard runs whose first answer was lost, `paid_twice`
-    those whose answer was stored already. `problems` says what else is wrong.
+    `ended` counts the items that ended exactly once, `asked_again` the requests whose first answer
+    was lost, `paid_twice` those whose answer was stored already. `problems` says what else is
+    wrong.
     """
 
     items: int
     moments: Counter[str]
     requests: int
     ended: int
-    interrupted: int
     asked_again: int
     paid_twice: int
     problems: list[str]
@@ -282,25 +280,27 @@ def judge(
 ) -> KillResult:
     """Compare the queue, the audit and the proposals with what was asked and lost."""
     store = brain.gaps.open_store()
-    ends, interrupted, problems = Counter[int](), set[int](), []
+    ends, problems = Counter[int](), []
     for event in store.events(last=100_000):
         if event.phase not in (SCORE_PHASE, RATE_PHASE):
             (name,) = [one for one in event.trigger_reason.split(",") if one in numbers]
             ends[numbers[name]] += 1
-            if event.phase == INTERRUPTED_PHASE:
-                interrupted.add(numbers[name])
     if store.waiting():
         problems.append(f"{len(store.waiting())} items wait")
     paid_twice = asked_again = 0
     for number, script in enumerate(scripts):
-        again = lost[number] if script.kind == SYNTHESIS else 0
-        asked_again += again
-        paid_twice += max(asked[number] - again - script.needed, 0)
-        if number not in interrupted and asked[number] - again < script.needed:
-            problems.append(f"item {number} was asked for {asked[number]} times, {again} lost")
-    made = [n for n, script in enumerate(scripts) if script.creates and n not in interrupted]
+        asked_again += lost[number]
+        paid_twice += max(asked[number] - lost[number] - script.needed, 0)
+        if asked[number] - lost[number] < script.needed:
+            problems.append(
+                f"item {number} was asked for {asked[number]} times, {lost[number]} lost"
+            )
     proposed = Counter(skill.slug for one in brain.proposals.list() for skill in one.skills)
-    wanted = {f"{'tool' if scripts[n].kind == GAPS else 'tickets'}-{n}" for n in made}
+    wanted = {
+        f"{'tool' if script.kind == GAPS else 'tickets'}-{n}"
+        for n, script in enumerate(scripts)
+        if script.creates
+    }
     if proposed != Counter(wanted):
         problems.append(f"proposed are {dict(proposed)}, not {sorted(wanted)}")
     if not brain.verify().ok:
@@ -310,7 +310,6 @@ def judge(
         killed,
         asked.total(),
         sum(ends[number] == 1 for number in range(len(scripts))),
-        len(interrupted),
         asked_again,
         paid_twice,
         problems,
@@ -354,9 +353,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told = ", ".join(f"{count} {moment}" for moment, count in sorted(result.moments.items()))
     sys.stdout.write(
         f"seed {given.seed}: {result.moments.total()} kills ({told}) over {result.items} items and"
-        f" {result.requests} requests: {result.ended} ended once, {result.interrupted} of them"
-        f" without their answer; {result.asked_again} answers that were lost were asked for again,"
-        f" {result.paid_twice} that were stored\n"
+        f" {result.requests} requests: {result.ended} ended once; {result.asked_again} answers that"
+        f" were lost were asked for again, {result.paid_twice} that were stored\n"
     )
     for problem in result.problems:
         sys.stdout.write(f"{problem}\n")
