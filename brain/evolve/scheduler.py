@@ -394,7 +394,7 @@ class Scheduler:
     def _run_if_due(self, job: Job) -> Iterator[ScheduledStep]:
         """Run a job that is due; one that is stopped or killed stays due."""
         now = self.now()
-        due = None if job.find_switch(self.brain) else self._next_time(job)
+        due = None if job.find_switch(self.brain) else self._next_time(job, now)
         if due is None or due > now:
             return
         if job.needs_model and (obstacle := self.find_obstacle()[0]):
@@ -418,12 +418,12 @@ class Scheduler:
         last = self.store.fact(f"job/{job.evolver}").get("last")
         return last if type(last) is int else None
 
-    def _next_time(self, job: Job) -> int | None:
+    def _next_time(self, job: Job, now: int) -> int | None:
         """Return when a job is due, None for one that has no work and does not look for any.
 
         A clock that was set back makes it run at once rather than after the lost time.
         """
-        now, waiting = self.now(), self.store.waiting(job.queue) if job.queue else []
+        waiting = self.store.waiting(job.queue) if job.queue else []
         if not job.period:
             return now if waiting or not job.queue else None
         last = self._last_run(job)
@@ -485,7 +485,8 @@ class Scheduler:
             last = max(reached, key=lambda rate: rate.renewed)
             reason = f"the limit of attempts per {last.limit} is reached"
             until = epoch_ms(last.renewed)
-        due = None if until is None else self._next_time(job)
+        now = self.now()
+        due = None if until is None else self._next_time(job, now)
         new: list[tuple[str, int | None]] = []
         if not off:
             new = _try(lambda: job.find_new(self), new, problems)
@@ -495,7 +496,7 @@ class Scheduler:
         return EvolverStatus(
             evolver=job.evolver,
             waiting=len(waiting) + len(new),
-            next=None if due is None else utc_time(max(due, until or 0, self.now())),
+            next=None if due is None else utc_time(max(due, until or 0, now)),
             reason=reason,
             since=None if since is None else utc_time(since),
             names=[name for name, _ in new[:_NAMES]],
