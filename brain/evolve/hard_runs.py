@@ -192,7 +192,6 @@ def _encode_change(change: ProposedChange) -> dict[str, Any]:
         "name": change.name,
         "description": change.description,
         "body": body,
-        "files": {path: content.decode() for path, content in change.files.items()},
         "base": change.base,
         "message": change.message,
         "receipt": encode_receipt(change.receipt).decode() if change.receipt else None,
@@ -201,11 +200,9 @@ def _encode_change(change: ProposedChange) -> dict[str, Any]:
 
 def _decode_change(fields: dict[str, Any]) -> ProposedChange:
     receipt = fields.pop("receipt")
-    files = {path: content.encode() for path, content in fields.pop("files").items()}
     return ProposedChange(
         **fields,
         evolver=EVOLVER,
-        files=files,
         receipt=decode_receipt(receipt.encode()) if receipt else None,
     )
 
