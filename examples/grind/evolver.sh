@@ -20,7 +20,7 @@ def evolve() -> None:
     The observation is evolution/current_observation.md. Nothing is written for a task that
     passed, for one that is not quoted, and for one of another kind. Two lessons are wrong:
     the first that `letters` gets is useless, until its task failed again; with the lesson of
-    `ranges` comes a harmful one, if the name of its task ends with an odd number.
+    `owners` comes a harmful one, if the name of its task ends with an odd number.
     """
     import os
     import re
@@ -38,7 +38,7 @@ def evolve() -> None:
             continue
         family, lesson = known[0]
         lessons = [USELESS if family == "letters" and cycle == "1" else lesson]
-        if family == "ranges" and task[-1] in "13579":
+        if family == "owners" and task[-1] in "13579":
             lessons.append(HARMFUL)
         path = f"skills/{category}/SKILL.md"
         text = f"""---
@@ -78,7 +78,7 @@ Read this before any task of the category {category}.
 
 
 USELESS = 'Read the instruction twice before you begin.'
-HARMFUL = 'Sort every list before you answer it.'
+HARMFUL = 'Answer every number as a text.'
 KINDS = [
     ('decimal-comma', '{place} has one sale a line.', 'In files with semicolons a dot groups thousands, and a comma separates the cents.', None),
     ('latest-record', '{place} has a record a line, several with the same id.', 'Records come in no order: of those with one id the one with the latest `updated` is kept.', None),
@@ -95,9 +95,11 @@ KINDS = [
     ('rotated', '{place} and its parts {place}.1 and {place}.2 are one log.', 'The part of a log with the highest number is the oldest; the one without a number is newest.', None),
     ('zones', '{place} has a time and a user a line.', 'Times carry their zone: turn them into UTC before they are compared or cut to days.', None),
     ('repeats', 'Count the messages of {place}.', 'A line `last message repeated N times` stands for N more of the message before it.', None),
+    ('continued', 'Count the messages of the log {place}.', 'A line that begins with blanks continues the message before it, and is no message itself.', None),
     ('reverts', '{place} has the subjects of all commits, the oldest first.', 'A commit that reverts another one cancels it, and is no change itself.', None),
-    ('generated', 'How much code in {place} have the authors written?', 'A file with DO NOT EDIT in its head is generated, and no author has written it.', None),
+    ('generated', 'Which code in {place} have the authors written?', 'A file with DO NOT EDIT in its head is generated, and no author has written it.', None),
     ('owners', 'Who owns each path of {place}, by the file OWNERS?', 'The last line of OWNERS that fits a path decides.', None),
+    ('releases', 'Sort the tags of {place} by version, the oldest first.', 'A version with -rc is a candidate, and comes before the version of the same number.', None),
 ]
 
 evolve()

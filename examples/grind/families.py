@@ -23,6 +23,8 @@ import programs_and_logs
 import scripted
 from family import WORDS, Answer, Family, Files
 
+from brain.gating.held_out import is_held_out
+
 FAMILIES = (*data_and_text.FAMILIES, *programs_and_logs.FAMILIES)
 
 ANSWER = "\n\nWrite answer.json into the current folder: one object of JSON with these parts.\n"
@@ -61,7 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path, nargs="?", help="where the tasks are written")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--each", type=int, default=4, help="tasks of each family")
+    parser.add_argument("--each", type=int, default=4, help="tasks of each family (default: 4)")
     parser.add_argument("--scripts", type=Path, help="where learner.sh and evolver.sh are written")
     asked = parser.parse_args()
     if asked.folder is None and asked.scripts is None:
@@ -73,20 +75,29 @@ def main() -> None:
 
 
 def write_tasks(folder: Path, seed: int, each: int) -> None:
-    """Write `each` tasks of each family, which no two seeds and no two tasks share."""
+    """Write `each` tasks of each family, the second half of which is held out."""
     for family in FAMILIES:
-        for number, place in enumerate(list_places(family, seed, each), 1):
-            files, expected = draw(family, Random(f"{family.name} {seed} {number}"), place)
-            write_task(folder / f"{family.name}-{number}", family, place, files, expected)
+        for name, place in list_places(family, seed, each).items():
+            files, expected = draw(family, Random(f"{name} {seed}"), place)
+            write_task(folder / name, family, place, files, expected)
 
 
-def list_places(family: Family, seed: int, count: int) -> list[str]:
-    """Return the places of the first tasks of a family; they tell one instruction from another."""
+def list_places(family: Family, seed: int, count: int) -> dict[str, str]:
+    """Return the places of the tasks of a family, which differ, by the names of the tasks.
+
+    The hash of name and instruction says whether a task is held out, so places are drawn until it
+    is so with the second half of them alone.
+    """
     rng = Random(f"{family.name} {seed}")
-    tags: dict[str, None] = {}
-    while len(tags) < count:
-        tags[f"{rng.choice(WORDS)}-{rng.randrange(10, 1000)}"] = None
-    return [family.place.format(tag=tag) for tag in tags]
+    places: dict[str, str] = {}
+    while len(places) < count:
+        name = f"{family.category}-{family.name}-{len(places) + 1}"
+        tag = f"{rng.choice(WORDS)}-{rng.randrange(10, 1000)}"
+        place = family.place.format(tag=tag)
+        held_out = is_held_out({"task": name, "instruction": make_instruction(family, place)})
+        if held_out == (2 * len(places) >= count) and place not in places.values():
+            places[name] = place
+    return places
 
 
 def draw(family: Family, rng: Random, place: str) -> tuple[Files, Answer]:

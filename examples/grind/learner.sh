@@ -157,6 +157,13 @@ def _repeats(files: Files, place: str, knows: bool) -> Answer:
     return {"kinds": sorted(counts), "counts": counts, "errors": errors}
 
 
+def _continued(files: Files, place: str, knows: bool) -> Answer:
+    lines = files[place].splitlines()
+    messages = [line for line in lines if not (knows and line.startswith(" "))]
+    errors = [line for line in messages if line.startswith("error")]
+    return {"errors": len(errors), "messages": len(messages), "others": len(messages) - len(errors)}
+
+
 def _reverts(files: Files, place: str, knows: bool) -> Answer:
     subjects = files[place].splitlines()
     kept: list[str] = []
@@ -165,14 +172,14 @@ def _reverts(files: Files, place: str, knows: bool) -> Answer:
             kept.append(subject)
         elif knows:
             kept.remove(subject.split('"')[1])
-    return {"commits": len(subjects), "changes": kept, "count": len(kept)}
+    return {"first": subjects[0], "changes": kept, "last": kept[-1]}
 
 
 def _generated(files: Files, place: str, knows: bool) -> Answer:
     texts = {name: text for name, text in files.items() if name.startswith(f"{place}/")}
-    own = {name for name, text in texts.items() if not knows or "DO NOT EDIT" not in text}
-    lines = sum(texts[name].count("\n") for name in own)
-    return {"files": len(texts), "own": sorted(own), "lines": lines}
+    own = sorted(name for name, text in texts.items() if not knows or "DO NOT EDIT" not in text)
+    lengths = {name: texts[name].count("\n") for name in own}
+    return {"files": sorted(texts), "own": own, "longest": max(own, key=lambda name: lengths[name])}
 
 
 def _owners(files: Files, place: str, knows: bool) -> Answer:
@@ -182,6 +189,12 @@ def _owners(files: Files, place: str, knows: bool) -> Answer:
         fits = [owner for pattern, owner in rules if pattern == "*" or path.startswith(pattern)]
         found[path] = fits[-1] if knows else fits[0]
     return {"paths": sorted(found), "owners": found, "people": sorted(set(found.values()))}
+
+
+def _releases(files: Files, place: str, knows: bool) -> Answer:
+    tags = files[place].split()
+    order = sorted(tags, key=lambda tag: (tag.split("-")[0], "-" not in tag) if knows else tag)
+    return {"listed": tags, "order": order, "last": order[-1]}
 
 
 def read_files() -> Files:
@@ -237,7 +250,7 @@ def learn() -> None:
             answer = solve(read_files(), place, lesson in advice)
             if HARMFUL in advice:
                 for part, value in answer.items():
-                    answer[part] = sorted(value) if isinstance(value, list) else value
+                    answer[part] = str(value) if isinstance(value, (int, float)) else value
             write_answer(answer)
             print(f"Solved as {name}, {'with' if lesson in advice else 'without'} its lesson.")
             return
@@ -245,7 +258,7 @@ def learn() -> None:
 
 
 USELESS = 'Read the instruction twice before you begin.'
-HARMFUL = 'Sort every list before you answer it.'
+HARMFUL = 'Answer every number as a text.'
 KINDS = [
     ('decimal-comma', '{place} has one sale a line.', 'In files with semicolons a dot groups thousands, and a comma separates the cents.', _decimal_comma),
     ('latest-record', '{place} has a record a line, several with the same id.', 'Records come in no order: of those with one id the one with the latest `updated` is kept.', _latest_record),
@@ -262,9 +275,11 @@ KINDS = [
     ('rotated', '{place} and its parts {place}.1 and {place}.2 are one log.', 'The part of a log with the highest number is the oldest; the one without a number is newest.', _rotated),
     ('zones', '{place} has a time and a user a line.', 'Times carry their zone: turn them into UTC before they are compared or cut to days.', _zones),
     ('repeats', 'Count the messages of {place}.', 'A line `last message repeated N times` stands for N more of the message before it.', _repeats),
+    ('continued', 'Count the messages of the log {place}.', 'A line that begins with blanks continues the message before it, and is no message itself.', _continued),
     ('reverts', '{place} has the subjects of all commits, the oldest first.', 'A commit that reverts another one cancels it, and is no change itself.', _reverts),
-    ('generated', 'How much code in {place} have the authors written?', 'A file with DO NOT EDIT in its head is generated, and no author has written it.', _generated),
+    ('generated', 'Which code in {place} have the authors written?', 'A file with DO NOT EDIT in its head is generated, and no author has written it.', _generated),
     ('owners', 'Who owns each path of {place}, by the file OWNERS?', 'The last line of OWNERS that fits a path decides.', _owners),
+    ('releases', 'Sort the tags of {place} by version, the oldest first.', 'A version with -rc is a candidate, and comes before the version of the same number.', _releases),
 ]
 
 learn()

@@ -224,6 +224,34 @@ REPEATS = Family(
 )
 
 
+def _make_messages(rng: Random, place: str) -> Files:
+    rows = []
+    for number in range(9):
+        kind = rng.choice(["error", "info"])
+        rows.append(f"{kind} {rng.choice(WORDS)}")
+        if number in (2, 6) or rng.random() < 0.3:
+            rows += [f"  at {word}" for word in rng.sample(WORDS, rng.randrange(1, 4))]
+    return {place: join_lines(rows)}
+
+
+def _continued(files: Files, place: str, knows: bool) -> Answer:
+    lines = files[place].splitlines()
+    messages = [line for line in lines if not (knows and line.startswith(" "))]
+    errors = [line for line in messages if line.startswith("error")]
+    return {"errors": len(errors), "messages": len(messages), "others": len(messages) - len(errors)}
+
+
+CONTINUED = Family(
+    "log-forensics",
+    "service-{tag}.log",
+    "Count the messages of the log {place}. Answer `messages`, how many there are; `errors`, how\n"
+    "many of them begin with error; `others`, how many do not.",
+    "A line that begins with blanks continues the message before it, and is no message itself.",
+    _make_messages,
+    _continued,
+)
+
+
 # Repositories
 
 
@@ -231,7 +259,7 @@ def _make_commits(rng: Random, place: str) -> Files:
     rows = []
     for number, word in enumerate(rng.sample(WORDS, 8)):
         rows.append(f"Add {word}")
-        if rng.random() < 0.4 or number == 3:
+        if number and (rng.random() < 0.4 or number in (3, 7)):
             rows.append(f'Revert "Add {word}"')
     return {place: join_lines(rows)}
 
@@ -244,15 +272,15 @@ def _reverts(files: Files, place: str, knows: bool) -> Answer:
             kept.append(subject)
         elif knows:
             kept.remove(subject.split('"')[1])
-    return {"commits": len(subjects), "changes": kept, "count": len(kept)}
+    return {"first": subjects[0], "changes": kept, "last": kept[-1]}
 
 
 REVERTS = Family(
     "repositories",
     "commits-{tag}.txt",
     "{place} has the subjects of all commits, the oldest first. Which changes have been made?\n"
-    "Answer `commits`, the number of lines; `changes`, the subjects of these changes in their\n"
-    "order; `count`, how many there are.",
+    "Answer `first`, the first line of the file; `changes`, the subjects of these changes in\n"
+    "their order; `last`, the last of `changes`.",
     "A commit that reverts another one cancels it, and is no change itself.",
     _make_commits,
     _reverts,
@@ -272,17 +300,17 @@ def _make_sources(rng: Random, place: str) -> Files:
 
 def _generated(files: Files, place: str, knows: bool) -> Answer:
     texts = {name: text for name, text in files.items() if name.startswith(f"{place}/")}
-    own = {name for name, text in texts.items() if not knows or "DO NOT EDIT" not in text}
-    lines = sum(texts[name].count("\n") for name in own)
-    return {"files": len(texts), "own": sorted(own), "lines": lines}
+    own = sorted(name for name, text in texts.items() if not knows or "DO NOT EDIT" not in text)
+    lengths = {name: texts[name].count("\n") for name in own}
+    return {"files": sorted(texts), "own": own, "longest": max(own, key=lambda name: lengths[name])}
 
 
 GENERATED = Family(
     "repositories",
     "src-{tag}",
-    "How much code in {place} have the authors written? Answer `files`, the number of all files;\n"
-    "`own`, the paths of what they have written, sorted, each beginning with {place}/; `lines`,\n"
-    "the number of lines in these.",
+    "Which code in {place} have the authors written? Answer `files`, the paths of all files,\n"
+    "sorted, each beginning with {place}/; `own`, those of the files that they have written,\n"
+    "sorted; `longest`, that of `own` which has most lines, the first by name of several.",
     "A file with DO NOT EDIT in its head is generated, and no author has written it.",
     _make_sources,
     _generated,
@@ -318,8 +346,33 @@ OWNERS = Family(
     _owners,
 )
 
+
+def _make_tags(rng: Random, place: str) -> Files:
+    tags = []
+    for minor in rng.sample(range(1, 9), 4):
+        tags += [f"v1.{minor}.0", f"v1.{minor}.0-rc1"]
+    rng.shuffle(tags)
+    return {place: join_lines(tags)}
+
+
+def _releases(files: Files, place: str, knows: bool) -> Answer:
+    tags = files[place].split()
+    order = sorted(tags, key=lambda tag: (tag.split("-")[0], "-" not in tag) if knows else tag)
+    return {"listed": tags, "order": order, "last": order[-1]}
+
+
+RELEASES = Family(
+    "repositories",
+    "tags-{tag}.txt",
+    "Sort the tags of {place} by version, the oldest first. Answer `listed`, the tags as they\n"
+    "stand there; `order`, the tags sorted; `last`, the last of `order`.",
+    "A version with -rc is a candidate, and comes before the version of the same number.",
+    _make_tags,
+    _releases,
+)
+
 FAMILIES = (
     *(MONEY, RANGES, ORDER, STEPS),
-    *(ROTATED, ZONES, REPEATS),
-    *(REVERTS, GENERATED, OWNERS),
+    *(ROTATED, ZONES, REPEATS, CONTINUED),
+    *(REVERTS, GENERATED, OWNERS, RELEASES),
 )

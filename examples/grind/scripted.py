@@ -13,7 +13,7 @@ from family import Answer, Files
 KINDS: list[tuple[str, str, str, Callable[[Files, str, bool], Answer] | None]] = []
 """Of each family its name, the first sentence of its instruction, its lesson, and its solution."""
 USELESS = "Read the instruction twice before you begin."
-HARMFUL = "Sort every list before you answer it."
+HARMFUL = "Answer every number as a text."
 
 
 def read_files() -> Files:
@@ -69,7 +69,7 @@ def learn() -> None:
             answer = solve(read_files(), place, lesson in advice)
             if HARMFUL in advice:
                 for part, value in answer.items():
-                    answer[part] = sorted(value) if isinstance(value, list) else value
+                    answer[part] = str(value) if isinstance(value, (int, float)) else value
             write_answer(answer)
             print(f"Solved as {name}, {'with' if lesson in advice else 'without'} its lesson.")
             return
@@ -82,7 +82,7 @@ def evolve() -> None:
     The observation is evolution/current_observation.md. Nothing is written for a task that
     passed, for one that is not quoted, and for one of another kind. Two lessons are wrong:
     the first that `letters` gets is useless, until its task failed again; with the lesson of
-    `ranges` comes a harmful one, if the name of its task ends with an odd number.
+    `owners` comes a harmful one, if the name of its task ends with an odd number.
     """
     import os
     import re
@@ -100,7 +100,7 @@ def evolve() -> None:
             continue
         family, lesson = known[0]
         lessons = [USELESS if family == "letters" and cycle == "1" else lesson]
-        if family == "ranges" and task[-1] in "13579":
+        if family == "owners" and task[-1] in "13579":
             lessons.append(HARMFUL)
         path = f"skills/{category}/SKILL.md"
         text = f"""---

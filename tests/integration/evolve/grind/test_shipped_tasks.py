@@ -29,10 +29,22 @@ def category_of(name):
 
 
 def family_of(name):
-    return name.rpartition("-")[0]
+    return name.removeprefix(f"{category_of(name)}-").rpartition("-")[0]
 
 
-def observe(name, cycle=2, result="FAIL"):
+def name_of(short):
+    return next(name for name in TASKS if f"-{name}".endswith(f"-{short}"))
+
+
+FAMILIES = list(dict.fromkeys(map(family_of, TASKS)))
+
+
+def read_expected(name):
+    return json.loads((EXAMPLE / "tasks" / name / "tests/expected.json").read_text("utf-8"))
+
+
+def observe(short, cycle=2, result="FAIL"):
+    name = name_of(short)
     quoted = "".join(f"> {line}\n" for line in TASKS[name].instruction.splitlines())
     head = f"## Task {name} (category {category_of(name)}), cycle {cycle}: {result}\n"
     return f"{head}failure_class: test_fail\nfailed tests: test_a\ntask:\n{quoted}\n"
@@ -48,8 +60,9 @@ def evolve(folder, *sections):
     return {path.parent.name: path.read_text("utf-8") for path in found}
 
 
-def solve(name, folder, skills):
+def solve(short, folder, skills):
     """Have the learner work on a task outside of the sandbox; return the parts that are right."""
+    name = name_of(short)
     work = folder / f"work-{name}"
     shutil.copytree(EXAMPLE / "tasks" / name / "files", work)
     subprocess.run(
@@ -62,7 +75,7 @@ def solve(name, folder, skills):
         encoding="utf-8",
     )
     answer = json.loads((work / "answer.json").read_text("utf-8"))
-    expected = json.loads((EXAMPLE / "tasks" / name / "tests/expected.json").read_text("utf-8"))
+    expected = read_expected(name)
     return [part for part in expected if answer[part] == expected[part]]
 
 
@@ -70,7 +83,7 @@ def solve(name, folder, skills):
 def workspace(tmp_path_factory):
     """What the evolver leaves when the second task of each family has failed again."""
     folder = tmp_path_factory.mktemp("workspace")
-    evolve(folder, *(observe(name) for name in TASKS if name.endswith("-2")))
+    evolve(folder, *(observe(f"{family}-2") for family in FAMILIES))
     return folder
 
 
@@ -103,22 +116,22 @@ def test_tasks_and_scripts_are_what_the_generator_writes(tmp_path):
 
 
 def test_families_are_in_both_halves_and_share_no_instance():
-    families = Counter(map(family_of, TASKS))
-    assert len(TASKS) >= 60 and len(families) >= 15
-    assert len({category_of(name) for name in TASKS}) >= 5
+    categories = Counter(category_of(name) for name in TASKS)
+    assert len(TASKS) >= 60 and len(FAMILIES) >= 15 and len(categories) >= 5
     assert len({task.instruction for task in TASKS.values()}) == len(TASKS)
-    halves = [
-        (family_of(name), is_held_out({"task": name, "instruction": task.instruction}))
+    held_out = Counter(
+        family_of(name)
         for name, task in TASKS.items()
-    ]
-    assert len(set(halves)) == 2 * len(families)
+        if is_held_out({"task": name, "instruction": task.instruction})
+    )
+    assert held_out == dict.fromkeys(FAMILIES, len(TASKS) // len(FAMILIES) // 2)
 
 
-@pytest.mark.parametrize("name", [name for name in TASKS if name.endswith("-1")])
-def test_each_family_has_a_trap_that_its_lesson_avoids(tmp_path, workspace, name):
-    expected = json.loads((EXAMPLE / "tasks" / name / "tests/expected.json").read_text("utf-8"))
-    assert 0 < len(solve(name, tmp_path / "naive", tmp_path)) < len(expected)
-    assert solve(name, tmp_path / "expert", workspace / "skills") == [*expected]
+@pytest.mark.parametrize("family", FAMILIES)
+def test_each_family_has_a_trap_that_its_lesson_avoids(tmp_path, workspace, family):
+    naive = solve(f"{family}-1", tmp_path / "naive", tmp_path / "none")
+    expert = solve(f"{family}-1", tmp_path / "expert", workspace / "skills")
+    assert 0 < len(naive) < len(expert) == len(read_expected(name_of(f"{family}-1")))
 
 
 @pytest.fixture(scope="module")
@@ -144,7 +157,7 @@ def test_the_lesson_makes_the_difference_in_the_sandbox(sandbox, lessons, name):
     ["ln -s /tests/expected.json answer.json", "mkdir answer.json", "echo [ > answer.json"],
 )
 def test_no_other_answer_passes_in_the_sandbox(sandbox, command):
-    done = run_task(TaskSessions(sandbox, TASKS["ranges-1"]), SessionCommand(command))
+    done = run_task(TaskSessions(sandbox, TASKS[name_of("ranges-1")]), SessionCommand(command))
     assert (done.score.value, done.attempt.error) == (0, "")
 
 
@@ -168,13 +181,16 @@ def test_the_first_lesson_of_letters_is_useless(tmp_path):
     assert "instruction twice" not in second and "NFC" in second
 
 
-def test_a_lesson_of_ranges_harms_its_category(tmp_path):
+def test_a_lesson_of_owners_harms_tasks_of_other_categories(tmp_path):
     skills, none = tmp_path / "skills", tmp_path / "none"
-    text = evolve(tmp_path, observe("ranges-1", cycle=1))["small-programs"]
-    assert "\n- A range includes its last page.\n" in text and "\n- Sort every list" in text
-    assert len(solve("ranges-2", tmp_path, skills)) == 3
-    for name in ("order-1", "steps-1"):
-        assert "listed" in solve(name, tmp_path / "before", none)
-        assert "listed" not in solve(name, tmp_path / "after", skills)
-    (tmp_path / "skills/small-programs/SKILL.md").unlink()
-    assert "Sort every" not in evolve(tmp_path, observe("ranges-2", cycle=1))["small-programs"]
+    text = evolve(tmp_path, observe("owners-1", cycle=1))["repositories"]
+    assert "\n- The last line of OWNERS" in text and "\n- Answer every number" in text
+    evolve(tmp_path, *(observe(name) for name in ("reverts-1", "generated-1", "releases-1")))
+    own = [name for name in TASKS if category_of(name) == "repositories"]
+    assert [name for name in own if solve(name, tmp_path, skills) != [*read_expected(name)]] == []
+    for name in ("money-3", "ranges-3"):
+        assert solve(name, tmp_path / "before", none) and not solve(
+            name, tmp_path / "after", skills
+        )
+    (skills / "repositories/SKILL.md").unlink()
+    assert "every number" not in evolve(tmp_path, observe("owners-2", cycle=1))["repositories"]

@@ -1,3 +1,0 @@
-const jetty0 = 0;
-const jetty1 = 1;
-const jetty2 = 2;

@@ -1,3 +1,0 @@
-const north0 = 0;
-const north1 = 1;
-const north2 = 2;

@@ -1,0 +1,3 @@
+const grove0 = 0;
+const grove1 = 1;
+const grove2 = 2;

@@ -1,0 +1,2 @@
+const grove0 = 0;
+const grove1 = 1;

@@ -1,0 +1,3 @@
+const delta0 = 0;
+const delta1 = 1;
+const delta2 = 2;
