@@ -305,15 +305,8 @@ def judge(
         problems.append(f"proposed are {dict(proposed)}, not {sorted(wanted)}")
     if not brain.verify().ok:
         problems.append("the brain does not verify")
-    return KillResult(
-        len(scripts),
-        killed,
-        asked.total(),
-        sum(ends[number] == 1 for number in range(len(scripts))),
-        asked_again,
-        paid_twice,
-        problems,
-    )
+    once = sum(ends[number] == 1 for number in range(len(scripts)))
+    return KillResult(len(scripts), killed, asked.total(), once, asked_again, paid_twice, problems)
 
 
 def work(folder: str, url: str, began: str, name: str) -> None:

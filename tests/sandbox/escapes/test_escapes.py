@@ -8,8 +8,13 @@ from .run_attempts import ALL_ATTEMPTS, SESSION_ATTEMPTS, Finding, run_all
 
 
 @pytest.fixture(scope="module")
-def run():
-    yield run_all(ALL_ATTEMPTS)
+def run(request):
+    """What the attempts come to that this run is to look at, by their number."""
+    chosen = [item for item in request.session.items if item.path == request.path]
+    drawn = [item.callspec.params["number"] for item in chosen if hasattr(item, "callspec")]
+    numbers = drawn or range(len(ALL_ATTEMPTS))
+    findings, effects = run_all([ALL_ATTEMPTS[number] for number in numbers])
+    return dict(zip(numbers, findings, strict=True)), effects
 
 
 @pytest.mark.parametrize(
