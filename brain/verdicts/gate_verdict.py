@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .._version import __version__
-from ..digest import NO_DIGEST, blob_id
+from ..digest import blob_id
 from ..gating.case_files import Case
 from ..gating.decision import DEFAULT_RULES, MAX_SCORE, CaseRow, GateDecision, find_round_limit
 from ..gating.output_check import score_outcomes
@@ -58,10 +58,8 @@ class GateRecord:
     """What a gate tried and what it says.
 
     `stopped` says why no further round was tried, "" if the gate decided. `is_provisional_asked`:
-    whether the change helps these very cases was decided too. Of the change, `base` and `text` are
-    the blob ids of SKILL.md before and after it; `base` is empty if the skill is new. `attempt` is
-    its number among all at this brain, 0 if nobody counts. `trial` is the verdict of the trial of
-    its program, if it has one: its files, cases and limits are in the verdict of the gate too.
+    whether the change helps these very cases was decided too. `attempt` is its number among all at
+    this brain, 0 if nobody counts.
     """
 
     runner: str
@@ -70,10 +68,6 @@ class GateRecord:
     cases: Sequence[GateCase]
     stopped: str = ""
     is_provisional_asked: bool = False
-    skill: str = ""
-    base: bytes = NO_DIGEST
-    text: bytes = NO_DIGEST
-    trial: Verdict | None = None
     attempt: int = 0
 
     @property
@@ -93,27 +87,25 @@ class GateVerdict:
     contents: tuple[bytes, ...] = field(repr=False)
 
 
-def build_gate_verdict(record: GateRecord, decision: str, reason: str = "") -> GateVerdict:
-    """Return the verdict of a change that a gate tried; `decision` is admit or reject.
+def build_gate_verdict(record: GateRecord, about: Verdict, reason: str = "") -> GateVerdict:
+    """Return the verdict of a change that a gate tried.
 
-    Its cases are those of the trial, then those of the gate. The reason is the gate's unless given.
+    `about` names the skill, and the blob ids of SKILL.md before and after the change. If it is the
+    verdict of the trial of a program, its cases come first, and its files and limits stay. The
+    reason is the gate's unless given.
     """
-    by_gate = Verdict(decision=decision, skill=record.skill, decider="rule", decided_by=GATE_RULE)
-    trial = record.trial or by_gate._replace(versions=(NamedText("brain", __version__),))
-    asked = record.is_provisional_asked
-    numbers = state_numbers(record.decision, record.max_rounds, is_provisional_asked=asked)
+    asked, decision = record.is_provisional_asked, record.decision
+    numbers = state_numbers(decision, record.max_rounds, is_provisional_asked=asked)
     place = (NamedNumber(ATTEMPT_NAME, record.attempt),) if record.attempt else ()
-    word = "yes" if record.decision.is_provisional else "no"
-    verdict = trial._replace(
-        decision=decision,
-        decider=by_gate.decider,
+    word = "yes" if decision.is_provisional else "no"
+    verdict = about._replace(
+        decider="rule",
         decided_by=GATE_RULE,
-        reason=reason or record.decision.reason,
-        cases=(*trial.cases, *(_describe_case(one, record.decision) for one in record.cases)),
-        numbers=(*trial.numbers, *place, *numbers),
-        gate=record.decision.gate,
-        base=record.base,
-        text=record.text,
+        reason=reason or decision.reason,
+        versions=about.versions or (NamedText("brain", __version__),),
+        cases=(*about.cases, *(_describe_case(one, decision) for one in record.cases)),
+        numbers=(*about.numbers, *place, *numbers),
+        gate=decision.gate,
         runner=record.runner,
         provisional=word if asked else "",
     )

@@ -112,9 +112,10 @@ def _try(table: Table, cases: list[Case]) -> GateRecord | str:
 
 def _record(table: Table, tried: GateRecord) -> tuple[Verdict, dict[bytes, bytes]]:
     """Return the verdict of a trial as it is read again, and the contents it names."""
-    record = replace(tried, skill="greet", text=blob_id(b"text"), attempt=1)
     decision = "admit" if tried.decision.gate == "admit" else "reject"
-    built = build_gate_verdict(record, decision, "it is so")
+    about = Verdict(decision=decision, skill="greet", decider="rule", decided_by="gate")
+    about = about._replace(text=blob_id(b"text"))
+    built = build_gate_verdict(replace(tried, attempt=1), about, "it is so")
     contents = {blob_id(content): content for content in built.contents}
     return decode_verdict(encode_verdict(built.verdict)), contents
 

@@ -69,9 +69,6 @@ def try_cases(rounds: Sequence[tuple[str, str, str]], *, repeats_itself: bool = 
     cases = [_try_case(path, documents[path], before, after) for path, before, after in rounds]
     rows = [case.row for case in cases]
     return GateRecord(
-        skill=GREET,
-        base=blob_id(BEFORE),
-        text=blob_id(AFTER),
         runner="scripted",
         repeats_itself=repeats_itself,
         decision=decide(rows, repeats_itself=repeats_itself),
@@ -94,7 +91,9 @@ def gained(*, guard: str = "p") -> GateRecord:
 
 def build(tried: GateRecord, decision: str = "admit", **said: str) -> GateVerdict:
     """Return the verdict of a record, with the contents it names; `said` is of who decided."""
-    built = build_gate_verdict(tried, decision)
+    by_gate = Verdict(decision=decision, skill=GREET, decider="rule", decided_by="gate")
+    about = by_gate._replace(base=blob_id(BEFORE), text=blob_id(AFTER))
+    built = build_gate_verdict(tried, about)
     return replace(built, verdict=built.verdict._replace(**said))
 
 

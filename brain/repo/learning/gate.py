@@ -283,24 +283,22 @@ class Gate:
                 planned = self._run(plan_change, edit)
             new = self._skills_at(planned, is_after=True)
         start = _start(planned, message, receipt)
-        if trial is not None and trial.verdict.decision == "reject":
-            return start.by_trial(trial)
+        if trial is not None:
+            start = start.by_trial(trial)
+            if trial.verdict.decision == "reject":
+                return start
         note = f"{_LEFT_OUT}: {left_out}" if left_out else ""
-
-        def end_untried(reason: str) -> TriedChange:
-            if trial is not None:
-                return start.by_trial(trial, reason + note)
-            return replace(start, verdict=start.verdict._replace(reason=reason + note))
-
-        tried = replace(end_untried(NO_RUNNER if cases else NO_CASES), is_for_person=True)
+        tried = replace(
+            start.because((NO_RUNNER if cases else NO_CASES) + note), is_for_person=True
+        )
         judge = rounds.OutputJudge(lambda: self._sandbox, time_left).judge
         for stage in stages:
             course = rounds.CaseRounds(stage.runner, judge, old, new, self._limits, time_left)
             found_now = course.run(cases, stage.guards)
             if isinstance(found_now, str):
-                return end_untried(found_now)
+                return start.because(found_now + note)
             number = self._run(read_stream).attempts + 1
-            tried = _conclude(tried, stage, replace(found_now, attempt=number), note)
+            tried = _conclude(start, stage, replace(found_now, attempt=number), note)
             if tried.verdict.gate != "admit" and tried.verdict.provisional != "yes":
                 break
         return tried
@@ -458,27 +456,21 @@ def _start(planned: PlannedChange, message: str, receipt: Receipt | None = None)
     return TriedChange(planned=planned, verdict=blank, message=message, receipt=receipt)
 
 
-def _conclude(tried: TriedChange, stage: rounds.Stage, found: GateRecord, note: str) -> TriedChange:
-    planned, trial, decision, counts = tried.planned, tried.trial, found.decision, stage.counts
+def _conclude(start: TriedChange, stage: rounds.Stage, found: GateRecord, note: str) -> TriedChange:
+    planned, decision, counts = start.planned, found.decision, stage.counts
     why = found.stopped or decision.reason
     if found.stopped and decision.is_provisional:
         why = f"{decision.reason}; {found.stopped}"
     if missing := counts.found - counts.run:  # names no skill
         reasons = "; ".join(dict.fromkeys(row.reason for row in counts.unrun))
         why += f"; {missing} of {counts.found} cases of other skills did not run: {reasons}"
-    found = replace(
-        found,
-        skill=planned.slug,
-        base=planned.base_blob,
-        text=planned.text_blob,
-        trial=trial.verdict if trial else None,
-    )
-    built = build_gate_verdict(found, "", why + note)
+    about = start.verdict._replace(base=planned.base_blob, text=planned.text_blob)
+    built = build_gate_verdict(found, about, why + note)
     is_thin = decision.cases < DEFAULT_RULES.min_cases and decision.read_cases != 0
     return replace(
-        tried,
+        start,
         verdict=built.verdict,
-        contents=(*(trial.contents if trial else ()), *built.contents),
+        contents=(*start.contents, *built.contents),
         guards=counts,
         is_for_person=decision.gate == "undecided" and is_thin,
         has_arguments=any(not isinstance(one.case.input, str) for one in found.cases),

@@ -78,10 +78,13 @@ class TriedChange:
         """Return the change as one that is admitted or rejected."""
         return replace(self, verdict=self.verdict._replace(decision=decision))
 
-    def by_trial(self, trial: Trial, reason: str = "") -> TriedChange:
+    def because(self, reason: str) -> TriedChange:
+        """Return the change with another reason."""
+        return replace(self, verdict=self.verdict._replace(reason=reason))
+
+    def by_trial(self, trial: Trial) -> TriedChange:
         """Return the change as the trial of its program alone decides about it."""
-        verdict = trial.verdict._replace(reason=reason or trial.verdict.reason)
-        contents, program = trial.contents, trial.program
+        verdict, contents, program = trial.verdict, trial.contents, trial.program
         return replace(self, verdict=verdict, contents=contents, program=program, trial=trial)
 
 
