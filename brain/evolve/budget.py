@@ -197,7 +197,8 @@ class Budget:
     ) -> None:
         try:
             store = self._open_store()
-            store.atomically(lambda: count(store))
+            with store.transaction():
+                count(store)
         except BrainError as error:
             if any(day) or any(self._run):
                 raise

@@ -213,13 +213,10 @@ class Evolver(Drafting, ABC, Generic[Ended]):
     def add_failure(self, *, begins_anew: bool = False) -> int:
         """Count a failure with the item, whose answers so far are kept unless it begins anew."""
         failures = int(self.item.find(_FAILURES) or b"0") + 1
-
-        def keep() -> None:
+        with self.item.store.transaction():
             if begins_anew:
                 self.item.forget("")
             self.item.keep(_FAILURES, str(failures).encode())
-
-        self.item.store.atomically(keep)
         return failures
 
     # What a source says

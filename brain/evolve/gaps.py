@@ -244,14 +244,11 @@ class GapAttempt(Evolver[EndedAttempt]):
             return None
         reason = f"the {limit.name} limit is reached"
         ended = self._end(audit.RATE_PHASE, audit.SKIPPED, reason)
-
-        def leave() -> None:
+        with item.store.transaction():
             if item.find(_LIMITED) is None:
                 item.keep(_LIMITED)
                 item.store.log(self._event(ended))
             item.wait(self.now, limit.end(self.now))
-
-        item.store.atomically(leave)
         return ended
 
     def draft(self) -> ProposedChange:

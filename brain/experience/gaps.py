@@ -188,8 +188,7 @@ def note_report(store: Store, report: GapReport) -> bool:
     if report.succeeded:
         record_success(store, report.goal, report.tool)
         return False
-
-    def note() -> bool:
+    with store.transaction():
         gap = record_failure(store, report)
         if gap.is_due:
             add_gap_work(store, gap, report.at)
@@ -198,22 +197,17 @@ def note_report(store: Store, report: GapReport) -> bool:
             store.log(build_gap_event(gap, report.at, SCORE_PHASE, SKIPPED, reason=reason))
         return gap.is_due
 
-    return store.atomically(note)
-
 
 def record_failure(store: Store, report: GapReport) -> OpenGap:
     """Count a failure of a goal; return the gap. Raises `StoreError`."""
     key = gap_key(report.goal, report.tool)
-
-    def record() -> OpenGap:
+    with store.transaction():
         fields = store.change(f"{_FACT}{key}", lambda old: _with_failure(old, key, report))
         gaps = store.facts(_FACT)
         if len(gaps) > MAX_OPEN_GAPS:
             oldest = min(gaps.keys() - {key}, key=lambda one: (gaps[one]["last"], one))
             store.change(f"{_FACT}{oldest}", lambda _: {})
         return read_gap(fields)
-
-    return store.atomically(record)
 
 
 def record_success(store: Store, goal: str, tool: str = "") -> None:

@@ -17,7 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
 from ..store.side_database import SideDatabase, SideFileFormat
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from ..store.connection import Connection
     from .postgres import PostgresDatabase, PostgresTransaction
     from .settings import ExperienceSettings
-
-T = TypeVar("T")
 
 MAX_SEQUENCES = 1_000_000
 """Sequences that are kept; the oldest are forgotten first."""
@@ -233,11 +231,6 @@ class Store:
                     yield
                 finally:
                     self._open = None
-
-    def atomically(self, action: Callable[[], T]) -> T:
-        """Call `action`, whose calls of this store are one transaction."""
-        with self.transaction():
-            return action()
 
     def _write(self, sql: str, *args: object) -> None:
         with self.transaction():
