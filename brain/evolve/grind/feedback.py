@@ -143,7 +143,7 @@ def read_tests(output: str) -> Tests:
     phpunit, dotnet, surefire, minitest, JUnit's XML, CTRF, and `[PASSED] name` of scripts.
     """
     text = _ANSI.sub("", output[-_MAX_OUTPUT_CHARS:])
-    lines = [line.strip()[:_MAX_LINE_CHARS] for line in text.splitlines()]
+    lines = [line.strip()[:_MAX_LINE_CHARS] for line in text.splitlines() if line.strip()]
     tests: dict[str, tuple[str, bool]] = {}
     for key, name, passed in (*_read_lines(lines), *_read_documents(text)):
         first, has_passed = tests.get(key, (name, True))
@@ -224,8 +224,10 @@ def show_feedback(
         shown.append(f"score: {'none' if score is None else f'{score:.3f}'}{count}")
     if level in ("none", "score"):
         return "\n".join(shown)
-    words = frozenset(_TOKEN.findall(public))
-    code = _LITERAL.sub("''", "\n".join(sources))
+    source = "\n".join(sources)
+    literals = {one or other for one, other in _LITERAL.findall(source)}  # may be expected labels
+    words = {one for one in _TOKEN.findall(public) if not (one.isalnum() and one in literals)}
+    code = _LITERAL.sub("''", source)
     defined = {name for found in _DEFINED.findall(code) for name in found if name}
     named = {name[:_MAX_LINE_CHARS]: _show_name(name, defined) for name in tests.failed}
     names = dict.fromkeys(named[name] or mask_values(name, words, ()) for name in named)
@@ -312,6 +314,7 @@ def _mask_chunks(
 
 _LITERAL = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'")
 _PIECE = re.compile(r"[^\s\"'`,;()\[\]{}<>=|*]+")
+_LIST = re.compile(r"[\[{]([^\[\]{}]*)[\]}]")
 _NO_VALUE = re.compile(
     r"10{2,6}|1024|4096|3600|0\.0{0,2}1|[01]\.5|\d{0,2}|(?=.*[^\d.]).{0,3}|"  # round and small
     r"[A-Za-z]+[-_]?\d{1,3}|.*(?:%\w|[{\\]).*"  # such as utf-8, int64 and %Y
@@ -324,30 +327,33 @@ def find_answers(
     """Return the values in `text` that outputs of verifiers or sources of tests have, sorted.
 
     Values are numbers of three digits or with decimals, pieces of four characters with a digit,
-    and quoted texts with a digit or a capital letter; case does not count. What `public` has, or
-    the sources use as an identifier, is none. Not seen is what is computed, split, encoded,
-    translated or rounded, a small or round number, a word in lower case, and what a test reads
-    from another file.
+    quoted texts with a digit or a capital letter, and lists of three words; neither case nor the
+    punctuation of a list count. What `public` has, or the sources use as an identifier, is none.
+    Not seen is what is computed, split, encoded, translated, rounded or sorted, a small or round
+    number, a single word in lower case, and what a test reads from a file that is not given.
     """
     comma = re.compile(r"(?<=\d),(?=\d{3}\b)")
     hidden = comma.sub("", "\n".join((*outputs, *sources)))
     code = set(re.findall(r"[a-z_]\w*", _LITERAL.sub(" ", "\n".join(sources)).lower()))
     code.update(word.lower() for word in (*VOCABULARY, *vars(builtins)))
-    said, known = (" ".join(comma.sub("", one).lower().split()) for one in (text, public))
     values = {piece.strip(".:!?/-_%$€") for piece in _PIECE.findall(hidden)}
     values = {one for one in values if re.search(r"\d", one)}
     quoted = {" ".join((one or other).split()) for one, other in _LITERAL.findall(hidden)}
     values |= {one for one in quoted if one != one.lower() or re.search(r"\d", one)}
+    quoting = (one for one in _LIST.findall(hidden) if re.search("[\"']", one))
+    lists = {" ".join(re.findall(r"\w+", one)) for one in quoting}
+    lists = {one for one in lists if one.count(" ") > 1}
 
-    def stands_in(value: str, text: str) -> bool:
-        pattern = rf"(?<!\w)(?<!\d\.){re.escape(value)}(?!\w|\.\d)"
-        return value in text and bool(re.search(pattern, text))
+    def stand_in(content: str) -> set[str]:
+        plain = " ".join(comma.sub("", content).lower().split())
+        words = " ".join(re.findall(r"\w+", plain))
+        return {
+            one
+            for kind, place in ((values, plain), (lists, words))
+            for one in kind
+            if one.lower() in place
+            and re.search(rf"(?<!\w)(?<!\d\.){re.escape(one.lower())}(?!\w|\.\d)", place)
+        }
 
-    return sorted(
-        value
-        for value in values
-        if not _NO_VALUE.fullmatch(value)
-        and value.lower() not in code
-        and stands_in(value.lower(), said)
-        and not stands_in(value.lower(), known)
-    )
+    found = stand_in(text) - stand_in(public)
+    return sorted(one for one in found if not _NO_VALUE.fullmatch(one) and one.lower() not in code)

@@ -294,6 +294,15 @@ FAILED TestCity::test_growth[<PARAMS>] - AssertionError: assert <VALUE> == <VALU
     )
 
 
+def test_a_word_of_the_instruction_that_the_tests_quote_is_a_value():
+    output = "AssertionError: CRITICAL is not in the report.csv\nthe report.csv has a level column"
+    for source, shown in (("", "CRITICAL is"), ("x = 'CRITICAL'", "<VALUE> is")):
+        text = show_feedback("masked", 0, "", output, [source, "open('report.csv')"], PUBLIC)
+        assert text.endswith(
+            f"> AssertionError: {shown} not in <VALUE>\n> the report.csv has a level column"
+        )
+
+
 def test_labels_of_the_instruction_are_values_where_the_tests_expect_them():
     lines = ["expected INFO got WARNING", "Expected:", "INFO", "", "+ CRITICAL", "INFO != WARNING"]
     shown = mask_values("\n".join(lines), PUBLIC.replace(",", "").split(), ())
@@ -460,6 +469,7 @@ def test_it(city, Berlin=None):
     with open("out.csv", encoding="utf-8") as file:
         assert file.read() == "Order INV-2024-77" and total == 4217 and mean == 12.75, "Berlin"
     assert len(rows) == 12 and hashlib.new("sha256") and date == "%Y-%m-%d" and size == 1000
+    assert found == ["otter", "violet", "heron"] or found == {'lines': 12, 'most': 31}
     assert type(x) is float and "AssertionError" and kind == "Public Value" and limit == 1,234
 """
 
@@ -474,6 +484,9 @@ def test_it(city, Berlin=None):
         ("Limit 1234", ["1234"]),
         ("14217, 4217.5, 12.755, 2012.75, 1.12.75 and Hamburger are others", []),
         ("Public value, 12 rows, 1000 bytes, utf-8, sha256, %Y-%m-%d, status, Berlin", []),
+        ("- violet, heron, otter", []),
+        ("- otter\n- violet\n- Heron", ["otter violet heron"]),
+        ("Lines: 12; most: 31.", ["lines 12 most 31"]),
         ("Catch AssertionError, assert that out.csv exists", []),
     ],
 )
