@@ -2,7 +2,8 @@
 
 Values are not searched for. What is kept is a list: words of error reports, names of tests that
 their own source defines, and words of the task's instruction; anything else becomes <VALUE>. So
-which of these words stand in the output, how many lines, and in which order, can still be seen.
+it can still be seen which of these words stand in the output, how many lines and in which order,
+and how many tests it says that passed.
 """
 
 from __future__ import annotations
@@ -128,12 +129,10 @@ class Tests(NamedTuple):
 
 def classify(score: float | None, reason: str, output: str) -> str:
     """Return the failure class of a score and its reason; "" for a score of 1."""
-    if score is not None and score >= 1:
-        return ""
     text = f"{reason}\n{output[-_MAX_OUTPUT_CHARS:]}"
     flags = re.IGNORECASE | re.MULTILINE
     found = (name for name, pattern in _FAILURES.items() if re.search(pattern, text, flags))
-    return next(found, "verifier_fail")
+    return "" if score is not None and score >= 1 else next(found, "verifier_fail")
 
 
 def read_tests(output: str) -> Tests:
@@ -217,28 +216,30 @@ def show_feedback(
     tests expect; secrets are masked there, and control characters escaped. The output is quoted
     line by line with "> ", which no text can leave.
     """
-    shown = [f"failure_class: {classify(score, reason, output) or 'passed'}"]
+    output = output[-_MAX_OUTPUT_CHARS:]
     tests = read_tests(output)
     count = f" ({tests.passed}/{tests.total} tests)" if tests.total else ""
-    if level != "none":
-        shown.append(f"score: {'none' if score is None else f'{score:.3f}'}{count}")
+    shown = [
+        f"failure_class: {classify(score, reason, output) or 'passed'}",
+        f"score: {'none' if score is None else f'{score:.3f}'}{count}",
+    ]
     if level in ("none", "score"):
-        return "\n".join(shown)
+        return "\n".join(shown[: 1 if level == "none" else 2])
     source = "\n".join(sources)
     literals = {one or other for one, other in _LITERAL.findall(source)}  # may be expected labels
     words = {one for one in _TOKEN.findall(public) if not (one.isalnum() and one in literals)}
-    code = _LITERAL.sub("''", source)
-    defined = {name for found in _DEFINED.findall(code) for name in found if name}
+    found = _DEFINED.findall(_LITERAL.sub("''", source))
+    defined = {name for names in found for name in names if name}
     named = {name[:_MAX_LINE_CHARS]: _show_name(name, defined) for name in tests.failed}
     names = dict.fromkeys(named[name] or mask_values(name, words, ()) for name in named)
     if names:
         shown.append(f"failed tests: {', '.join([*names][:_MAX_NAMES])}")
-    text = f"{reason}\n{output[-_MAX_OUTPUT_CHARS:]}".strip()
+    text = f"{reason}\n{output}".strip()
     if level == "tests" or not text:
         return "\n".join(shown)
     if level == "masked":
-        known = {part for name in named.values() for part in name.partition("[")[0].split("::")}
-        text = mask_values(text, words, known)
+        known = {part for name in names for part in name.partition("[")[0].split("::")}
+        text = mask_values(text, words, known & defined)
     else:
         text = mask_secrets(text.encode("utf-8", "replace"))[0].decode("utf-8", "replace")
     lines = (printable_text(line, _MAX_LINE_CHARS) for line in _ANSI.sub("", text).splitlines())

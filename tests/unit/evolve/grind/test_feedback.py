@@ -408,8 +408,9 @@ def leaks_in(shown, secrets):
 def check_no_leak(seed, count):
     for output, secrets in make_outputs(seed, count):
         sources = [*SOURCES, *(f"def test_it():\n    assert f() == {one!r}" for one in secrets)]
+        reason = f"reward.txt holds no numbers from 0 to 1: {secrets[0]}"
         for level in LEVELS:
-            shown = show_feedback(level, 0.0, "", output, sources, PUBLIC)
+            shown = show_feedback(level, 0.0, reason, output, sources, PUBLIC)
             assert not leaks_in(shown, secrets), (level, output, shown)
 
 
