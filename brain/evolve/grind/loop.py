@@ -1,0 +1,663 @@
+"""The grind: solve a task; if it fails, evolve the workspace, and try the same task again.
+
+For each batch of tasks for practice:
+
+1. Solve: each task in a session, with the skills of the branch in front, scored by its verifier.
+2. Observe: what failed, as far as the feedback level lets the evolver see it.
+3. Evolve: the evolver edits the workspace in a session of its own; what it may change is recorded
+   on the branch as one snapshot between the tags `pre-evo-N` and `evo-N`, which never move.
+4. Retry the tasks that failed with what was learned, until they pass or the cycles are spent. If no
+   score rose, the branch goes back to where it was best.
+5. Promote: what the branch has and the head lacks goes through the gate, on held-out tasks.
+
+Each solve and each step of the evolver is kept with the item before it is used. After a kill the
+same course is taken again over what was kept, so nothing is paid twice, and tags show what is done.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from dataclasses import asdict
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...digest import blob_id
+from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
+from ...experience.store import AuditEvent
+from ...gating.case_files import encode_case
+from ...gating.held_out import canonical_json
+from ...gating.output_check import TASK_PASSES
+from ...repo.read.case_paths import new_case_path, usual_folder
+from ...results import GateOutcome
+from ...sandbox.job import Sandbox
+from ...solving.solver import Solver
+from ...tasks.images import EMPTY_IMAGE
+from ...tasks.task import Task, TaskLimits
+from ..budget import Interrupted, now_ms, require_evolution
+from ..task_runner import case_input
+from . import feedback, workspace
+from .library import Front, count_support, make_front, promote_drafts
+from .prompts import evolver_prompt, find_new_answers
+from .settings import GrindSettings, compute_egl, is_converged, split_tasks
+from .solve import (
+    HoldoutRunner,
+    LocalSolving,
+    Row,
+    Steps,
+    broken_row,
+    check_row,
+    evolve,
+    is_passed,
+    score_of,
+    sign_task,
+)
+
+if TYPE_CHECKING:
+    from ...api.brain import Brain
+    from ...experience.store import Item, Store
+    from ...search.embedding.embedder import Embedder
+    from ...solving.judge import Judge
+
+OpenSolver = Callable[[Steps], Solver]
+Solve = Callable[[str, Task, Front], Row]
+"""Solves a task; the text is where its paid steps are kept."""
+_NO_BILL = {"requests": 0, "tokens_in": 0, "tokens_out": 0}
+_EVO = re.compile("evo-([0-9]+)")
+_BRANCH = "proposed/"
+
+
+class Grind:
+    """One grind of a brain over tasks; `item` keeps what was paid.
+
+    `solve` runs in the threads or processes of `executor`. `open_evolver` returns who evolves.
+    `observe` is told each event: its kind, and its row of the report.
+    """
+
+    def __init__(
+        self,
+        brain: Brain,
+        tasks: Sequence[Task],
+        settings: GrindSettings,
+        item: Item,
+        *,
+        name: str,
+        solver: str,
+        solve: Solve,
+        executor: Executor,
+        open_evolver: OpenSolver,
+        sandbox: Sandbox,
+        embedder: Embedder | None = None,
+        compare: bool = False,
+        observe: Callable[[str, Mapping[str, Any]], object] = lambda kind, row: None,
+    ) -> None:
+        self._brain = brain
+        self._settings = settings
+        self._item = item
+        self._name = name
+        self._solver_name = solver
+        self._solve = solve
+        self._executor = executor
+        self._open_evolver = open_evolver
+        self._sandbox = sandbox
+        self._embedder = embedder
+        self._compare = compare
+        self._observe = observe
+        self._signatures = {task.name: sign_task(task) for task in tasks}
+        self.split = split_tasks(tasks, settings)
+        if not self.split.practice:
+            raise InvalidInput(
+                "there is no task for practice: the hash of its input holds each of them out",
+                code="no_tasks",
+                hint="about half of all tasks are held out; give more of them",
+            )
+        self._branch = brain.proposals.open(name, author=f"brain evolve ({workspace.EVOLVER})")
+        self._first = self._find_first()
+        self._started = time.monotonic()
+        self._solved = 0
+        self._egls: list[float] = []
+        self._born: dict[str, str] = {}
+        self._transfer: dict[tuple[str, str], list[int]] = {}
+        self._proposal = ""
+        self._start = self._kept_text("start", lambda: brain.history.resolve("@"))
+        self._tasks = {
+            task.name: {
+                "name": task.name,
+                "category": task.category,
+                "split": place,
+                "result": "left out",
+                "reason": "",
+                "cycles": [],
+            }
+            for place, group in self.split._asdict().items()
+            for task in group
+        }
+        self.report: dict[str, Any] = {
+            "name": name,
+            "branch": _BRANCH + name,
+            "solver": solver,
+            "evolver": open_evolver(Steps(item, "")).name,
+            "settings": asdict(settings),
+            "result": "interrupted",
+            "reason": "",
+            "tasks": list(self._tasks.values()),
+            "steps": [],
+            "batches": [],
+            "egl": 0.0,
+            "converged": False,
+            "final_score": None,
+            "compare": None,
+            "transfer": [],
+            "cost": {**_NO_BILL, "seconds": 0.0},
+        }
+
+    def run(self) -> dict[str, Any]:
+        """Grind all batches, end the item, and return the report.
+
+        With a spent budget its `result` is `budget`, and the same call goes on later. Raises
+        `Conflict` (`evolution_off`), `ModelError`, `SandboxError`; it goes on after these, too.
+        """
+        size, tasks = self._settings.batch_size, self.split.practice
+        try:
+            for start in range(0, len(tasks), size):
+                require_evolution(self._brain)
+                self._grind(start // size + 1, tasks[start : start + size])
+            if self._compare:
+                self._compare_sides()
+        except Interrupted as error:
+            self._item.wait()
+            self.report["reason"] = error.message
+            return self._finish_report("budget")
+        except BaseException:
+            with suppress(BrainError):
+                self._item.wait()
+            self._finish_report("interrupted")
+            raise
+        finally:
+            self._branch.close()
+        report = self._finish_report("done")
+        summary = {key: report[key] for key in ("result", "final_score", "converged", "cost")}
+        event = AuditEvent(now_ms(), workspace.EVOLVER, self._name, "", "done", "success")
+        self._item.finish(summary, event)
+        return report
+
+    # One batch
+
+    def _grind(self, number: int, batch: Sequence[Task]) -> None:
+        settings, base = self._settings, self._tip()
+        first_step = len(self.report["steps"])
+        if settings.task_skills == "pre_generate_and_retry":
+            self._evolve("pre_generate", number, batch, {})
+        pending, latest, marks = list(batch), dict[str, float](), list[tuple[float, str]]()
+        first_passed: list[Task] = []
+        first_rows: dict[str, Row] = {}
+        for cycle in range(1, settings.max_cycles + 1):
+            tip = self._tip()
+            rows = self._solve_all(f"solve/{number}/{cycle}", pending, self._files())
+            for task in pending:
+                self._note_cycle(task, cycle, rows[task.name], tip)
+                latest[task.name] = score_of(rows[task.name], settings.score_mode)
+            marks.append((sum(latest.values()), tip))
+            failed = [task for task in pending if not is_passed(rows[task.name])]
+            if cycle == 1:
+                first_rows = rows
+                first_passed = [task for task in pending if task not in failed]
+                self._note_transfer(pending, rows)
+            pending = [task for task in failed if not rows[task.name]["is_broken"]]
+            if not pending or cycle == settings.max_cycles:
+                break
+            self._evolve("failure", number, pending, rows, cycle)
+        back = self._go_back_to_best(marks)
+        if first_passed and settings.success != "off":
+            self._evolve("success", number, first_passed, first_rows)
+        if settings.distill:
+            self._distill(number, batch, marks[-1][0])
+        self._solved += self._count_passed(batch)
+        made = self.report["steps"][first_step:]
+        self._egls.append(compute_egl(sum(len(step["added"]) for step in made), self._solved))
+        row = {
+            "number": number,
+            "tasks": [task.name for task in batch],
+            "passed": self._count_passed(batch),
+            "first_passed": len(first_passed),
+            "egl": self._egls[-1],
+            "skills": len(workspace.list_skills(self._files())),
+            "went_back_to": back,
+            "gate": self._promote(number, base),
+        }
+        self.report["batches"].append(row)
+        self._observe("batch", row)
+
+    def _solve_all(
+        self, place: str, tasks: Sequence[Task], files: Mapping[str, bytes]
+    ) -> dict[str, Row]:
+        """Solve tasks side by side; each result is kept as it comes."""
+        rows: dict[str, Row] = {}
+        futures: dict[Future[Row], tuple[Task, str]] = {}
+        for task in tasks:
+            key = f"{place}/{task.name}"
+            if (kept := self._item.find(key)) is not None:
+                rows[task.name] = json.loads(kept)
+            elif sign_task(task) != self._signatures[task.name]:
+                row = broken_row(task, "its folder changed meanwhile")
+                rows[task.name] = self._keep(key, row)
+            else:
+                front = make_front(files, task, self._settings, self._embedder)
+                futures[self._executor.submit(self._solve, key, task, front)] = task, key
+        todo = set(futures)
+        try:
+            while todo:
+                done, todo = wait(todo, return_when=FIRST_EXCEPTION)
+                for future in done:
+                    task, key = futures[future]
+                    rows[task.name] = self._keep(key, check_row(future.result(), task))
+        except BaseException:
+            for future in todo:
+                future.cancel()
+            for future in wait(todo).done:  # what was under way is paid
+                if not future.cancelled() and future.exception() is None:
+                    task, key = futures[future]
+                    self._keep(key, check_row(future.result(), task))
+            raise
+        self._add_cost(rows.values())
+        return rows
+
+    def _note_cycle(self, task: Task, cycle: int, row: Row, tip: str) -> None:
+        tests = feedback.read_tests(row["output"])
+        shown = {
+            "cycle": cycle,
+            "score": row["score"],
+            "passed": is_passed(row),
+            "failure": "" if is_passed(row) else self._classify(row),
+            "tests_passed": tests.passed,
+            "tests": tests.total,
+            "snapshot": tip,
+            **{key: row[key] for key in ("skills", "was_read", "seconds", *_NO_BILL)},
+        }
+        found = self._tasks[task.name]
+        found["cycles"].append(shown)
+        found["result"] = "passed" if shown["passed"] else "failed"
+        if row["is_broken"]:
+            found["result"] = "error"
+        found["reason"] = "" if shown["passed"] else row["reason"]
+        self._observe("cycle", {"task": task.name, **shown, "reason": row["reason"]})
+
+    def _classify(self, row: Row) -> str:
+        return feedback.classify(row["score"], row["reason"], row["output"])
+
+    # Evolve
+
+    def _evolve(
+        self,
+        kind: str,
+        batch: int,
+        tasks: Sequence[Task],
+        rows: Mapping[str, Row],
+        cycle: int = 1,
+    ) -> dict[str, Any]:
+        """Have the evolver edit the workspace, and record what it may change."""
+        number = self._first + len(self.report["steps"])
+        before = self._files()
+        self._tag(f"pre-evo-{number}", self._tip())
+        kept = self._item.find(f"evolve/{number}")
+        if kept is None:
+            prompt = evolver_prompt(kind, self._settings, tasks, rows, before, cycle)
+            task = Task(
+                name=f"evolve {number}",
+                format="harbor",
+                instruction=prompt,
+                source="",
+                limits=TaskLimits(solver_seconds=self._settings.seconds),
+            )
+            files = workspace.export(before, self._settings, prompt, self.report["steps"])
+            evolver = self._open_evolver(Steps(self._item, f"evolve/{number}/"))
+            kept = evolve(self._sandbox, evolver, task, files)
+            self._item.keep(f"evolve/{number}", kept)
+        left = workspace.unpack(kept, EMPTY_IMAGE.folder)
+        bill = json.loads(left.pop(workspace.BILL))
+        names = [task.name for task in tasks]
+        find = partial(find_new_answers, tasks, rows)
+        after, refused = workspace.take_back(before, left, self._settings, names, find)
+        if kind == "success":
+            after = count_support(before, after, names)
+            if self._settings.success == "gated_promotion":
+                after = promote_drafts(after, self._settings.promotion_threshold)
+        refused += self._record(before, after, f"Evolve after {', '.join(names)[:200]}")
+        return self._note_step(kind, batch, names, before, refused, bill)
+
+    def _note_step(
+        self,
+        kind: str,
+        batch: int,
+        names: Sequence[str],
+        before: Mapping[str, bytes],
+        refused: Sequence[workspace.Refused],
+        bill: Mapping[str, int],
+    ) -> dict[str, Any]:
+        number = self._first + len(self.report["steps"])
+        files = self._files()
+        self._tag(f"evo-{number}", self._tip())
+        slugs = [{one.slug for one in workspace.list_skills(side)} for side in (before, files)]
+        added = sorted(slugs[1] - slugs[0])
+        for slug in added:
+            self._born.setdefault(slug, self._tasks[names[0]]["category"] if names else "")
+        step = {
+            "number": number,
+            "batch": batch,
+            "kind": kind,
+            "tasks": list(names),
+            "before": self._brain.history.resolve(f"pre-evo-{number}"),
+            "snapshot": self._tip(),
+            "skills_before": len(slugs[0]),
+            "skills_after": len(slugs[1]),
+            "added": added,
+            "changed": sorted(path for path in files if before.get(path) != files[path]),
+            "refused": [one._asdict() for one in refused],
+            **_NO_BILL,
+            **bill,
+        }
+        self.report["steps"].append(step)
+        self._add_cost([step])
+        self._observe("step", step)
+        return step
+
+    def _record(
+        self, before: Mapping[str, bytes], after: Mapping[str, bytes], message: str
+    ) -> list[workspace.Refused]:
+        """Record the difference as one snapshot on the branch; a part that cannot be is refused."""
+        change, others = workspace.make_change(before, after, message)
+        try:
+            if change is not None:
+                self._branch.gate.record_untried(change)
+            elif others:
+                self._branch.files.write_all(others, message=message)
+            return []
+        except (InvalidInput, Conflict, NotFound) as error:
+            if error.code in ("stale_base", "proposal_is_current"):
+                raise
+            parts = workspace.split_change(before, after)
+            if len(parts) < 2:
+                return [workspace.Refused(path, error.message) for part in parts for path in part]
+            return [
+                one for part in parts for one in self._record(before, {**before, **part}, message)
+            ]
+
+    def _go_back_to_best(self, marks: Sequence[tuple[float, str]]) -> str:
+        """Go back to the first of the best cycles if no later one was better."""
+        best = max(score for score, _ in marks)
+        tip = next(at for score, at in marks if score == best)
+        if tip == self._tip() or best == marks[-1][0] > marks[0][0]:
+            return ""
+        self._move(tip)
+        return tip[:12]
+
+    def _distill(self, batch: int, tasks: Sequence[Task], score: float) -> None:
+        """Shorten bloated skills; the tasks of the batch must score as well afterwards."""
+        before = self._files()
+        if not (bloated := workspace.find_bloated(before)):
+            return
+        tip = self._tip()
+        step = self._evolve("distill", batch, tasks, {})
+        place = f"solve/{batch}/distill"
+        rows = self._solve_all(place, tasks, self._files())
+        total = sum(score_of(row, self._settings.score_mode) for row in rows.values())
+        longer = any(len(self._files()[path]) >= len(before[path]) for path in bloated)
+        if total < score or longer:
+            why = "skills are no shorter" if longer else f"the score fell from {score} to {total}"
+            step["refused"].append({"path": "", "reason": f"not kept: {why}"})
+            self._move(tip)
+
+    # Promote
+
+    def _promote(self, batch: int, base: str) -> dict[str, Any] | None:
+        """Have the gate try what the branch has and the head lacks, on held-out tasks."""
+        here = self._brain.gate.read_workspace()
+        branch = workspace.without_own(self._files())
+        message = f"Grind {self._name}, batch {batch}"
+        change, _ = workspace.make_change(workspace.without_own(here), branch, message)
+        if change is None or not self.split.holdout:
+            return None
+        slug = change.name.rpartition("/SKILL.md")[0].rpartition("/")[2] or change.name
+        self._add_cases(slug)
+        gate = self._brain.gate.open(
+            runner=HoldoutRunner(
+                self._solver_name,
+                self.split.holdout,
+                self._solve_all,
+                f"gate/{batch}",
+                self._settings.score_mode,
+                repeats_itself=self._settings.is_deterministic,
+            ),
+            sandbox=self._sandbox,
+            confirm=self._item.confirm,
+        )
+        outcome = gate.propose(change)
+        if outcome.done in ("admitted", "provisional"):
+            files = self._files()
+            own = {path: files[path] for path in files if path.startswith(workspace.OWN_FOLDER)}
+            self._move("")
+            if own:
+                self._branch.files.write_all(own, message=f"Keep what {self._name} drafted")
+        elif outcome.done == "rejected":
+            self._move(base)
+        if outcome.done == "proposed" and self._proposal not in ("", outcome.proposal):
+            with suppress(NotFound):  # the new one has all of it; a person may have decided
+                self._brain.proposals.reject(self._proposal)
+        self._proposal = outcome.proposal or self._proposal
+        return _describe(outcome)
+
+    def _add_cases(self, slug: str) -> None:
+        """Let the held-out tasks stand as cases of a skill, in one snapshot."""
+        known = {json.dumps(one.input, sort_keys=True) for one in self._brain.gate.list_cases(slug)}
+        files = {}
+        for task in self.split.holdout:
+            value = case_input(task)
+            if json.dumps(value, sort_keys=True) not in known:
+                name = blob_id(canonical_json(value)).hex()[:12]
+                source = f"task {printable_text(task.name, 100)}"
+                path = new_case_path(usual_folder(slug), name)
+                files[path] = encode_case(value, TASK_PASSES, source)
+        if files:
+            self._brain.files.write_all(files, message=f"Hold out {len(files)} tasks for {slug}")
+
+    def _compare_sides(self) -> None:
+        """Solve the test split once without what was learned and once with it."""
+        place = "test" if self.split.test else "holdout"
+        tasks: Sequence[Task] = getattr(self.split, place)
+        sides = [self._brain.gate.read_workspace(self._start), self._files()]
+        rows = [
+            self._solve_all(f"compare/{side}", tasks, files)
+            for side, files in zip(("before", "after"), sides, strict=True)
+        ]
+        found = []
+        for task in tasks:
+            before, after = (side[task.name]["score"] for side in rows)
+            shown = {"name": task.name, "category": task.category}
+            found.append({**shown, "before": before, "after": after})
+        gains = [(one["after"] or 0) - (one["before"] or 0) for one in found]
+        self.report["compare"] = {
+            "split": place,
+            "tasks": found,
+            "wins": sum(gain > 0 for gain in gains),
+            "losses": sum(gain < 0 for gain in gains),
+            "ties": sum(gain == 0 for gain in gains),
+        }
+
+    # The branch, and the report
+
+    def _tip(self) -> str:
+        return self._branch.history.resolve("@")
+
+    def _files(self) -> dict[str, bytes]:
+        return self._branch.gate.read_workspace()
+
+    def _move(self, to: str) -> None:
+        """Let the branch be at a snapshot, or with "" at the head; tags keep what it leaves."""
+        with suppress(NotFound):
+            self._brain.proposals.reject(self._name)
+        if to and not self._brain.history.check_ancestry(to).descends:
+            self._brain.branches.create(_BRANCH + self._name, to)
+
+    def _tag(self, name: str, snapshot: str) -> None:
+        try:
+            self._brain.tags.create(name, snapshot)
+        except Conflict as error:
+            if error.code != "tag_exists":
+                raise
+
+    def _find_first(self) -> int:
+        """Return the number of the first step: one more than any tag has."""
+
+        def find() -> str:
+            found = [_EVO.fullmatch(tag.name) for tag in self._brain.tags.list()]
+            return str(1 + max((int(one[1]) for one in found if one), default=0))
+
+        return int(self._kept_text("first", find))
+
+    def _kept_text(self, name: str, make: Callable[[], str]) -> str:
+        return self._item.once(name, lambda: make().encode()).decode()
+
+    def _keep(self, key: str, row: Row) -> Row:
+        self._item.keep(key, json.dumps(row).encode())
+        return row
+
+    def _note_transfer(self, tasks: Sequence[Task], rows: Mapping[str, Row]) -> None:
+        for task in tasks:
+            for slug in rows[task.name]["skills"]:
+                if slug in self._born:
+                    counts = self._transfer.setdefault((slug, task.category), [0, 0])
+                    counts[0] += 1
+                    counts[1] += is_passed(rows[task.name])
+
+    def _add_cost(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        cost = self.report["cost"]
+        for row in rows:
+            for name in _NO_BILL:
+                cost[name] += row[name]
+
+    def _count_passed(self, tasks: Sequence[Task]) -> int:
+        return sum(self._tasks[task.name]["result"] == "passed" for task in tasks)
+
+    def _finish_report(self, result: str) -> dict[str, Any]:
+        report = self.report
+        practice = [self._tasks[task.name]["cycles"] for task in self.split.practice]
+        scores = [cycles[-1]["score"] or 0.0 for cycles in practice if cycles]
+        report["result"] = result
+        report["egl"] = self._egls[-1] if self._egls else 0.0
+        report["converged"] = is_converged(self._egls, self._settings.egl_window)
+        report["final_score"] = sum(scores) / len(scores) if scores else None
+        report["cost"]["seconds"] = round(time.monotonic() - self._started, 3)
+        report["transfer"] = [
+            {
+                "skill": slug,
+                "born_at": self._born[slug],
+                "category": category,
+                "tasks": tasks,
+                "first_passed": passed,
+            }
+            for (slug, category), (tasks, passed) in sorted(self._transfer.items())
+        ]
+        return report
+
+
+def _describe(outcome: GateOutcome) -> dict[str, Any]:
+    numbers = outcome.numbers
+    counts = ("wins", "losses", "ties", "e_value")
+    return {
+        "done": outcome.done,
+        "reason": outcome.reason,
+        "slug": outcome.slug,
+        "version": outcome.version,
+        **{name: getattr(numbers, name) if numbers else None for name in counts},
+        "snapshot": outcome.snapshot,
+        "proposal": outcome.proposal,
+        "attempt": outcome.attempt,
+    }
+
+
+def run_grind(
+    brain: Brain,
+    tasks: Sequence[Task],
+    settings: GrindSettings,
+    *,
+    open_solver: OpenSolver,
+    open_evolver: OpenSolver,
+    name: str = "grind",
+    begin_anew: bool = False,
+    workers: Executor | None = None,
+    sandbox: Sandbox | None = None,
+    judge: Judge | None = None,
+    embedder: Embedder | None = None,
+    compare: bool = False,
+    observe: Callable[[str, Mapping[str, Any]], object] = lambda kind, row: None,
+) -> dict[str, Any]:
+    """Grind tasks, or go on where a process with the same arguments ended; return the report.
+
+    `open_solver` and `open_evolver` return a solver whose paid steps are kept in the steps given.
+    Raises `InvalidInput` (`no_tasks`, `same_task`), `Conflict` (`evolution_off`, `grind_differs`),
+    `Locked` (`learning`), `StoreError`, `ModelError`, `SandboxError`.
+    """
+    require_evolution(brain)
+    names = [workspace.task_skill_file(task.name) for task in tasks]
+    if double := next((one for one in names if names.count(one) > 1), ""):
+        raise InvalidInput(
+            f"two tasks have the id {double.rpartition('/')[2].removesuffix('.md')}",
+            code="same_task",
+            hint="rename the folder of one of them",
+        )
+    if sandbox is None:
+        from ...sandbox.find_sandbox import find_sandbox
+
+        sandbox = find_sandbox()
+    store, kind = brain.gaps.open_store(), f"{workspace.EVOLVER} {name}"
+    with store.learning():
+        solver = open_solver(Steps(None, "")).name
+        listed = "".join(sorted(map(sign_task, tasks)))
+        data = {
+            "tasks": blob_id(listed.encode()).hex(),
+            "settings": asdict(settings),
+            "solver": solver,
+            "evolver": open_evolver(Steps(None, "")).name,
+        }
+        item = _claim(store, kind, name, data, begin_anew=begin_anew)
+        with workers or ThreadPoolExecutor(settings.workers) as executor:
+            grind = Grind(
+                brain,
+                tasks,
+                settings,
+                item,
+                name=name,
+                solver=solver,
+                solve=LocalSolving(sandbox, open_solver, item, judge),
+                executor=executor,
+                open_evolver=open_evolver,
+                sandbox=sandbox,
+                embedder=embedder,
+                compare=compare,
+                observe=observe,
+            )
+            return grind.run()
+
+
+def _claim(store: Store, kind: str, name: str, data: dict[str, Any], *, begin_anew: bool) -> Item:
+    """Return the item of a grind that has not ended, else a new one."""
+    item = store.next(kind, now_ms())
+    if item is not None and begin_anew:
+        item.finish({"result": "left"})
+        item = None
+    if item is None:
+        store.add(kind, str(len(store.items(kind)) + 1), now_ms(), data)
+        item = store.next(kind, now_ms())
+    assert item is not None
+    if changed := [key for key in data if item.data.get(key) != data[key]]:
+        item.wait()
+        raise Conflict(
+            f"the grind {name} began with other {', '.join(changed)}",
+            code="grind_differs",
+            hint="give the same arguments to go on with it, or --new to begin anew",
+        )
+    return item

@@ -1,0 +1,148 @@
+"""Settings of a grind, with the names and defaults of the seed page, and what follows from them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+from ...errors import InvalidInput
+from ...gating.held_out import is_held_out
+from ...tasks.task import Task
+from ..task_runner import case_input
+
+FeedbackLevel = Literal["none", "score", "tests", "masked", "full"]
+TaskSkills = Literal["off", "retry_only", "pre_generate_and_retry"]
+OnSuccess = Literal["off", "draft_only", "gated_promotion"]
+SelectBy = Literal["keywords", "embedding"]
+ScoreMode = Literal["reward", "binary", "dual"]
+_CHOICES = {
+    "feedback": FeedbackLevel,
+    "task_skills": TaskSkills,
+    "success": OnSuccess,
+    "select_by": SelectBy,
+    "score_mode": ScoreMode,
+}
+MIN_HOLDOUT = 10
+"""Where the share asked for leaves fewer tasks, all that are held out are tried on."""
+EGL_THRESHOLD = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrindSettings:
+    """How tasks are ground. `evolve_*` say what the evolver may edit; nothing else ever is.
+
+    `holdout` is the share of all tasks that the gate tries a promotion on, drawn by `seed` from the
+    half that the hash of its input holds out. `select_limit` is the most skills in front of a
+    solver, 0 for all. `is_deterministic`: the solver does the same each time.
+    """
+
+    max_cycles: int = 3
+    batch_size: int = 1
+    workers: int = 1
+    evolve_skills: bool = True
+    evolve_memory: bool = False
+    evolve_prompts: bool = False
+    evolve_tools: bool = False
+    distill: bool = False
+    feedback: FeedbackLevel = "tests"
+    no_direct_answers: bool = True
+    task_skills: TaskSkills = "pre_generate_and_retry"
+    select_limit: int = 0
+    select_by: SelectBy = "keywords"
+    success: OnSuccess = "gated_promotion"
+    promotion_threshold: int = 1
+    score_mode: ScoreMode = "dual"
+    holdout: float = 0.2
+    seed: int = 42
+    limit: int = 0
+    egl_window: int = 3
+    is_deterministic: bool = False
+    seconds: float = 600.0
+    """The most that the evolver may take for one step."""
+
+    @classmethod
+    def parse(cls, **given: Any) -> Self:
+        """Return settings from values or texts; None is the default. Raises `InvalidInput`."""
+        values = {}
+        for one in fields(cls):
+            value, default = given.get(one.name), one.default
+            if value is None:
+                continue
+            try:
+                values[one.name] = _kind(default)(value) if isinstance(value, str) else value
+            except ValueError:
+                raise _bad_setting(one.name, f"like {default}") from None
+        return cls(**values)
+
+    def __post_init__(self) -> None:
+        for name, wanted in _CHOICES.items():
+            if getattr(self, name) not in get_args(wanted):
+                raise _bad_setting(name, f"one of {', '.join(get_args(wanted))}")
+        for name in ("max_cycles", "batch_size", "workers", "promotion_threshold", "egl_window"):
+            if getattr(self, name) < 1:
+                raise _bad_setting(name, "at least 1")
+        if not 0 < self.holdout < 1:
+            raise _bad_setting("holdout", "a share between 0 and 1")
+
+
+def _kind(default: object) -> type:
+    return type(default)
+
+
+class Split(NamedTuple):
+    """Tasks by their use; no task has two."""
+
+    practice: tuple[Task, ...]
+    holdout: tuple[Task, ...]
+    test: tuple[Task, ...]
+
+
+def split_tasks(tasks: Sequence[Task], settings: GrindSettings) -> Split:
+    """Return tasks for practice, for the gate and for the one pass at the end.
+
+    The hash of its input says whether a task is held out, so nobody chooses; of the held-out ones
+    a seeded draw takes `max(1, n * holdout)` for the gate, and all if those were too few to decide
+    anything. `limit` is the most tasks for practice.
+    """
+    held_out = [task for task in tasks if is_held_out(case_input(task))]
+    practice = [task for task in tasks if not is_held_out(case_input(task))]
+    wanted = max(1, int(len(tasks) * settings.holdout))
+    drawn = sorted(held_out, key=lambda task: task.name)
+    random.Random(settings.seed).shuffle(drawn)
+    if wanted >= MIN_HOLDOUT:
+        kept = {task.name for task in drawn[:wanted]}
+    else:
+        kept = {task.name for task in drawn}
+    return Split(
+        practice=tuple(practice[: settings.limit or None]),
+        holdout=tuple(task for task in held_out if task.name in kept),
+        test=tuple(task for task in held_out if task.name not in kept),
+    )
+
+
+def compute_egl(new_skills: int, solved: int) -> float:
+    """Return the evolutionary generality loss: new skills for each 1,000 tasks solved.
+
+    Without a solved task it is infinite if there is a new skill, else 0.
+    """
+    if solved == 0:
+        return float("inf") if new_skills else 0.0
+    return new_skills / solved * 1000
+
+
+def is_converged(egls: Sequence[float], window: int = 3, threshold: float = EGL_THRESHOLD) -> bool:
+    """Tell whether the last `window` values are all below the threshold.
+
+    Since a single new skill in 1,000 solved tasks is 1.0, that says that no skill was new.
+    """
+    return len(egls) >= window and all(value < threshold for value in egls[-window:])
+
+
+def _bad_setting(name: str, wanted: str) -> InvalidInput:
+    return InvalidInput(
+        f"the setting {name} of the grind is not {wanted}",
+        code="bad_setting",
+        hint="see `brain evolve grind --help`",
+    )

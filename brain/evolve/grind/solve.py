@@ -1,0 +1,273 @@
+"""One solve, and one step of the evolver, each in sessions of the sandbox."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ...digest import blob_id
+from ...errors import BrainError, ModelError, SandboxError, printable_text
+from ...gating.case_files import Case
+from ...gating.decision import MAX_SCORE
+from ...gating.output_check import in_thousandths, is_score
+from ...repo.learning.change import SkillsAt
+from ...repo.learning.rounds import CaseKind, CaseOutput
+from ...sandbox.job import Sandbox
+from ...sandbox.session import SandboxSession
+from ...solving.check import run_task
+from ...solving.solver import Attempt, Skill, Solver
+from ...solving.task_session import TaskSessions
+from ...tasks.task import Task
+from ..budget import Interrupted
+from ..task_runner import case_input
+from . import feedback, workspace
+from .library import Front, with_front
+from .settings import ScoreMode
+
+if TYPE_CHECKING:
+    from ...experience.store import Item
+    from ...solving.judge import Judge
+
+Row = dict[str, Any]
+"""What a solve came to, as JSON: see `solve_task`."""
+_COUNTS = ("requests", "tokens_in", "tokens_out")
+_IMAGES = 16
+"""Images of tasks that are kept in memory."""
+
+
+class Steps:
+    """Steps of an item below a prefix, for the answers of one model at one piece of work.
+
+    Without an item nothing is kept.
+    """
+
+    def __init__(self, item: Item | None, prefix: str) -> None:
+        self._item = item
+        self._prefix = prefix
+
+    def find(self, name: str) -> bytes | None:
+        """Return what was kept of a step, None if nothing was."""
+        return None if self._item is None else self._item.find(self._prefix + name)
+
+    def keep(self, name: str, value: bytes) -> None:
+        """Keep a step."""
+        if self._item is not None:
+            self._item.keep(self._prefix + name, value)
+
+
+class LocalSolving:
+    """Solves tasks on this machine; threads may share it."""
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        open_solver: Callable[[Steps], Solver],
+        item: Item,
+        judge: Judge | None = None,
+    ) -> None:
+        self._open_solver = open_solver
+        self._item = item
+        self._judge = judge
+        self._sessions = lru_cache(_IMAGES)(
+            lambda name, signature: TaskSessions(sandbox, self._tasks[name])
+        )
+        self._tasks: dict[str, Task] = {}
+
+    def __call__(self, key: str, task: Task, front: Front) -> Row:
+        """Solve a task; model answers are kept below `key`. Raises `ModelError`, `Interrupted`."""
+        self._tasks[task.name] = task
+        solver = self._open_solver(Steps(self._item, f"{key}/"))
+        return solve_task(
+            lambda: self._sessions(task.name, sign_task(task)), task, solver, front, self._judge
+        )
+
+
+def solve_task(
+    open_sessions: Callable[[], TaskSessions],
+    task: Task,
+    solver: Solver,
+    front: Front,
+    judge: Judge | None = None,
+) -> Row:
+    """Solve a task once; return its score, None without one, and what there is to learn from it.
+
+    `output` is what the verifier printed, and `is_broken` says that no other cycle can help. Raises
+    `ModelError`, `Interrupted`.
+    """
+    started = time.monotonic()
+    row: Row = {
+        "task": task.name,
+        "score": None,
+        "reason": "",
+        "output": "",
+        "was_read": None,
+        "skills": front.slugs,
+        "seconds": 0.0,
+        "is_broken": False,
+        **dict.fromkeys(_COUNTS, 0),
+    }
+    if task.missing:
+        return {**row, "reason": "; ".join(task.missing), "is_broken": True}
+    try:
+        run = run_task(open_sessions(), _Fronted(solver, front), front.skills, judge)
+    except (ModelError, Interrupted):
+        raise
+    except BrainError as error:
+        return {**row, "reason": error.message, "is_broken": True}
+    attempt, score = run.attempt, run.score
+    return {
+        **row,
+        "score": score.value,
+        "reason": score.reason or attempt.error,
+        "output": score.output.decode("utf-8", "replace"),
+        "was_read": attempt.was_read,
+        "seconds": round(time.monotonic() - started, 3),
+        **{name: getattr(attempt, name) for name in _COUNTS},
+    }
+
+
+class _Fronted:
+    """A solver that is shown the prompts and the memory of a workspace before the instruction."""
+
+    def __init__(self, solver: Solver, front: Front) -> None:
+        self.name = solver.name
+        self._solver = solver
+        self._front = front
+
+    def solve(self, task: Task, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
+        return self._solver.solve(with_front(task, self._front), skills, session)
+
+
+def broken_row(task: Task, reason: str) -> Row:
+    """Return the row of a task that could not be solved for a reason of its own."""
+    counts = dict.fromkeys(_COUNTS, 0)
+    row: Row = {"task": task.name, "score": None, "reason": reason, "output": "", "was_read": None}
+    return {**row, "skills": [], "seconds": 0.0, "is_broken": True, **counts}
+
+
+def check_row(row: object, task: Task) -> Row:
+    """Return what a worker answered, if it is the row of that task; else a broken one."""
+    fields = {
+        "reason": str,
+        "output": str,
+        "skills": list,
+        "seconds": float,
+        "is_broken": bool,
+        **dict.fromkeys(_COUNTS, int),
+    }
+    if not isinstance(row, dict) or row.get("task") != task.name:
+        return broken_row(task, "its worker answered with something else")
+    if not all(isinstance(row.get(name), kind) for name, kind in fields.items()):
+        return broken_row(task, "its worker answered with no result")
+    if row.get("score") is not None and not is_score(row["score"]):
+        return broken_row(task, "its worker answered with no score")
+    return row
+
+
+def is_passed(row: Row) -> bool:
+    """Tell whether a task was solved: its whole reward."""
+    return row["score"] is not None and row["score"] >= 1
+
+
+def score_of(row: Row, mode: ScoreMode) -> float:
+    """Return the score: the reward, all or nothing, or the larger of reward and share of tests.
+
+    As on the seed page the share of tests that passed counts only where the reward is 0.
+    """
+    reward = float(row["score"] or 0.0)
+    if mode == "binary":
+        return float(reward >= 1)
+    if mode == "dual" and reward == 0 and row["score"] is not None:
+        tests = feedback.read_tests(row["output"])
+        if tests.passed < tests.total:
+            return tests.passed / tests.total
+    return reward
+
+
+def sign_task(task: Task) -> str:
+    """Return what changes when somebody edits the folder of a task: places, sizes and times."""
+    import os
+
+    parts = [task.name, task.instruction]
+    for group in (task.files, task.tests, task.solution):
+        for name, file in sorted(group.items()):
+            try:
+                status = os.stat(file.path)
+            except OSError:
+                return ""
+            parts.append(f"{name} {status.st_size} {status.st_mtime_ns}")
+    return blob_id("\n".join(parts).encode("utf-8", "replace")).hex()
+
+
+def evolve(sandbox: Sandbox, evolver: Solver, task: Task, files: Mapping[str, bytes]) -> bytes:
+    """Have an evolver edit a workspace; return what it left as an archive, with what it cost.
+
+    It has a session of its own: no test, no task and nothing of this machine is in there. What it
+    left is nothing if its session ended.
+    """
+    sessions, folder = TaskSessions(sandbox, task), task.image.folder
+    bill = dict.fromkeys(_COUNTS, 0)
+    left = dict(files)
+    try:
+        with sessions.open(b"", task.limits.solver_seconds) as session:
+            session.unpack(workspace.pack(files), folder)
+            attempt = evolver.solve(task, (), session)
+            bill = {name: getattr(attempt, name) for name in _COUNTS}
+            left = workspace.unpack(session.pack(folder), folder)
+            bill["error"] = printable_text(attempt.error, 300)  # type: ignore[assignment]
+    except SandboxError as error:
+        bill["error"] = error.message  # type: ignore[assignment]
+    left[workspace.BILL] = json.dumps(bill).encode()
+    return workspace.pack({f"{folder.strip('/')}/{name}": data for name, data in left.items()})
+
+
+class HoldoutRunner:
+    """The `CaseRunner` of held-out tasks: a solver works on each, with a whole workspace in front.
+
+    All tasks of a round are solved side by side when the first is asked for.
+    """
+
+    kinds: tuple[CaseKind, ...] = ()
+
+    def __init__(
+        self,
+        name: str,
+        tasks: Sequence[Task],
+        solve_all: Callable[[str, Sequence[Task], Mapping[str, bytes]], dict[str, Row]],
+        place: str,
+        mode: ScoreMode,
+        *,
+        repeats_itself: bool,
+    ) -> None:
+        self.name = name
+        self.repeats_itself = repeats_itself
+        self._tasks = {task.name: task for task in tasks}
+        self._solve_all = solve_all
+        self._place = place
+        self._mode = mode
+        self._rows: dict[tuple[str, int], dict[str, Row]] = {}
+        self._sides: dict[int, tuple[SkillsAt, str, dict[str, bytes]]] = {}
+
+    def run(self, skills: SkillsAt, case: Case, number: int) -> CaseOutput:
+        """Return the score of the task of a case. Raises `ModelError`, `Interrupted`."""
+        named = None if isinstance(case.input, str) else case.input.get("task")
+        task = self._tasks.get(named) if isinstance(named, str) else None
+        if task is None or case_input(task) != case.input:
+            return CaseOutput(error="its task is not among those held out")
+        if id(skills) not in self._sides:
+            files = skills.workspace()
+            listed = "".join(f"{path}\0{blob_id(files[path]).hex()}\n" for path in sorted(files))
+            self._sides[id(skills)] = skills, blob_id(listed.encode()).hex()[:16], files
+        _, digest, files = self._sides[id(skills)]
+        if (digest, number) not in self._rows:
+            place = f"{self._place}/{digest}/{number}"
+            tasks = list(self._tasks.values())
+            self._rows[digest, number] = self._solve_all(place, tasks, files)
+        row = self._rows[digest, number][task.name]
+        if row["score"] is None:
+            return CaseOutput(error=row["reason"] or "no score", was_read=row["was_read"])
+        score = in_thousandths(score_of(row, self._mode)) / MAX_SCORE
+        return CaseOutput(output=json.dumps({"score": score}).encode(), was_read=row["was_read"])

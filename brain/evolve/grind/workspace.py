@@ -1,0 +1,301 @@
+"""A brain as the workspace that an evolver edits, and what it left as a change of the brain.
+
+The brain is the truth; a workspace lives as long as one step. Drafts and skills for one task lie in
+memory/grind/ of the brain, and where the page has them in the workspace. What an evolver may edit
+is decided here, by path, whatever it was told: the manifest, the trust file, cases, tasks, tests
+and the skill of another task are never taken back.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ... import limits
+from ...errors import InvalidInput, printable_text
+from ...objects.paths import check_path
+from ...programs.program import is_program_file
+from ...repo.learning.change import FileEdit, ProposedChange, SkillEdit
+from ...repo.read.case_paths import may_change
+from ...skills import frontmatter, skill_layout
+from ...skills.skill_metadata import read_skill_metadata
+from ...skills.slug import fold_to_slug
+from .settings import GrindSettings
+
+EVOLVER = "grind"
+OWN_FOLDER = "memory/grind/"
+DRAFTS, TASK_SKILLS = f"{OWN_FOLDER}drafts/", f"{OWN_FOLDER}task_skills/"
+MAX_TASK_SKILL_LINES = 100
+DISTILL_LINES, DISTILL_BYTES = 200, 6000
+"""Above these a skill is distilled."""
+_MAX_FILES, _MAX_BYTES = 2000, 32 << 20
+_MAX_CHANGES = limits.MAX_VERDICT_CHANGES
+_SHOWN_DRAFT_CHARS, _SHOWN_STEPS = 1000, 10
+BILL = "evolution/bill.json"
+"""Where an archive of what an evolver left says what it cost."""
+_SKILL_FILE = skill_layout.SKILL_FILES[0]
+
+
+class Refused(NamedTuple):
+    """A file that the evolver left and that is not taken back, and why."""
+
+    path: str
+    reason: str
+
+
+def export(
+    files: Mapping[str, bytes], settings: GrindSettings, observation: str, steps: Sequence[Any]
+) -> dict[str, bytes]:
+    """Return the files of a workspace: those of the brain in their places, and evolution/."""
+    layers = {"skills": True, "memory": True, "prompts": True, "tools": True}
+    layers = {name: bool(getattr(settings, f"evolve_{name}")) for name in layers}
+    manifest = {"name": "workspace", "contract_version": "1.0", "evolvable_layers": layers}
+    history = [
+        {name: step[name] for name in ("number", "kind", "tasks", "changed", "refused")}
+        for step in steps[-_SHOWN_STEPS:]
+    ]
+    return {
+        **{_outside(path): content for path, content in files.items()},
+        "manifest.yaml": (json.dumps(manifest, indent=2) + "\n").encode(),
+        "evolution/current_observation.md": observation.encode(),
+        "evolution/history.jsonl": "".join(json.dumps(one) + "\n" for one in history).encode(),
+    }
+
+
+def pack(files: Mapping[str, bytes]) -> bytes:
+    """Return files as a tar archive."""
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
+        for path, content in sorted(files.items()):
+            member = tarfile.TarInfo(path)
+            member.size, member.mode = len(content), 0o755 if content[:2] == b"#!" else 0o644
+            tar.addfile(member, io.BytesIO(content))
+    return archive.getvalue()
+
+
+def unpack(archive: bytes, folder: str) -> dict[str, bytes]:
+    """Return the regular files below a folder of an archive, which a sandbox made.
+
+    Raises `InvalidInput` (`too_large`) for more than a workspace may hold.
+    """
+    prefix, found, total = f"{folder.strip('/')}/", dict[str, bytes](), 0
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        for member in tar:
+            name = member.name.lstrip("/")
+            if not member.isfile() or not name.startswith(prefix):
+                continue
+            total += member.size
+            if total > _MAX_BYTES or len(found) >= _MAX_FILES:
+                raise InvalidInput(
+                    f"the evolver left more than {_MAX_FILES} files or {_MAX_BYTES} bytes",
+                    code="too_large",
+                    hint="nothing of this step was taken over",
+                )
+            file = tar.extractfile(member)
+            found[name.removeprefix(prefix)] = b"" if file is None else file.read(member.size)
+    return found
+
+
+def take_back(
+    before: Mapping[str, bytes],
+    left: Mapping[str, bytes],
+    settings: GrindSettings,
+    tasks: Collection[str],
+    find_answers: Callable[[str, str], Sequence[str]],
+) -> tuple[dict[str, bytes], list[Refused]]:
+    """Return the files of the brain with what an evolver may change, and what is refused.
+
+    `before` are those of the brain, `left` those of the workspace. `tasks` are those it was asked
+    about. `find_answers` returns the answers of tasks that a new text has and the old one has not.
+    """
+    after, refused = dict(before), list[Refused]()
+    there = {_outside(path): content for path, content in before.items()}
+    for path, content in sorted(left.items()):
+        if there.get(path) == content or path.startswith("evolution/") or path == "manifest.yaml":
+            continue
+        reason = _find_reason(path, content, settings, tasks)
+        if not reason and settings.no_direct_answers:
+            old = there.get(path, b"").decode(errors="replace")
+            if answers := find_answers(content.decode(errors="replace"), old):
+                reason = f"it holds an answer of a task: {printable_text(answers[0], 40)}"
+        if reason:
+            refused.append(Refused(path, reason))
+        else:
+            after[_inside(path)] = content
+    for path in sorted(there.keys() - left.keys()):
+        if path.startswith("skills/_drafts/") and settings.evolve_skills:
+            del after[_inside(path)]
+        else:
+            refused.append(Refused(path, "what is there is improved; a person removes it"))
+    return after, refused
+
+
+def _find_reason(path: str, content: bytes, settings: GrindSettings, tasks: Collection[str]) -> str:
+    """Return why a new content of a path is not taken back, "" if it is."""
+    section = path.partition("/")[0]
+    if len(content) > limits.MAX_SKILL_BYTES:
+        return f"it has {len(content)} bytes"
+    try:
+        inside = check_path(_inside(path))
+    except InvalidInput as error:
+        return error.message
+    if section == "task_skills":
+        if settings.task_skills == "off" or path not in map(_task_skill_path, tasks):
+            return "it is no skill of the tasks in question"
+        lines = content.count(b"\n")
+        return f"it has {lines} lines" if lines > MAX_TASK_SKILL_LINES else ""
+    if section not in ("skills", "memory", "prompts") or not may_change(inside):
+        return "only skills, memory and prompts are evolved"
+    if not getattr(settings, f"evolve_{section}"):
+        return f"{section} are not evolved"
+    if section == "skills":
+        folder, _, name = path.rpartition("/")
+        inner = path.split("/", 2)[-1]
+        if is_program_file(name) or is_program_file(inner):
+            return "" if settings.evolve_tools else "tools are not evolved"
+        if path.startswith("skills/_drafts/"):
+            is_draft = folder == "skills/_drafts" and path.endswith(".md")
+            return "" if is_draft and fold_to_slug(name[:-3]) == name[:-3] else "no name of a draft"
+    return "" if b"\0" not in content else "it is no text"
+
+
+def _outside(path: str) -> str:
+    if path.startswith(DRAFTS):
+        return f"skills/_drafts/{path.removeprefix(DRAFTS)}"
+    if path.startswith(TASK_SKILLS):
+        return _task_skill_path(path.removeprefix(TASK_SKILLS).removesuffix(".md"))
+    return path
+
+
+def _inside(path: str) -> str:
+    if path.startswith("skills/_drafts/"):
+        return DRAFTS + path.removeprefix("skills/_drafts/")
+    if path.startswith("task_skills/"):
+        return task_skill_file(path.split("/")[1])
+    return path
+
+
+def _task_skill_path(task: str) -> str:
+    return f"task_skills/{fold_to_slug(task)}/{_SKILL_FILE}"
+
+
+def task_skill_file(task: str) -> str:
+    """Return where the skill of one task lies in the brain."""
+    return f"{TASK_SKILLS}{fold_to_slug(task)}.md"
+
+
+# Skills of a workspace
+
+
+class WorkspaceSkill(NamedTuple):
+    """A skill by its path, with what its front matter says and its files by path inside."""
+
+    path: str
+    slug: str
+    name: str
+    description: str
+    category: str
+    files: dict[str, bytes]
+
+
+def list_skills(files: Mapping[str, bytes]) -> list[WorkspaceSkill]:
+    """Return the skills of a workspace or a brain, by path."""
+    found = []
+    for path, name in sorted(skill_layout.find_skill_paths(files).items()):
+        slug = skill_layout.slug_from_name(name)
+        card = read_skill_metadata(files[path], slug)
+        fields = frontmatter.load_leniently(files[path])[0] or {}
+        home = home_of(path)
+        inner = {one.removeprefix(home): files[one] for one in files if one.startswith(home)}
+        inner = inner if home else {_SKILL_FILE: files[path]}
+        category = str(fields.get("category") or "")
+        found.append(WorkspaceSkill(path, slug, card.name, card.description, category, inner))
+    return found
+
+
+def home_of(path: str) -> str:
+    """Return the folder of a skill with a slash, "" for a flat one."""
+    is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
+    return path.rpartition("/")[0] + "/" if is_folder else ""
+
+
+def make_change(
+    before: Mapping[str, bytes], after: Mapping[str, bytes], message: str
+) -> tuple[ProposedChange | None, dict[str, bytes | None]]:
+    """Return the skills that differ as one change, None without one, and the other files.
+
+    The first skill by path decides about the change in the gate. A file that belongs to no skill,
+    such as one whose SKILL.md is missing, is left out.
+    """
+    paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
+    texts = list(skill_layout.find_skill_paths(after))
+    edits: dict[str, SkillEdit] = {}
+    for text in sorted(texts):
+        home = home_of(text) or text
+        own = [path for path in after if path.startswith(home)]
+        inner = {path.removeprefix(home): after[path] for path in own if path in paths}
+        if not inner:
+            continue
+        is_program_new = any(map(is_program_file, inner))  # a change has the whole program
+        whole = {path.removeprefix(home): after[path] for path in own if is_program_new}
+        is_known = text in before
+        edits[text] = SkillEdit(
+            name=text if is_known else skill_layout.slug_from_path(text),
+            body=after[text],
+            files={name: data for name, data in whole.items() if is_program_file(name)},
+            resources={
+                name: data
+                for name, data in inner.items()
+                if name not in ("", _SKILL_FILE) and not is_program_file(name)
+            },
+            category="" if is_known else skill_layout.category_from_path(text),
+        )
+    others = {path: after.get(path) for path in paths if "skills" not in path.split("/")[:-1]}
+    if not edits:
+        return None, others
+    main, *rest = edits.values()
+    return _join(main, rest, others, message), others
+
+
+def split_change(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[dict[str, bytes]]:
+    """Return the new contents of each changed skill apart, then those of no skill."""
+    rest = {path: data for path, data in after.items() if before.get(path) != data}
+    parts = []
+    for text in skill_layout.find_skill_paths(after):
+        home = home_of(text) or text
+        part = {path: data for path, data in rest.items() if path.startswith(home)}
+        rest = {path: data for path, data in rest.items() if path not in part}
+        parts.append(part)
+    return [part for part in (*parts, rest) if part]
+
+
+def _join(
+    main: SkillEdit, rest: Iterable[SkillEdit], others: Mapping[str, bytes | None], message: str
+) -> ProposedChange:
+    return ProposedChange(
+        name=main.name,
+        body=main.body,
+        files=main.files,
+        resources=main.resources,
+        category=main.category,
+        evolver=EVOLVER,
+        also=(*rest, *(FileEdit(path=path, content=data) for path, data in others.items())),
+        message=message,
+    )
+
+
+def without_own(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a brain without drafts and skills for one task."""
+    return {path: data for path, data in files.items() if not path.startswith(OWN_FOLDER)}
+
+
+def find_bloated(files: Mapping[str, bytes]) -> list[str]:
+    """Return the texts of skills that are to be distilled."""
+    return [
+        one.path
+        for one in list_skills(files)
+        if len(files[one.path]) > DISTILL_BYTES or files[one.path].count(b"\n") > DISTILL_LINES
+    ]
