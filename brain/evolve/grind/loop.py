@@ -24,7 +24,7 @@ from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExec
 from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ...digest import blob_id
 from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
@@ -36,8 +36,7 @@ from ...repo.read.case_paths import new_case_path, usual_folder
 from ...results import GateOutcome
 from ...sandbox.job import Sandbox
 from ...solving.solver import Solver
-from ...tasks.images import EMPTY_IMAGE
-from ...tasks.task import Task, TaskLimits
+from ...tasks.task import Task
 from ..budget import Interrupted, now_ms, require_evolution
 from ..task_runner import case_input
 from . import feedback, workspace
@@ -46,12 +45,12 @@ from .prompts import evolver_prompt, find_new_answers
 from .settings import GrindSettings, compute_egl, is_converged, split_tasks
 from .solve import (
     HoldoutRunner,
+    LocalEvolver,
     LocalSolving,
     Row,
     Steps,
     broken_row,
     check_row,
-    evolve,
     is_passed,
     score_of,
     sign_task,
@@ -64,6 +63,8 @@ if TYPE_CHECKING:
     from ...solving.judge import Judge
 
 OpenSolver = Callable[[Steps], Solver]
+Edit = Callable[[int, str, Mapping[str, bytes]], bytes]
+"""Has an evolver edit a workspace; see `LocalEvolver`."""
 Solve = Callable[[str, Task, Front], Row]
 """Solves a task; the text is where its paid steps are kept."""
 _NO_BILL = {"requests": 0, "tokens_in": 0, "tokens_out": 0}
@@ -74,8 +75,8 @@ _BRANCH = "proposed/"
 class Grind:
     """One grind of a brain over tasks; `item` keeps what was paid.
 
-    `solve` runs in the threads or processes of `executor`. `open_evolver` returns who evolves.
-    `observe` is told each event: its kind, and its row of the report.
+    `solve` runs in the threads or processes of `executor`, `edit` here. `observe` is told each
+    event: its kind, and its row of the report.
     """
 
     def __init__(
@@ -87,10 +88,11 @@ class Grind:
         *,
         name: str,
         solver: str,
+        evolver: str,
         solve: Solve,
+        edit: Edit,
         executor: Executor,
-        open_evolver: OpenSolver,
-        sandbox: Sandbox,
+        sandbox: Sandbox | None = None,
         embedder: Embedder | None = None,
         compare: bool = False,
         observe: Callable[[str, Mapping[str, Any]], object] = lambda kind, row: None,
@@ -102,7 +104,7 @@ class Grind:
         self._solver_name = solver
         self._solve = solve
         self._executor = executor
-        self._open_evolver = open_evolver
+        self._edit = edit
         self._sandbox = sandbox
         self._embedder = embedder
         self._compare = compare
@@ -124,6 +126,9 @@ class Grind:
         self._transfer: dict[tuple[str, str], list[int]] = {}
         self._proposal = ""
         self._start = self._kept_text("start", lambda: brain.history.resolve("@"))
+        self._at = self._start
+        """Where the course is on the branch; while it is taken again the branch is further on."""
+        self._read: tuple[str, dict[str, bytes]] = "", {}
         self._tasks = {
             task.name: {
                 "name": task.name,
@@ -140,7 +145,7 @@ class Grind:
             "name": name,
             "branch": _BRANCH + name,
             "solver": solver,
-            "evolver": open_evolver(Steps(item, "")).name,
+            "evolver": evolver,
             "settings": asdict(settings),
             "result": "interrupted",
             "reason": "",
@@ -166,6 +171,7 @@ class Grind:
             for start in range(0, len(tasks), size):
                 require_evolution(self._brain)
                 self._grind(start // size + 1, tasks[start : start + size])
+            self._sync()
             if self._compare:
                 self._compare_sides()
         except Interrupted as error:
@@ -188,7 +194,7 @@ class Grind:
     # One batch
 
     def _grind(self, number: int, batch: Sequence[Task]) -> None:
-        settings, base = self._settings, self._tip()
+        settings, base = self._settings, self._at
         first_step = len(self.report["steps"])
         if settings.task_skills == "pre_generate_and_retry":
             self._evolve("pre_generate", number, batch, {})
@@ -196,12 +202,11 @@ class Grind:
         first_passed: list[Task] = []
         first_rows: dict[str, Row] = {}
         for cycle in range(1, settings.max_cycles + 1):
-            tip = self._tip()
             rows = self._solve_all(f"solve/{number}/{cycle}", pending, self._files())
             for task in pending:
-                self._note_cycle(task, cycle, rows[task.name], tip)
+                self._note_cycle(task, cycle, rows[task.name])
                 latest[task.name] = score_of(rows[task.name], settings.score_mode)
-            marks.append((sum(latest.values()), tip))
+            marks.append((sum(latest.values()), self._at))
             failed = [task for task in pending if not is_passed(rows[task.name])]
             if cycle == 1:
                 first_rows = rows
@@ -211,11 +216,15 @@ class Grind:
             if not pending or cycle == settings.max_cycles:
                 break
             self._evolve("failure", number, pending, rows, cycle)
-        back = self._go_back_to_best(marks)
+        best = max(score for score, _ in marks)
+        back = ""
+        if not best == marks[-1][0] > marks[0][0] and marks[-1][1] != marks[0][1]:
+            self._at = next(at for score, at in marks if score == best)
+            back = self._at if self._at != marks[-1][1] else ""
         if first_passed and settings.success != "off":
             self._evolve("success", number, first_passed, first_rows)
         if settings.distill:
-            self._distill(number, batch, marks[-1][0])
+            self._distill(number, batch, best)
         self._solved += self._count_passed(batch)
         made = self.report["steps"][first_step:]
         self._egls.append(compute_egl(sum(len(step["added"]) for step in made), self._solved))
@@ -266,7 +275,7 @@ class Grind:
         self._add_cost(rows.values())
         return rows
 
-    def _note_cycle(self, task: Task, cycle: int, row: Row, tip: str) -> None:
+    def _note_cycle(self, task: Task, cycle: int, row: Row) -> None:
         tests = feedback.read_tests(row["output"])
         shown = {
             "cycle": cycle,
@@ -275,7 +284,7 @@ class Grind:
             "failure": "" if is_passed(row) else self._classify(row),
             "tests_passed": tests.passed,
             "tests": tests.total,
-            "snapshot": tip,
+            "snapshot": self._at,
             **{key: row[key] for key in ("skills", "was_read", "seconds", *_NO_BILL)},
         }
         found = self._tasks[task.name]
@@ -299,71 +308,71 @@ class Grind:
         rows: Mapping[str, Row],
         cycle: int = 1,
     ) -> dict[str, Any]:
-        """Have the evolver edit the workspace, and record what it may change."""
+        """Have the evolver edit the workspace, and record what it may change as one step."""
         number = self._first + len(self.report["steps"])
-        before = self._files()
-        self._tag(f"pre-evo-{number}", self._tip())
+        kept = self._item.find(f"step/{number}")
+        if kept is None:
+            step = self._make_step(number, kind, batch, tasks, rows, cycle)
+            self._item.keep(f"step/{number}", json.dumps(step).encode())
+        else:
+            step = json.loads(kept)
+        self._at = step["snapshot"]
+        for slug in step["added"]:
+            self._born.setdefault(slug, self._tasks[step["tasks"][0]]["category"])
+        self.report["steps"].append(step)
+        self._add_cost([step])
+        self._observe("step", step)
+        return step
+
+    def _make_step(
+        self,
+        number: int,
+        kind: str,
+        batch: int,
+        tasks: Sequence[Task],
+        rows: Mapping[str, Row],
+        cycle: int,
+    ) -> dict[str, Any]:
+        self._sync()
+        start, before, names = self._at, self._files(), [task.name for task in tasks]
+        self._tag(f"pre-evo-{number}", start)
         kept = self._item.find(f"evolve/{number}")
         if kept is None:
             prompt = evolver_prompt(kind, self._settings, tasks, rows, before, cycle)
-            task = Task(
-                name=f"evolve {number}",
-                format="harbor",
-                instruction=prompt,
-                source="",
-                limits=TaskLimits(solver_seconds=self._settings.seconds),
-            )
             files = workspace.export(before, self._settings, prompt, self.report["steps"])
-            evolver = self._open_evolver(Steps(self._item, f"evolve/{number}/"))
-            kept = evolve(self._sandbox, evolver, task, files)
+            kept = self._edit(number, prompt, files)
             self._item.keep(f"evolve/{number}", kept)
-        left = workspace.unpack(kept, EMPTY_IMAGE.folder)
+        left = workspace.unpack(kept)
         bill = json.loads(left.pop(workspace.BILL))
-        names = [task.name for task in tasks]
         find = partial(find_new_answers, tasks, rows)
         after, refused = workspace.take_back(before, left, self._settings, names, find)
         if kind == "success":
             after = count_support(before, after, names)
             if self._settings.success == "gated_promotion":
                 after = promote_drafts(after, self._settings.promotion_threshold)
-        refused += self._record(before, after, f"Evolve after {', '.join(names)[:200]}")
-        return self._note_step(kind, batch, names, before, refused, bill)
-
-    def _note_step(
-        self,
-        kind: str,
-        batch: int,
-        names: Sequence[str],
-        before: Mapping[str, bytes],
-        refused: Sequence[workspace.Refused],
-        bill: Mapping[str, int],
-    ) -> dict[str, Any]:
-        number = self._first + len(self.report["steps"])
+        tag = f"evo-{number}"
+        if (done := self._find_tag(tag)) is None:  # else a process was killed after it
+            more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+            refused += self._record(before, after, f"Evolve ({kind}) for {names[0]}{more}")
+            done = self._branch.history.resolve("@")
+            self._tag(tag, done)
+        self._at = done
         files = self._files()
-        self._tag(f"evo-{number}", self._tip())
         slugs = [{one.slug for one in workspace.list_skills(side)} for side in (before, files)]
-        added = sorted(slugs[1] - slugs[0])
-        for slug in added:
-            self._born.setdefault(slug, self._tasks[names[0]]["category"] if names else "")
-        step = {
+        return {
             "number": number,
             "batch": batch,
             "kind": kind,
-            "tasks": list(names),
-            "before": self._brain.history.resolve(f"pre-evo-{number}"),
-            "snapshot": self._tip(),
+            "tasks": names,
+            "before": start,
+            "snapshot": done,
             "skills_before": len(slugs[0]),
             "skills_after": len(slugs[1]),
-            "added": added,
+            "added": sorted(slugs[1] - slugs[0]),
             "changed": sorted(path for path in files if before.get(path) != files[path]),
             "refused": [one._asdict() for one in refused],
-            **_NO_BILL,
             **bill,
         }
-        self.report["steps"].append(step)
-        self._add_cost([step])
-        self._observe("step", step)
-        return step
 
     def _record(
         self, before: Mapping[str, bytes], after: Mapping[str, bytes], message: str
@@ -386,69 +395,75 @@ class Grind:
                 one for part in parts for one in self._record(before, {**before, **part}, message)
             ]
 
-    def _go_back_to_best(self, marks: Sequence[tuple[float, str]]) -> str:
-        """Go back to the first of the best cycles if no later one was better."""
-        best = max(score for score, _ in marks)
-        tip = next(at for score, at in marks if score == best)
-        if tip == self._tip() or best == marks[-1][0] > marks[0][0]:
-            return ""
-        self._move(tip)
-        return tip[:12]
-
     def _distill(self, batch: int, tasks: Sequence[Task], score: float) -> None:
         """Shorten bloated skills; the tasks of the batch must score as well afterwards."""
-        before = self._files()
+        before, at = self._files(), self._at
         if not (bloated := workspace.find_bloated(before)):
             return
-        tip = self._tip()
         step = self._evolve("distill", batch, tasks, {})
-        place = f"solve/{batch}/distill"
-        rows = self._solve_all(place, tasks, self._files())
+        files = self._files()
+        rows = self._solve_all(f"solve/{batch}/distill", tasks, files)
         total = sum(score_of(row, self._settings.score_mode) for row in rows.values())
-        longer = any(len(self._files()[path]) >= len(before[path]) for path in bloated)
+        longer = any(len(files.get(path, b"")) >= len(before[path]) for path in bloated)
         if total < score or longer:
             why = "skills are no shorter" if longer else f"the score fell from {score} to {total}"
             step["refused"].append({"path": "", "reason": f"not kept: {why}"})
-            self._move(tip)
+            self._at = at
 
     # Promote
 
     def _promote(self, batch: int, base: str) -> dict[str, Any] | None:
         """Have the gate try what the branch has and the head lacks, on held-out tasks."""
-        here = self._brain.gate.read_workspace()
-        branch = workspace.without_own(self._files())
+        kept = self._item.find(f"promote/{batch}")
+        if kept is None:
+            kept = json.dumps(self._try_branch(batch, base)).encode()
+            self._item.keep(f"promote/{batch}", kept)
+        self._at, row = json.loads(kept)
+        self._proposal = (row and row["proposal"]) or self._proposal
+        return cast("dict[str, Any] | None", row)
+
+    def _try_branch(self, batch: int, base: str) -> tuple[str, dict[str, Any] | None]:
+        """Return where the branch goes on, and what the gate said, None if nothing was tried."""
+        self._sync()
+        if not self.split.holdout or not self._brain.gate.is_proposed(self._name):
+            return self._at, None
+        origin = self._brain.gate.read_workspace(self._brain.proposals.show(self._name).base)
+        head = self._brain.gate.read_workspace()
         message = f"Grind {self._name}, batch {batch}"
-        change, _ = workspace.make_change(workspace.without_own(here), branch, message)
-        if change is None or not self.split.holdout:
-            return None
-        slug = change.name.rpartition("/SKILL.md")[0].rpartition("/")[2] or change.name
+        change = workspace.make_promotion(origin, head, self._files(), message)
+        if change is None:
+            return self._at, None
+        slug = change.name.removesuffix("/SKILL.md").rpartition("/")[2]
         self._add_cases(slug)
+        runner = HoldoutRunner(
+            self._solver_name,
+            self.split.holdout,
+            self._solve_all,
+            f"gate/{batch}",
+            self._settings.score_mode,
+            repeats_itself=self._settings.is_deterministic,
+        )
         gate = self._brain.gate.open(
-            runner=HoldoutRunner(
-                self._solver_name,
-                self.split.holdout,
-                self._solve_all,
-                f"gate/{batch}",
-                self._settings.score_mode,
-                repeats_itself=self._settings.is_deterministic,
-            ),
-            sandbox=self._sandbox,
-            confirm=self._item.confirm,
+            runner=runner, sandbox=self._sandbox, confirm=self._item.confirm
         )
         outcome = gate.propose(change)
-        if outcome.done in ("admitted", "provisional"):
-            files = self._files()
-            own = {path: files[path] for path in files if path.startswith(workspace.OWN_FOLDER)}
+        if outcome.done in ("admitted", "provisional", "nothing"):  # nothing: before a kill
+            own = {
+                path: data
+                for path, data in self._files().items()
+                if path.startswith(workspace.OWN_FOLDER)
+            }
             self._move("")
             if own:
                 self._branch.files.write_all(own, message=f"Keep what {self._name} drafted")
+            self._at = self._branch.history.resolve("@")
         elif outcome.done == "rejected":
-            self._move(base)
-        if outcome.done == "proposed" and self._proposal not in ("", outcome.proposal):
-            with suppress(NotFound):  # the new one has all of it; a person may have decided
+            self._at = base
+        is_covered = outcome.done in ("admitted", "provisional", "proposed")
+        if is_covered and self._proposal not in ("", outcome.proposal):
+            with suppress(NotFound):  # unless a person has decided
                 self._brain.proposals.reject(self._proposal)
-        self._proposal = outcome.proposal or self._proposal
-        return _describe(outcome)
+        return self._at, _describe(outcome)
 
     def _add_cases(self, slug: str) -> None:
         """Let the held-out tasks stand as cases of a skill, in one snapshot."""
@@ -489,11 +504,17 @@ class Grind:
 
     # The branch, and the report
 
-    def _tip(self) -> str:
-        return self._branch.history.resolve("@")
-
     def _files(self) -> dict[str, bytes]:
-        return self._branch.gate.read_workspace()
+        """Return the workspace where the course is."""
+        if self._read[0] != self._at:
+            self._read = self._at, self._brain.gate.read_workspace(self._at)
+        return self._read[1]
+
+    def _sync(self) -> None:
+        """Let the branch be where the course is: at the head if that has it already."""
+        if self._branch.history.resolve("@") != self._at:
+            self._move(self._at)
+            self._at = self._branch.history.resolve("@")
 
     def _move(self, to: str) -> None:
         """Let the branch be at a snapshot, or with "" at the head; tags keep what it leaves."""
@@ -501,6 +522,12 @@ class Grind:
             self._brain.proposals.reject(self._name)
         if to and not self._brain.history.check_ancestry(to).descends:
             self._brain.branches.create(_BRANCH + self._name, to)
+
+    def _find_tag(self, name: str) -> str | None:
+        try:
+            return self._brain.history.resolve(name)
+        except (InvalidInput, NotFound):
+            return None
 
     def _tag(self, name: str, snapshot: str) -> None:
         try:
@@ -615,13 +642,13 @@ def run_grind(
         sandbox = find_sandbox()
     store, kind = brain.gaps.open_store(), f"{workspace.EVOLVER} {name}"
     with store.learning():
-        solver = open_solver(Steps(None, "")).name
+        solver, evolver = (one(Steps(None, "")).name for one in (open_solver, open_evolver))
         listed = "".join(sorted(map(sign_task, tasks)))
         data = {
             "tasks": blob_id(listed.encode()).hex(),
             "settings": asdict(settings),
             "solver": solver,
-            "evolver": open_evolver(Steps(None, "")).name,
+            "evolver": evolver,
         }
         item = _claim(store, kind, name, data, begin_anew=begin_anew)
         with workers or ThreadPoolExecutor(settings.workers) as executor:
@@ -632,9 +659,10 @@ def run_grind(
                 item,
                 name=name,
                 solver=solver,
+                evolver=evolver,
                 solve=LocalSolving(sandbox, open_solver, item, judge),
+                edit=LocalEvolver(sandbox, open_evolver, item, settings.seconds),
                 executor=executor,
-                open_evolver=open_evolver,
                 sandbox=sandbox,
                 embedder=embedder,
                 compare=compare,

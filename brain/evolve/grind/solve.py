@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from ...digest import blob_id
-from ...errors import BrainError, ModelError, SandboxError, printable_text
+from ...errors import BrainError, InvalidInput, ModelError, SandboxError, printable_text
 from ...gating.case_files import Case
 from ...gating.decision import MAX_SCORE
 from ...gating.output_check import in_thousandths, is_score
@@ -20,7 +20,7 @@ from ...sandbox.session import SandboxSession
 from ...solving.check import run_task
 from ...solving.solver import Attempt, Skill, Solver
 from ...solving.task_session import TaskSessions
-from ...tasks.task import Task
+from ...tasks.task import Task, TaskLimits
 from ..budget import Interrupted
 from ..task_runner import case_input
 from . import feedback, workspace
@@ -202,26 +202,47 @@ def sign_task(task: Task) -> str:
     return blob_id("\n".join(parts).encode("utf-8", "replace")).hex()
 
 
-def evolve(sandbox: Sandbox, evolver: Solver, task: Task, files: Mapping[str, bytes]) -> bytes:
-    """Have an evolver edit a workspace; return what it left as an archive, with what it cost.
+class LocalEvolver:
+    """Has a solver edit workspaces, each in a session of its own on this machine.
 
-    It has a session of its own: no test, no task and nothing of this machine is in there. What it
-    left is nothing if its session ended.
+    No test, no task and nothing of this machine is in there.
     """
-    sessions, folder = TaskSessions(sandbox, task), task.image.folder
-    bill = dict.fromkeys(_COUNTS, 0)
-    left = dict(files)
-    try:
-        with sessions.open(b"", task.limits.solver_seconds) as session:
-            session.unpack(workspace.pack(files), folder)
-            attempt = evolver.solve(task, (), session)
-            bill = {name: getattr(attempt, name) for name in _COUNTS}
-            left = workspace.unpack(session.pack(folder), folder)
-            bill["error"] = printable_text(attempt.error, 300)  # type: ignore[assignment]
-    except SandboxError as error:
-        bill["error"] = error.message  # type: ignore[assignment]
-    left[workspace.BILL] = json.dumps(bill).encode()
-    return workspace.pack({f"{folder.strip('/')}/{name}": data for name, data in left.items()})
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        open_evolver: Callable[[Steps], Solver],
+        item: Item,
+        seconds: float,
+    ) -> None:
+        self._sandbox = sandbox
+        self._open = open_evolver
+        self._item = item
+        self._seconds = seconds
+
+    def __call__(self, number: int, prompt: str, files: Mapping[str, bytes]) -> bytes:
+        """Return what an evolver left of a workspace as `workspace.pack` does, with its bill.
+
+        If its session ended, nothing was changed. Raises `ModelError`, `Interrupted`.
+        """
+        limits = TaskLimits(solver_seconds=self._seconds)
+        task = Task(
+            name=f"evolve {number}", format="harbor", instruction=prompt, source="", limits=limits
+        )
+        folder = task.image.folder
+        bill: dict[str, Any] = {**dict.fromkeys(_COUNTS, 0), "error": ""}
+        left = dict(files)
+        evolver = self._open(Steps(self._item, f"evolve/{number}/"))
+        try:
+            with TaskSessions(self._sandbox, task).open(b"", self._seconds) as session:
+                session.unpack(workspace.pack(files), folder)
+                attempt = evolver.solve(task, (), session)
+                bill.update((name, getattr(attempt, name)) for name in _COUNTS)
+                bill["error"] = printable_text(attempt.error, 300)
+                left = workspace.unpack(session.pack(folder), f"{folder.strip('/')}/")
+        except (SandboxError, InvalidInput) as error:
+            bill["error"] = error.message
+        return workspace.pack({**left, workspace.BILL: json.dumps(bill).encode()})
 
 
 class HoldoutRunner:

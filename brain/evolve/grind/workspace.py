@@ -76,12 +76,12 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     return archive.getvalue()
 
 
-def unpack(archive: bytes, folder: str) -> dict[str, bytes]:
-    """Return the regular files below a folder of an archive, which a sandbox made.
+def unpack(archive: bytes, prefix: str = "") -> dict[str, bytes]:
+    """Return the regular files of an archive whose names begin with a prefix, without it.
 
     Raises `InvalidInput` (`too_large`) for more than a workspace may hold.
     """
-    prefix, found, total = f"{folder.strip('/')}/", dict[str, bytes](), 0
+    found, total = dict[str, bytes](), 0
     with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         for member in tar:
             name = member.name.lstrip("/")
@@ -252,12 +252,34 @@ def make_change(
                 if name not in ("", _SKILL_FILE) and not is_program_file(name)
             },
             category="" if is_known else skill_layout.category_from_path(text),
+            base=read_skill_metadata(before[text], "").version if is_known else "",
         )
     others = {path: after.get(path) for path in paths if "skills" not in path.split("/")[:-1]}
     if not edits:
         return None, others
     main, *rest = edits.values()
     return _join(main, rest, others, message), others
+
+
+def make_promotion(
+    origin: Mapping[str, bytes],
+    head: Mapping[str, bytes],
+    branch: Mapping[str, bytes],
+    message: str,
+) -> ProposedChange | None:
+    """Return what a branch changed since its origin as a change of the head; None without a skill.
+
+    Texts of skills that changed on both sides are merged as an upsert does; another file that did
+    is left to a person. Drafts and skills for one task stay on the branch.
+    """
+    before, after = without_own(origin), without_own(branch)
+    texts = skill_layout.find_skill_paths(after)
+    for path in list(after):
+        is_on_both = head.get(path) != before.get(path)
+        if head.get(path) == after[path] or (is_on_both and path not in texts):
+            before[path] = after[path]  # as if it had not changed
+    change, _ = make_change(before, after, message)
+    return change
 
 
 def split_change(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[dict[str, bytes]]:
@@ -281,6 +303,7 @@ def _join(
         files=main.files,
         resources=main.resources,
         category=main.category,
+        base=main.base,
         evolver=EVOLVER,
         also=(*rest, *(FileEdit(path=path, content=data) for path, data in others.items())),
         message=message,
