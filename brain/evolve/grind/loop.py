@@ -20,8 +20,8 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
-from contextlib import suppress
+from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -32,9 +32,9 @@ from ...experience.store import AuditEvent
 from ...gating.case_files import encode_case
 from ...gating.held_out import canonical_json
 from ...gating.output_check import TASK_PASSES
+from ...repo.learning.change import ProposedChange
 from ...repo.read.case_paths import new_case_path, usual_folder
 from ...results import GateOutcome
-from ...sandbox.job import Sandbox
 from ...solving.solver import Solver
 from ...tasks.task import Task
 from ..budget import Interrupted, now_ms, require_evolution
@@ -42,11 +42,10 @@ from ..task_runner import case_input
 from . import feedback, workspace
 from .library import Front, count_support, make_front, promote_drafts
 from .prompts import evolver_prompt, find_new_answers
-from .settings import GrindSettings, compute_egl, is_converged, split_tasks
+from .settings import GrindSettings, Split, compute_egl, is_converged, split_tasks
 from .solve import (
     HoldoutRunner,
-    LocalEvolver,
-    LocalSolving,
+    MemoryItem,
     Row,
     Steps,
     broken_row,
@@ -58,13 +57,14 @@ from .solve import (
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...experience.store import Item, Store
+    from ...experience.store import Item
     from ...search.embedding.embedder import Embedder
-    from ...solving.judge import Judge
 
 OpenSolver = Callable[[Steps], Solver]
 Edit = Callable[[int, str, Mapping[str, bytes]], bytes]
 """Has an evolver edit a workspace; see `LocalEvolver`."""
+Propose = Callable[[ProposedChange, HoldoutRunner], GateOutcome]
+"""Tries what was learned on held-out tasks, and records what is decided."""
 Solve = Callable[[str, Task, Front], Row]
 """Solves a task; the text is where its paid steps are kept."""
 _NO_BILL = {"requests": 0, "tokens_in": 0, "tokens_out": 0}
@@ -84,7 +84,7 @@ class Grind:
         brain: Brain,
         tasks: Sequence[Task],
         settings: GrindSettings,
-        item: Item,
+        item: Item | MemoryItem,
         *,
         name: str,
         solver: str,
@@ -92,7 +92,9 @@ class Grind:
         solve: Solve,
         edit: Edit,
         executor: Executor,
-        sandbox: Sandbox | None = None,
+        propose: Propose,
+        split: Split | None = None,
+        max_batches: int | None = None,
         embedder: Embedder | None = None,
         compare: bool = False,
         observe: Callable[[str, Mapping[str, Any]], object] = lambda kind, row: None,
@@ -105,12 +107,13 @@ class Grind:
         self._solve = solve
         self._executor = executor
         self._edit = edit
-        self._sandbox = sandbox
+        self._propose = propose
+        self._max_batches = max_batches
         self._embedder = embedder
         self._compare = compare
         self._observe = observe
         self._signatures = {task.name: sign_task(task) for task in tasks}
-        self.split = split_tasks(tasks, settings)
+        self.split = split or split_tasks(tasks, settings)
         if not self.split.practice:
             raise InvalidInput(
                 "there is no task for practice: the hash of its input holds each of them out",
@@ -163,14 +166,18 @@ class Grind:
     def run(self) -> dict[str, Any]:
         """Grind all batches, end the item, and return the report.
 
+        With `max_batches` it ends after so many, and as soon as it has converged.
+
         With a spent budget its `result` is `budget`, and the same call goes on later. Raises
         `Conflict` (`evolution_off`), `ModelError`, `SandboxError`; it goes on after these, too.
         """
         size, tasks = self._settings.batch_size, self.split.practice
         try:
-            for start in range(0, len(tasks), size):
+            for start in range(0, len(tasks), size)[: self._max_batches]:
                 require_evolution(self._brain)
                 self._grind(start // size + 1, tasks[start : start + size])
+                if self._max_batches and is_converged(self._egls, self._settings.egl_window):
+                    break
             self._sync()
             if self._compare:
                 self._compare_sides()
@@ -190,6 +197,11 @@ class Grind:
         event = AuditEvent(now_ms(), workspace.EVOLVER, self._name, "", "done", "success")
         self._item.finish(summary, event)
         return report
+
+    def evolve_once(self, tasks: Sequence[Task], rows: Mapping[str, Row]) -> dict[str, Any]:
+        """Have the evolver make one step after results of tasks, and return its row."""
+        with closing(self._branch):
+            return self._evolve("failure", 1, tasks, rows)
 
     # One batch
 
@@ -443,10 +455,7 @@ class Grind:
             self._settings.score_mode,
             repeats_itself=self._settings.is_deterministic,
         )
-        gate = self._brain.gate.open(
-            runner=runner, sandbox=self._sandbox, confirm=self._item.confirm
-        )
-        outcome = gate.propose(change)
+        outcome = self._propose(change, runner)
         if outcome.done in ("admitted", "provisional", "nothing"):  # nothing: before a kill
             own = {
                 path: data
@@ -604,88 +613,3 @@ def _describe(outcome: GateOutcome) -> dict[str, Any]:
         "proposal": outcome.proposal,
         "attempt": outcome.attempt,
     }
-
-
-def run_grind(
-    brain: Brain,
-    tasks: Sequence[Task],
-    settings: GrindSettings,
-    *,
-    open_solver: OpenSolver,
-    open_evolver: OpenSolver,
-    name: str = "grind",
-    begin_anew: bool = False,
-    workers: Executor | None = None,
-    sandbox: Sandbox | None = None,
-    judge: Judge | None = None,
-    embedder: Embedder | None = None,
-    compare: bool = False,
-    observe: Callable[[str, Mapping[str, Any]], object] = lambda kind, row: None,
-) -> dict[str, Any]:
-    """Grind tasks, or go on where a process with the same arguments ended; return the report.
-
-    `open_solver` and `open_evolver` return a solver whose paid steps are kept in the steps given.
-    Raises `InvalidInput` (`no_tasks`, `same_task`), `Conflict` (`evolution_off`, `grind_differs`),
-    `Locked` (`learning`), `StoreError`, `ModelError`, `SandboxError`.
-    """
-    require_evolution(brain)
-    names = [workspace.task_skill_file(task.name) for task in tasks]
-    if double := next((one for one in names if names.count(one) > 1), ""):
-        raise InvalidInput(
-            f"two tasks have the id {double.rpartition('/')[2].removesuffix('.md')}",
-            code="same_task",
-            hint="rename the folder of one of them",
-        )
-    if sandbox is None:
-        from ...sandbox.find_sandbox import find_sandbox
-
-        sandbox = find_sandbox()
-    store, kind = brain.gaps.open_store(), f"{workspace.EVOLVER} {name}"
-    with store.learning():
-        solver, evolver = (one(Steps(None, "")).name for one in (open_solver, open_evolver))
-        listed = "".join(sorted(map(sign_task, tasks)))
-        data = {
-            "tasks": blob_id(listed.encode()).hex(),
-            "settings": asdict(settings),
-            "solver": solver,
-            "evolver": evolver,
-        }
-        item = _claim(store, kind, name, data, begin_anew=begin_anew)
-        with workers or ThreadPoolExecutor(settings.workers) as executor:
-            grind = Grind(
-                brain,
-                tasks,
-                settings,
-                item,
-                name=name,
-                solver=solver,
-                evolver=evolver,
-                solve=LocalSolving(sandbox, open_solver, item, judge),
-                edit=LocalEvolver(sandbox, open_evolver, item, settings.seconds),
-                executor=executor,
-                sandbox=sandbox,
-                embedder=embedder,
-                compare=compare,
-                observe=observe,
-            )
-            return grind.run()
-
-
-def _claim(store: Store, kind: str, name: str, data: dict[str, Any], *, begin_anew: bool) -> Item:
-    """Return the item of a grind that has not ended, else a new one."""
-    item = store.next(kind, now_ms())
-    if item is not None and begin_anew:
-        item.finish({"result": "left"})
-        item = None
-    if item is None:
-        store.add(kind, str(len(store.items(kind)) + 1), now_ms(), data)
-        item = store.next(kind, now_ms())
-    assert item is not None
-    if changed := [key for key in data if item.data.get(key) != data[key]]:
-        item.wait()
-        raise Conflict(
-            f"the grind {name} began with other {', '.join(changed)}",
-            code="grind_differs",
-            hint="give the same arguments to go on with it, or --new to begin anew",
-        )
-    return item

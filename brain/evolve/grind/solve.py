@@ -28,7 +28,7 @@ from .library import Front, with_front
 from .settings import ScoreMode
 
 if TYPE_CHECKING:
-    from ...experience.store import Item
+    from ...experience.store import AuditEvent, Item
     from ...solving.judge import Judge
 
 Row = dict[str, Any]
@@ -39,23 +39,50 @@ _IMAGES = 16
 
 
 class Steps:
-    """Steps of an item below a prefix, for the answers of one model at one piece of work.
+    """Steps of an item below a prefix, for the answers of one model at one piece of work."""
 
-    Without an item nothing is kept.
-    """
-
-    def __init__(self, item: Item | None, prefix: str) -> None:
+    def __init__(self, item: Item | MemoryItem, prefix: str) -> None:
         self._item = item
         self._prefix = prefix
 
     def find(self, name: str) -> bytes | None:
         """Return what was kept of a step, None if nothing was."""
-        return None if self._item is None else self._item.find(self._prefix + name)
+        return self._item.find(self._prefix + name)
 
     def keep(self, name: str, value: bytes) -> None:
         """Keep a step."""
-        if self._item is not None:
-            self._item.keep(self._prefix + name, value)
+        self._item.keep(self._prefix + name, value)
+
+
+class MemoryItem:
+    """Keeps steps as an `Item` of the store of experience does, as long as it lives."""
+
+    def __init__(self, **known: str) -> None:
+        self._kept = {name: value.encode() for name, value in known.items()}
+
+    def find(self, name: str) -> bytes | None:
+        """Return what was kept of a step, None if nothing was."""
+        return self._kept.get(name)
+
+    def keep(self, name: str, value: bytes = b"") -> None:
+        """Keep a step."""
+        self._kept[name] = value
+
+    def once(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """Return what was kept of a step; without it, make and keep it."""
+        if name not in self._kept:
+            self._kept[name] = make()
+        return self._kept[name]
+
+    def confirm(self) -> None:
+        """Do nothing: it belongs to nobody else."""
+
+    def wait(self) -> None:
+        """Do nothing: nobody goes on with it."""
+
+    def finish(self, result: Mapping[str, Any], *events: AuditEvent) -> None:
+        """Forget all steps."""
+        self._kept.clear()
 
 
 class LocalSolving:
@@ -65,7 +92,7 @@ class LocalSolving:
         self,
         sandbox: Sandbox,
         open_solver: Callable[[Steps], Solver],
-        item: Item,
+        item: Item | MemoryItem,
         judge: Judge | None = None,
     ) -> None:
         self._open_solver = open_solver
@@ -212,7 +239,7 @@ class LocalEvolver:
         self,
         sandbox: Sandbox,
         open_evolver: Callable[[Steps], Solver],
-        item: Item,
+        item: Item | MemoryItem,
         seconds: float,
     ) -> None:
         self._sandbox = sandbox

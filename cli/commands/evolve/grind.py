@@ -143,7 +143,7 @@ def evolve_grind_command(
     proposed, or admitted where the manifest says evolution: mode: gated. Ended in the middle,
     also by kill or a spent budget, the same command goes on and pays nothing twice.
     """
-    from brain.evolve.grind.loop import run_grind
+    from brain.evolve.grind.api import run_grind
     from brain.evolve.grind.settings import GrindSettings
 
     tasks, broken = read_folders(folders)
