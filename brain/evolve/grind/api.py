@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...digest import blob_id
 from ...errors import Conflict, InvalidInput
 from ...repo.learning.change import ProposedChange
+from ...repo.merge.branches import check_branch_name
 from ...results import GateOutcome
 from ...solving.solver import Solver
 from ...tasks.task import Task
@@ -76,6 +77,7 @@ def run_grind(
     `StoreError`, `ModelError`, `SandboxError`.
     """
     require_evolution(brain)
+    check_branch_name(name)
     names = [workspace.task_skill_file(task.name) for task in tasks]
     if double := next((one for one, count in Counter(names).items() if count > 1), ""):
         raise InvalidInput(
