@@ -222,7 +222,10 @@ GROUP_COMMANDS: dict[str, CommandTable] = {
         "Runs": {
             "synthesize": ("evolve.synthesize", "Propose a new or better skill from a run."),
             "run": ("evolve.run", "Learn from hard runs, patterns and gaps as they come."),
-            "grind": ("evolve.grind", "Solve tasks, learn where it fails, and try again."),
+            "grind": (
+                "evolve.grind",
+                "Solve tasks, evolve the brain where it fails, and try again.",
+            ),
             "gaps": (
                 "evolve.gaps",
                 "Show goals that fail repeatedly, and what would be learned.",

@@ -238,6 +238,12 @@ def tasks(cli: Call) -> None:
     make_task(Path("../tasks/hello"), HARBOR)
 
 
+def tasks_to_grind(cli: Call) -> None:
+    """Write tasks to a folder beside the brain, some for practice, some held out."""
+    for name in "abcdef":
+        make_task(Path(f"../tasks/{name}"), HARBOR)
+
+
 def acquired(cli: Call) -> None:
     """Acquire the skill words."""
     program(cli)
@@ -396,6 +402,14 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("evolve-task-list", ["evolve", "task", "list", "../tasks"], tasks),
     ("evolve-task-check", ["evolve", "task", "check", "../tasks"], tasks),
     ("evolve-task-run", ["evolve", "task", "run", "../tasks", "--solver", "oracle"], tasks),
+    (
+        "evolve-grind",
+        [
+            *("evolve", "grind", "../tasks", "--solver", "echo hello >out.txt", "--compare"),
+            *("--evolver", "echo x >task_skills/a", "--batch-size", "6", "--deterministic"),
+        ],
+        tasks_to_grind,
+    ),
     ("evolve-recheck", ["evolve", "recheck", "greet"], decide_change),
     ("evolve-attempts", ["evolve", "attempts"], None),
     ("evolve-allow", ["evolve", "allow", "words"], acquired),

@@ -173,8 +173,8 @@ class Benchmark:
         split_seed: int = 42,
         score_mode: str = "dual",
     ) -> None:
-        given = {"holdout": holdout_ratio, "seed": split_seed, "score_mode": score_mode}
-        self.settings = GrindSettings.parse(**given)
+        values = {"holdout": holdout_ratio, "seed": split_seed, "score_mode": score_mode}
+        self.settings = GrindSettings.parse(**values)
         self.tasks = read_tasks(Path(folder)).tasks
 
     @property

@@ -75,7 +75,7 @@ _BRANCH = "proposed/"
 class Grind:
     """One grind of a brain over tasks; `item` keeps what was paid.
 
-    `solve` runs in the threads or processes of `executor`, `edit` here. `observe` is told each
+    `solve` runs in the threads or processes of `executor`, `edit` here. `observe` gets each
     event: its kind, and its row of the report.
     """
 
@@ -128,7 +128,7 @@ class Grind:
         self._born: dict[str, str] = {}
         self._transfer: dict[tuple[str, str], list[int]] = {}
         self._proposal = ""
-        self._start = self._kept_text("start", lambda: brain.history.resolve("@"))
+        self._start = self._keep_text("start", lambda: brain.history.resolve("@"))
         self._at = self._start
         """Where the course is on the branch; while it is taken again the branch is further on."""
         self._read: tuple[str, dict[str, bytes]] = "", {}
@@ -552,9 +552,9 @@ class Grind:
             found = [_EVO.fullmatch(tag.name) for tag in self._brain.tags.list()]
             return str(1 + max((int(one[1]) for one in found if one), default=0))
 
-        return int(self._kept_text("first", find))
+        return int(self._keep_text("first", find))
 
-    def _kept_text(self, name: str, make: Callable[[], str]) -> str:
+    def _keep_text(self, name: str, make: Callable[[], str]) -> str:
         return self._item.once(name, lambda: make().encode()).decode()
 
     def _keep(self, key: str, row: Row) -> Row:

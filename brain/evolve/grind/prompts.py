@@ -1,4 +1,4 @@
-"""What the evolver of a grind is told; everything of tasks in it is quoted."""
+"""What the evolver of a grind is asked; everything of tasks in it is quoted."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from ...errors import InvalidInput
 from ...gating.held_out import is_held_out
 from ...tasks.task import Task
 from ..task_runner import case_input
+from .feedback import FeedbackLevel
 
-FeedbackLevel = Literal["none", "score", "tests", "masked", "full"]
 TaskSkills = Literal["off", "retry_only", "pre_generate_and_retry"]
 OnSuccess = Literal["off", "draft_only", "gated_promotion"]
 SelectBy = Literal["keywords", "embedding"]
@@ -63,11 +63,11 @@ class GrindSettings:
     """The most that the evolver may take for one step."""
 
     @classmethod
-    def parse(cls, **given: Any) -> Self:
+    def parse(cls, **texts: Any) -> Self:
         """Return settings from values or texts; None is the default. Raises `InvalidInput`."""
         values = {}
         for one in fields(cls):
-            value, default = given.get(one.name), one.default
+            value, default = texts.get(one.name), one.default
             if value is None:
                 continue
             try:
@@ -125,11 +125,9 @@ def split_tasks(tasks: Sequence[Task], settings: GrindSettings) -> Split:
 def compute_egl(new_skills: int, solved: int) -> float:
     """Return the evolutionary generality loss: new skills for each 1,000 tasks solved.
 
-    Without a solved task it is infinite if there is a new skill, else 0.
+    Without a solved task it counts as if there were one.
     """
-    if solved == 0:
-        return float("inf") if new_skills else 0.0
-    return new_skills / solved * 1000
+    return new_skills / max(solved, 1) * 1000
 
 
 def is_converged(egls: Sequence[float], window: int = 3, threshold: float = EGL_THRESHOLD) -> bool:

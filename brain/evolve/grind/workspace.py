@@ -2,7 +2,7 @@
 
 The brain is the truth; a workspace lives as long as one step. Drafts and skills for one task lie in
 memory/grind/ of the brain, and where the page has them in the workspace. What an evolver may edit
-is decided here, by path, whatever it was told: the manifest, the trust file, cases, tasks, tests
+is decided here, by path, whatever else it did: the manifest, the trust file, cases, tasks, tests
 and the skill of another task are never taken back.
 """
 
@@ -144,7 +144,7 @@ def _find_reason(path: str, content: bytes, settings: GrindSettings, tasks: Coll
         return error.message
     if section == "task_skills":
         if settings.task_skills == "off" or path not in map(_task_skill_path, tasks):
-            return "it is no skill of the tasks in question"
+            return "it belongs to another task"
         lines = content.count(b"\n")
         return f"it has {lines} lines" if lines > MAX_TASK_SKILL_LINES else ""
     if section not in ("skills", "memory", "prompts") or not may_change(inside):

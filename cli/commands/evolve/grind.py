@@ -15,10 +15,9 @@ from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repea
 from ...context import App
 from ...error_report import NOT_CHECKED, Failure
 from ...output import emit
-from ...params import CostType, CountType, PathType, SecondsType
+from ...params import CostType, CountType, SecondsType
 from ...render.human_format import pluralize
 from ...terminal import escape
-from ...user_files import write_output_file
 from .tasks import find_judge, make_solver, read_folders
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ _SHOWN = 70
     "grind",
     examples=(
         "brain evolve grind tasks --solver model",
-        "brain evolve grind tasks --solver model --batch-size 8 --workers 4 --report grind.html",
+        "brain evolve grind tasks --solver model --batch-size 8 --workers 4",
         "brain evolve grind tasks --solver 'claude -p' --unsandboxed-solver --evolver model"
         " --pass-env ANTHROPIC_API_KEY",
     ),
@@ -117,7 +116,6 @@ _SHOWN = 70
 @option("--name", help="Names the branch: proposed/NAME.  [default: grind]")
 @flag("--new", "begin_anew", help="Begin anew instead of going on.")
 @flag("--compare", help="At the end, solve the test tasks with and without what was learned.")
-@option("--report", type=PathType(), metavar="FILE", help="Write a page of HTML.")
 def evolve_grind_command(
     app: App,
     folders: tuple[str, ...],
@@ -131,7 +129,6 @@ def evolve_grind_command(
     name: str | None,
     begin_anew: bool,
     compare: bool,
-    report: str | None,
     **settings: Any,
 ) -> None:
     """Solve tasks, evolve the brain where it fails, and try again.
@@ -177,11 +174,7 @@ def evolve_grind_command(
         compare=compare,
         observe=progress.observe,
     )
-    if report is not None:
-        from brain.evolve.grind.report import render_report
-
-        write_output_file(report, render_report(found).encode())
-    emit(app, found, _report_lines(found, report))
+    emit(app, found, _report_lines(found))
     if found["result"] == "budget":
         raise Failure("budget_spent", found["reason"], "the same command goes on", NOT_CHECKED)
 
@@ -267,7 +260,7 @@ def _batch_line(row: Mapping[str, Any]) -> str:
 _EVENTS = {"cycle": _cycle_line, "step": _step_line, "batch": _batch_line}
 
 
-def _report_lines(report: Mapping[str, Any], page: str | None) -> Iterator[str]:
+def _report_lines(report: Mapping[str, Any]) -> Iterator[str]:
     done = [row for row in report["tasks"] if row["cycles"]]
     passed = sum(row["result"] == "passed" for row in done)
     first = sum(row["cycles"][0]["passed"] for row in done)
@@ -288,5 +281,3 @@ def _report_lines(report: Mapping[str, Any], page: str | None) -> Iterator[str]:
             f" {cost['tokens_out']} out"
         )
     yield escape(f"Review the branch with `brain proposal show {report['name']}`")
-    if page is not None:
-        yield escape(f"Report in {page}")
