@@ -172,8 +172,11 @@ class Grind:
         `Conflict` (`evolution_off`), `ModelError`, `SandboxError`; it goes on after these, too.
         """
         size, tasks = self._settings.batch_size, self.split.practice
+        starts = range(0, len(tasks), size)[: self._max_batches]
+        counts = {name: len(group) for name, group in self.split._asdict().items()}
+        self._observe("begin", {**counts, "batches": len(starts)})
         try:
-            for start in range(0, len(tasks), size)[: self._max_batches]:
+            for start in starts:
                 require_evolution(self._brain)
                 self._grind(start // size + 1, tasks[start : start + size])
                 if self._max_batches and is_converged(self._egls, self._settings.egl_window):

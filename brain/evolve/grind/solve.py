@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ...digest import blob_id
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """What a solve came to, as JSON: see `solve_task`."""
 _COUNTS = ("requests", "tokens_in", "tokens_out")
-_IMAGES = 16
-"""Images of tasks that are kept in memory."""
+_MAX_BUILT_BYTES = 1 << 30
+"""Of the images of tasks that are kept in memory."""
 
 
 class Steps:
@@ -95,21 +95,29 @@ class LocalSolving:
         item: Item | MemoryItem,
         judge: Judge | None = None,
     ) -> None:
+        self._sandbox = sandbox
         self._open_solver = open_solver
         self._item = item
         self._judge = judge
-        self._sessions = lru_cache(_IMAGES)(
-            lambda name, signature: TaskSessions(sandbox, self._tasks[name])
-        )
-        self._tasks: dict[str, Task] = {}
+        self._built: dict[str, TaskSessions] = {}
+        self._lock = Lock()
 
     def __call__(self, key: str, task: Task, front: Front) -> Row:
         """Solve a task; model answers are kept below `key`. Raises `ModelError`, `Interrupted`."""
-        self._tasks[task.name] = task
         solver = self._open_solver(Steps(self._item, f"{key}/"))
-        return solve_task(
-            lambda: self._sessions(task.name, sign_task(task)), task, solver, front, self._judge
-        )
+        return solve_task(lambda: self._open(task), task, solver, front, self._judge)
+
+    def _open(self, task: Task) -> TaskSessions:
+        """Return the sessions of a task, built; images that were built first make room."""
+        key = sign_task(task)
+        with self._lock:
+            sessions = self._built.pop(key, None) or TaskSessions(self._sandbox, task)
+        sessions.built()
+        with self._lock:
+            self._built[key] = sessions
+            while sum(len(one.built()) for one in self._built.values()) > _MAX_BUILT_BYTES:
+                del self._built[next(iter(self._built))]
+        return sessions
 
 
 def solve_task(

@@ -158,7 +158,6 @@ def evolve_grind_command(
         **settings,
     )
     meter = _open_meter(app, max_tokens, max_cost)
-    progress = _Progress(app, len(tasks))
     found = run_grind(
         app.brain,
         tasks,
@@ -172,7 +171,7 @@ def evolve_grind_command(
         judge=find_judge(tasks, meter),
         embedder=app.open_embedder() if chosen.select_by == "embedding" else None,
         compare=compare,
-        observe=progress.observe,
+        observe=_Progress(app).observe,
     )
     emit(app, found, _report_lines(found))
     if found["result"] == "budget":
@@ -217,20 +216,30 @@ def _opener(
 
 
 class _Progress:
-    """Tells on stderr what happens, with what is left to do."""
+    """Tells on stderr what happens, what it has cost, and what time it may still take."""
 
-    def __init__(self, app: App, tasks: int) -> None:
+    def __init__(self, app: App) -> None:
         self._app = app
         self._tokens = 0
+        self._batches = 0
         self._started = time.monotonic()
 
     def observe(self, kind: str, row: Mapping[str, Any]) -> None:
         """Show one event."""
-        line = _EVENTS[kind](row)
+        self._batches = row.get("batches", self._batches)
         self._tokens += row.get("tokens_in", 0) + row.get("tokens_out", 0)
         seconds = time.monotonic() - self._started
-        spent = f", {self._tokens} tokens" if self._tokens else ""
-        self._app.print_note(escape(f"[{seconds:.0f} s{spent}] {line}"))
+        parts = [f"{seconds:.0f} s"]
+        if self._tokens:
+            parts.append(f"{self._tokens} tokens")
+        if kind == "batch" and (left := self._batches - row["number"]):
+            parts.append(f"about {seconds / row['number'] * left:.0f} s left")
+        self._app.print_note(escape(f"[{', '.join(parts)}] {_EVENTS[kind](row)}"))
+
+
+def _begin_line(row: Mapping[str, Any]) -> str:
+    uses = f"{row['holdout']} for the gate, {row['test']} for the end"
+    return f"{pluralize(row['practice'], 'task')} for practice, {uses}"
 
 
 def _cycle_line(row: Mapping[str, Any]) -> str:
@@ -257,7 +266,7 @@ def _batch_line(row: Mapping[str, Any]) -> str:
     return f"batch {row['number']}: {passed}, {pluralize(row['skills'], 'skill')}{said}"
 
 
-_EVENTS = {"cycle": _cycle_line, "step": _step_line, "batch": _batch_line}
+_EVENTS = {"begin": _begin_line, "cycle": _cycle_line, "step": _step_line, "batch": _batch_line}
 
 
 def _report_lines(report: Mapping[str, Any]) -> Iterator[str]:
