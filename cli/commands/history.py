@@ -125,9 +125,7 @@ def _signer_names(brain: Brain) -> SignerNames:
 
 
 def _rights_mark(key: TrustedKey) -> str:
-    if key.revoked:
-        return " [revoked]"
-    return " [retired]" if key.until else ""
+    return " [revoked]" if key.revoked else " [retired]" if key.until else ""
 
 
 def _log_entry(
@@ -152,6 +150,8 @@ def _graph_lines(found: Iterator[SnapshotInfo], names: SignerNames, columns: int
 def _log_line(info: SnapshotInfo, names: SignerNames, columns: int, indent: int = 0) -> str:
     """Return one snapshot as a line that fits `columns`; 0 stands for any length."""
     words = first_line(info.message) or operation_text(info.operation)
+    if str(info.operation.get("summary")).startswith(("admitted as provisional", "still")):
+        words = f"provisional: {words}"
     signed = ", ".join(map(names, info.signers))
     who = escape(info.author) + (f" (signed: {signed})" if signed else "")
     tail = f"  {local_time(info.time)}  {who}  {words}"

@@ -7,7 +7,7 @@ def test_index_names_it_in_its_data_alone(tmp_path, cli):
     with make_live(tmp_path) as brain:
         shown = cli("-C", str(tmp_path), "index", "--json").document
         assert shown["provisional"] == [SKILL] and "provisional" not in shown["index"]
-        text = cli("-C", str(tmp_path), "index").out
-        assert "provisional" not in text
+        assert "provisional" not in cli("-C", str(tmp_path), "index").out
+        assert "  provisional: Try it" in cli("-C", str(tmp_path), "log").out
         brain.skills.upsert(SKILL, "# Greet\n\nWave.\n")
         assert "provisional" not in cli("-C", str(tmp_path), "index", "--json").document
