@@ -20,7 +20,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, wait
+from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import closing, suppress
 from dataclasses import asdict
 from functools import partial
@@ -272,19 +272,16 @@ class Grind:
             else:
                 front = make_front(files, task, self._settings, self._embedder)
                 futures[self._executor.submit(self._solve, key, task, front)] = task, key
-        todo = set(futures)
         try:
-            while todo:
-                done, todo = wait(todo, return_when=FIRST_EXCEPTION)
-                for future in done:
-                    task, key = futures[future]
-                    rows[task.name] = self._keep(key, check_row(future.result(), task))
+            for future in as_completed(futures):
+                task, key = futures[future]
+                rows[task.name] = self._keep(key, check_row(future.result(), task))
         except BaseException:
-            for future in todo:
+            for future in futures:
                 future.cancel()
-            for future in wait(todo).done:  # what was under way is paid
-                if not future.cancelled() and future.exception() is None:
-                    task, key = futures[future]
+            for future in wait(futures).done:  # what was under way is paid
+                task, key = futures[future]
+                if not (task.name in rows or future.cancelled() or future.exception()):
                     self._keep(key, check_row(future.result(), task))
             raise
         self._add_cost(rows.values())
@@ -429,25 +426,31 @@ class Grind:
 
     def _promote(self, batch: int, base: str) -> dict[str, Any] | None:
         """Have the gate try what the branch has and the head lacks, on held-out tasks."""
+        cost, spent = self.report["cost"], dict(self.report["cost"])
         kept = self._item.find(f"promote/{batch}")
         if kept is None:
-            kept = json.dumps(self._try_branch(batch, base)).encode()
+            tried = self._try_branch(batch)
+            bill = {name: cost[name] - spent[name] for name in _NO_BILL}
+            kept = json.dumps([tried, bill]).encode()
             self._item.keep(f"promote/{batch}", kept)
-        self._at, row = json.loads(kept)
-        self._proposal = (row and row["proposal"]) or self._proposal
+        row, bill = json.loads(kept)
+        cost.update((name, spent[name] + bill[name]) for name in bill)
+        if row is not None:
+            self._at = self._keep_text(f"settle/{batch}", lambda: self._settle(row, base))
+            self._proposal = row["proposal"] or self._proposal
         return cast("dict[str, Any] | None", row)
 
-    def _try_branch(self, batch: int, base: str) -> tuple[str, dict[str, Any] | None]:
-        """Return where the branch goes on, and what the gate said, None if nothing was tried."""
+    def _try_branch(self, batch: int) -> dict[str, Any] | None:
+        """Return what the gate said, None if nothing was tried."""
         self._sync()
         if not self.split.holdout or not self._brain.gate.is_proposed(self._name):
-            return self._at, None
+            return None
         origin = self._brain.gate.read_workspace(self._brain.proposals.show(self._name).base)
         head = self._brain.gate.read_workspace()
         message = f"Grind {self._name}, batch {batch}"
         change = workspace.make_promotion(origin, head, self._files(), message)
         if change is None:
-            return self._at, None
+            return None
         slug = change.name.removesuffix("/SKILL.md").rpartition("/")[2]
         self._add_cases(slug)
         runner = HoldoutRunner(
@@ -458,24 +461,25 @@ class Grind:
             self._settings.score_mode,
             repeats_itself=self._settings.is_deterministic,
         )
-        outcome = self._propose(change, runner)
-        if outcome.done in ("admitted", "provisional", "nothing"):  # nothing: before a kill
-            own = {
-                path: data
-                for path, data in self._files().items()
-                if path.startswith(workspace.OWN_FOLDER)
-            }
+        return _describe(self._propose(change, runner))
+
+    def _settle(self, row: Mapping[str, Any], base: str) -> str:
+        """Return where the branch goes on after what the gate said."""
+        at = self._at
+        if row["done"] in ("admitted", "provisional", "nothing"):  # nothing: before a kill
+            files = self._files()
+            own = {path: files[path] for path in files.keys() - workspace.without_own(files)}
             self._move("")
             if own:
                 self._branch.files.write_all(own, message=f"Keep what {self._name} drafted")
-            self._at = self._branch.history.resolve("@")
-        elif outcome.done == "rejected":
-            self._at = base
-        is_covered = outcome.done in ("admitted", "provisional", "proposed")
-        if is_covered and self._proposal not in ("", outcome.proposal):
+            at = self._branch.history.resolve("@")
+        elif row["done"] == "rejected":
+            at = base
+        is_covered = row["done"] in ("admitted", "provisional", "proposed")
+        if is_covered and self._proposal not in ("", row["proposal"]):
             with suppress(NotFound):  # unless a person has decided
                 self._brain.proposals.reject(self._proposal)
-        return self._at, _describe(outcome)
+        return at
 
     def _add_cases(self, slug: str) -> None:
         """Let the held-out tasks stand as cases of a skill, in one snapshot."""
