@@ -129,7 +129,8 @@ class Grind:
         self._transfer: dict[tuple[str, str], list[int]] = {}
         self._proposal = ""
         self._start = self._keep_text("start", lambda: brain.history.resolve("@"))
-        self._at = self._start
+        # What an earlier grind left there, and nobody decided about, is gone on with.
+        self._at = self._keep_text("at", lambda: self._branch.history.resolve("@"))
         """Where the course is on the branch; while it is taken again the branch is further on."""
         self._read: tuple[str, dict[str, bytes]] = "", {}
         self._tasks = {
@@ -166,10 +167,9 @@ class Grind:
     def run(self) -> dict[str, Any]:
         """Grind all batches, end the item, and return the report.
 
-        With `max_batches` it ends after so many, and as soon as it has converged.
-
-        With a spent budget its `result` is `budget`, and the same call goes on later. Raises
-        `Conflict` (`evolution_off`), `ModelError`, `SandboxError`; it goes on after these, too.
+        With `max_batches` it ends after so many, and as soon as it has converged. With a spent
+        budget its `result` is `budget`, and the same call goes on later. Raises `Conflict`
+        (`evolution_off`), `ModelError`, `SandboxError`; it goes on after these, too.
         """
         size, tasks = self._settings.batch_size, self.split.practice
         starts = range(0, len(tasks), size)[: self._max_batches]
