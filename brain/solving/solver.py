@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from ..errors import ModelError, printable_text
+from ..errors import ModelError, SandboxError, printable_text
 from ..models.calls import ANSWER_FAULTS, AskLimits, Bill
 from ..sandbox.session import SandboxSession
 from ..tasks.images import Place
@@ -113,7 +113,7 @@ class SessionCommand:
 
 
 class ModelSolver:
-    """A model with one tool, bash in the session."""
+    """A model with bash, files and skills in the session."""
 
     def __init__(self, model: Model, limits: AskLimits = MODEL_LIMITS) -> None:
         self.name = model.model_name
@@ -136,13 +136,40 @@ class ModelSolver:
             late = f", ended after {_STEP_SECONDS:.0f} s" if done.is_late else ""
             return f"status {done.status}{late}\n{done.output.decode(errors='replace')}"
 
+        def do(act: Callable[[], bytes | None]) -> str:
+            try:
+                return (act() or b"").decode(errors="replace")
+            except SandboxError as fault:
+                if fault.code == "session_ended":
+                    raise
+                return fault.message
+
+        def read(path: str) -> str:
+            return do(lambda: session.get(path, _STEP_BYTES))
+
+        async def read_file(path: str) -> str:
+            """Return the text of a file, or why it cannot be read."""
+            uses.append(ToolUse("Read", json.dumps({"file_path": path})))
+            return read(path)
+
+        async def write_file(path: str, content: str) -> str:
+            """Write a file, in place of what is there; folders above it are made."""
+            uses.append(ToolUse("Write", json.dumps({"file_path": path, "content": content})))
+            return do(lambda: session.put(path, content.encode("utf-8", "replace"))) or "written"
+
+        async def load_skill(name: str) -> str:
+            """Return the text of a skill by its name."""
+            uses.append(ToolUse("Skill", json.dumps({"skill": name})))
+            known = {skill.slug for skill in skills}
+            return read(f"{SKILLS_FOLDER}/{name}/SKILL.md") if name in known else "no such skill"
+
         text, error = "", ""
         try:
             text = work(
                 PaidModel(self._model, [bill.meter]),
                 system=_SYSTEM_PROMPT,
                 prompt=make_prompt(task, skills, SKILLS_FOLDER),
-                tools=(bash,),
+                tools=(bash, read_file, write_file, *([load_skill] if skills else [])),
                 limits=replace(self._limits, seconds=task.limits.solver_seconds),
             )
         except ModelError as fault:

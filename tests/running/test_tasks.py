@@ -353,6 +353,21 @@ def test_a_model_works_with_bash_in_the_session_and_its_tokens_are_counted(sandb
     assert (ended.score.value, ended.attempt.requests) == (0, 2) and ended.attempt.error
 
 
+def test_a_model_reads_and_writes_files_and_loads_skills_by_name(sandbox, read):
+    model = FakeModel(
+        ("load_skill", {"name": "greet"}),
+        ("load_skill", {"name": "../greet"}),
+        ("read_file", {"path": "none.txt"}),
+        ("write_file", {"path": "out.txt", "content": "hello\n"}),
+        "Done",
+    )
+    run = run_task(TaskSessions(sandbox, read(HARBOR)), ModelSolver(model), [SKILL])
+    assert (run.score.value, run.attempt.was_read) == (1, True)
+    said = [one.messages[-1].text for one in model.requests[1:]]
+    assert "Say hello." in said[0] and "no such skill" in said[1] and "there is no" in said[2]
+    assert [use.tool for use in run.attempt.tools] == ["Skill", "Skill", "Read", "Write"]
+
+
 CLAUDE_LINES = [
     {"type": "assistant", "message": {"content": [{"type": "tool_use", "name": "Bash"}]}},
     {"type": "result", "result": "Done", "num_turns": 2, "usage": {"input_tokens": 5}},
