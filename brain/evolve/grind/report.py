@@ -24,7 +24,7 @@ _MAX_POINTS = 24
 _BLUE, _ORANGE, _SOFT, _LINE = "#0b62a8", "#b04600", "#5a646e", "#dadee3"
 _VARIABLES = {_BLUE: "blue", _ORANGE: "orange", _SOFT: "soft", _LINE: "line"}
 """Colours that are drawn in, and what of the page's style takes their place, light or dark."""
-_SPLITS = {"holdout": "held-out tasks that the gate tries on", "test": "tasks for the comparison"}
+_SPLITS = {"holdout": "Held out for the gate", "test": "Kept for the comparison"}
 _GOOD = {"admitted": True, "provisional": True, "rejected": False}
 _LOOK = {
     "admitted": "brain show {snapshot:.12} --patch",
@@ -95,7 +95,8 @@ def _draw_curves(report: Row) -> str:
     except ImportError:
         return "<p>For curves: <code>pip install 'agent-brain[report]'</code></p>\n"
     tasks = {task["name"]: task["cycles"] for task in report["tasks"] if task["cycles"]}
-    if not (batches := report["batches"]):
+    batches = report["batches"]
+    if not tasks or not batches:
         return ""
     width = -(-len(batches) // _MAX_POINTS)
     groups = [batches[start : start + width] for start in range(0, len(batches), width)]
@@ -130,11 +131,12 @@ def _draw(key: str, title: str, x: Sequence[int], lines: _Lines) -> str:
 
     out = StringIO()
     # Without a salt, the ids in it were drawn by chance.
-    with style.context(["default", {"svg.fonttype": "none", "svg.hashsalt": "brain"}]):
+    drawing = {"svg.fonttype": "none", "svg.hashsalt": "brain", "font.size": 11}
+    with style.context(["default", drawing]):
         figure = Figure(figsize=(5, 3), layout="constrained")
         axes = figure.subplots()
         for label, (values, colour, marks) in lines.items():
-            axes.plot(x, values, marks, color=colour, label=label, markersize=4.5)
+            axes.plot(x, values, marks, color=colour, label=label, lw=2, ms=5)
         top = max(1, *(value for values, _, _ in lines.values() for value in values))
         axes.set_ylim(-0.03 * top, 1.05 * top)
         axes.locator_params(axis="y", integer=top > 1)
@@ -183,7 +185,7 @@ def _list_tasks(tasks: Sequence[Row]) -> Iterable[str]:
         yield from (*practice, "</div>\n")
     for split, use in _SPLITS.items():
         if names := [_code(task["name"]) for task in tasks if task["split"] == split]:
-            yield _fold(f"{len(names)} {use}", f"<p>{', '.join(names)}</p>")
+            yield _fold(f"{use}: {len(names)}", f"<p>{', '.join(names)}</p>")
 
 
 def _show_task(task: Row) -> str:
@@ -213,15 +215,15 @@ def _list_steps(steps: Iterable[Row]) -> str:
             **one,
             "step": _code(f"evo-{one['number']}"),
             "skills": f"{one['skills_before']} → {one['skills_after']}",
-            "refused": [f"{no['path']} {no['reason']}".strip() for no in one["refused"]],
+            "refused": "; ".join(f"{no['path']} {no['reason']}" for no in one["refused"]),
             "tokens": one["tokens_in"] + one["tokens_out"],
-            "look": _code(f"brain diff pre-evo-{one['number']} evo-{one['number']}"),
         }
         for one in steps
     )
-    return _table(
+    about = "<p>Look at step N with <code>brain diff pre-evo-N evo-N --patch</code>.</p>\n"
+    return about + _table(
         "Step step|Batch batch|After kind|Tasks tasks|Skills skills|Added added"
-        "|Changed changed|Refused refused|Error error|Tokens tokens|Look at it look",
+        "|Changed changed|Refused refused|Error error|Tokens tokens",
         rows,
     )
 
@@ -234,14 +236,14 @@ def _list_decisions(batches: Iterable[Row]) -> str:
             "done": _pip(_GOOD.get(gate["done"]), gate["done"]),
             "e_value": float(gate["e_value"]) if gate["e_value"] else None,
             "slug": f"{gate['slug']} {gate['version'] or ''}",
-            "look": [_LOOK.get(gate["done"], "").format_map(gate)],
+            "look": _code(_LOOK.get(gate["done"], "").format_map(gate)),
         }
         for one in batches
         if (gate := one["gate"])
     )
     return "<p>What the branch learned, tried on the tasks held out.</p>\n" + _table(
         "Batch number|Decision done|Skill slug|Wins wins|Losses losses|Ties ties|E e_value"
-        "|Reason reason|Look at it look",
+        "|Look at it look|Reason reason",
         rows,
     )
 
@@ -344,8 +346,8 @@ def _fold(title: str, html: str, more: str = "") -> str:
 def _align(values: Sequence[object]) -> str:
     if all(isinstance(value, int | float | None) for value in values):
         return " class=n"
-    texts = (one for one in values if isinstance(one, list | str) and not isinstance(one, _Html))
-    return " class=long" * any(len(str(one)) > _SHORT for one in texts)
+    texts = (one for one in values if isinstance(one, str) and not isinstance(one, _Html))
+    return " class=long" * any(len(text) > _SHORT for text in texts)
 
 
 def _table(spec: str, rows: Iterable[Row], more: Iterable[str] = ()) -> str:
@@ -356,11 +358,12 @@ def _table(spec: str, rows: Iterable[Row], more: Iterable[str] = ()) -> str:
         return "<p>None.</p>\n"
     kinds = {key: _align([row[key] for row in rows]) for _, key in columns}
     heads = (f"<th scope=col{kinds[key]}>{_show(title)}</th>" for title, key in columns)
-    lines = (
-        f"<tr>{''.join(f'<td{kind}>{_show(row[key])}</td>' for key, kind in kinds.items())}</tr>\n"
-        for row in rows
-    )
+    lines = []
+    for row in rows:
+        (first, kind), *others = ((_show(row[key]), kind) for key, kind in kinds.items())
+        cells = (f"<td{kind}>{cell}</td>" for cell, kind in others)
+        lines.append(f"<tr><th scope=row{kind}>{first}</th>{''.join(cells)}</tr>\n")
     return (
-        f"<div class=scroll tabindex=0><table>\n<thead><tr>{''.join(heads)}</tr></thead>\n"
-        f"<tbody>\n{''.join(lines)}</tbody></table></div>\n"
+        f'<div class=scroll tabindex=0 role=group aria-label="{columns[0][0]}"><table>\n'
+        f"<thead><tr>{''.join(heads)}</tr></thead>\n<tbody>\n{''.join(lines)}</tbody></table></div>\n"
     )
