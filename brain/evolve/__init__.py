@@ -9,12 +9,14 @@
 It lies above `Brain`, and changes it through the gate alone. A model is one of pydantic-ai, such as
 `brain.models.open_endpoint` gives. `synthesize` drafts a skill from the transcript of a run,
 `run_patterns` and `run_gaps` learn from what recurs and from what fails, and `run_due` and `run` do
-all of it as it becomes due.
+all of it as it becomes due. `grind` learns from tasks that are tried again until they pass.
 
 The names below are loaded when they are first used: the end of each run looks in here.
 """
 
 from __future__ import annotations
+
+from . import grind as grind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,10 +20,17 @@ from pydantic_ai import (
     UsageLimits,
     exceptions,
 )
-from pydantic_ai.messages import ModelMessage, ModelRequest, SystemPromptPart, UserPromptPart
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    SystemPromptPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
-from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.tools import RunContext, ToolDefinition
 
 from ..errors import InvalidInput, ModelError, printable_text
 from ..util import strict_json
@@ -32,6 +39,13 @@ from .errors import map_error
 from .paid_once import ANSWER_TOOL, PaidModel, part_text
 
 _MAX_DEPTH, _MAX_VALUES = 8, 64
+MAX_MESSAGES, NEWEST_MESSAGES = 60, 20
+"""A conversation with more messages is summarised, but for the newest."""
+_SUMMARISED_CHARS, _SUMMARY_TOKENS = 2_000, 2_000
+_SUMMARY_PROMPT = (
+    "Summarise these steps of your work on a task, so that you can go on without them: what you"
+    " tried, what came out, what is done and what is left. Keep names of files and exact values."
+)
 Form = TypeVar("Form", bound=BaseModel)
 Result = TypeVar("Result")
 
@@ -107,14 +121,38 @@ def work(
 ) -> str:
     """Let a model call tools until it answers with text, and return that.
 
-    Raises `NoAnswer`, `ModelError`, and what a tool raises.
+    In a long conversation a summary by the model takes the place of what is older. Raises
+    `NoAnswer`, `ModelError`, and what a tool raises.
     """
     agent: Agent[None, str] = Agent(
         system_prompt=system,
         tools=[Tool(tool, takes_ctx=False) for tool in tools],
         retries={"tools": limits.requests},
+        capabilities=[ProcessHistory(_summarise)],
     )
     return _converse(agent, model, prompt, limits, ["it did not come to an end"])
+
+
+async def _summarise(ctx: RunContext[None], messages: list[ModelMessage]) -> list[ModelMessage]:
+    """Replace what lies between the task and the newest messages by a summary, by one request."""
+    cut = max(1, len(messages) - NEWEST_MESSAGES)
+    while cut < len(messages) and not isinstance(messages[cut], ModelResponse):
+        cut += 1  # what a tool returned stays with its call
+    if len(messages) <= MAX_MESSAGES or cut == len(messages):
+        return messages
+    said = "\n".join(
+        f"{part.part_kind}: {part_text(part)[:_SUMMARISED_CHARS]}"
+        for message in messages[1:cut]
+        for part in message.parts
+    )
+    asked = ModelRequest(parts=[SystemPromptPart(_SUMMARY_PROMPT), UserPromptPart(said)])
+    settings = ModelSettings(max_tokens=_SUMMARY_TOKENS)
+    assert isinstance(ctx.model, Model)
+    response = await ctx.model.request([asked], settings, ModelRequestParameters())
+    ctx.usage.incr(response.usage)
+    ctx.usage.requests += 1
+    summary = f"Summary of your work so far:\n{response.text or said[-_SUMMARISED_CHARS:]}"
+    return [messages[0], ModelRequest(parts=[UserPromptPart(summary)]), *messages[cut:]]
 
 
 def _converse(
