@@ -357,7 +357,7 @@ class Grind:
         left = workspace.unpack(kept)
         bill = json.loads(left.pop(workspace.BILL))
         find = partial(find_new_answers, tasks, rows)
-        after, refused = workspace.take_back(before, left, self._settings, names, find)
+        after, refused = workspace.take_back(before, left, self._settings, names, find, kind)
         if kind == "success":
             after = count_support(before, after, names)
             if self._settings.success == "gated_promotion":
@@ -461,7 +461,10 @@ class Grind:
             self._settings.score_mode,
             repeats_itself=self._settings.is_deterministic,
         )
-        return _describe(self._propose(change, runner))
+        try:
+            return _describe(self._propose(change, runner))
+        except InvalidInput as error:  # such as more files than a verdict lists
+            return _describe(GateOutcome("", "kept", error.message, slug, None, None))
 
     def _settle(self, row: Mapping[str, Any], base: str) -> str:
         """Return where the branch goes on after what the gate said."""

@@ -32,11 +32,12 @@ MAX_TASK_SKILL_LINES = 100
 DISTILL_LINES, DISTILL_BYTES = 200, 6000
 """Above these a skill is distilled."""
 _MAX_FILES, _MAX_BYTES = 2000, 32 << 20
-_MAX_CHANGES = limits.MAX_VERDICT_CHANGES
 _SHOWN_DRAFT_CHARS, _SHOWN_STEPS = 1000, 10
 BILL = "evolution/bill.json"
 """Where an archive of what an evolver left says what it cost."""
 _SKILL_FILE = skill_layout.SKILL_FILES[0]
+_PLACES = {"pre_generate": "task_skills/", "success": "skills/_drafts/", "distill": "skills/"}
+"""What a step may edit at most."""
 
 
 class Refused(NamedTuple):
@@ -50,19 +51,23 @@ def export(
     files: Mapping[str, bytes], settings: GrindSettings, observation: str, steps: Sequence[Any]
 ) -> dict[str, bytes]:
     """Return the files of a workspace: those of the brain in their places, and evolution/."""
-    layers = {"skills": True, "memory": True, "prompts": True, "tools": True}
-    layers = {name: bool(getattr(settings, f"evolve_{name}")) for name in layers}
-    manifest = {"name": "workspace", "contract_version": "1.0", "evolvable_layers": layers}
     history = [
         {name: step[name] for name in ("number", "kind", "tasks", "changed", "refused")}
         for step in steps[-_SHOWN_STEPS:]
     ]
     return {
         **{_outside(path): content for path, content in files.items()},
-        "manifest.yaml": (json.dumps(manifest, indent=2) + "\n").encode(),
+        "manifest.yaml": _make_manifest(settings),
         "evolution/current_observation.md": observation.encode(),
         "evolution/history.jsonl": "".join(json.dumps(one) + "\n" for one in history).encode(),
     }
+
+
+def _make_manifest(settings: GrindSettings) -> bytes:
+    names = ("skills", "memory", "prompts", "tools")
+    layers = {name: getattr(settings, f"evolve_{name}") for name in names}
+    manifest = {"name": "workspace", "contract_version": "1.0", "evolvable_layers": layers}
+    return (json.dumps(manifest, indent=2) + "\n").encode()
 
 
 def pack(files: Mapping[str, bytes]) -> bytes:
@@ -105,18 +110,24 @@ def take_back(
     settings: GrindSettings,
     tasks: Collection[str],
     find_answers: Callable[[str, str], Sequence[str]],
+    kind: str = "",
 ) -> tuple[dict[str, bytes], list[Refused]]:
     """Return the files of the brain with what an evolver may change, and what is refused.
 
     `before` are those of the brain, `left` those of the workspace. `tasks` are those it was asked
     about. `find_answers` returns the answers of tasks that a new text has and the old one has not.
+    `kind` is that of the step.
     """
+    place = _PLACES.get(kind, "")
     after, refused = dict(before), list[Refused]()
     there = {_outside(path): content for path, content in before.items()}
+    there["manifest.yaml"] = _make_manifest(settings)
     for path, content in sorted(left.items()):
-        if there.get(path) == content or path.startswith("evolution/") or path == "manifest.yaml":
+        if there.get(path) == content or path.startswith("evolution/"):
             continue
         reason = _find_reason(path, content, settings, tasks)
+        if not path.startswith(place):
+            reason = f"this step may edit {place} alone"
         if not reason and settings.no_direct_answers:
             old = there.get(path, b"").decode(errors="replace")
             if answers := find_answers(content.decode(errors="replace"), old):
@@ -126,7 +137,8 @@ def take_back(
         else:
             after[_inside(path)] = content
     for path in sorted(there.keys() - left.keys()):
-        if path.startswith("skills/_drafts/") and settings.evolve_skills:
+        is_draft = path.startswith("skills/_drafts/")
+        if is_draft and settings.evolve_skills and path.startswith(place):
             del after[_inside(path)]
         else:
             refused.append(Refused(path, "what is there is improved; a person removes it"))
