@@ -208,7 +208,8 @@ def put_skills(session: SandboxSession, skills: Sequence[Skill]) -> None:
 def _with_reading(attempt: Attempt, skills: Sequence[Skill], session: SandboxSession) -> Attempt:
     if not skills:
         return attempt
-    files = ("find", SKILLS_FOLDER, "-type", "f", "-printf", "%A@\n")
+    folders = (f"{SKILLS_FOLDER}/{skill.slug}" for skill in skills)  # an image may have others
+    files = ("find", *folders, "-type", "f", "-printf", "%A@\n")
     times = session.run(*files).output.split()
     return replace(attempt, was_read=any(not time.startswith(b"1.") for time in times))
 

@@ -223,6 +223,13 @@ def test_whether_a_skill_in_front_was_read_is_counted(solve):
     assert (looks.score.value, looks.attempt.was_read) == (1, False)
     assert b"greet: How to greet." in looks.attempt.output
     assert solve("true").attempt.was_read is None
+    files = {
+        **HARBOR,
+        "environment/Dockerfile": f"FROM debian:12\nCOPY skills {SKILLS_FOLDER}\n",
+        "environment/skills/other/SKILL.md": "Of the image.\n",
+    }
+    other = solve("cat $SKILLS/other/SKILL.md", files, [SKILL]).attempt
+    assert (other.output, other.was_read) == (b"Of the image.\n", False)
 
 
 def test_graders_are_weighed_and_what_needs_a_judge_is_left_to_one(solve):
