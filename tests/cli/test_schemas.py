@@ -407,6 +407,7 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
         [
             *("evolve", "grind", "../tasks", "--solver", "echo hello >out.txt", "--compare"),
             *("--evolver", "echo x >task_skills/a", "--batch-size", "6", "--deterministic"),
+            *("--report", "grind.html"),
         ],
         tasks_to_grind,
     ),

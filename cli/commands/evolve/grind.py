@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,9 +16,10 @@ from ...command import TRIAL_EXITS, argument, brain_command, flag, option, repea
 from ...context import App
 from ...error_report import NOT_CHECKED, Failure
 from ...output import emit
-from ...params import CostType, CountType, SecondsType
+from ...params import CostType, CountType, PathType, SecondsType
 from ...render.human_format import pluralize
 from ...terminal import escape
+from ...user_files import write_output_file
 from .tasks import find_judge, make_solver, read_folders
 
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ _SHOWN = 70
     "grind",
     examples=(
         "brain evolve grind tasks --solver model",
-        "brain evolve grind tasks --solver model --batch-size 8 --workers 4",
+        "brain evolve grind tasks --solver model --batch-size 8 --workers 4 --report grind.html",
         "brain evolve grind tasks --solver 'claude -p' --unsandboxed-solver --evolver model"
         " --pass-env ANTHROPIC_API_KEY",
     ),
@@ -116,6 +118,7 @@ _SHOWN = 70
 @option("--name", help="Names the branch: proposed/NAME.  [default: grind]")
 @flag("--new", "begin_anew", help="Begin anew instead of going on.")
 @flag("--compare", help="At the end, solve the test tasks with and without what was learned.")
+@option("--report", "page", type=PathType(), metavar="FILE", help="Write a page of HTML, too.")
 def evolve_grind_command(
     app: App,
     folders: tuple[str, ...],
@@ -129,6 +132,7 @@ def evolve_grind_command(
     name: str | None,
     begin_anew: bool,
     compare: bool,
+    page: str | None,
     **settings: Any,
 ) -> None:
     """Solve tasks, evolve the brain where it fails, and try again.
@@ -152,6 +156,8 @@ def evolve_grind_command(
     solver, evolver = settings.pop("solver"), settings.pop("evolver")
     if solver is None or (evolver is None and solver != "model"):
         raise click.UsageError("Give --solver, and --evolver if the solver is a command.")
+    if page is not None and not Path(page).absolute().parent.is_dir():
+        raise click.UsageError("The folder of --report does not exist.")
     chosen = GrindSettings.parse(
         no_direct_answers=not direct_answers,
         **{f"evolve_{one}": one in (layers or LAYERS[:1]) for one in LAYERS},
@@ -174,6 +180,11 @@ def evolve_grind_command(
         observe=_Progress(app).observe,
     )
     emit(app, found, _report_lines(found))
+    if page is not None:
+        from brain.evolve.grind.report import render_report
+
+        write_output_file(page, render_report(found).encode())
+        app.print_note(escape(f"The page is {page}"))
     if found["result"] == "budget":
         raise Failure("budget_spent", found["reason"], "the same command goes on", NOT_CHECKED)
 
