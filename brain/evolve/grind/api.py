@@ -221,7 +221,7 @@ class Engine:
         it took. Raises `Conflict` (`tag_exists`) for a number that another step has.
         """
         tasks = [task for task, _ in observation_logs]
-        sandbox, item = _find(self._sandbox), MemoryItem(first=str(evo_number))
+        sandbox, item = _find(self._sandbox), MemoryItem(**{"number/0": str(evo_number)})
         if any(tag.name == f"evo-{evo_number}" for tag in workspace.tags.list()):
             raise Conflict(
                 f"there is a step {evo_number} already",

@@ -35,6 +35,7 @@ from ...gating.output_check import TASK_PASSES
 from ...repo.learning.change import ProposedChange
 from ...repo.read.case_paths import new_case_path, usual_folder
 from ...results import GateOutcome
+from ...skills import skill_layout
 from ...solving.solver import Solver
 from ...tasks.task import Task
 from ..budget import Interrupted, now_ms, require_evolution
@@ -120,8 +121,8 @@ class Grind:
                 code="no_tasks",
                 hint="about half of all tasks are held out; give more of them",
             )
-        self._branch = brain.proposals.open(name, author=f"brain evolve ({workspace.EVOLVER})")
-        self._first = self._find_first()
+        self._author = f"brain evolve ({workspace.EVOLVER})"
+        self._branch = brain.proposals.open(name, author=self._author)
         self._started = time.monotonic()
         self._solved = 0
         self._egls: list[float] = []
@@ -321,7 +322,7 @@ class Grind:
         cycle: int = 1,
     ) -> dict[str, Any]:
         """Have the evolver edit the workspace, and record what it may change as one step."""
-        number = self._first + len(self.report["steps"])
+        number = self._number_step()
         kept = self._item.find(f"step/{number}")
         if kept is None:
             step = self._make_step(number, kind, batch, tasks, rows, cycle)
@@ -346,8 +347,8 @@ class Grind:
         cycle: int,
     ) -> dict[str, Any]:
         self._sync()
-        start, before, names = self._at, self._files(), [task.name for task in tasks]
-        self._tag(f"pre-evo-{number}", start)
+        start, names = self._tag(f"pre-evo-{number}", self._at), [task.name for task in tasks]
+        before = self._files(start)
         kept = self._item.find(f"evolve/{number}")
         if kept is None:
             prompt = evolver_prompt(kind, self._settings, tasks, rows, before, cycle)
@@ -398,7 +399,7 @@ class Grind:
                 self._branch.files.write_all(others, message=message)
             return []
         except (InvalidInput, Conflict, NotFound) as error:
-            if error.code in ("stale_base", "proposal_is_current"):
+            if error.code == "proposal_is_current":
                 raise
             parts = workspace.split_change(before, after)
             if len(parts) < 2:
@@ -451,7 +452,7 @@ class Grind:
         change = workspace.make_promotion(origin, head, self._files(), message)
         if change is None:
             return None
-        slug = change.name.removesuffix("/SKILL.md").rpartition("/")[2]
+        slug = skill_layout.slug_from_path(change.name)
         self._add_cases(slug)
         runner = HoldoutRunner(
             self._solver_name,
@@ -463,7 +464,10 @@ class Grind:
         )
         try:
             return _describe(self._propose(change, runner))
-        except InvalidInput as error:  # such as more files than a verdict lists
+        except (Conflict, InvalidInput, NotFound) as error:
+            if error.code in ("evolution_off", "work_lost"):
+                raise
+            # The head was changed so that this cannot be applied there, or it is too large.
             return _describe(GateOutcome("", "kept", error.message, slug, None, None))
 
     def _settle(self, row: Mapping[str, Any], base: str) -> str:
@@ -523,15 +527,25 @@ class Grind:
 
     # The branch, and the report
 
-    def _files(self) -> dict[str, bytes]:
-        """Return the workspace where the course is."""
-        if self._read[0] != self._at:
-            self._read = self._at, self._brain.gate.read_workspace(self._at)
+    def _files(self, at: str = "") -> dict[str, bytes]:
+        """Return the workspace at a snapshot, by default where the course is."""
+        at = at or self._at
+        if self._read[0] != at:
+            self._read = at, self._brain.gate.read_workspace(at)
         return self._read[1]
 
     def _sync(self) -> None:
-        """Let the branch be where the course is: at the head if that has it already."""
-        if self._branch.history.resolve("@") != self._at:
+        """Let the branch be where the course is: at the head if that has it already.
+
+        What a person recorded on the branch since then becomes part of the course.
+        """
+        tip = self._branch.history.resolve("@")
+        if tip == self._at:
+            return
+        is_further = self._brain.history.check_ancestry(self._at, tip).descends
+        if is_further and self._brain.history.show(tip).info.author != self._author:
+            self._at = tip
+        else:
             self._move(self._at)
             self._at = self._branch.history.resolve("@")
 
@@ -548,21 +562,31 @@ class Grind:
         except (InvalidInput, NotFound):
             return None
 
-    def _tag(self, name: str, snapshot: str) -> None:
+    def _tag(self, name: str, snapshot: str) -> str:
+        """Name a snapshot unless the name is taken; return the one that it names."""
         try:
-            self._brain.tags.create(name, snapshot)
+            return self._brain.tags.create(name, snapshot).snapshot
         except Conflict as error:
             if error.code != "tag_exists":
                 raise
+            return self._brain.history.resolve(name)
 
-    def _find_first(self) -> int:
-        """Return the number of the first step: one more than any tag has."""
-
-        def find() -> str:
-            found = [_EVO.fullmatch(tag.name) for tag in self._brain.tags.list()]
-            return str(1 + max((int(one[1]) for one in found if one), default=0))
-
-        return int(self._keep_text("first", find))
+    def _number_step(self) -> int:
+        """Return the number of the next step, which no other grind has: tags never move."""
+        steps = self.report["steps"]
+        key = f"number/{len(steps)}"
+        kept = self._item.find(key)
+        if kept is not None:
+            is_begun = self._item.find(f"evolve/{int(kept)}") is not None
+            if is_begun or not self._find_tag(f"evo-{int(kept)}"):
+                return int(kept)
+        tags = [tag.name for tag in self._brain.tags.list()] if not steps else []
+        taken = (int(one[1]) for one in map(_EVO.fullmatch, tags) if one)
+        number = 1 + (steps[-1]["number"] if steps else max(taken, default=0))
+        while any(self._find_tag(f"{kind}-{number}") for kind in ("pre-evo", "evo")):
+            number += 1
+        self._item.keep(key, str(number).encode())
+        return number
 
     def _keep_text(self, name: str, make: Callable[[], str]) -> str:
         return self._item.once(name, lambda: make().encode()).decode()

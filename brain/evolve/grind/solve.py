@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from ...digest import blob_id
-from ...errors import BrainError, InvalidInput, ModelError, SandboxError, printable_text
+from ...errors import (
+    BrainError,
+    InvalidInput,
+    ModelError,
+    SandboxError,
+    error_from_os,
+    printable_text,
+)
 from ...gating.case_files import Case
 from ...gating.decision import MAX_SCORE
 from ...gating.output_check import in_thousandths, is_score
@@ -17,6 +25,7 @@ from ...repo.learning.change import SkillsAt
 from ...repo.learning.rounds import CaseKind, CaseOutput
 from ...sandbox.job import Sandbox
 from ...sandbox.session import SandboxSession
+from ...skills.slug import is_slug
 from ...solving.check import run_task
 from ...solving.solver import Attempt, Skill, Solver
 from ...solving.task_session import TaskSessions
@@ -133,25 +142,17 @@ def solve_task(
     `ModelError`, `Interrupted`.
     """
     started = time.monotonic()
-    row: Row = {
-        "task": task.name,
-        "score": None,
-        "reason": "",
-        "output": "",
-        "was_read": None,
-        "skills": front.slugs,
-        "seconds": 0.0,
-        "is_broken": False,
-        **dict.fromkeys(_COUNTS, 0),
-    }
+    row = {**broken_row(task, ""), "skills": front.slugs}
     if task.missing:
-        return {**row, "reason": "; ".join(task.missing), "is_broken": True}
+        return {**row, "reason": "; ".join(task.missing)}
     try:
         run = run_task(open_sessions(), _Fronted(solver, front), front.skills, judge)
     except (ModelError, Interrupted):
         raise
     except BrainError as error:
-        return {**row, "reason": error.message, "is_broken": True}
+        return {**row, "reason": error.message}
+    except OSError as error:  # its folder changed since it was looked at
+        return {**row, "reason": error_from_os(error).message}
     attempt, score = run.attempt, run.score
     return {
         **row,
@@ -159,6 +160,7 @@ def solve_task(
         "reason": score.reason or attempt.error,
         "output": score.output.decode("utf-8", "replace"),
         "was_read": attempt.was_read,
+        "is_broken": False,
         "seconds": round(time.monotonic() - started, 3),
         **{name: getattr(attempt, name) for name in _COUNTS},
     }
@@ -185,21 +187,22 @@ def broken_row(task: Task, reason: str) -> Row:
 
 def check_row(row: object, task: Task) -> Row:
     """Return what a worker answered, if it is the row of that task; else a broken one."""
-    fields = {
-        "reason": str,
-        "output": str,
-        "skills": list,
-        "seconds": float,
-        "is_broken": bool,
-        **dict.fromkeys(_COUNTS, int),
-    }
     if not isinstance(row, dict) or row.get("task") != task.name:
         return broken_row(task, "its worker answered with something else")
-    if not all(isinstance(row.get(name), kind) for name, kind in fields.items()):
-        return broken_row(task, "its worker answered with no result")
     if row.get("score") is not None and not is_score(row["score"]):
         return broken_row(task, "its worker answered with no score")
-    return row
+    if not (
+        all(isinstance(row.get(name), str) for name in ("reason", "output"))
+        and isinstance(row.get("skills"), list)
+        and all(isinstance(slug, str) and is_slug(slug) for slug in row["skills"])
+        and isinstance(row.get("is_broken"), bool)
+        and row.get("was_read", "") in (None, False, True)
+        and isinstance(row.get("seconds"), int | float)
+        and 0 <= row["seconds"] < math.inf
+        and all(type(row.get(name)) is int and row[name] >= 0 for name in _COUNTS)
+    ):
+        return broken_row(task, "its worker answered with no result")
+    return {name: row[name] for name in broken_row(task, "")}
 
 
 def is_passed(row: Row) -> bool:
