@@ -120,6 +120,7 @@ LIBRARY_FUNCTIONS = {
     "chain batch": "commit_batch",
     "chain check": "check_evidence",
     "check-proof": "check_proof check_equivocation",
+    "evolve grind": "evolve.grind.run_grind",
     "evolve import-registry": "evolve.import_registry",
     "evolve run": "evolve.run evolve.run_due",
     "evolve status": "evolve.read_status",
