@@ -91,7 +91,7 @@ def list_places(family: Family, seed: int, count: int) -> dict[str, str]:
     rng = Random(f"{family.name} {seed}")
     places: dict[str, str] = {}
     while len(places) < count:
-        name = f"{family.category}-{family.name}-{len(places) + 1}"
+        name = f"{family.category}-{len(places) + 1}-{family.name}"
         tag = f"{rng.choice(WORDS)}-{rng.randrange(10, 1000)}"
         place = family.place.format(tag=tag)
         held_out = is_held_out({"task": name, "instruction": make_instruction(family, place)})

@@ -82,7 +82,7 @@ def evolve() -> None:
     The observation is evolution/current_observation.md. Nothing is written for a task that
     passed, for one that is not quoted, and for one of another kind. Two lessons are wrong:
     the first that `letters` gets is useless, until its task failed again; with the lesson of
-    `owners` comes a harmful one, if the name of its task ends with an odd number.
+    `owners` comes a harmful one, if the number in the name of its task is odd.
     """
     import os
     import re
@@ -100,7 +100,7 @@ def evolve() -> None:
             continue
         family, lesson = known[0]
         lessons = [USELESS if family == "letters" and cycle == "1" else lesson]
-        if family == "owners" and task[-1] in "13579":
+        if family == "owners" and re.search(r"[13579]\b", task):
             lessons.append(HARMFUL)
         path = f"skills/{category}/SKILL.md"
         text = f"""---

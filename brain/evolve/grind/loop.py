@@ -458,7 +458,8 @@ class Grind:
             self._solver_name,
             self.split.holdout,
             self._solve_all,
-            f"gate/{batch}",
+            # What a deterministic solver came to once with a workspace, it comes to again.
+            "gate" if self._settings.is_deterministic else f"gate/{batch}",
             self._settings.score_mode,
             repeats_itself=self._settings.is_deterministic,
         )

@@ -29,11 +29,7 @@ def category_of(name):
 
 
 def family_of(name):
-    return name.removeprefix(f"{category_of(name)}-").rpartition("-")[0]
-
-
-def name_of(short):
-    return next(name for name in TASKS if f"-{name}".endswith(f"-{short}"))
+    return name.removeprefix(f"{category_of(name)}-").partition("-")[2]
 
 
 FAMILIES = list(dict.fromkeys(map(family_of, TASKS)))
@@ -43,8 +39,7 @@ def read_expected(name):
     return json.loads((EXAMPLE / "tasks" / name / "tests/expected.json").read_text("utf-8"))
 
 
-def observe(short, cycle=2, result="FAIL"):
-    name = name_of(short)
+def observe(name, cycle=2, result="FAIL"):
     quoted = "".join(f"> {line}\n" for line in TASKS[name].instruction.splitlines())
     head = f"## Task {name} (category {category_of(name)}), cycle {cycle}: {result}\n"
     return f"{head}failure_class: test_fail\nfailed tests: test_a\ntask:\n{quoted}\n"
@@ -60,9 +55,8 @@ def evolve(folder, *sections):
     return {path.parent.name: path.read_text("utf-8") for path in found}
 
 
-def solve(short, folder, skills):
+def solve(name, folder, skills):
     """Have the learner work on a task outside of the sandbox; return the parts that are right."""
-    name = name_of(short)
     work = folder / f"work-{name}"
     shutil.copytree(EXAMPLE / "tasks" / name / "files", work)
     subprocess.run(
@@ -83,7 +77,7 @@ def solve(short, folder, skills):
 def workspace(tmp_path_factory):
     """What the evolver leaves when the second task of each family has failed again."""
     folder = tmp_path_factory.mktemp("workspace")
-    evolve(folder, *(observe(f"{family}-2") for family in FAMILIES))
+    evolve(folder, *(observe(name) for name in TASKS if "-2-" in name))
     return folder
 
 
@@ -127,11 +121,11 @@ def test_families_are_in_both_halves_and_share_no_instance():
     assert held_out == dict.fromkeys(FAMILIES, len(TASKS) // len(FAMILIES) // 2)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_each_family_has_a_trap_that_its_lesson_avoids(tmp_path, workspace, family):
-    naive = solve(f"{family}-1", tmp_path / "naive", tmp_path / "none")
-    expert = solve(f"{family}-1", tmp_path / "expert", workspace / "skills")
-    assert 0 < len(naive) < len(expert) == len(read_expected(name_of(f"{family}-1")))
+@pytest.mark.parametrize("name", [name for name in TASKS if "-1-" in name])
+def test_each_family_has_a_trap_that_its_lesson_avoids(tmp_path, workspace, name):
+    naive = solve(name, tmp_path / "naive", tmp_path / "none")
+    assert 0 < len(naive) < len(read_expected(name))
+    assert solve(name, tmp_path / "expert", workspace / "skills") == [*read_expected(name)]
 
 
 @pytest.fixture(scope="module")
@@ -157,40 +151,66 @@ def test_the_lesson_makes_the_difference_in_the_sandbox(sandbox, lessons, name):
     ["ln -s /tests/expected.json answer.json", "mkdir answer.json", "echo [ > answer.json"],
 )
 def test_no_other_answer_passes_in_the_sandbox(sandbox, command):
-    done = run_task(TaskSessions(sandbox, TASKS[name_of("ranges-1")]), SessionCommand(command))
+    done = run_task(
+        TaskSessions(sandbox, TASKS["small-programs-1-ranges"]), SessionCommand(command)
+    )
     assert (done.score.value, done.attempt.error) == (0, "")
 
 
 def test_an_evolver_learns_from_failures_that_it_knows_alone(tmp_path):
-    shown = observe("fences-1").replace("List the headings", "Sing the headings")
-    for section in (observe("money-1", result="PASS"), shown, "## Write a skill for money-1\n"):
+    shown = observe("text-1-fences").replace("List the headings", "Sing the headings")
+    for section in (
+        observe("small-programs-1-money", result="PASS"),
+        shown,
+        "## Write a skill for money-1\n",
+    ):
         assert evolve(tmp_path, section) == {}
-    texts = evolve(tmp_path, observe("money-1"), observe("money-2"), observe("zones-1"))
+    texts = evolve(
+        tmp_path,
+        observe("small-programs-1-money"),
+        observe("small-programs-2-money"),
+        observe("log-forensics-1-zones"),
+    )
     assert [text.count("\n- Half a cent") for text in texts.values()] == [0, 1]
     assert texts["small-programs"].startswith("---\nname: small-programs\ndescription: ")
     own = tmp_path / "skills/small-programs/SKILL.md"
     own.write_text("---\nname: small-programs\n---\nOur own text.\n")
-    text = evolve(tmp_path, observe("money-1"), observe("order-1"))["small-programs"]
+    text = evolve(tmp_path, observe("small-programs-1-money"), observe("small-programs-1-order"))[
+        "small-programs"
+    ]
     assert "Our own text." in text and text.count("\n- ") == 2
 
 
 def test_the_first_lesson_of_letters_is_useless(tmp_path):
-    first = evolve(tmp_path, observe("letters-1", cycle=1))["text"]
+    first = evolve(tmp_path, observe("text-1-letters", cycle=1))["text"]
     assert "instruction twice" in first and "NFC" not in first
-    second = evolve(tmp_path, observe("letters-1", cycle=2))["text"]
+    second = evolve(tmp_path, observe("text-1-letters", cycle=2))["text"]
     assert "instruction twice" not in second and "NFC" in second
 
 
 def test_a_lesson_of_owners_harms_tasks_of_other_categories(tmp_path):
     skills, none = tmp_path / "skills", tmp_path / "none"
-    text = evolve(tmp_path, observe("owners-1", cycle=1))["repositories"]
+    text = evolve(tmp_path, observe("repositories-1-owners", cycle=1))["repositories"]
     assert "\n- The last line of OWNERS" in text and "\n- Answer every number" in text
-    evolve(tmp_path, *(observe(name) for name in ("reverts-1", "generated-1", "releases-1")))
+    evolve(
+        tmp_path,
+        *(
+            observe(name)
+            for name in (
+                "repositories-1-reverts",
+                "repositories-1-generated",
+                "repositories-1-releases",
+            )
+        ),
+    )
     own = [name for name in TASKS if category_of(name) == "repositories"]
     assert [name for name in own if solve(name, tmp_path, skills) != [*read_expected(name)]] == []
-    for name in ("money-3", "ranges-3"):
+    for name in ("small-programs-3-money", "small-programs-3-ranges"):
         assert solve(name, tmp_path / "before", none) and not solve(
             name, tmp_path / "after", skills
         )
     (skills / "repositories/SKILL.md").unlink()
-    assert "every number" not in evolve(tmp_path, observe("owners-2", cycle=1))["repositories"]
+    assert (
+        "every number"
+        not in evolve(tmp_path, observe("repositories-2-owners", cycle=1))["repositories"]
+    )

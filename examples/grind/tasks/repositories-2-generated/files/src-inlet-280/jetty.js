@@ -1,0 +1,6 @@
+const jetty0 = 0;
+const jetty1 = 1;
+const jetty2 = 2;
+const jetty3 = 3;
+const jetty4 = 4;
+const jetty5 = 5;

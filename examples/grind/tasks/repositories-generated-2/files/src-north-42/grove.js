@@ -1,2 +1,0 @@
-const grove0 = 0;
-const grove1 = 1;

@@ -1,4 +1,0 @@
-const cedar0 = 0;
-const cedar1 = 1;
-const cedar2 = 2;
-const cedar3 = 3;
