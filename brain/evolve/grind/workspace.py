@@ -12,10 +12,13 @@ import io
 import json
 import tarfile
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ... import limits
 from ...errors import InvalidInput, printable_text
+from ...merging.diff3 import join_if_clean
+from ...merging.document_merge import merge_skill
 from ...objects.paths import check_path
 from ...programs.program import is_program_file
 from ...repo.learning.change import FileEdit, ProposedChange, SkillEdit
@@ -281,15 +284,22 @@ def make_promotion(
 ) -> ProposedChange | None:
     """Return what a branch changed since its origin as a change of the head; None without a skill.
 
-    Texts of skills that changed on both sides are merged as an upsert does; another file that did
-    is left to a person. Drafts and skills for one task stay on the branch.
+    Texts of skills that changed on both sides are merged; where lines conflict, and of another file
+    that both changed, the head's stays. Drafts and skills for one task stay on the branch.
     """
     before, after = without_own(origin), without_own(branch)
     texts = skill_layout.find_skill_paths(after)
     for path in list(after):
-        is_on_both = head.get(path) != before.get(path)
-        if head.get(path) == after[path] or (is_on_both and path not in texts):
-            before[path] = after[path]  # as if it had not changed
+        ours, base = head.get(path), before.get(path)
+        if ours == base:
+            continue
+        before[path] = after[path]  # as if it had not changed
+        if ours and base and ours != after[path] != base and path in texts:
+            slug, merged = skill_layout.slug_from_path(path), None
+            with suppress(InvalidInput):  # a person may have broken its front matter
+                merged = join_if_clean(merge_skill(base, ours, after[path], slug).pieces)
+            if merged is not None:
+                before[path], after[path] = ours, merged
     change, _ = make_change(before, after, message)
     return change
 
