@@ -244,6 +244,7 @@ class Grind:
         self._solved += self._count_passed(batch)
         made = self.report["steps"][first_step:]
         self._egls.append(compute_egl(sum(len(step["added"]) for step in made), self._solved))
+        gate = self._promote(number, base)
         row = {
             "number": number,
             "tasks": [task.name for task in batch],
@@ -252,7 +253,7 @@ class Grind:
             "egl": self._egls[-1],
             "skills": len(workspace.list_skills(self._files())),
             "went_back_to": back,
-            "gate": self._promote(number, base),
+            "gate": gate,
         }
         self.report["batches"].append(row)
         self._observe("batch", row)
@@ -330,8 +331,11 @@ class Grind:
         else:
             step = json.loads(kept)
         self._at = step["snapshot"]
-        for slug in step["added"]:
-            self._born.setdefault(slug, self._tasks[step["tasks"][0]]["category"])
+        known = {self._tasks[name]["category"] for name in step["tasks"]}
+        for skill in workspace.list_skills(self._files()):
+            if skill.slug in step["added"]:  # it says where it belongs, if the step was about that
+                born_at = skill.category if skill.category in known else min(known)
+                self._born.setdefault(skill.slug, born_at)
         self.report["steps"].append(step)
         self._add_cost([step])
         self._observe("step", step)
