@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from ...skills.visible_text import clean_text
-from ...tasks.images import TaskFile
+from ...tasks.images import Place, TaskFile
 from ...tasks.task import Task
 from . import feedback
 from .settings import GrindSettings
@@ -72,7 +72,7 @@ def evolver_prompt(
         lines = [head if row is None else f"{head}, cycle {cycle}: {_say_end(row)}"]
         if row is not None and kind == "failure":
             shown = row["score"], row["reason"], row["output"]
-            sources = read_texts(task.tests)
+            sources = read_texts(task.tests.values())
             level = settings.feedback
             lines.append(feedback.show_feedback(level, *shown, sources, task.instruction))
             lines.append(f"skills in front: {', '.join(row['skills']) or 'none'}")
@@ -85,10 +85,10 @@ def _say_end(row: Row) -> str:
     return "PASS" if is_passed(row) else "FAIL"
 
 
-def read_texts(files: Mapping[str, TaskFile]) -> list[str]:
+def read_texts(files: Iterable[TaskFile]) -> list[str]:
     """Return the files of a task that are short texts."""
     found = []
-    for file in files.values():
+    for file in files:
         if file.size <= _MAX_SOURCE_BYTES:
             with suppress(OSError, UnicodeDecodeError):
                 found.append(Path(file.path).read_text(encoding="utf-8"))
@@ -100,7 +100,9 @@ def find_new_answers(
 ) -> list[str]:
     """Return the answers of tasks that a text has, and neither its old version nor a task shows."""
     outputs = [row["output"] for row in rows.values()]
-    sources = [one for task in tasks for one in read_texts(task.tests)]
+    sources = [one for task in tasks for one in read_texts(task.tests.values())]
     public = [task.instruction for task in tasks]
-    public += [one for task in tasks for one in read_texts(task.files)]
+    for task in tasks:
+        placed = (step.file for step in task.image.steps if isinstance(step, Place))
+        public += read_texts([*task.files.values(), *filter(None, placed)])
     return feedback.find_answers(text, outputs, sources, "\n".join([old, *public]))

@@ -470,6 +470,7 @@ def test_it(city, Berlin=None):
     with open("out.csv", encoding="utf-8") as file:
         assert file.read() == "Order INV-2024-77" and total == 4217 and mean == 12.75, "Berlin"
     assert len(rows) == 12 and hashlib.new("sha256") and date == "%Y-%m-%d" and size == 1000
+    assert share <= 1.0 and 0.0 < error
     assert found == ["otter", "violet", "heron"] or found == {'lines': 12, 'most': 31}
     assert type(x) is float and "AssertionError" and kind == "Public Value" and limit == 1,234
 """
@@ -485,6 +486,7 @@ def test_it(city, Berlin=None):
         ("Limit 1234", ["1234"]),
         ("14217, 4217.5, 12.755, 2012.75, 1.12.75 and Hamburger are others", []),
         ("Public value, 12 rows, 1000 bytes, utf-8, sha256, %Y-%m-%d, status, Berlin", []),
+        ("A share from 0.0 to 1.0", []),
         ("- violet, heron, otter", []),
         ("- otter\n- violet\n- Heron", ["otter violet heron"]),
         ("Lines: 12; most: 31.", ["lines 12 most 31"]),
