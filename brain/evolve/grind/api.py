@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ...sandbox.job import Sandbox
     from ...search.embedding.embedder import Embedder
     from ...solving.judge import Judge
+    from .fleet import FleetSolving
 
 
 DEFAULT_SETTINGS = GrindSettings()
@@ -62,7 +63,7 @@ def run_grind(
     begin_anew: bool = False,
     propose: Propose | None = None,
     max_batches: int | None = None,
-    workers: Executor | None = None,
+    fleet: FleetSolving | None = None,
     sandbox: Sandbox | None = None,
     judge: Judge | None = None,
     embedder: Embedder | None = None,
@@ -72,9 +73,10 @@ def run_grind(
     """Grind tasks, or go on where a process with the same arguments ended; return the report.
 
     `open_solver` and `open_evolver` return a solver whose paid steps are kept in the steps given;
-    `propose` is the gate of the brain by default. See `Grind` for the others. Raises `InvalidInput`
-    (`no_tasks`, `same_task`), `Conflict` (`evolution_off`, `grind_differs`), `Locked` (`learning`),
-    `StoreError`, `ModelError`, `SandboxError`.
+    `propose` is the gate of the brain by default, and a `fleet` solves in place of this process.
+    See `Grind` for the others. Raises `InvalidInput` (`no_tasks`, `same_task`), `Conflict`
+    (`evolution_off`, `grind_differs`), `Locked` (`learning`), `StoreError`, `ModelError`,
+    `SandboxError`.
     """
     require_evolution(brain)
     check_branch_name(name)
@@ -103,7 +105,8 @@ def run_grind(
             gate = brain.gate.open(runner=runner, sandbox=sandbox, confirm=item.confirm)
             return gate.propose(change)
 
-        with workers or ThreadPoolExecutor(settings.workers) as executor:
+        size = fleet.pool.size if fleet else settings.workers
+        with ThreadPoolExecutor(size) as executor:
             grind = Grind(
                 brain,
                 tasks,
@@ -112,7 +115,7 @@ def run_grind(
                 name=name,
                 solver=solver,
                 evolver=evolver,
-                solve=LocalSolving(sandbox, open_solver, item, judge),
+                solve=fleet or LocalSolving(sandbox, open_solver, item, judge),
                 edit=LocalEvolver(sandbox, open_evolver, item, settings.seconds),
                 executor=executor,
                 propose=propose or try_change,

@@ -202,7 +202,7 @@ def check_row(row: object, task: Task) -> Row:
         and all(type(row.get(name)) is int and row[name] >= 0 for name in _COUNTS)
     ):
         return broken_row(task, "its worker answered with no result")
-    return {name: row[name] for name in broken_row(task, "")}
+    return {name: row.get(name) for name in broken_row(task, "")}
 
 
 def is_passed(row: Row) -> bool:

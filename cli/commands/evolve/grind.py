@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -23,9 +25,12 @@ from ...user_files import write_output_file
 from .tasks import find_judge, make_solver, read_folders
 
 if TYPE_CHECKING:
+    from brain.evolve.grind.fleet import FleetSolving
     from brain.evolve.grind.solve import Steps
     from brain.models import Model
+    from brain.models.paid_once import PaidModel
     from brain.solving.solver import Solver
+    from brain.tasks.task import Task
 
 LAYERS = ("skills", "memory", "prompts", "tools")
 _SHOWN = 70
@@ -51,6 +56,11 @@ _SHOWN = 70
 @option("--max-cycles", type=CountType(1), help="Tries of each task.  [default: 3]")
 @option("--batch-size", type=CountType(1), help="Tasks between two promotions.  [default: 1]")
 @option("--workers", type=CountType(1), help="Tasks solved side by side.  [default: 1]")
+@option(
+    "--executor",
+    metavar="threads|processes|dask://HOST:PORT",
+    help="Where they are solved; of a cluster, all workers are used.  [default: threads]",
+)
 @option("--limit", type=CountType(1), help="Tasks for practice at most.")
 @repeated_option(
     "--evolve",
@@ -154,6 +164,7 @@ def evolve_grind_command(
         if value is None:
             settings[key] = os.environ.get(f"BRAIN_GRIND_{key.upper()}") or None
     solver, evolver = settings.pop("solver"), settings.pop("evolver")
+    executor = settings.pop("executor")
     if solver is None or (evolver is None and solver != "model"):
         raise click.UsageError("Give --solver, and --evolver if the solver is a command.")
     if page is not None and not Path(page).absolute().parent.is_dir():
@@ -164,21 +175,24 @@ def evolve_grind_command(
         **settings,
     )
     meter = _open_meter(app, max_tokens, max_cost)
-    found = run_grind(
-        app.brain,
-        tasks,
-        chosen,
-        open_solver=_opener(solver, is_outside, passed if is_outside else (), meter),
-        open_evolver=_opener(
-            evolver or solver, is_evolver_outside, passed if is_evolver_outside else (), meter
-        ),
-        name=name or "grind",
-        begin_anew=begin_anew,
-        judge=find_judge(tasks, meter),
-        embedder=app.open_embedder() if chosen.select_by == "embedding" else None,
-        compare=compare,
-        observe=_Progress(app).observe,
-    )
+    wanted = solver, is_outside, passed if is_outside else ()
+    with _open_fleet(executor or "threads", chosen.workers, wanted, tasks, meter) as fleet:
+        found = run_grind(
+            app.brain,
+            tasks,
+            chosen,
+            open_solver=_opener(*wanted, meter),
+            open_evolver=_opener(
+                evolver or solver, is_evolver_outside, passed if is_evolver_outside else (), meter
+            ),
+            name=name or "grind",
+            begin_anew=begin_anew,
+            fleet=fleet,
+            judge=find_judge(tasks, meter),
+            embedder=app.open_embedder() if chosen.select_by == "embedding" else None,
+            compare=compare,
+            observe=_Progress(app).observe,
+        )
     emit(app, found, _report_lines(found))
     if page is not None:
         from brain.evolve.grind.report import render_report
@@ -208,6 +222,30 @@ def _open_meter(app: App, max_tokens: int | None, max_cost: int | None) -> Calla
         return opened[0].meter(model, "grind", lambda _: budget.require_evolution(app.brain))
 
     return meter
+
+
+@contextmanager
+def _open_fleet(
+    executor: str,
+    workers: int,
+    solver: tuple[str, bool, tuple[str, ...]],
+    tasks: Sequence[Task],
+    meter: Callable[[Model], Model],
+) -> Iterator[FleetSolving | None]:
+    """Open the workers that solve; None if that is for threads of this process."""
+    if executor == "threads":
+        yield None
+        return
+    from brain.evolve.grind.fleet import FleetSolving, open_pool
+
+    from ...settings.user_models import find_user_model
+
+    is_model = solver[:2] == ("model", False) or any(task.needs_judge for task in tasks)
+    model = find_user_model() if is_model else None
+    paid = cast("PaidModel", meter(model)).meters[0] if model else None
+    name = make_solver(*solver).name
+    with closing(open_pool(executor, workers)) as pool:
+        yield FleetSolving(pool, name, partial(make_solver, *solver), find_judge, paid)
 
 
 def _opener(
