@@ -50,6 +50,9 @@ CAMPAIGNS = (
     Campaign("tests.campaigns.lying_nodes --seed {seed} --budget {seconds}", 1),
     Campaign("tests.campaigns.killed_commits --seed {seed} --budget {seconds}", 1),
     Campaign("tests.campaigns.killed_learners --seed {seed} --items 60 --kills 12", 1),
+    Campaign(
+        "tests.campaigns.grinds --seed {seed} --grinds 100 --lessons 10 --cycles 60 --kills 6", 1
+    ),
     Campaign("tests.property.test_skills_index {seed} 2000", 1),
     Campaign("tests.campaigns.sandbox_leaks --seed {seed} --runs 500", 1),
 )
