@@ -40,3 +40,4 @@ def test_what_helps_goes_live_and_what_harms_is_rejected(tmp_path):
     with Brain.open(tmp_path / "brain") as brain:
         lines = brain.prompt.build_index().index.splitlines()
     assert [line.partition(":")[0] for line in lines] == [f"▸ {slug}" for slug in live]
+    assert "repositories" in (tmp_path / "brain.html").read_text("utf-8")
