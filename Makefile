@@ -1,4 +1,5 @@
 # make demo     the whole story on a fresh machine
+# make grind    an agent that learns from 80 tasks, in a brain of its own: ARGS="FOLDER --report grind.html"
 # make test     what the tests need, then pytest, and beside it the linters: before each commit
 # make campaigns  what takes minutes: kills, power cuts, fuzzing, escapes: SEED=7 BUDGET=900 (seconds)
 # make lint     ruff, mypy, import-linter, and the rules of tests/house_rules.py
@@ -36,13 +37,16 @@ APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 LINTERS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && \
 	$(BIN)/lint-imports --no-logo && $(BIN)/python -m tests.house_rules
 
-.PHONY: demo test campaigns lint lock mutation bench docs vectors clean
+.PHONY: demo grind test campaigns lint lock mutation bench docs vectors clean
 .DELETE_ON_ERROR:
 # Packages of Python and of npm are installed at the same time.
 MAKEFLAGS += --jobs=2
 
 demo: $(VENV)/installed
 	@$(BIN)/brain demo
+
+grind: $(VENV)/installed $(VENV)/sandbox
+	@BRAIN=$(BIN)/brain examples/grind/run $(ARGS)
 
 # The same each time: each file in its order on one process, hashes of text without chance.
 # The linters run beside the tests; what they say is printed at once when they end. Tests whose
@@ -137,30 +141,42 @@ $(VENV)/node: tests/npm/package.json tests/npm/package-lock.json | $(VENV)/progr
 		exit 1; }
 	@touch $@
 
-$(VENV)/programs: | $(BIN)/python
+# What stands in $$missing is installed where that can be done, else named.
+define INSTALL_MISSING
+if [ -n "$$missing" ]; then \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		echo "Installing$$missing"; \
+		$(APT) update && $(APT) install --yes $$missing >/dev/null; \
+	else \
+		echo "This needs$$missing: install them, on Debian with" \
+			"'sudo apt-get install$$missing'." >&2; exit 1; \
+	fi; \
+fi
+endef
+
+# What the sandbox of skills and tasks is made of.
+$(VENV)/sandbox: | $(BIN)/python
+	@missing=; if [ "$$(uname)" = Linux ]; then \
+		command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
+		command -v setpriv >/dev/null && command -v prlimit >/dev/null || \
+			missing="$$missing util-linux"; \
+		$(BIN)/python -c 'import ctypes.util as u, sys; sys.exit(not u.find_library("seccomp"))' || \
+			missing="$$missing libseccomp2"; \
+	fi; \
+	$(INSTALL_MISSING)
+	@touch $@
+
+$(VENV)/programs: $(VENV)/sandbox | $(BIN)/python
 	@missing=; for tool in strace git b3sum; do \
 		command -v $$tool >/dev/null || missing="$$missing $$tool"; \
 	done; \
 	command -v node >/dev/null || missing="$$missing nodejs"; \
 	command -v npm >/dev/null || missing="$$missing npm"; \
 	if [ "$$(uname)" = Linux ]; then \
-		command -v bwrap >/dev/null || missing="$$missing bubblewrap"; \
-		command -v setpriv >/dev/null && command -v prlimit >/dev/null || \
-			missing="$$missing util-linux"; \
 		command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || \
 			missing="$$missing postgresql"; \
-		$(BIN)/python -c 'import ctypes.util as u, sys; sys.exit(not u.find_library("seccomp"))' || \
-			missing="$$missing libseccomp2"; \
 	fi; \
-	if [ -n "$$missing" ]; then \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			echo "Installing$$missing"; \
-			$(APT) update && $(APT) install --yes $$missing >/dev/null; \
-		else \
-			echo "The tests need$$missing: install them, on Debian with" \
-				"'sudo apt-get install$$missing'." >&2; exit 1; \
-		fi; \
-	fi
+	$(INSTALL_MISSING)
 	@touch $@
 
 %/bin/python:

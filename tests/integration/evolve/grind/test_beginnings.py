@@ -1,5 +1,7 @@
 """How a grind begins: from the starter workspace, and by the objects of Python."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -28,10 +30,35 @@ def test_a_copy_of_the_starter_workspace_is_a_brain_that_stands_in_front_of_a_so
         assert len(path.read_text("utf-8").splitlines()) <= 45
 
 
+def copy_few_tasks(folder):
+    for family in ("day-first", "decimal-comma"):  # one of each for practice, one held out
+        found = {read_tasks(path).tasks[0].name: path for path in EXAMPLE.glob(f"tasks/*{family}*")}
+        for name in sorted(found)[::2]:
+            shutil.copytree(found[name], folder / name)
+
+
+def test_make_grind_runs_the_example_in_the_sandbox(project, tmp_path):
+    make = ["make", "--dry-run", "--always-make", "grind"]
+    said = subprocess.run(make, cwd=project, check=True, stdout=subprocess.PIPE, encoding="utf-8")
+    assert said.stdout.rstrip().endswith("\nBRAIN=.venv/bin/brain examples/grind/run")
+    copy_few_tasks(tmp_path / "tasks")
+    for name in ("run", "learner.sh", "evolver.sh"):
+        shutil.copy(EXAMPLE / name, tmp_path / name)
+    program = str(Path(sys.executable).with_name("brain"))
+    done = subprocess.run(
+        [tmp_path / "run", tmp_path / "learner", "--json"],
+        env={**os.environ, "BRAIN": program},
+        check=True,
+        stdout=subprocess.PIPE,
+    )
+    report = json.loads(done.stdout)
+    assert report["result"] == "done" and report["final_score"] == 1
+    assert [batch["gate"]["done"] for batch in report["batches"]] == ["provisional"]
+    assert (report["compare"]["wins"], report["compare"]["losses"]) == (2, 0)
+
+
 def test_the_objects_of_python_grind_in_the_sandbox(tmp_path):
-    for family in ("day-first", "decimal-comma"):  # the first is for practice, the third held out
-        for path in sorted(EXAMPLE.glob(f"tasks/*{family}*"))[::2]:
-            shutil.copytree(path, tmp_path / path.name)
+    copy_few_tasks(tmp_path)
     command = [sys.executable, "-W", "error", EXAMPLE / "evolve.py", tmp_path, "1"]
     said = subprocess.run(command, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
     assert said.startswith("final score 1.000, converged: False\nbatch 1: 0 passed at once, 2 in")
