@@ -160,7 +160,8 @@ class Agent:
 
     def solve(self, brain: Brain, task: Task, settings: GrindSettings = DEFAULT_SETTINGS) -> Row:
         """Solve a task once with all that the head of a brain says; see `solve_task`."""
-        front = make_front(brain.gate.read_workspace(), task, settings, None)
+        files = brain.gate.read_workspace()
+        front = make_front(files, workspace.list_skills(files), task, settings, None)
         solving = LocalSolving(_find(self._sandbox), self.open_solver, MemoryItem())
         return solving("solve", task, front)
 

@@ -16,7 +16,7 @@ from .workspace import (
     DRAFTS,
     OWN_FOLDER,
     WorkspaceSkill,
-    list_skills,
+    list_slugs,
     task_skill_file,
     without_own,
 )
@@ -44,7 +44,11 @@ class Front(NamedTuple):
 
 
 def make_front(
-    files: Mapping[str, bytes], task: Task, settings: GrindSettings, embedder: Embedder | None
+    files: Mapping[str, bytes],
+    skills: Sequence[WorkspaceSkill],
+    task: Task,
+    settings: GrindSettings,
+    embedder: Embedder | None,
 ) -> Front:
     """Return what a workspace puts in front of a task: prompts, memory, skills, its own skill."""
     texts = [
@@ -52,12 +56,12 @@ def make_front(
         for path, content in sorted(without_own(files).items(), key=_prompts_first)
         if "skills" not in path.split("/")[:-1] and b"\0" not in content
     ]
-    chosen = select_skills(list_skills(files), task, settings, embedder)
-    skills = [Skill(one.slug, one.description, one.files) for one in chosen]
+    chosen = select_skills(skills, task, settings, embedder)
+    front = [Skill(one.slug, one.description, one.files) for one in chosen]
     own = files.get(task_skill_file(task.name))
     if own is not None and settings.task_skills != "off":
-        skills.append(Skill("this-task", "How to do this very task.", {"SKILL.md": own}))
-    return Front("\n\n".join(filter(None, texts))[:_PREAMBLE_CHARS], tuple(skills))
+        front.append(Skill("this-task", "How to do this very task.", {"SKILL.md": own}))
+    return Front("\n\n".join(filter(None, texts))[:_PREAMBLE_CHARS], tuple(front))
 
 
 def _prompts_first(row: tuple[str, bytes]) -> tuple[bool, str]:
@@ -148,7 +152,7 @@ def promote_drafts(files: Mapping[str, bytes], threshold: int) -> dict[str, byte
     A draft whose skill is there already stays: its lesson is merged by the evolver, who sees both.
     """
     after, support = dict(files), _read_support(files)
-    known = {skill.slug for skill in list_skills(files)}
+    known = set(list_slugs(files))
     for key, tasks in list(support.items()):
         path = f"{DRAFTS}{key}.md"
         if path in after and len(tasks) >= threshold and key not in known:
@@ -158,8 +162,16 @@ def promote_drafts(files: Mapping[str, bytes], threshold: int) -> dict[str, byte
 
 
 def _read_support(files: Mapping[str, bytes]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = json.loads(files.get(SUPPORT_FILE, b"{}"))
-    return {key: tasks for key, tasks in found.items() if f"{DRAFTS}{key}.md" in files}
+    try:
+        found = json.loads(files.get(SUPPORT_FILE, b"{}"))
+    except ValueError:  # a person edited it
+        found = {}
+    rows = found.items() if isinstance(found, dict) else ()
+    return {
+        key: [str(task) for task in tasks]
+        for key, tasks in rows
+        if f"{DRAFTS}{key}.md" in files and isinstance(tasks, list)
+    }
 
 
 def _with_support(files: Mapping[str, bytes], support: Mapping[str, list[str]]) -> dict[str, bytes]:

@@ -23,7 +23,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, Future, as_completed, wait
 from contextlib import closing, suppress
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from ...digest import blob_id
@@ -42,7 +41,7 @@ from ..budget import Interrupted, now_ms, require_evolution
 from ..task_runner import case_input
 from . import feedback, workspace
 from .library import Front, count_support, make_front, promote_drafts
-from .prompts import evolver_prompt, find_new_answers
+from .prompts import answer_finder, evolver_prompt
 from .settings import GrindSettings, Split, compute_egl, is_converged, split_tasks
 from .solve import (
     HoldoutRunner,
@@ -251,7 +250,7 @@ class Grind:
             "passed": self._count_passed(batch),
             "first_passed": len(first_passed),
             "egl": self._egls[-1],
-            "skills": len(workspace.list_skills(self._files())),
+            "skills": len(workspace.list_slugs(self._files())),
             "went_back_to": back,
             "gate": gate,
         }
@@ -264,6 +263,7 @@ class Grind:
         """Solve tasks side by side; each result is kept as it comes."""
         rows: dict[str, Row] = {}
         futures: dict[Future[Row], tuple[Task, str]] = {}
+        skills = workspace.list_skills(files)
         for task in tasks:
             key = f"{place}/{task.name}"
             if (kept := self._item.find(key)) is not None:
@@ -272,7 +272,7 @@ class Grind:
                 row = broken_row(task, "its folder changed meanwhile")
                 rows[task.name] = self._keep(key, row)
             else:
-                front = make_front(files, task, self._settings, self._embedder)
+                front = make_front(files, skills, task, self._settings, self._embedder)
                 futures[self._executor.submit(self._solve, key, task, front)] = task, key
         try:
             for future in as_completed(futures):
@@ -361,7 +361,7 @@ class Grind:
             self._item.keep(f"evolve/{number}", kept)
         left = workspace.unpack(kept)
         bill = json.loads(left.pop(workspace.BILL))
-        find = partial(find_new_answers, tasks, rows)
+        find = answer_finder(tasks, rows)
         after, refused = workspace.take_back(before, left, self._settings, names, find, kind)
         if kind == "success":
             after = count_support(before, after, names)
@@ -375,7 +375,7 @@ class Grind:
             self._tag(tag, done)
         self._at = done
         files = self._files()
-        slugs = [{one.slug for one in workspace.list_skills(side)} for side in (before, files)]
+        slugs = [set(workspace.list_slugs(side)) for side in (before, files)]
         return {
             "number": number,
             "batch": batch,

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from ...errors import printable_text
 from ...skills.visible_text import clean_text
 from ...tasks.images import Place, TaskFile
 from ...tasks.task import Task
 from . import feedback
 from .settings import GrindSettings
 from .solve import Row, is_passed
-from .workspace import MAX_TASK_SKILL_LINES, find_bloated, list_skills
+from .workspace import MAX_TASK_SKILL_LINES, find_bloated, list_slugs
 
 _MAX_SOURCE_BYTES = 256 << 10
 _ROLE = """\
@@ -64,10 +65,11 @@ def evolver_prompt(
         f"# Observation: {kind}",
         head,
         _KINDS[kind].format(bloated=", ".join(find_bloated(files))),
-        f"Skills: {', '.join(one.slug for one in list_skills(files)) or 'none yet'}",
+        f"Skills: {', '.join(list_slugs(files)) or 'none yet'}",
     ]
     for task in tasks:
-        head = f"## Task {task.name} (category {task.category or 'unknown'})"
+        name, category = printable_text(task.name, 100), printable_text(task.category, 100)
+        head = f"## Task {name} (category {category or 'unknown'})"
         row = rows.get(task.name)
         lines = [head if row is None else f"{head}, cycle {cycle}: {_say_end(row)}"]
         if row is not None and kind == "failure":
@@ -95,14 +97,16 @@ def read_texts(files: Iterable[TaskFile]) -> list[str]:
     return found
 
 
-def find_new_answers(
-    tasks: Sequence[Task], rows: Mapping[str, Row], text: str, old: str
-) -> list[str]:
-    """Return the answers of tasks that a text has, and neither its old version nor a task shows."""
+def answer_finder(
+    tasks: Sequence[Task], rows: Mapping[str, Row]
+) -> Callable[[str, str], Sequence[str]]:
+    """Return what finds the answers of tasks that a text has, and neither its old version nor a
+    task shows."""
     outputs = [row["output"] for row in rows.values()]
     sources = [one for task in tasks for one in read_texts(task.tests.values())]
     public = [task.instruction for task in tasks]
     for task in tasks:
         placed = (step.file for step in task.image.steps if isinstance(step, Place))
         public += read_texts([*task.files.values(), *filter(None, placed)])
-    return feedback.find_answers(text, outputs, sources, "\n".join([old, *public]))
+    known = "\n".join(public)
+    return lambda text, old: feedback.find_answers(text, outputs, sources, f"{old}\n{known}")

@@ -24,7 +24,7 @@ from ...gating.output_check import in_thousandths, is_score
 from ...repo.learning.change import SkillsAt
 from ...repo.learning.rounds import CaseKind, CaseOutput
 from ...sandbox.job import Sandbox
-from ...sandbox.session import SandboxSession
+from ...sandbox.session import SYSTEM_PATH, SandboxSession
 from ...skills.slug import is_slug
 from ...solving.check import run_task
 from ...solving.solver import Attempt, Skill, Solver
@@ -277,7 +277,13 @@ class LocalEvolver:
                 attempt = evolver.solve(task, (), session)
                 bill.update((name, getattr(attempt, name)) for name in _COUNTS)
                 bill["error"] = printable_text(attempt.error, 300)
-                left = workspace.unpack(session.pack(folder), f"{folder.strip('/')}/")
+                listed = session.run(
+                    *("python3", "-I", "-c", workspace.READ_FILES),
+                    cwd=folder,
+                    env={"PATH": SYSTEM_PATH},
+                    max_bytes=workspace.room_for(files)[1],
+                )
+                left = workspace.parse_files(listed.output, files)
         except (SandboxError, InvalidInput) as error:
             bill["error"] = error.message
         return workspace.pack({**left, workspace.BILL: json.dumps(bill).encode()})

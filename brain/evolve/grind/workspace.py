@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tarfile
+from binascii import a2b_base64
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from ... import limits
 from ...errors import InvalidInput, printable_text
@@ -21,11 +23,11 @@ from ...merging.diff3 import join_if_clean
 from ...merging.document_merge import merge_skill
 from ...objects.paths import check_path
 from ...programs.program import is_program_file
-from ...repo.learning.change import FileEdit, ProposedChange, SkillEdit
+from ...repo.learning.change import SCORING_FOLDERS, FileEdit, ProposedChange, SkillEdit
 from ...repo.read.case_paths import may_change
 from ...skills import frontmatter, skill_layout
 from ...skills.skill_metadata import read_skill_metadata
-from ...skills.slug import fold_to_slug
+from ...skills.slug import is_slug
 from .settings import GrindSettings
 
 EVOLVER = "grind"
@@ -35,7 +37,8 @@ MAX_TASK_SKILL_LINES = 100
 DISTILL_LINES, DISTILL_BYTES = 200, 6000
 """Above these a skill is distilled."""
 _MAX_FILES, _MAX_BYTES = 2000, 32 << 20
-_SHOWN_DRAFT_CHARS, _SHOWN_STEPS = 1000, 10
+_SHOWN_STEPS = 10
+_ANSWER = "it holds an answer of a task"
 BILL = "evolution/bill.json"
 """Where an archive of what an evolver left says what it cost."""
 _SKILL_FILE = skill_layout.SKILL_FILES[0]
@@ -55,7 +58,14 @@ def export(
 ) -> dict[str, bytes]:
     """Return the files of a workspace: those of the brain in their places, and evolution/."""
     history = [
-        {name: step[name] for name in ("number", "kind", "tasks", "changed", "refused")}
+        {
+            **{name: step[name] for name in ("number", "kind", "tasks", "changed")},
+            # Which text is an answer, people alone see.
+            "refused": [
+                {**one, "reason": _ANSWER} if one["reason"].startswith(_ANSWER) else one
+                for one in step["refused"]
+            ],
+        }
         for step in steps[-_SHOWN_STEPS:]
     ]
     return {
@@ -84,27 +94,53 @@ def pack(files: Mapping[str, bytes]) -> bytes:
     return archive.getvalue()
 
 
-def unpack(archive: bytes, prefix: str = "") -> dict[str, bytes]:
-    """Return the regular files of an archive whose names begin with a prefix, without it.
+def unpack(archive: bytes) -> dict[str, bytes]:
+    """Return the files of an archive that `pack` made."""
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:") as tar:
+        return {one.name: cast("IO[bytes]", tar.extractfile(one)).read() for one in tar}
 
-    Raises `InvalidInput` (`too_large`) for more than a workspace may hold.
+
+READ_FILES = """\
+import base64, os
+for folder, _, names in os.walk("."):
+    for name in names:
+        path = os.path.join(folder, name)[2:]
+        is_readable = os.path.isfile(path) and os.access(path, os.R_OK)
+        if is_readable and not os.path.islink(path):
+            with open(path, "rb") as file:
+                parts = os.fsencode(path), file.read()
+            print(*(base64.b64encode(part).decode() for part in parts))
+print(".")
+"""
+"""A program that prints what `parse_files` reads, since an archive of a session is not to be
+unpacked outside."""
+
+
+def room_for(files: Mapping[str, bytes]) -> tuple[int, int]:
+    """Return how many files an evolver may leave of a workspace, and how many bytes in base64."""
+    return len(files) + _MAX_FILES, 2 * (sum(map(len, files.values())) + _MAX_BYTES)
+
+
+def parse_files(listed: bytes, files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the files of a workspace as READ_FILES lists them; nothing in it is trusted.
+
+    `files` are those that were there before. Raises `InvalidInput` (`too_large`).
     """
-    found, total = dict[str, bytes](), 0
-    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-        for member in tar:
-            name = member.name.lstrip("/")
-            if not member.isfile() or not name.startswith(prefix):
-                continue
-            total += member.size
-            if total > _MAX_BYTES or len(found) >= _MAX_FILES:
-                raise InvalidInput(
-                    f"the evolver left more than {_MAX_FILES} files or {_MAX_BYTES} bytes",
-                    code="too_large",
-                    hint="nothing of this step was taken over",
-                )
-            file = tar.extractfile(member)
-            found[name.removeprefix(prefix)] = b"" if file is None else file.read(member.size)
-    return found
+    found = dict[str, bytes]()
+    most = room_for(files)[0]
+    for line in io.BytesIO(listed):
+        path, _, content = line.partition(b" ")
+        if path == b".\n":
+            return found
+        if len(found) == most:
+            break
+        with suppress(ValueError):
+            found[os.fsdecode(a2b_base64(path))] = a2b_base64(content)
+    raise InvalidInput(
+        f"the evolver left more than {_MAX_FILES} files or {_MAX_BYTES} bytes, or none can be read",
+        code="too_large",
+        hint="nothing of this step was taken over",
+    )
 
 
 def take_back(
@@ -134,7 +170,7 @@ def take_back(
         if not reason and settings.no_direct_answers:
             old = there.get(path, b"").decode(errors="replace")
             if answers := find_answers(content.decode(errors="replace"), old):
-                reason = f"it holds an answer of a task: {printable_text(answers[0], 40)}"
+                reason = f"{_ANSWER}: {printable_text(answers[0], 40)}"
         if reason:
             refused.append(Refused(path, reason))
         else:
@@ -145,6 +181,11 @@ def take_back(
             del after[_inside(path)]
         else:
             refused.append(Refused(path, "what is there is improved; a person removes it"))
+    for path in split_by_skill(after)[""]:
+        if path.startswith("skills/") and after[path] != before.get(path):
+            refused.append(Refused(path, "it is in the folder of no skill"))
+            del after[path]
+            after.update({path: before[path]} if path in before else {})
     return after, refused
 
 
@@ -162,7 +203,10 @@ def _find_reason(path: str, content: bytes, settings: GrindSettings, tasks: Coll
             return "it belongs to another task"
         lines = content.count(b"\n")
         return f"it has {lines} lines" if lines > MAX_TASK_SKILL_LINES else ""
-    if section not in ("skills", "memory", "prompts") or not may_change(inside):
+    if path.casefold().startswith(OWN_FOLDER):
+        return "the grind itself writes it"
+    is_scoring = not SCORING_FOLDERS.isdisjoint(path.casefold().split("/"))
+    if section not in ("skills", "memory", "prompts") or is_scoring or not may_change(inside):
         return "only skills, memory and prompts are evolved"
     if not getattr(settings, f"evolve_{section}"):
         return f"{section} are not evolved"
@@ -173,7 +217,7 @@ def _find_reason(path: str, content: bytes, settings: GrindSettings, tasks: Coll
             return "" if settings.evolve_tools else "tools are not evolved"
         if path.startswith("skills/_drafts/"):
             is_draft = folder == "skills/_drafts" and path.endswith(".md")
-            return "" if is_draft and fold_to_slug(name[:-3]) == name[:-3] else "no name of a draft"
+            return "" if is_draft and is_slug(name[:-3]) else "no name of a draft"
     return "" if b"\0" not in content else "it is no text"
 
 
@@ -194,12 +238,12 @@ def _inside(path: str) -> str:
 
 
 def _task_skill_path(task: str) -> str:
-    return f"task_skills/{fold_to_slug(task)}/{_SKILL_FILE}"
+    return f"task_skills/{skill_layout.slug_from_name(task)}/{_SKILL_FILE}"
 
 
 def task_skill_file(task: str) -> str:
     """Return where the skill of one task lies in the brain."""
-    return f"{TASK_SKILLS}{fold_to_slug(task)}.md"
+    return f"{TASK_SKILLS}{skill_layout.slug_from_name(task)}.md"
 
 
 # Skills of a workspace
@@ -219,22 +263,46 @@ class WorkspaceSkill(NamedTuple):
 def list_skills(files: Mapping[str, bytes]) -> list[WorkspaceSkill]:
     """Return the skills of a workspace or a brain, by path."""
     found = []
-    for path, name in sorted(skill_layout.find_skill_paths(files).items()):
-        slug = skill_layout.slug_from_name(name)
+    for path, own in sorted(split_by_skill(files).items()):
+        if not path:
+            continue
+        slug = skill_layout.slug_from_path(path)
         card = read_skill_metadata(files[path], slug)
         fields = frontmatter.load_leniently(files[path])[0] or {}
-        home = home_of(path)
-        inner = {one.removeprefix(home): files[one] for one in files if one.startswith(home)}
-        inner = inner if home else {_SKILL_FILE: files[path]}
+        inner = {inner_path(path, one) or _SKILL_FILE: files[one] for one in own}
         category = str(fields.get("category") or "")
         found.append(WorkspaceSkill(path, slug, card.name, card.description, category, inner))
     return found
 
 
-def home_of(path: str) -> str:
-    """Return the folder of a skill with a slash, "" for a flat one."""
-    is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
-    return path.rpartition("/")[0] + "/" if is_folder else ""
+def list_slugs(files: Iterable[str]) -> list[str]:
+    """Return the slugs of the skills among files, by path."""
+    return [
+        skill_layout.slug_from_path(one) for one in sorted(skill_layout.find_skill_paths(files))
+    ]
+
+
+def split_by_skill(files: Iterable[str]) -> dict[str, list[str]]:
+    """Return the files of each skill by its text, those of none by ""; the innermost has a file."""
+    found: dict[str, list[str]] = {path: [] for path in skill_layout.find_skill_paths(files)}
+    homes = {_home_of(path): path for path in found}
+    found[""] = []
+    for path in files:
+        home = path
+        while home and home not in homes:
+            home = home.rpartition("/")[0]
+        found[homes.get(home, "")].append(path)
+    return found
+
+
+def _home_of(text: str) -> str:
+    """Return the folder of a skill, of a flat one its text."""
+    return text.rpartition("/")[0] if text.endswith(skill_layout.FOLDER_SUFFIXES) else text
+
+
+def inner_path(text: str, path: str) -> str:
+    """Return the path of a file in the folder of a skill, "" for a flat one."""
+    return path[len(_home_of(text)) + 1 :]
 
 
 def make_change(
@@ -245,17 +313,14 @@ def make_change(
     The first skill by path decides about the change in the gate. A file that belongs to no skill,
     such as one whose SKILL.md is missing, is left out.
     """
-    paths = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    texts = list(skill_layout.find_skill_paths(after))
+    paths = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     edits: dict[str, SkillEdit] = {}
-    for text in sorted(texts):
-        home = home_of(text) or text
-        own = [path for path in after if path.startswith(home)]
-        inner = {path.removeprefix(home): after[path] for path in own if path in paths}
-        if not inner:
+    for text, own in sorted(split_by_skill(after).items()):
+        inner = {inner_path(text, path): after[path] for path in own if path in paths}
+        if not text or not inner:
             continue
         is_program_new = any(map(is_program_file, inner))  # a change has the whole program
-        whole = {path.removeprefix(home): after[path] for path in own if is_program_new}
+        whole = {inner_path(text, path): after[path] for path in own if is_program_new}
         is_known = text in before
         edits[text] = SkillEdit(
             name=text if is_known else skill_layout.slug_from_path(text),
@@ -269,7 +334,9 @@ def make_change(
             category="" if is_known else skill_layout.category_from_path(text),
             base=read_skill_metadata(before[text], "").version if is_known else "",
         )
-    others = {path: after.get(path) for path in paths if "skills" not in path.split("/")[:-1]}
+    others = {
+        path: after.get(path) for path in sorted(paths) if "skills" not in path.split("/")[:-1]
+    }
     if not edits:
         return None, others
     main, *rest = edits.values()
@@ -306,14 +373,11 @@ def make_promotion(
 
 def split_change(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[dict[str, bytes]]:
     """Return the new contents of each changed skill apart, then those of no skill."""
-    rest = {path: data for path, data in after.items() if before.get(path) != data}
-    parts = []
-    for text in skill_layout.find_skill_paths(after):
-        home = home_of(text) or text
-        part = {path: data for path, data in rest.items() if path.startswith(home)}
-        rest = {path: data for path, data in rest.items() if path not in part}
-        parts.append(part)
-    return [part for part in (*parts, rest) if part]
+    parts = [
+        {path: after[path] for path in own if before.get(path) != after[path]}
+        for own in split_by_skill(after).values()
+    ]
+    return [part for part in parts if part]
 
 
 def _join(
@@ -340,7 +404,7 @@ def without_own(files: Mapping[str, bytes]) -> dict[str, bytes]:
 def find_bloated(files: Mapping[str, bytes]) -> list[str]:
     """Return the texts of skills that are to be distilled."""
     return [
-        one.path
-        for one in list_skills(files)
-        if len(files[one.path]) > DISTILL_BYTES or files[one.path].count(b"\n") > DISTILL_LINES
+        path
+        for path in sorted(skill_layout.find_skill_paths(files))
+        if len(files[path]) > DISTILL_BYTES or files[path].count(b"\n") > DISTILL_LINES
     ]

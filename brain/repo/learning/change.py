@@ -49,7 +49,7 @@ MAX_TEXT_CHARS = 16_000
 """Characters of one text in a prompt."""
 
 
-_SCORING_FOLDERS = {"cases", "tasks", "evals"}
+SCORING_FOLDERS = {"cases", "tasks", "evals"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -393,7 +393,7 @@ def _program_of(slug: str, edit: SkillEdit) -> Program:
 
 def is_scoring(inner: str) -> bool:
     """Tell whether a file of a skill scores it, by its path in the folder: no change has it."""
-    return inner.partition("/")[0] in _SCORING_FOLDERS or is_in_cases(inner)
+    return inner.partition("/")[0] in SCORING_FOLDERS or is_in_cases(inner)
 
 
 def _bad_change(reason: str, hint: str) -> InvalidInput:
@@ -406,7 +406,7 @@ def read_workspace(session: Session, bundle: Bundle) -> dict[str, bytes]:
     for entry in bundles.walk_entries(session.nodes, bundle):
         if entry.kind == LINK or entry.size > limits.MAX_EDIT_BYTES or not may_change(entry.path):
             continue
-        if not _SCORING_FOLDERS & set(entry.path.split("/")):
+        if not SCORING_FOLDERS & set(entry.path.split("/")):
             with suppress(NotFound):  # redacted
                 found[entry.path] = session.reader.read_blob(entry.blob, entry.size)
     return found

@@ -11,6 +11,7 @@ import pytest
 
 from brain import Brain, evolve
 from brain.evolve.grind.library import make_front
+from brain.evolve.grind.workspace import list_skills
 from brain.tasks.task_folders import read_tasks
 
 EXAMPLE = Path(__file__).parents[4] / "examples/grind"
@@ -24,7 +25,7 @@ def test_a_copy_of_the_starter_workspace_is_a_brain_that_stands_in_front_of_a_so
         files = brain.gate.read_workspace()
         assert [skill.slug for skill in brain.skills.list()] == STARTERS
     task = read_tasks(EXAMPLE).tasks[0]
-    front = make_front(files, task, evolve.grind.GrindSettings(), None)
+    front = make_front(files, list_skills(files), task, evolve.grind.GrindSettings(), None)
     assert front.slugs == STARTERS and front.preamble.startswith("You solve tasks")
     for path in folder.glob("skills/*/SKILL.md"):
         assert len(path.read_text("utf-8").splitlines()) <= 45

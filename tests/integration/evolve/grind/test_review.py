@@ -5,7 +5,12 @@ import math
 import pytest
 
 from brain import Brain
-from brain.evolve.grind.solve import MemoryItem
+from brain.errors import InvalidInput
+from brain.evolve.grind import workspace
+from brain.evolve.grind.solve import LocalEvolver, MemoryItem
+from brain.sandbox.find_sandbox import find_sandbox
+from brain.solving.solver import SessionCommand
+from brain.tasks.images import TaskFile
 from tests.support.grinds import (
     Files,
     Script,
@@ -13,6 +18,7 @@ from tests.support.grinds import (
     draw_tasks,
     grind,
     make_row,
+    make_task,
     set_mode,
     skill_text,
     texts_of,
@@ -71,18 +77,17 @@ def test_what_a_person_records_on_the_branch_meanwhile_is_built_upon(brain):
 
 
 @pytest.mark.parametrize("is_removed", [True, False])
-def test_a_skill_that_a_person_changed_in_the_same_lines_stays_theirs_at_the_head(
-    brain, is_removed
-):
+def test_a_skill_that_a_person_changes_while_it_is_tried_ends_no_grind(brain, is_removed):
     set_mode(brain, "gated")
     brain.skills.upsert("a", description="A", body="line one")
+    texts = iter(range(1000))
 
     def score(task, front) -> float:
-        if "good" in texts_of(front) and brain.skills.list():
+        if "good" in texts_of(front) and task in HELD_OUT and brain.skills.list():
             if is_removed:
                 brain.skills.delete("a")
             else:
-                brain.skills.upsert("a", body="a person's line")
+                brain.skills.upsert("a", body=f"a person's line {next(texts)}")
         return score_good(task, front)
 
     def change(number: int, left: Files) -> None:
@@ -91,9 +96,8 @@ def test_a_skill_that_a_person_changed_in_the_same_lines_stays_theirs_at_the_hea
     report = grind(
         brain, PRACTICE, Script(score, change), holdout=HELD_OUT, settings={"batch_size": 3}
     )
-    assert (report["result"], report["batches"][0]["gate"]) == ("done", None)
-    assert "skills/a/SKILL.md" in branch_files(brain)
-    assert b"good" not in brain.gate.read_workspace().get("skills/a/SKILL.md", b"")
+    assert report["result"] == "done"
+    assert report["batches"][0]["gate"]["done"] == "kept"
     assert b"good" in branch_files(brain)["skills/a/SKILL.md"]
 
 
@@ -127,3 +131,96 @@ def test_a_row_that_no_solve_returns_is_an_error_of_its_task(brain, fields):
     (task,) = grind(brain, PRACTICE[:1], Worker())["tasks"]
     assert task["result"] == "error"
     assert "its worker answered" in task["reason"]
+
+
+# What an evolver leaves
+
+
+def evolve(brain, files: Files, **settings):
+    script = Script(change=lambda number, left: left.update(files))
+    return grind(brain, PRACTICE[:1], script, settings={"max_cycles": 2, **settings})["steps"][0]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "memory/grind/drafts.json",
+        "memory/grind/task_skills/another.md",
+        "memory/Grind/drafts/a.md",
+        "skills/a/evals/evals.json",
+        "skills/a/tasks/t/task.toml",
+        "skills/a/Cases/x.yaml",
+        "skills/a/x/cases/x.yaml",
+        "skills/_retired/z/SKILL.md",
+        "skills/_drafts/.md",
+        "skills/_drafts/A B.md",
+        "skills/README.md",
+        "skills/none/notes.txt",
+        "skills/a/\udcff.md",
+        "skills//b.md",
+    ],
+)
+def test_what_no_evolver_may_write_is_named_and_left_out(brain, path):
+    files = {"skills/a/SKILL.md": skill_text("x"), path: b"{}"}
+    step = evolve(brain, files, evolve_memory=True)
+    assert step["changed"] == ["skills/a/SKILL.md"]
+    assert [one["path"] for one in step["refused"]] == [path]
+
+
+def test_a_skill_in_the_folder_of_another_has_its_own_files(brain):
+    files = {
+        "skills/a/SKILL.md": skill_text("x"),
+        "skills/a/in/SKILL.md": skill_text("y", "in"),
+        "skills/a/in/notes.md": b"n",
+        "skills/a/notes.md": b"n",
+        "skills/flat.md": skill_text("z", "flat"),
+    }
+    step = evolve(brain, files)
+    assert step["refused"] == []
+    assert step["added"] == ["a", "flat", "in"]
+    made = brain.gate.read_workspace(step["snapshot"])
+    skills = {one.slug: sorted(one.files) for one in workspace.list_skills(made)}
+    assert skills["a"] == skills["in"] == ["SKILL.md", "notes.md"]
+
+
+def test_no_evolver_sees_which_text_is_an_answer(brain, tmp_path):
+    source = tmp_path / "test_x.py"
+    source.write_text("assert total == 41729\n")
+    task = make_task("t", tests={"test_x.py": TaskFile(str(source), 60, False)})
+    guesses = skill_text("41728 41729 41730")
+    script = Script(change=lambda number, left: left.update({"skills/a/SKILL.md": guesses}))
+    report = grind(brain, [task], script)
+    assert "41729" in report["steps"][0]["refused"][0]["reason"]
+    history = script.shown[2]["evolution/history.jsonl"]
+    assert b"an answer of a task" in history and b"41729" not in history
+
+
+def test_a_workspace_of_more_files_than_may_be_added_is_evolved(brain):
+    brain.files.write_all({f"memory/{number}.md": b"x" for number in range(2100)})
+    assert evolve(brain, {"skills/a/SKILL.md": skill_text("x")})["added"] == ["a"]
+
+
+@pytest.mark.parametrize("listed", [b"", b"\xff\n", b"YQ== YQ==\n", b"YQ== \n" * 3000 + b".\n"])
+def test_a_listing_that_is_cut_or_forged_is_taken_for_nothing(listed):
+    if listed.endswith(b".\n"):  # one name, again and again
+        assert workspace.parse_files(listed, {}) == {"a": b""}
+        return
+    with pytest.raises(InvalidInput):
+        workspace.parse_files(listed, {})
+
+
+def test_links_and_devices_that_an_evolver_leaves_are_no_files_in_the_sandbox():
+    script = """
+        ln -s /etc/passwd link; ln -s / root; mkfifo fifo; mkdir -p skills/a
+        echo x > skills/a/SKILL.md; ln skills/a/SKILL.md hard; echo y > "$(printf 'n\\n \\377')"
+        rm old.md; echo z > closed; chmod 000 closed
+    """
+    evolver = LocalEvolver(find_sandbox(), lambda steps: SessionCommand(script), MemoryItem(), 60)
+    left = workspace.unpack(evolver(1, "Go.", {"old.md": b"1", "kept.md": b"2"}))
+    assert b'"error": ""' in left.pop(workspace.BILL)
+    assert left == {
+        "kept.md": b"2",
+        "skills/a/SKILL.md": b"x\n",
+        "hard": b"x\n",
+        "n\n \udcff": b"y\n",
+    }
