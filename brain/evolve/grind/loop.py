@@ -375,6 +375,8 @@ class Grind:
             self._tag(tag, done)
         self._at = done
         files = self._files()
+        lost = after.keys() - files.keys() - {one.path for one in refused}
+        refused += [workspace.Refused(path, "no skill took it") for path in sorted(lost)]
         slugs = [set(workspace.list_slugs(side)) for side in (before, files)]
         return {
             "number": number,

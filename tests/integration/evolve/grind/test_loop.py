@@ -1,7 +1,9 @@
 """What a grind shows its evolver, takes back from it, goes back to, and counts."""
 
 import json
+import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy
@@ -136,6 +138,66 @@ def test_what_the_evolver_may_not_write_is_refused_and_the_rest_is_kept(brain, p
     after = files_of(brain, step)
     assert after.pop(SKILL) and after == before
     assert brain.files.read("manifest.yaml", step["snapshot"]) == manifest
+
+
+ODD = {
+    "a list as name": {"skills/odd/SKILL.md": b"---\nname: [a, b]\ndescription: [c]\n---\nx\n"},
+    "no front matter": {"skills/odd/SKILL.md": b"x\n"},
+    "an open front matter": {"skills/odd/SKILL.md": b"---\nname: odd\n"},
+    "no text": {"skills/odd/SKILL.md": b"\xff\xfe"},
+    "empty": {"skills/odd/SKILL.md": b""},
+    "another name": {"skills/odd/SKILL.md": skill_text("x", "other")},
+    "the name of another": {"skills/odd/SKILL.md": skill_text("x", "old")},
+    "a file for a folder": {"skills/old": b"x"},
+    "deep": {f"skills/{'d/' * 80}SKILL.md": skill_text("x", "d")},
+    "long": {f"skills/{'d' * 300}/SKILL.md": skill_text("x", "d")},
+    "without its text": {"skills/odd/notes.md": b"x"},
+    "a lock of git": {
+        "skills/odd/.git/config": b"x",
+        "skills/odd/SKILL.md": skill_text("x", "odd"),
+    },
+    "a name of windows": {"skills/con/SKILL.md": skill_text("x", "con")},
+    "a secret": {"skills/odd/SKILL.md": skill_text("AKIA" + "Q3EGW5Z7XK2LMNOP", "odd")},
+    "a broken program": {
+        "skills/odd/SKILL.md": skill_text("x", "odd"),
+        "skills/odd/skill.py": b"def (:",
+        "skills/odd/schema.json": b"[",
+    },
+    "tasks for a person": {"task_skills/t/SKILL.md/more": b"x"},
+}
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_whatever_it_writes_ends_no_grind_and_spoils_nothing_else(brain, kind):
+    before = brain.gate.read_workspace()
+
+    def change(number, files):
+        files.update({**ODD[kind], SKILL: skill_text("good")})
+
+    script = Script(lambda task, front: float("good" in texts_of(front)), change)
+    held_out = draw_tasks(8, held_out=True, name="h")
+    settings = {"evolve_tools": True, "is_deterministic": True, "select_limit": 9}
+    report = grind(brain, TASKS[:2], script, holdout=held_out, settings=settings)
+    (step, *_) = report["steps"]
+    after = files_of(brain, step)
+    assert b"good" in after[SKILL] and before.items() <= after.items()
+    left_out = {path for path in ODD[kind] if path not in after}
+    assert left_out <= {one["path"] for one in step["refused"]}
+    assert report["result"] == "done"
+
+
+def test_workers_solve_side_by_side_and_the_report_keeps_the_order(brain):
+    together = threading.Barrier(4, timeout=60)
+
+    def score(task, front):
+        together.wait()
+        return 1.0
+
+    with ThreadPoolExecutor(4) as executor:
+        settings = {"batch_size": 4, "workers": 4}
+        report = grind(brain, TASKS[:4], Script(score), executor=executor, settings=settings)
+    assert [one["result"] for one in report["tasks"]] == ["passed"] * 4
+    assert report["batches"][0]["tasks"] == [task.name for task in TASKS[:4]]
 
 
 def test_what_is_allowed_is_taken_and_nothing_is_ever_deleted(brain):
