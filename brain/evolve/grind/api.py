@@ -9,16 +9,20 @@ print(result.final_score, result.converged)
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...digest import blob_id
 from ...errors import Conflict, InvalidInput
 from ...repo.learning.change import ProposedChange
+from ...repo.learning.rounds import GateLimits
 from ...repo.merge.branches import check_branch_name
 from ...results import GateOutcome
 from ...solving.solver import Solver
@@ -101,10 +105,7 @@ def run_grind(
         }
         item = _claim(store, kind, name, data, begin_anew=begin_anew)
 
-        def try_change(change: ProposedChange, runner: HoldoutRunner) -> GateOutcome:
-            gate = brain.gate.open(runner=runner, sandbox=sandbox, confirm=item.confirm)
-            return gate.propose(change)
-
+        gating = Gating(brain, sandbox=sandbox, confirm=item.confirm)
         size = fleet.pool.size if fleet else settings.workers
         with ThreadPoolExecutor(size) as executor:
             grind = Grind(
@@ -118,7 +119,7 @@ def run_grind(
                 solve=fleet or LocalSolving(sandbox, open_solver, item, judge),
                 edit=LocalEvolver(sandbox, open_evolver, item, settings.seconds),
                 executor=executor,
-                propose=propose or try_change,
+                propose=propose or gating.propose,
                 max_batches=max_batches,
                 embedder=embedder,
                 compare=compare,
@@ -134,7 +135,7 @@ def _claim(store: Store, kind: str, name: str, data: dict[str, Any], *, begin_an
         item.finish({"result": "left"})
         item = None
     if item is None:
-        store.add(kind, str(len(store.items(kind)) + 1), now_ms(), data)
+        store.add(kind, token_hex(8), now_ms(), data)
         item = store.next(kind, now_ms())
     assert item is not None
     if changed := [key for key in data if item.data.get(key) != data[key]]:
@@ -259,13 +260,23 @@ class Engine:
 class Gating:
     """Decides about what was learned by the gate of a brain, on held-out tasks."""
 
-    def __init__(self, brain: Brain, *, sandbox: Sandbox | None = None) -> None:
-        self._brain = brain
-        self._sandbox = sandbox
+    def __init__(
+        self,
+        brain: Brain,
+        *,
+        sandbox: Sandbox | None = None,
+        confirm: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._open = partial(
+            brain.gate.open,
+            sandbox=sandbox,
+            limits=GateLimits(seconds=math.inf),  # each solve has a limit of its own
+            confirm=confirm,
+        )
 
     def propose(self, change: ProposedChange, runner: HoldoutRunner) -> GateOutcome:
         """Try a change without and with it, and admit it, propose it, or keep the attempt."""
-        return self._brain.gate.open(runner=runner, sandbox=self._sandbox).propose(change)
+        return self._open(runner=runner).propose(change)
 
 
 class Evolved(NamedTuple):

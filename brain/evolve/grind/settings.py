@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Self, get_args
 
 from ...errors import InvalidInput
 from ...gating.held_out import is_held_out
+from ...repo.learning.rounds import DEFAULT_LIMITS
 from ...tasks.task import Task
 from ..task_runner import case_input
 from .feedback import FeedbackLevel
@@ -26,16 +27,20 @@ _CHOICES = {
 }
 MIN_HOLDOUT = 10
 """Where the share asked for leaves fewer tasks, all that are held out are tried on."""
+MAX_HOLDOUT = DEFAULT_LIMITS.cases
+"""More tasks than a gate tries would be solved for nothing."""
 EGL_THRESHOLD = 0.05
+_BOOLS = {"1": True, "true": True, "True": True, "0": False, "false": False, "False": False}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrindSettings:
     """How tasks are ground. `evolve_*` say what the evolver may edit; nothing else ever is.
 
-    `holdout` is the share of all tasks that the gate tries a promotion on, drawn by `seed` from the
-    half that the hash of its input holds out. `select_limit` is the most skills in front of a
-    solver, 0 for all. `is_deterministic`: the solver does the same each time.
+    `holdout` is the share of all tasks that the gate tries a promotion on, at most as many as it
+    tries, drawn by `seed` from the half that the hash of its input holds out. `select_limit` is the
+    most skills in front of a solver, 0 for all. `is_deterministic`: the solver does the same each
+    time.
     """
 
     max_cycles: int = 3
@@ -70,10 +75,13 @@ class GrindSettings:
             value, default = texts.get(one.name), one.default
             if value is None:
                 continue
-            try:
-                values[one.name] = _kind(default)(value) if isinstance(value, str) else value
-            except ValueError:
-                raise _bad_setting(one.name, f"like {default}") from None
+            if isinstance(value, str):
+                read: Any = _BOOLS.__getitem__ if isinstance(default, bool) else type(default)
+                try:
+                    value = read(value)
+                except (KeyError, ValueError):
+                    raise _bad_setting(one.name, f"like {default}") from None
+            values[one.name] = value
         return cls(**values)
 
     def __post_init__(self) -> None:
@@ -85,10 +93,6 @@ class GrindSettings:
                 raise _bad_setting(name, "at least 1")
         if not 0 < self.holdout < 1:
             raise _bad_setting("holdout", "a share between 0 and 1")
-
-
-def _kind(default: object) -> type:
-    return type(default)
 
 
 class Split(NamedTuple):
@@ -111,10 +115,8 @@ def split_tasks(tasks: Sequence[Task], settings: GrindSettings) -> Split:
     wanted = max(1, int(len(tasks) * settings.holdout))
     drawn = sorted(held_out, key=lambda task: task.name)
     random.Random(settings.seed).shuffle(drawn)
-    if wanted >= MIN_HOLDOUT:
-        kept = {task.name for task in drawn[:wanted]}
-    else:
-        kept = {task.name for task in drawn}
+    most = MAX_HOLDOUT if wanted < MIN_HOLDOUT else min(wanted, MAX_HOLDOUT)
+    kept = {task.name for task in drawn[:most]}
     return Split(
         practice=tuple(practice[: settings.limit or None]),
         holdout=tuple(task for task in held_out if task.name in kept),

@@ -161,7 +161,7 @@ def evolve_grind_command(
     for one in broken:
         app.print_note(escape(f"{one.name} is left out: {one.error.message}"))
     for key, value in settings.items():
-        if value is None:
+        if value in (None, False):
             settings[key] = os.environ.get(f"BRAIN_GRIND_{key.upper()}") or None
     solver, evolver = settings.pop("solver"), settings.pop("evolver")
     executor = settings.pop("executor")
@@ -305,6 +305,8 @@ def _step_line(row: Mapping[str, Any]) -> str:
         parts.append(f"new {', '.join(row['added'])}")
     if row["refused"]:
         parts.append(f"{len(row['refused'])} refused, such as {row['refused'][0]['path']}")
+    if row["error"]:
+        parts.append(row["error"])
     return ", ".join(parts)[: 3 * _SHOWN]
 
 

@@ -7,6 +7,7 @@ import pytest
 from brain import Brain
 from brain.errors import InvalidInput
 from brain.evolve.grind import workspace
+from brain.evolve.grind.settings import GrindSettings, split_tasks
 from brain.evolve.grind.solve import LocalEvolver, MemoryItem
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.solving.solver import SessionCommand
@@ -131,6 +132,28 @@ def test_a_row_that_no_solve_returns_is_an_error_of_its_task(brain, fields):
     (task,) = grind(brain, PRACTICE[:1], Worker())["tasks"]
     assert task["result"] == "error"
     assert "its worker answered" in task["reason"]
+
+
+def test_no_more_tasks_are_held_out_than_the_gate_tries(brain):
+    held_out = split_tasks(draw_tasks(100, held_out=True, name="m"), GrindSettings(holdout=0.9))
+    assert (len(held_out.holdout), len(held_out.test)) == (64, 36)
+
+    script = Script(score_good, write_good)
+    report = grind(brain, PRACTICE[:1], script, holdout=held_out.holdout)
+    gate = report["batches"][0]["gate"]
+    solved = sum(number for key, number in script.paid.items() if key.startswith("gate/"))
+    assert solved == 2 * (gate["wins"] + gate["losses"] + gate["ties"])
+
+
+def test_settings_are_read_from_texts():
+    texts = {"distill": "0", "is_deterministic": "true", "workers": "3", "holdout": "0.5"}
+    found = GrindSettings.parse(**texts)
+    assert (found.distill, found.is_deterministic, found.workers, found.holdout) == (
+        *(False, True),
+        *(3, 0.5),
+    )
+    with pytest.raises(InvalidInput):
+        GrindSettings.parse(distill="perhaps")
 
 
 # What an evolver leaves
