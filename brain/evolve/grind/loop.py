@@ -125,6 +125,7 @@ class Grind:
         self._started = time.monotonic()
         self._solved = 0
         self._egls: list[float] = []
+        self._scores: dict[str, float] = {}
         self._born: dict[str, str] = {}
         self._transfer: dict[tuple[str, str], list[int]] = {}
         self._proposal = ""
@@ -220,7 +221,8 @@ class Grind:
             rows = self._solve_all(f"solve/{number}/{cycle}", pending, self._files())
             for task in pending:
                 self._note_cycle(task, cycle, rows[task.name])
-                latest[task.name] = score_of(rows[task.name], settings.score_mode)
+                score = score_of(rows[task.name], settings.score_mode)
+                latest[task.name] = self._scores[task.name] = score
             marks.append((sum(latest.values()), self._at))
             failed = [task for task in pending if not is_passed(rows[task.name])]
             if cycle == 1:
@@ -621,8 +623,7 @@ class Grind:
 
     def _finish_report(self, result: str) -> dict[str, Any]:
         report = self.report
-        practice = [self._tasks[task.name]["cycles"] for task in self.split.practice]
-        scores = [cycles[-1]["score"] or 0.0 for cycles in practice if cycles]
+        scores = self._scores.values()
         report["result"] = result
         report["egl"] = self._egls[-1] if self._egls else 0.0
         report["converged"] = is_converged(self._egls, self._settings.egl_window)

@@ -423,6 +423,18 @@ def test_a_score_is_what_its_mode_says(mode, reward, output, score):
     assert score_of(make_row(TASKS[0], reward, output=output), mode) == score
 
 
+@pytest.mark.parametrize(("mode", "final"), [("reward", 0.25), ("binary", 0.0), ("dual", 0.5)])
+def test_the_final_score_is_the_mean_of_scores_as_the_mode_says(brain, mode, final):
+    outputs = {TASKS[0].name: (0.0, "=== 1 failed, 1 passed in 0.1s ==="), TASKS[1].name: (0.5, "")}
+
+    def score(task, front):
+        reward, output = outputs[task.name]
+        return make_row(task, reward, output=output)
+
+    report = grind(brain, TASKS[:2], Script(score), settings={"score_mode": mode, "max_cycles": 1})
+    assert report["final_score"] == final
+
+
 @pytest.mark.parametrize(("number", "share"), [(8, 0.2), (40, 0.2), (40, 0.5), (400, 0.2)])
 def test_a_split_follows_the_hash_and_the_seed_and_no_task_is_in_two(number, share):
     tasks = [make_task(f"n{at}") for at in range(number)]
