@@ -225,6 +225,7 @@ class Dask(Pool):
     def __init__(self, address: str) -> None:
         """Connect to HOST:PORT. Raises `SandboxError` (`not_installed`, `no_workers`)."""
         try:
+            import dask
             from distributed import Client
         except ImportError as error:
             raise SandboxError(
@@ -232,6 +233,7 @@ class Dask(Pool):
                 code="not_installed",
                 hint="pip install 'agent-brain[fleet]'",
             ) from error
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1GiB"})  # of a task
         self._hung: set[str] = set()
         self._client: Any = None
         try:
@@ -317,6 +319,8 @@ class FleetSolving:
 
     def __call__(self, key: str, task: Task, front: Front) -> Row:
         """Solve a task. Raises `BrainError` if the workers can solve nothing, `Interrupted`."""
+        if not task.source:  # else it would be the current folder
+            return broken_row(task, "it lies in no folder, so it cannot travel")
         try:
             values = [read_folder(find_root(task)), front.preamble, *front.skills]
         except (BrainError, OSError) as error:

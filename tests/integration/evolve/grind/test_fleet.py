@@ -10,6 +10,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from brain_cli.commands.evolve.grind import _open_fleet
 
 from brain.cache.cache_folder import cache_root
 from brain.errors import InvalidInput, ModelError, SandboxError
@@ -20,7 +21,7 @@ from brain.evolve.grind.solve import broken_row, check_row
 from brain.models.calls import Paid
 from brain.tasks.task_folders import read_tasks
 from tests.support.fleets import SKILL, make_fleet, open_cluster, write_tasks
-from tests.support.grinds import Inline, make_row
+from tests.support.grinds import Inline, make_row, make_task
 
 FRONT = Front("Be short.", (SKILL,))
 _UNPICKLED = pickle.loads
@@ -35,10 +36,11 @@ class Travels(fleet.Pool):
     def __init__(self, answer=lambda call, row: row):
         super().__init__(1, Inline)
         self._answer = answer
-        self.given, self.left, self.sizes = [], 0, []
+        self.given, self.left, self.sizes, self.sent = [], 0, [], b""
 
     def submit(self, call, place):
         data = pickle.dumps(call)
+        self.sent += data
         self.sizes.append(len(data))
         self.given.append(set(call.contents))
         future, name = super().submit(_UNPICKLED(data), place)
@@ -194,6 +196,30 @@ def test_a_worker_that_keeps_nothing_breaks_a_task(solved, tmp_path, monkeypatch
     assert row["reason"] == "its worker keeps nothing of what it gets"
 
 
+@pytest.mark.parametrize("is_outside", [False, True])
+def test_a_command_travels_as_its_text_and_its_variables_by_name(
+    solved, tmp_path, monkeypatch, is_outside
+):
+    (task,) = write_tasks(tmp_path / "tasks", ["t0"])
+    pool = Travels()
+    monkeypatch.setenv("A_KEY", "hidden-value")
+    monkeypatch.setattr(fleet, "open_pool", lambda text, size: pool)
+    solver = "grep -c x", is_outside, ("A_KEY",) if is_outside else ()
+    with _open_fleet("processes", 1, solver, [task], lambda model: model) as solve:
+        assert solve("k", task, FRONT)["score"] == 1.0
+    assert b"grep -c x" in pool.sent
+    assert b"hidden-value" not in pool.sent
+    with _open_fleet("threads", 1, solver, [task], lambda model: model) as solve:
+        assert solve is None
+
+
+def test_a_task_without_a_folder_does_not_travel(solved, tmp_path):
+    pool = Travels()
+    row = make_fleet(pool, tmp_path / "log")("k", make_task("t0"), FRONT)
+    assert row["reason"] == "it lies in no folder, so it cannot travel"
+    assert pool.sizes == []
+
+
 @pytest.mark.parametrize("error", [ModelError("no money"), SandboxError("no bwrap")])
 def test_a_worker_that_can_solve_nothing_ends_the_run(solved, tmp_path, error):
     (task,) = write_tasks(tmp_path / "tasks", ["t0"])
@@ -251,6 +277,9 @@ def cluster(tmp_path):
 
 def test_equal_calls_run_twice_on_a_cluster(solved, tmp_path, cluster):
     (task,) = write_tasks(tmp_path / "tasks", ["t0"])
+    large = tmp_path / "tasks/t0/files/large"
+    large.parent.mkdir()
+    large.write_bytes(bytes(11 << 20))  # of which Dask would warn
     with closing(fleet.open_pool(cluster, 9)) as pool:
         assert pool.size == 1  # as the cluster has
         solve = make_fleet(pool, tmp_path / "log")
