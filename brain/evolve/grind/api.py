@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from ...digest import blob_id
 from ...errors import Conflict, InvalidInput
@@ -30,7 +30,7 @@ from ...tasks.task import Task
 from ...tasks.task_folders import read_tasks
 from ..budget import now_ms, require_evolution
 from . import workspace
-from .library import Front, make_front
+from .library import make_front
 from .loop import Grind, OpenSolver, Propose
 from .settings import GrindSettings, Split, split_tasks
 from .solve import (
@@ -242,10 +242,10 @@ class Engine:
                 name=name,
                 solver="",
                 evolver=self.evolver.name,
-                solve=_solve_nothing,
+                solve=_do_nothing,
                 edit=LocalEvolver(sandbox, self.open_evolver, item, self.settings.seconds),
                 executor=executor,
-                propose=_propose_nothing,
+                propose=_do_nothing,
                 split=Split(tuple(tasks), (), ()),
             )
             step = grind.evolve_once(tasks, {task.name: row for task, row in observation_logs})
@@ -335,9 +335,5 @@ def _find(sandbox: Sandbox | None) -> Sandbox:
     return sandbox or find_sandbox()
 
 
-def _solve_nothing(key: str, task: Task, front: Front) -> Row:
-    raise AssertionError("a single step solves nothing")
-
-
-def _propose_nothing(change: ProposedChange, runner: HoldoutRunner) -> GateOutcome:
-    raise AssertionError("a single step promotes nothing")
+def _do_nothing(*_: object) -> Never:
+    raise AssertionError("a single step solves and promotes nothing")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...repo.learning.change import body_of
 from ...skills.visible_text import clean_text
 from ...solving.solver import Skill
 from ...tasks.task import Task
@@ -51,10 +52,12 @@ def make_front(
     embedder: Embedder | None,
 ) -> Front:
     """Return what a workspace puts in front of a task: prompts, memory, skills, its own skill."""
+    plain = [path for path in without_own(files) if "skills" not in path.split("/")[:-1]]
+    plain.sort(key=lambda path: (not path.startswith("prompts/"), path))
     texts = [
-        clean_text(content.decode("utf-8", "replace")).strip()
-        for path, content in sorted(without_own(files).items(), key=_prompts_first)
-        if "skills" not in path.split("/")[:-1] and b"\0" not in content
+        clean_text(files[path].decode("utf-8", "replace")).strip()
+        for path in plain
+        if b"\0" not in files[path]
     ]
     chosen = select_skills(skills, task, settings, embedder)
     front = [Skill(one.slug, one.description, one.files) for one in chosen]
@@ -62,10 +65,6 @@ def make_front(
     if own is not None and settings.task_skills != "off":
         front.append(Skill("this-task", "How to do this very task.", {"SKILL.md": own}))
     return Front("\n\n".join(filter(None, texts))[:_PREAMBLE_CHARS], tuple(front))
-
-
-def _prompts_first(row: tuple[str, bytes]) -> tuple[bool, str]:
-    return not row[0].startswith("prompts/"), row[0]
 
 
 def with_front(task: Task, front: Front) -> Task:
@@ -115,7 +114,7 @@ def _compare(skills: Sequence[WorkspaceSkill], task: Task, embedder: Embedder) -
     from ...search.embedding.embedder import MAX_BATCH_TEXTS
 
     texts = [
-        f"{one.name}\n{one.description}\n{next(iter(_bodies(one)))}"[:_EMBEDDED_CHARS]
+        f"{one.name}\n{one.description}\n{body_of(one.files['SKILL.md'])}"[:_EMBEDDED_CHARS]
         for one in skills
     ]
     (wanted,) = embedder.embed([task.instruction[:_EMBEDDED_CHARS]])
@@ -123,12 +122,6 @@ def _compare(skills: Sequence[WorkspaceSkill], task: Task, embedder: Embedder) -
     for start in range(0, len(texts), MAX_BATCH_TEXTS):
         found += map(float, embedder.embed(texts[start : start + MAX_BATCH_TEXTS]) @ wanted)
     return found
-
-
-def _bodies(skill: WorkspaceSkill) -> list[str]:
-    from ...repo.learning.change import body_of
-
-    return [body_of(data) for name, data in skill.files.items() if name.endswith(".md")] or [""]
 
 
 # Drafts

@@ -297,7 +297,7 @@ class Grind:
             "cycle": cycle,
             "score": row["score"],
             "passed": is_passed(row),
-            "failure": "" if is_passed(row) else self._classify(row),
+            "failure": feedback.classify(row["score"], row["reason"], row["output"]),
             "tests_passed": tests.passed,
             "tests": tests.total,
             "snapshot": self._at,
@@ -310,9 +310,6 @@ class Grind:
             found["result"] = "error"
         found["reason"] = "" if shown["passed"] else row["reason"]
         self._observe("cycle", {"task": task.name, **shown, "reason": row["reason"]})
-
-    def _classify(self, row: Row) -> str:
-        return feedback.classify(row["score"], row["reason"], row["output"])
 
     # Evolve
 
@@ -377,8 +374,6 @@ class Grind:
             self._tag(tag, done)
         self._at = done
         files = self._files()
-        lost = after.keys() - files.keys() - {one.path for one in refused}
-        refused += [workspace.Refused(path, "no skill took it") for path in sorted(lost)]
         slugs = [set(workspace.list_slugs(side)) for side in (before, files)]
         return {
             "number": number,

@@ -71,7 +71,9 @@ def evolver_prompt(
         name, category = printable_text(task.name, 100), printable_text(task.category, 100)
         head = f"## Task {name} (category {category or 'unknown'})"
         row = rows.get(task.name)
-        lines = [head if row is None else f"{head}, cycle {cycle}: {_say_end(row)}"]
+        if row is not None:
+            head += f", cycle {cycle}: {'PASS' if is_passed(row) else 'FAIL'}"
+        lines = [head]
         if row is not None and kind == "failure":
             shown = row["score"], row["reason"], row["output"]
             sources = read_texts(task.tests.values())
@@ -81,10 +83,6 @@ def evolver_prompt(
         lines += [f"> {line}" for line in clean_text(task.instruction).splitlines()]
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
-
-
-def _say_end(row: Row) -> str:
-    return "PASS" if is_passed(row) else "FAIL"
 
 
 def read_texts(files: Iterable[TaskFile]) -> list[str]:

@@ -15,6 +15,7 @@ import tarfile
 from binascii import a2b_base64
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import fields
 from typing import IO, Any, NamedTuple, cast
 
 from ... import limits
@@ -268,9 +269,10 @@ def list_skills(files: Mapping[str, bytes]) -> list[WorkspaceSkill]:
             continue
         slug = skill_layout.slug_from_path(path)
         card = read_skill_metadata(files[path], slug)
-        fields = frontmatter.load_leniently(files[path])[0] or {}
-        inner = {inner_path(path, one) or _SKILL_FILE: files[one] for one in own}
-        category = str(fields.get("category") or "")
+        head = frontmatter.load_leniently(files[path])[0] or {}
+        inner = {inner_path(path, one): files[one] for one in own if one != path}
+        inner[_SKILL_FILE] = files[path]
+        category = str(head.get("category") or "")
         found.append(WorkspaceSkill(path, slug, card.name, card.description, category, inner))
     return found
 
@@ -316,8 +318,8 @@ def make_change(
     paths = {path for path in {*before, *after} if before.get(path) != after.get(path)}
     edits: dict[str, SkillEdit] = {}
     for text, own in sorted(split_by_skill(after).items()):
-        inner = {inner_path(text, path): after[path] for path in own if path in paths}
-        if not text or not inner:
+        inner = {inner_path(text, path): after[path] for path in own if path in paths - {text}}
+        if not text or paths.isdisjoint(own):
             continue
         is_program_new = any(map(is_program_file, inner))  # a change has the whole program
         whole = {inner_path(text, path): after[path] for path in own if is_program_new}
@@ -326,11 +328,7 @@ def make_change(
             name=text if is_known else skill_layout.slug_from_path(text),
             body=after[text],
             files={name: data for name, data in whole.items() if is_program_file(name)},
-            resources={
-                name: data
-                for name, data in inner.items()
-                if name not in ("", _SKILL_FILE) and not is_program_file(name)
-            },
+            resources={name: data for name, data in inner.items() if not is_program_file(name)},
             category="" if is_known else skill_layout.category_from_path(text),
             base=read_skill_metadata(before[text], "").version if is_known else "",
         )
@@ -340,7 +338,13 @@ def make_change(
     if not edits:
         return None, others
     main, *rest = edits.values()
-    return _join(main, rest, others, message), others
+    change = ProposedChange(
+        **{one.name: getattr(main, one.name) for one in fields(SkillEdit)},
+        evolver=EVOLVER,
+        also=(*rest, *(FileEdit(path=path, content=data) for path, data in others.items())),
+        message=message,
+    )
+    return change, others
 
 
 def make_promotion(
@@ -378,22 +382,6 @@ def split_change(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> lis
         for own in split_by_skill(after).values()
     ]
     return [part for part in parts if part]
-
-
-def _join(
-    main: SkillEdit, rest: Iterable[SkillEdit], others: Mapping[str, bytes | None], message: str
-) -> ProposedChange:
-    return ProposedChange(
-        name=main.name,
-        body=main.body,
-        files=main.files,
-        resources=main.resources,
-        category=main.category,
-        base=main.base,
-        evolver=EVOLVER,
-        also=(*rest, *(FileEdit(path=path, content=data) for path, data in others.items())),
-        message=message,
-    )
 
 
 def without_own(files: Mapping[str, bytes]) -> dict[str, bytes]:

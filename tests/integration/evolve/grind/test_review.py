@@ -198,12 +198,15 @@ def test_a_skill_in_the_folder_of_another_has_its_own_files(brain):
         "skills/a/notes.md": b"n",
         "skills/flat.md": skill_text("z", "flat"),
     }
+    brain.files.write("skills/lower/skill.md", skill_text("w", "lower"))
+    files["skills/lower/skill.md"] = skill_text("edited", "lower")
     step = evolve(brain, files)
     assert step["refused"] == []
     assert step["added"] == ["a", "flat", "in"]
     made = brain.gate.read_workspace(step["snapshot"])
     skills = {one.slug: sorted(one.files) for one in workspace.list_skills(made)}
     assert skills["a"] == skills["in"] == ["SKILL.md", "notes.md"]
+    assert b"edited" in made["skills/lower/skill.md"]
 
 
 def test_no_evolver_sees_which_text_is_an_answer(brain, tmp_path):
