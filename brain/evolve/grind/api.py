@@ -99,7 +99,7 @@ def run_grind(
         listed = "".join(sorted(map(sign_task, tasks)))
         data = {
             "tasks": blob_id(listed.encode()).hex(),
-            "settings": asdict(settings),
+            "settings": {**asdict(settings), "workers": 0},
             "solver": solver,
             "evolver": evolver,
         }

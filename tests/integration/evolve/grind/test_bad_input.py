@@ -149,7 +149,8 @@ def test_another_command_does_not_go_on_with_a_grind(brain):
         assert caught.value.code == "grind_differs"
     with pytest.raises(Conflict):
         start(brain, [replace(tasks[0], instruction="Other."), tasks[1]], **given)
-    assert start(brain, tasks, **given)["result"] == "budget"
+    again = start(brain, tasks, **given, settings={"workers": 2})
+    assert again["result"] == "budget", "how many solve side by side changes nothing"
     report = start(brain, tasks, **given, settings={"max_cycles": 2}, begin_anew=True)
     assert report["settings"]["max_cycles"] == 2
 
