@@ -507,14 +507,21 @@ class Grind:
             self._brain.files.write_all(files, message=f"Hold out {len(files)} tasks for {slug}")
 
     def _compare_sides(self) -> None:
-        """Solve the test split once without what was learned and once with it."""
+        """Solve the test split once without what was learned and once with it.
+
+        A task that has the same in front both times is solved once: a difference would be chance.
+        """
         place = "test" if self.split.test else "holdout"
         tasks: Sequence[Task] = getattr(self.split, place)
         sides = [self._brain.gate.read_workspace(self._start), self._files()]
-        rows = [
-            self._solve_all(f"compare/{side}", tasks, files)
-            for side, files in zip(("before", "after"), sides, strict=True)
-        ]
+        skills = [workspace.list_skills(files) for files in sides]
+
+        def front(task: Task, at: int) -> Front:
+            return make_front(sides[at], skills[at], task, self._settings, self._embedder)
+
+        changed = [task for task in tasks if front(task, 0) != front(task, 1)]
+        old = self._solve_all("compare/before", tasks, sides[0])
+        rows = old, {**old, **self._solve_all("compare/after", changed, sides[1])}
         found = []
         for task in tasks:
             before, after = (side[task.name]["score"] for side in rows)

@@ -476,3 +476,21 @@ def test_all_of_a_batch_is_solved_before_one_step_is_made(brain, size, batches):
     assert len(report["batches"]) == len(report["steps"]) == batches
     assert [name for one in report["steps"] for name in one["tasks"]] == [t.name for t in TASKS]
     assert sum(script.paid.values()) == 2 * len(TASKS) + batches
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_what_has_the_same_skills_in_front_is_not_compared_with_itself(brain, learns):
+    draws = iter([0.0, *[1.0, 0.0] * 6])  # a solver by chance
+    script = Script(lambda task, front: next(draws))
+    if learns:
+        script = Script(
+            lambda task, front: float("Lesson." in texts_of(front)),
+            lambda number, files: files.update({SKILL: skill_text("Lesson.")}),
+        )
+    test = draw_tasks(4, held_out=True)
+    report = grind(
+        brain, TASKS[:1], script, test=test, settings={"max_cycles": 1 + learns}, compare=True
+    )
+    compared = report["compare"]
+    assert (compared["wins"], compared["losses"]) == (4 * learns, 0)
+    assert sum(key.startswith("compare/") for key in script.paid) == 4 + 4 * learns
