@@ -227,7 +227,7 @@ class Grind:
             failed = [task for task in pending if not is_passed(rows[task.name])]
             if cycle == 1:
                 first_rows = rows
-                first_passed = [task for task in pending if task not in failed]
+                first_passed = [task for task in pending if is_passed(rows[task.name])]
                 self._note_transfer(pending, rows)
             pending = [task for task in failed if not rows[task.name]["is_broken"]]
             if not pending or cycle == settings.max_cycles:

@@ -160,20 +160,19 @@ def evolve_grind_command(
     tasks, broken = read_folders(folders)
     for one in broken:
         app.print_note(escape(f"{one.name} is left out: {one.error.message}"))
-    for key, value in settings.items():
-        if value in (None, False):
-            settings[key] = os.environ.get(f"BRAIN_GRIND_{key.upper()}") or None
-    solver, evolver = settings.pop("solver"), settings.pop("evolver")
-    executor = settings.pop("executor")
+    values = {key: None if value is False else value for key, value in settings.items()}
+    values |= {"no_direct_answers": False} if direct_answers else {}
+    values |= {f"evolve_{one}": one in layers for one in LAYERS if layers}
+    for key in [*GrindSettings.__dataclass_fields__, *values]:
+        if values.get(key) is None:
+            values[key] = os.environ.get(f"BRAIN_GRIND_{key.upper()}") or None
+    solver, evolver = values.pop("solver"), values.pop("evolver")
+    executor = values.pop("executor")
     if solver is None or (evolver is None and solver != "model"):
         raise click.UsageError("Give --solver, and --evolver if the solver is a command.")
     if page is not None and not Path(page).absolute().parent.is_dir():
         raise click.UsageError("The folder of --report does not exist.")
-    chosen = GrindSettings.parse(
-        no_direct_answers=not direct_answers,
-        **{f"evolve_{one}": one in (layers or LAYERS[:1]) for one in LAYERS},
-        **settings,
-    )
+    chosen = GrindSettings.parse(**values)
     meter = _open_meter(app, max_tokens, max_cost)
     wanted = solver, is_outside, passed if is_outside else ()
     with _open_fleet(executor or "threads", chosen.workers, wanted, tasks, meter) as fleet:

@@ -1,12 +1,14 @@
 """What a grind does where others get in its way: persons, other grinds, and untrusted parts."""
 
 import math
+from dataclasses import replace
 
 import pytest
+from brain_cli.invocation import run_cli
 
 from brain import Brain
 from brain.errors import InvalidInput
-from brain.evolve.grind import workspace
+from brain.evolve.grind import api, workspace
 from brain.evolve.grind.settings import GrindSettings, split_tasks
 from brain.evolve.grind.solve import LocalEvolver, MemoryItem
 from brain.sandbox.find_sandbox import find_sandbox
@@ -24,6 +26,8 @@ from tests.support.grinds import (
     skill_text,
     texts_of,
 )
+from tests.support.task_folders import OWN
+from tests.support.task_folders import make_task as write_task
 
 PRACTICE, HELD_OUT = draw_tasks(3, held_out=False), draw_tasks(8, held_out=True, name="h")
 
@@ -154,6 +158,28 @@ def test_settings_are_read_from_texts():
     )
     with pytest.raises(InvalidInput):
         GrindSettings.parse(distill="perhaps")
+
+
+def test_an_option_counts_before_its_variable_and_that_before_the_default(
+    brain, tmp_path, monkeypatch
+):
+    found = []
+
+    def keep(brain, tasks, settings, **_):
+        found.append(settings)
+        raise InvalidInput("enough", code="no_tasks")
+
+    monkeypatch.setattr(api, "run_grind", keep)
+    variables = {"DISTILL": "true", "SELECT_LIMIT": "3", "EGL_WINDOW": "7", "EVOLVE_TOOLS": "1"}
+    for name, value in {**variables, "SEED": "5", "SOLVER": "true", "EVOLVER": "true"}.items():
+        monkeypatch.setenv(f"BRAIN_GRIND_{name}", value)
+    write_task(tmp_path / "tasks" / "t", OWN)
+    place = ["-C", str(brain.root), "evolve", "grind", str(tmp_path / "tasks")]
+    run_cli(place)
+    run_cli([*place, "--skill-select-limit", "0", "--evolve", "memory", "--direct-answers"])
+    plain = GrindSettings(distill=True, select_limit=3, egl_window=7, evolve_tools=True, seed=5)
+    layers = {"evolve_skills": False, "evolve_memory": True, "evolve_tools": False}
+    assert found == [plain, replace(plain, **layers, select_limit=0, no_direct_answers=False)]
 
 
 # What an evolver leaves
