@@ -350,9 +350,10 @@ class Grind:
         cycle: int,
     ) -> dict[str, Any]:
         self._sync()
-        start, names = self._tag(f"pre-evo-{number}", self._at), [task.name for task in tasks]
+        names, kept = [task.name for task in tasks], self._item.find(f"evolve/{number}")
+        tagged = self._tag(f"pre-evo-{number}", self._at)
+        start = self._at if kept is None else tagged  # where what was left began
         before = self._files(start)
-        kept = self._item.find(f"evolve/{number}")
         if kept is None:
             prompt = evolver_prompt(kind, self._settings, tasks, rows, before, cycle)
             files = workspace.export(before, self._settings, prompt, self.report["steps"])

@@ -20,6 +20,7 @@ from tests.support.grinds import (
     branch_files,
     draw_tasks,
     grind,
+    make_grind,
     make_row,
     make_task,
     set_mode,
@@ -63,6 +64,24 @@ def test_a_grind_that_was_interrupted_takes_no_step_of_another_for_its_own(brain
     for step in report["steps"]:
         assert tags.get(f"evo-{step['number']}", step["snapshot"]) == step["snapshot"]
     assert {f"evo-{step['number']}" for step in report["steps"][2:]}.isdisjoint(tags)
+
+
+def test_a_step_that_is_begun_again_begins_where_the_branch_is(brain):
+    def fail(number: int, left: Files) -> None:
+        raise KeyboardInterrupt
+
+    def step(change) -> dict:
+        item = MemoryItem(**{"number/0": "1"})
+        task = PRACTICE[0]
+        made = make_grind(brain, PRACTICE, Script(change=change), item=item)
+        return made.evolve_once([task], {task.name: make_row(task, 0.0)})
+
+    with pytest.raises(KeyboardInterrupt):
+        step(fail)
+    with brain.proposals.open("grind", author="a person") as proposal:
+        proposal.skills.upsert("mine", description="Mine", body="Kept.")
+    assert step(write_good)["skills_before"] == 1
+    assert {"skills/mine/SKILL.md", "skills/a/SKILL.md"} <= branch_files(brain).keys()
 
 
 def test_what_a_person_records_on_the_branch_meanwhile_is_built_upon(brain):
