@@ -120,6 +120,12 @@ class Grind:
                 code="no_tasks",
                 hint="about half of all tasks are held out; give more of them",
             )
+        if settings.select_by == "embedding" and embedder is None:
+            raise InvalidInput(
+                "no embedder is configured",
+                code="no_embedder",
+                hint="name one with `brain config embedder`, or choose by keywords",
+            )
         self._author = f"brain evolve ({workspace.EVOLVER})"
         self._branch = brain.proposals.open(name, author=self._author)
         self._started = time.monotonic()

@@ -88,9 +88,15 @@ class GrindSettings:
         for name, wanted in _CHOICES.items():
             if getattr(self, name) not in get_args(wanted):
                 raise _bad_setting(name, f"one of {', '.join(get_args(wanted))}")
-        for name in ("max_cycles", "batch_size", "workers", "promotion_threshold", "egl_window"):
-            if getattr(self, name) < 1:
-                raise _bad_setting(name, "at least 1")
+        least = dict.fromkeys(("max_cycles", "batch_size", "workers", "egl_window", "seconds"), 1)
+        for name, lowest in {
+            **least,
+            "promotion_threshold": 1,
+            "select_limit": 0,
+            "limit": 0,
+        }.items():
+            if getattr(self, name) < lowest:
+                raise _bad_setting(name, f"at least {lowest}")
         if not 0 < self.holdout < 1:
             raise _bad_setting("holdout", "a share between 0 and 1")
 

@@ -175,8 +175,15 @@ def test_settings_are_read_from_texts():
         *(False, True),
         *(3, 0.5),
     )
-    with pytest.raises(InvalidInput):
-        GrindSettings.parse(distill="perhaps")
+    for bad in ({"distill": "perhaps"}, {"limit": -1}, {"select_limit": -1}, {"seconds": 0}):
+        with pytest.raises(InvalidInput):
+            GrindSettings.parse(**bad)
+
+
+def test_skills_are_not_chosen_by_keywords_for_want_of_an_embedder(brain):
+    with pytest.raises(InvalidInput) as caught:
+        grind(brain, PRACTICE, Script(), settings={"select_by": "embedding"})
+    assert caught.value.code == "no_embedder"
 
 
 def test_an_option_counts_before_its_variable_and_that_before_the_default(
