@@ -16,6 +16,7 @@ from .solve import Row, is_passed
 from .workspace import MAX_TASK_SKILL_LINES, find_bloated, list_slugs
 
 _MAX_SOURCE_BYTES = 256 << 10
+_MAX_PROMPT_CHARS = 200_000
 _ROLE = """\
 You evolve the workspace of an AI agent: the files in the current folder. The agent solves tasks
 with them; your edits are all that it learns. Look around with bash, then edit files in place.
@@ -67,7 +68,11 @@ def evolver_prompt(
         _KINDS[kind].format(bloated=", ".join(find_bloated(files))),
         f"Skills: {', '.join(list_slugs(files)) or 'none yet'}",
     ]
-    for task in tasks:
+    size = 0
+    for number, task in enumerate(tasks):
+        if size > _MAX_PROMPT_CHARS:
+            parts.append(f"{len(tasks) - number} more tasks are not shown.")
+            break
         name, category = printable_text(task.name, 100), printable_text(task.category, 100)
         head = f"## Task {name} (category {category or 'unknown'})"
         row = rows.get(task.name)
@@ -82,6 +87,7 @@ def evolver_prompt(
             lines.append(f"skills in front: {', '.join(row['skills']) or 'none'}")
         lines += [f"> {line}" for line in clean_text(task.instruction).splitlines()]
         parts.append("\n".join(lines))
+        size += len(parts[-1])
     return "\n\n".join(parts) + "\n"
 
 
