@@ -68,8 +68,10 @@ def adopt(
     `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
     merging raise.
     """
-    with _open_source(source, into, kind) as (reader, detected, into):
-        counting = CountingReader(reader, progress)
+    with (
+        _open_source(source, into, kind) as (reader, detected, into),
+        closing(CountingReader(reader, progress)) as counting,
+    ):
         return _adopt_detected(counting, detected, into, allow, opener)
 
 
@@ -105,8 +107,10 @@ def preview_adoption(
 
     Raises what `adopt` raises, except `nothing_to_take`.
     """
-    with _open_source(source, into, kind) as (opened, detected, into):
-        reader = CountingReader(opened, progress)
+    with (
+        _open_source(source, into, kind) as (opened, detected, into),
+        closing(CountingReader(opened, progress)) as reader,
+    ):
         if into is None:
             states = reader.read_states(detected, None, allow)
             steps = _consume_steps(states.steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from pathlib import Path
 
 from ..util.progress import Progress
@@ -17,6 +17,7 @@ class CountingReader:
         self._reader = reader
         self._progress = progress
         self._files = 0
+        self._opened: list[Iterator[ImportStep]] = []
 
     def detect(self, path: Path) -> DetectedSource | None:
         """Detect as the reader does."""
@@ -27,7 +28,14 @@ class CountingReader:
     ) -> SourceStates:
         """Read as the reader does, and count the files of each step."""
         states = self._reader.read_states(detected, since, allow)
+        self._opened.append(states.steps)
         return states._replace(steps=map(self._count_step, states.steps))
+
+    def close(self) -> None:
+        """End what reading has started, such as git; an error keeps its frames alive."""
+        for steps in self._opened:
+            if isinstance(steps, Generator):
+                steps.close()
 
     def _count_step(self, step: ImportStep) -> ImportStep:
         return step._replace(files=self._count_files(step.files))

@@ -9,6 +9,7 @@ import pytest
 
 from brain import Brain
 from brain.adopting import preview_adoption
+from brain.adopting.git import hardened_process
 from brain.api.imports import ImportsPart
 from brain.api.merge import MergePart
 from brain.errors import BrainError, InvalidInput
@@ -177,3 +178,25 @@ def test_what_somebody_else_put_there_meanwhile_stays(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path / "brain")) == ["skills"]
     assert (tmp_path / "brain/skills/other/SKILL.md").exists()
     assert "these can be removed" in caught.value.hint
+
+
+def test_an_adoption_that_fails_ends_its_git_although_the_error_is_held(tmp_path, monkeypatch):
+    started = []
+    start = hardened_process.GitProcess.__init__
+
+    def note(self, *args):
+        start(self, *args)
+        started.append(self._process)
+
+    def fail(self, source, steps, *args, **options):
+        next(iter(next(steps).files))
+        raise InvalidInput("no room", code="no_room")
+
+    monkeypatch.setattr(hardened_process.GitProcess, "__init__", note)
+    monkeypatch.setattr(ImportsPart, "record_states", fail)
+    GitRepository(tmp_path / "repo").commit({"skills/a/SKILL.md": b"1"})
+    with raises_code("no_room", InvalidInput) as caught:
+        Brain.adopt(tmp_path / "repo", tmp_path / "brain")
+    assert caught.value.__traceback__
+    assert len(started) > 2
+    assert [one.returncode is None for one in started] == [False] * len(started)
