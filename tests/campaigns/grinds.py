@@ -213,13 +213,14 @@ def kill_grinds(folder: Path, cycles: int, kills: int, seed: int) -> dict[str, A
     killed, tags, done, moved = folder / "killed", dict[str, str](), 0, 0
     command = [sys.executable, "-m", "tests.campaigns.grinds", "--work", str(killed), str(tasks)]
     paid, all_paid = killed / "paid", len((folder / "whole/paid").read_text().split())
-    stops = sorted(rng.sample(range(1, all_paid - 1), kills))
+    # Not near the end: a process that comes to it before it is killed cannot be begun again.
+    stops = sorted(rng.sample(range(1, max(all_paid * 2 // 3, kills + 2)), kills))
     for stop in stops:
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         with contextlib.suppress(FileNotFoundError):
             while process.poll() is None:
                 if paid.exists() and paid.read_bytes().count(b"\n") >= stop:
-                    time.sleep(rng.random() * 0.05)
+                    time.sleep(rng.random() * 0.02)
                     break
                 time.sleep(0.001)
         done += process.poll() is None
