@@ -192,7 +192,7 @@ def evolve_grind_command(
             compare=compare,
             observe=_Progress(app).observe,
         )
-    emit(app, found, _report_lines(found))
+    emit(app, found, _report_lines(found, app.brain.gate.is_proposed(found["name"])))
     if page is not None:
         from brain.evolve.grind.report import render_report
 
@@ -319,7 +319,7 @@ def _batch_line(row: Mapping[str, Any]) -> str:
 _EVENTS = {"begin": _begin_line, "cycle": _cycle_line, "step": _step_line, "batch": _batch_line}
 
 
-def _report_lines(report: Mapping[str, Any]) -> Iterator[str]:
+def _report_lines(report: Mapping[str, Any], is_open: bool) -> Iterator[str]:
     done = [row for row in report["tasks"] if row["cycles"]]
     passed = sum(row["result"] == "passed" for row in done)
     first = sum(row["cycles"][0]["passed"] for row in done)
@@ -339,4 +339,5 @@ def _report_lines(report: Mapping[str, Any]) -> Iterator[str]:
             f"Cost {pluralize(cost['requests'], 'request')}, {cost['tokens_in']} tokens in,"
             f" {cost['tokens_out']} out"
         )
-    yield escape(f"Review the branch with `brain proposal show {report['name']}`")
+    if is_open:
+        yield escape(f"Review the branch with `brain proposal show {report['name']}`")
