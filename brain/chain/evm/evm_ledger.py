@@ -305,7 +305,13 @@ class EvmLedger:
             for record in pending:
                 sender.abandon(record)
             # 4. to 6. Price, sign, journal and broadcast the transaction.
-            return sender.send(at.view, intent, contract, calldata)
+            try:
+                return sender.send(at.view, intent, contract, calldata)
+            except Conflict:  # the newest block may have what the view had not yet
+                now = self._context.view_brain(intent.brain).head
+                if intent.kind == "commit" and now and now.snapshot == intent.snapshot:
+                    return None
+                raise
 
     def _refuse_intent(self, intent: TxIntent, head: LedgerHead | None) -> None:
         """Refuse an intent that the contract would refuse, before it costs gas."""
