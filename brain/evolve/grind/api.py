@@ -103,6 +103,7 @@ def run_grind(
             "solver": solver,
             "evolver": evolver,
         }
+        brain.snapshot(f"Before the grind {name}")  # what stands in the folder is ground, too
         item = _claim(store, kind, name, data, begin_anew=begin_anew)
 
         gating = Gating(brain, sandbox=sandbox, confirm=item.confirm)

@@ -155,6 +155,17 @@ def test_another_command_does_not_go_on_with_a_grind(brain):
     assert report["settings"]["max_cycles"] == 2
 
 
+def test_what_stands_in_the_folder_is_recorded_before_it_is_ground(brain):
+    class NoSandbox:
+        def __getattr__(self, name):
+            raise BudgetSpent("nothing is left")
+
+    (brain.root / "skills/own").mkdir(parents=True)
+    (brain.root / "skills/own/SKILL.md").write_text("By hand.\n")
+    start(brain, draw_tasks(2, held_out=False), sandbox=NoSandbox())
+    assert "skills/own/SKILL.md" in brain.gate.read_workspace()
+
+
 def test_ten_thousand_tasks(brain):
     tasks = [make_task(f"n{at}") for at in range(10_000)]
     script = Script(lambda task, front: 1.0)
