@@ -15,6 +15,7 @@ from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
 from tests.bench.stepping import SESSION_STEP
 from tests.bench.timing import Failed, Sample, Series, interleave
+from tests.bench.walks import walk_all
 
 
 def test_every_row_runs_on_a_small_brain(tmp_path, capsys, monkeypatch, project):
@@ -34,6 +35,12 @@ def test_every_row_runs_on_a_small_brain(tmp_path, capsys, monkeypatch, project)
     failed = [line for line in lines if "failed" in line and "pygit2" not in line]
     assert not failed
     assert str(tmp_path) not in text
+
+
+def test_what_an_operation_walks_through_is_counted(tmp_path):
+    walks = walk_all(tmp_path / "mind")
+    assert list(walks) == ["upsert", "snapshot", "diff", "merge", "undo", "index"]
+    assert all(0 < files <= functions for files, functions in walks.values())
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
