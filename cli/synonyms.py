@@ -22,7 +22,7 @@ COMMAND_SYNONYMS: dict[str, dict[str, tuple[str, ...]]] = {
         "help": ("--help",),
         "history": ("log", "skill history"),
         "import": ("adopt",),
-        "lineage": ("export-lineage",),
+        "lineage": ("ancestry", "prove --ancestor"),
         "list": ("skill list",),
         "ls": ("skill list",),
         "memory": ("tools call memory",),

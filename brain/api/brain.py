@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self
+from typing import TYPE_CHECKING, Self
 
 from ..repo.open.discovery import CONTROL_FOLDER, find_brain, is_brain
 from .locked_session import call_system, progress_args
@@ -185,19 +185,6 @@ class Brain(BrainParts):
         reader = call_system(open_store_reader, Path(path) / CONTROL_FOLDER)
         with closing(Session(Path(path), reader)) as session:
             return snapshot_folder.add_uncovered(session, verified, progress or no_progress)
-
-    @staticmethod
-    def check_exported_lineage(
-        source: BinaryIO, old: str, new: str | None = None
-    ) -> results.Ancestry:
-        """Return whether `new` (by default the head) descends from `old`, by a lineage file alone.
-
-        `history.export_lineage` makes such files. Raises `FormatError` for an incomplete one,
-        `InvalidInput` or `NotFound`.
-        """
-        from ..repo.history import descent
-
-        return call_system(descent.find_descent_in_file, source, old, new)
 
     # Record and go back
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from .locked_session import Part
@@ -117,18 +116,6 @@ class HistoryPart(Part):
 
         return self._locked.run(blame.blame, slug, rev)
 
-    def bisect(
-        self, good: str, check: Callable[[Path, str], bool | None], bad: str = "@"
-    ) -> results.Bisected:
-        """Find the first snapshot after `good` that fails a check, along first parents.
-
-        `check(folder, snapshot)` gets a folder with the files of a snapshot; it returns True
-        for good, False for bad, None to skip the snapshot. Raises `InvalidInput`.
-        """
-        from ..repo.history import bisect
-
-        return self._locked.run(bisect.bisect, good, bad, check)
-
     def why(self, slug: str) -> results.SkillReasons:
         """Return the run that made each version of a skill; `slug` may be SLUG@VERSION.
 
@@ -146,12 +133,6 @@ class HistoryPart(Part):
 
     def check_ancestry(self, old: str, new: str = "@") -> results.Ancestry:
         """Return whether `new` descends from `old`, also across forks, and by which path."""
-        from ..repo.history import descent
+        from ..repo.history import prove
 
-        return self._locked.run(descent.find_descent, old, new)
-
-    def export_lineage(self, rev: str = "@") -> Iterator[bytes]:
-        """Yield a lineage file: all snapshots without content; `Brain.check_exported_lineage`."""
-        from ..repo.history import descent
-
-        return self._locked.iterate(descent.export_lineage, rev)
+        return self._locked.run(prove.find_descent, old, new)

@@ -42,7 +42,7 @@ _NAMES = {
     ),
     "gaps": "FailedGoal GapEvent GapResult OpenGaps RateUse",
     "history": (
-        "BisectTest Bisected BlameLine Diff DiffStat FileState GrepMatch Operation PathChange "
+        "BlameLine Diff DiffStat FileState GrepMatch Operation PathChange "
         "SectionInfo SkillChange SnapshotDetails UndiffableFile"
     ),
     "ledgers": (

@@ -1,4 +1,4 @@
-"""Results about history: the log, diffs, blame, bisect and the operation log."""
+"""Results about history: the log, diffs, blame and the operation log."""
 
 from __future__ import annotations
 
@@ -136,23 +136,3 @@ class GrepMatch(NamedTuple):
     path: str
     line: int
     text: str
-
-
-class BisectTest(NamedTuple):
-    """A snapshot that was checked; `verdict` is good, bad or untold."""
-
-    snapshot: str
-    verdict: str
-
-
-class Bisected(NamedTuple):
-    """The outcome of a bisection.
-
-    `first_bad` is None where undecided snapshots come before it; it is then one of
-    `suspects`, oldest first.
-    """
-
-    first_bad: str | None
-    last_good: str
-    suspects: list[str]
-    tested: list[BisectTest]

@@ -70,7 +70,7 @@ def render_equivocation_proof(
         raise InvalidInput(
             f"a proof of this equivocation is not possible: {error.message}",
             code="not_provable",
-            hint="hand over the lineage itself, with `brain export-lineage`",
+            hint="hand over a copy of the brain itself",
         ) from error
     return text
 

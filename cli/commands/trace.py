@@ -1,31 +1,25 @@
-"""Commands that trace a change to its origin: blame, bisect, why."""
+"""Commands that trace a change to its origin: blame, why."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import click
-
-from brain.errors import printable_text
 from brain.results.text_format import DECISION_WORDS
 
-from ..command import argument, brain_command, flag, option
+from ..command import argument, brain_command, flag
 from ..context import App
-from ..error_report import FAILURE, Failure
 from ..options import revision_option
 from ..output import emit
 from ..pager import paged
-from ..params import NonEmptyType, SlugType
+from ..params import SlugType
 from ..render.decisions import verdict_lines
-from ..render.human_format import colorize, first_line, local_time, pluralize, short_id
+from ..render.human_format import first_line, local_time, pluralize, short_id
 from ..render.run_report import counts_text, source_text
 from ..terminal import escape
 
 if TYPE_CHECKING:
     from brain.results import (
-        Bisected,
         BlameLine,
         RunSummary,
         SkillDecision,
@@ -62,82 +56,6 @@ def _blame_lines(rows: list[BlameLine]) -> Iterator[str]:
         author = escape(row.author[:20]).ljust(min(width, 20))
         day = f"{row.time:%Y-%m-%d}"
         yield f"{short_id(row.snapshot)} {author} {day} {row.line:4} {escape(row.text)}"
-
-
-SKIP_STATUS = 125
-"""Status of a check that cannot test a snapshot, as in git bisect."""
-MAX_BAD_STATUS = 127
-"""Greatest status that means bad; a greater one ends the search, as in git bisect."""
-
-
-@brain_command(
-    "bisect",
-    examples=(
-        "brain bisect --good @~20 -- grep -q TWAP skills/oracle-manipulation/SKILL.md",
-        "brain bisect --good @~20 --bad @~3 -- ./check.sh",
-    ),
-)
-@option("--good", type=NonEmptyType(), help="A snapshot that passes.  [required]")
-@option("--bad", type=NonEmptyType(), help="A later one that fails.  [default: @]")
-@argument("check", metavar="-- COMMAND [ARG]...", nargs=-1, required=True, type=None)
-def bisect_command(app: App, good: str | None, bad: str | None, check: tuple[str, ...]) -> None:
-    """Find the snapshot that made a check fail.
-
-    Runs COMMAND in a temporary folder with the files of a snapshot: status 0 means good,
-    125 means untestable, any other up to 127 means bad, and a greater one stops the
-    search. The two ends are tested first. BRAIN_SNAPSHOT has the id of the snapshot. The
-    brain is not changed.
-    """
-    if not good:
-        raise click.UsageError("Missing option '--good': a snapshot that passes.")
-    found = app.brain.history.bisect(
-        good, lambda folder, id: _run_check(app, check, folder, id), bad or "@"
-    )
-    emit(app, found, _bisect_lines(found))
-
-
-def _run_check(app: App, check: tuple[str, ...], folder: Path, snapshot: str) -> bool | None:
-    import os
-    import subprocess
-
-    try:
-        status = subprocess.run(
-            check,
-            cwd=folder,
-            env={**os.environ, "BRAIN_SNAPSHOT": snapshot},
-            stdin=subprocess.DEVNULL,
-            stdout=2,  # stdout is for our result only
-            check=False,
-        ).returncode
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise Failure(
-            "bad_check",
-            f"the check {printable_text(check[0])} cannot be run: {reason}",
-            "it runs in the folder of a snapshot: give a program of PATH, or an absolute path",
-            FAILURE,
-        ) from None
-    if status < 0 or status > MAX_BAD_STATUS:
-        raise Failure(
-            "check_stopped",
-            f"the check ended with status {status} at {short_id(snapshot)}, which ends the search",
-            "let it end with 0 for good, 125 for untestable, 1 to 127 for bad",
-            FAILURE,
-        )
-    app.print_note(
-        f"{short_id(snapshot)} {'good' if status == 0 else 'bad' if status != SKIP_STATUS else '?'}"
-    )
-    return None if status == SKIP_STATUS else status == 0
-
-
-def _bisect_lines(found: Bisected) -> Iterator[str]:
-    if found.first_bad is not None:
-        yield f"{colorize(short_id(found.first_bad), 'red')} is the first that fails"
-    else:
-        yield "One of these is the first that fails; some snapshots could not be tested:"
-        for here in found.suspects:
-            yield f"  {short_id(here)}"
-    yield f"{short_id(found.last_good)} is the last that passes"
 
 
 _MISSING_RECEIPT_REASONS = {

@@ -1,15 +1,12 @@
-"""Commands that verify and export the lineage: verify, ancestry, export-lineage."""
+"""Commands that verify the lineage: verify and ancestry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
-
-import click
+from typing import TYPE_CHECKING
 
 from brain.errors import NotVouched, VerificationFailed
 from brain.results.text_format import coverage_lines
-from brain.util.atomic_file import write_atomic
 
 from ..chosen_ledger import open_ledgers
 from ..command import (
@@ -22,7 +19,6 @@ from ..command import (
 )
 from ..context import App
 from ..error_report import NO_BRAIN, NOT_VOUCHED, VERIFICATION_FAILED, Failure
-from ..options import revision_argument
 from ..output import emit
 from ..params import NonEmptyType, TextType
 from ..progress_bar import ProgressBar
@@ -33,7 +29,6 @@ from ..settings import user_keys
 from ..settings.signing_advice import signing_advice
 from ..terminal import escape
 from ..trust_changes import pin_and_report_roots
-from ..user_files import named_in_errors
 
 if TYPE_CHECKING:
     from brain.results import Ancestry, Finding, Verified
@@ -173,89 +168,31 @@ def _verification_lines(found: Verified) -> Iterator[str]:
     yield from map(escape, coverage_lines(found))
 
 
-@brain_command(
-    "ancestry",
-    examples=("brain ancestry @~3", "brain ancestry 1f0c2a --lineage lineage.bin"),
-    exits=exit_statuses(NOT_VOUCHED, NO_BRAIN),
-)
+@brain_command("ancestry", examples=("brain ancestry @~3",))
 @argument("old", metavar="ANCESTOR", type=NonEmptyType())
 @argument("new", metavar="[REV]", required=False, type=NonEmptyType())
-@option(
-    "--lineage",
-    metavar="FILE",
-    help="Read a file of `brain export-lineage` instead of a brain.",
-    type=None,
-)
-def ancestry_command(app: App, old: str, new: str | None, lineage: str | None) -> None:
+def ancestry_command(app: App, old: str, new: str | None) -> None:
     """Check whether a snapshot descends from another.
 
     Prints the path from REV, by default the head, to ANCESTOR, also across forks. Each
-    snapshot names the next one as its parent, jump, or origin of the fork. With
-    --lineage no brain is needed, and the snapshots must be ids. Ends with exit status 1
-    if REV does not descend from ANCESTOR.
-
-    Anybody can make a lineage that ends in a snapshot of theirs. So with --lineage the
-    exit status is 4 unless you name REV by its whole id, or a brain that has it with -C.
+    snapshot names the next one as its parent, jump, or origin of the fork. Ends with exit
+    status 1 if REV does not descend from ANCESTOR. `brain prove --ancestor` writes a proof
+    of it for somebody without the brain.
     """
-    is_known = True
-    if lineage is None:
-        found = app.brain.history.check_ancestry(old, new or "@")
-    else:
-        from brain import Brain
-
-        with open(lineage, "rb") as source, named_in_errors(lineage):
-            found = Brain.check_exported_lineage(source, old, new)
-        is_known = new == found.descendant or app.has_snapshot(found.descendant)
-    emit(app, found, _ancestry_lines(found, is_known))
+    found = app.brain.history.check_ancestry(old, new or "@")
+    emit(app, found, _ancestry_lines(found))
     if not found.descends:
         raise Failure(
             "not_an_ancestor",
             "the snapshot does not descend from the ancestor",
             "`brain log --graph` shows which snapshots do",
         )
-    if not is_known:
-        raise NotVouched(
-            "nothing that you know vouches for it",
-            hint="name the snapshot by its whole id, from a source that you trust, as in"
-            " `brain ancestry ANCESTOR REV --lineage FILE`",
-        )
 
 
-def _ancestry_lines(found: Ancestry, is_known: bool) -> Iterator[str]:
-    if found.descends and not is_known:
-        yield NotVouched.SENTENCE
+def _ancestry_lines(found: Ancestry) -> Iterator[str]:
     if not found.descends:
         yield f"{short_id(found.descendant)} does not descend from {short_id(found.ancestor)}"
         return
     yield f"{short_id(found.descendant)} descends from {short_id(found.ancestor)}"
     for here in found.path:
         yield f"  {short_id(here)}"
-
-
-class LineageExport(NamedTuple):
-    """A lineage in a file."""
-
-    snapshot: str
-    file: str
-    bytes: int
-
-
-@brain_command(
-    "export-lineage",
-    examples=("brain export-lineage -o lineage.bin", "brain export-lineage main~3 -o l.bin"),
-)
-@revision_argument
-@option("-o", "--output", metavar="FILE", help="The file to write.  [required]", type=None)
-def export_lineage_command(app: App, rev: str | None, output: str | None) -> None:
-    """Write a lineage to a file, without its files.
-
-    The file has every snapshot from REV, by default the head, back to the first one, also
-    across forks. `brain ancestry --lineage` reads it. It has no content of skills, memory
-    or prompts, except in messages and operations.
-    """
-    if not output:
-        raise click.UsageError("Missing option '-o': the file to write.")
-    head = app.brain.history.show(rev or "@").info.snapshot
-    size = write_atomic(output, app.brain.history.export_lineage(rev or "@"), mode=None)
-    words = f"The lineage of {short_id(head)} is in {escape(output)}, {pluralize(size, 'byte')}"
-    emit(app, LineageExport(head, output, size), [words])

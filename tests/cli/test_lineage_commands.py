@@ -140,48 +140,6 @@ def test_blame_names_who_wrote_each_line(agent, cli):
     assert lines[-1].endswith("two") and lines[-1].split()[0] != lines[-2].split()[0]
 
 
-def test_bisect_finds_the_snapshot_that_broke_a_check(agent, cli):
-    for text in ("good", "good", "bad", "bad", "bad"):
-        learn(cli, "shared", text)
-    check = ["--", "grep", "-q", "^good", "skills/shared/SKILL.md"]
-    told = cli("bisect", "--good", "@~4", *check)
-    assert told.status == 0
-    broken = cli("show", "@~2", "--json").document["snapshot"][:12]
-    assert told.out.splitlines()[0] == f"{broken} is the first that fails"
-    assert cli("status", "--json").document["clean"]
-
-
-def test_a_check_that_cannot_be_run_is_an_error_in_words(agent, cli):
-    for _ in range(3):
-        learn(cli)
-    told = cli("bisect", "--good", "@~2", "--", "no-such-command-anywhere")
-    assert told.status == 1 and "no-such-command-anywhere" in told.err
-
-
-def test_ancestry_is_told_from_a_file_where_no_brain_is(agent, cli, monkeypatch):
-    first = cli("show", "--json").document["snapshot"]
-    cli("fork", "../child")
-    assert cli("-C", "../child", "export-lineage", "-o", "../lineage.bin").status == 0
-    monkeypatch.chdir(agent.parent)
-    told = cli("ancestry", first, "--lineage", "lineage.bin")
-    assert told.status == 4 and "descends from" in told.out
-    head = cli("-C", "child", "show", "--json").document["snapshot"]
-    told = cli("ancestry", first, head, "--lineage", "lineage.bin")
-    assert told.status == 0 and "descends from" in told.out
-    data = Path("lineage.bin").read_bytes()
-    Path("lineage.bin").write_bytes(data[:-1])
-    told = cli("ancestry", first, "--lineage", "lineage.bin", "--json")
-    assert told.status == 1 and told.error["code"] == "bad_lineage"
-
-
-def test_a_lineage_export_touches_no_file_but_its_own(agent, cli):
-    outside = agent.parent
-    (outside / "lineage.bin.part").write_text("precious")
-    assert cli("export-lineage", "-o", "../lineage.bin").status == 0
-    assert (outside / "lineage.bin.part").read_text() == "precious"
-    assert not [path for path in outside.iterdir() if path.name.startswith(".lineage.bin")]
-
-
 # What a person sees of proposals, and how it is decided.
 def propose(body: str = "Proposed.\n") -> str:
     """Write a skill as an agent in approval mode does; return the snapshot."""

@@ -52,7 +52,6 @@ blame reentrancy
 grep reentrancy
 tag first @~3
 log --patch first..@ -- skills
-bisect --good @~3 -- grep -q version:.*2 skills/reentrancy/SKILL.md
 restore @~1 skills
 op log
 branch idea
@@ -65,7 +64,6 @@ resolve
 proposal list
 fork ../child
 ancestry @~1
-export-lineage -o ../lineage.bin
 prove skills/reentrancy/SKILL.md -o ../proof.json
 check-proof ../proof.json
 sign

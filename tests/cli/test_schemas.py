@@ -58,7 +58,7 @@ branchRow=Branch branch=Branches switch=Switched tag=Tag merge=Merged
 mergeConflict=MergeConflict mergedSkill=MergedSkill proposal=Proposal proposal-list=Proposals
 unshown=UndiffableFile content=FileState proposal-accept=Merged fork=Forked ancestry=Ancestry
 proven=Proof equivocal=EquivocationResult blameLine=BlameLine grepMatch=GrepMatch
-bisect=Bisected tested=BisectTest change=PathChange skillChange=SkillChange stat=DiffStat
+change=PathChange skillChange=SkillChange stat=DiffStat
 leak=RecordedSecret secrets=SecretScan sectionInfo=SectionInfo restored=Restored undone=Undone
 logEntry=Operation finding=Finding signature=Signature revocation=Revocation
 trustedKey=TrustedKey key-trusted=Trusted trustChanged=TrustChanged boundAccount=BoundAccount
@@ -88,11 +88,6 @@ def test_a_schema_has_the_fields_of_the_library(schema, kind):
     always = [name for name in fields if (schema, name) not in LEFT_OUT_IF_EMPTY]
     assert printed == fields and always == found["required"]
     assert found["additionalProperties"] is False
-
-
-BISECT = "bisect --json --good @~2 -- sh -c".split()
-BISECT.append("! grep -q 'version: 3' skills/oracle-manipulation/SKILL.md")
-"""A check that `upsert` breaks, for the skill that is at version 1 before two of them."""
 
 
 def upsert(cli: Call) -> None:
@@ -310,7 +305,6 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("mcp-install", ["mcp", "install", "hermes", "--print"], None),
     ("fork", ["fork", "../child"], None),
     ("ancestry", ["ancestry", "@~1"], upsert),
-    ("export-lineage", ["export-lineage", "-o", "l.bin"], upsert),
     ("prove", ["prove", "memory/notes.md"], None),
     ("prove", ["prove", "memory/", "-o", "proof.json"], None),
     ("check-proof", ["-C", ".", "check-proof", "proof.json"], proven("memory/notes.md")),
@@ -331,7 +325,6 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("log", ["log"], decided),
     ("log", ["log"], work),
     ("blame", ["blame", "oracle-manipulation"], upsert),
-    ("bisect", BISECT, lambda cli: (upsert(cli), upsert(cli))),
     ("sign", ["sign", "@~1"], lambda cli: cli("key", "new")),
     ("sign", ["sign", "--all", "--key", "bob"], lambda cli: (trust(cli), upsert(cli))),
     ("show", ["show"], trust),

@@ -177,11 +177,6 @@ def _lineage(vector: GoldenVector) -> dict[str, Any]:
     }
 
 
-def _lineage_file(vector: GoldenVector) -> dict[str, Any]:
-    head, known = other_lineage.read_lineage_file(vector.data)
-    return {"head": head.hex(), "snapshots": len(known)}
-
-
 def _redactions(vector: GoldenVector) -> dict[str, Any]:
     read = [other_lineage.read_snapshot(bytes.fromhex(one)) for one in vector.input["snapshots"]]
     head, missing = bytes.fromhex(vector.input["head"]), vector.input["missing"]
@@ -259,7 +254,6 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "folder": _folder,
     "fold": _fold,
     "lineage": _lineage,
-    "lineage-file": _lineage_file,
     "redactions": _redactions,
     "change": _change,
     "proof": _proof,

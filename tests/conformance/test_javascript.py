@@ -116,13 +116,13 @@ def test_it_finds_in_a_real_brain_what_verify_finds(peer, tmp_path):
     assert {code for _, code, _ in ours} >= {"revoked_key", "unsigned", "redacted"}
 
 
-@pytest.mark.parametrize("name", ["lineage", "nodes", "bundles", "blobs"])
+@pytest.mark.parametrize("name", ["snapshots", "nodes", "bundles", "blobs"])
 def test_it_refuses_a_brain_of_which_something_is_missing(peer, tmp_path, name):
     with make_brain_with_history(tmp_path / "brain", skills=3) as brain:
         folder = export_brain(brain, tmp_path / "written")
     whole = (folder / name).read_bytes()
     first = whole[: 4 + int.from_bytes(whole[:4], "big")]
-    gone = {"lineage": whole[-30:], "blobs": frame_items([b"Beyond ASCII.\n"])}.get(name, first)
+    gone = {"snapshots": whole[-30:], "blobs": frame_items([b"Beyond ASCII.\n"])}.get(name, first)
     assert gone in whole
     (folder / name).write_bytes(whole.replace(gone, b""))
     (answer,) = peer.ask([("written", {"folder": str(folder), "roots": []})])

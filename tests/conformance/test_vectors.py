@@ -17,7 +17,6 @@ from brain.errors import BrainError, FormatError, NotFound
 from brain.objects import (
     ancestry,
     lineage,
-    lineage_file,
     operation,
     paths,
     snapshot,
@@ -246,11 +245,6 @@ def _lineage(vector: GoldenVector) -> dict[str, Any]:
     }
 
 
-def _lineage_file(vector: GoldenVector) -> dict[str, Any]:
-    found = lineage_file.read_lineage(io.BytesIO(vector.data))
-    return {"head": found.head.hex(), "snapshots": len(found.snapshots)}
-
-
 def _redactions(vector: GoldenVector) -> dict[str, Any]:
     given = [bytes.fromhex(data) for data in vector.input["snapshots"]]
     known = {snapshot.snapshot_id(data): data for data in given}
@@ -454,7 +448,6 @@ TAKERS: dict[str, Callable[[GoldenVector], dict[str, Any]]] = {
     "folder": _folder,
     "fold": _fold,
     "lineage": _lineage,
-    "lineage-file": _lineage_file,
     "redactions": _redactions,
     "change": _change,
     "proof": _proof,

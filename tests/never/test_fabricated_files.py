@@ -100,14 +100,11 @@ def test_a_reader_who_knows_the_true_snapshot_is_told_that_it_is_another(desk, c
 
 def test_a_folder_that_came_with_a_proof_does_not_vouch_for_it(desk, tmp_path, monkeypatch):
     """The attacker sends a brain with the proofs in it; the reader looks into that folder."""
-    assert desk.run("-C", str(tmp_path / "attacker"), "export-lineage", "-o", "lineage.bin")[0] == 0
     monkeypatch.chdir(tmp_path / "attacker")
     for check in EVERY_CHECK[:-1]:
         words = [str(desk.folder / word) if "." in word else word for word in check]
         assert desk.run(*words)[0] == 4, check
         assert desk.run("-C", ".", *words)[0] == 0, check
-    lineage = str(desk.folder / "lineage.bin")
-    assert desk.run("ancestry", desk.facts["true"], "--lineage", lineage)[0] == 4
 
 
 def test_a_brain_that_the_reader_names_vouches_for_its_snapshots(desk, tmp_path, monkeypatch):
@@ -165,18 +162,6 @@ def test_in_python_it_is_not_ok_until_something_known_is_given(desk):
             assert found.consistent
 
 
-def test_an_exported_lineage_shows_the_descent_of_a_snapshot_that_the_reader_knows(desk, tmp_path):
-    attacker, facts = str(tmp_path / "attacker"), desk.facts
-    assert desk.run("-C", attacker, "export-lineage", "-o", "lineage.bin")[0] == 0
-    call = ("ancestry", facts["true"])
-    for named in ([], [facts["false"][:12]]):
-        status, out, err = desk.run(*call, *named, "--lineage", "lineage.bin")
-        assert status == 4 and out.startswith(SENTENCE) and "whole id" in err
-        assert desk.run("-C", attacker, *call, *named, "--lineage", "lineage.bin")[0] == 0
-    status, out, _ = desk.run(*call, facts["false"], "--lineage", "lineage.bin")
-    assert status == 0 and SENTENCE not in out
-
-
 def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snapshot(desk, tmp_path):
     with Brain.open(tmp_path / "victim") as victim:
         victim.fork(tmp_path / "fork")
@@ -190,8 +175,8 @@ def test_the_id_of_a_fork_vouches_for_where_it_comes_from_and_for_no_later_snaps
 
 def test_only_the_help_of_what_can_end_so_names_that_exit_status(desk):
     """A command that can, and does not say so, or says so and cannot, misleads a script."""
-    commands = {"verify": 1, "ancestry": 1, "check-proof": 1, "chain check": 1}
-    commands |= dict.fromkeys(("prove", "receipt verify", "log", "export-lineage"), 0)
+    commands = {"verify": 1, "check-proof": 1, "chain check": 1}
+    commands |= dict.fromkeys(("prove", "receipt verify", "log", "ancestry"), 0)
     commands |= {f"chain {name}": 0 for name in ("commit", "evidence", "status", "verify")}
     for name, expected in commands.items():
         help_text = desk.run(*name.split(), "--help")[1]

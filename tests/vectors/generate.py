@@ -44,7 +44,6 @@ FAMILIES: dict[str, Callable[[], Iterable[Vector]]] = {
     "confusion": bundles.confusions,
     "snapshots": snapshots.vectors,
     "lineages": lambda: chain(snapshots.lineages(), lineages.merges()),
-    "lineage-files": lineages.files,
     "redactions": lineages.redactions,
     "changes": changes.vectors,
     "paths": names.vectors,

@@ -1,1 +1,1 @@
-"""Reading history: log, diff, blame, bisect, branches, descent, proofs."""
+"""Reading history: log, diff, blame, branches, descent, proofs."""

@@ -1,12 +1,14 @@
-"""Build proofs about the files and the descent of a revision, as JSON documents."""
+"""Build proofs about the files and the descent of a revision, and look for a descent."""
 
 from __future__ import annotations
 
 from ...errors import InvalidInput, printable_text
+from ...objects.ancestry import find_descent_path
 from ...objects.bundle import Bundle
 from ...objects.snapshot import Snapshot
 from ...proofs import proof_builder
 from ...proofs.proof_json import render_proof
+from ...results import Ancestry
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
@@ -51,3 +53,11 @@ def prove_descent(session: Session, ancestor: str, revision: str) -> bytes:
 def _load_bundle_and_snapshot(session: Session, revision: str) -> tuple[Bundle, Snapshot]:
     snapshot_id = resolve_revision(session, revision)
     return session.bundle_of(snapshot_id), session.load_snapshot(snapshot_id)
+
+
+def find_descent(session: Session, old: str, new: str) -> Ancestry:
+    """Tell whether the revision `new` descends from `old`, and by which path."""
+    ancestor, descendant = resolve_revision(session, old), resolve_revision(session, new)
+    path = find_descent_path(session.load_snapshot, ancestor, descendant)
+    ids = [snapshot_id.hex() for snapshot_id in path or ()]
+    return Ancestry(path is not None, ancestor.hex(), descendant.hex(), ids)

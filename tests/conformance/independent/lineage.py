@@ -217,47 +217,6 @@ def require_merge_bases(known: dict[bytes, ParsedSnapshot], one: ParsedSnapshot)
     require(one.operation[1] == sorted(common - lesser), "other bases")
 
 
-def read_lineage_file(data: bytes) -> tuple[bytes, dict[bytes, ParsedSnapshot]]:
-    """Return the head and the snapshots of the file of a lineage."""
-    magic = b"brain lineage 1\n"
-    require(data.startswith(magic), "no file of a lineage")
-    known: dict[bytes, ParsedSnapshot] = {}
-    awaited: set[bytes] = set()
-    head, at = b"", len(magic)
-    while at < len(data):
-        require(at + 4 <= len(data), "cut off")
-        size = int.from_bytes(data[at : at + 4], "big")
-        require(at + 4 + size <= len(data), "cut off")
-        one = read_snapshot(data[at + 4 : at + 4 + size])
-        at += 4 + size
-        above = {*one.parents, origin_of(one)} - {b""}
-        require(one.id not in known, "twice")
-        require(not known or one.id in awaited, "foreign")
-        require(not above & set(known), "out of order")
-        head = head or one.id
-        known[one.id] = one
-        awaited |= above
-    require(known, "no snapshots")
-    for one in known.values():
-        require(set(one.parents) <= set(known), "a parent that is not there")
-    for one in sorted(known.values(), key=lambda one: one.generation):
-        _require_position(known, one)
-    return head, known
-
-
-def _require_position(known: dict[bytes, ParsedSnapshot], one: ParsedSnapshot) -> None:
-    if not one.parents:
-        origin = known.get(origin_of(one))
-        require(origin is None or origin.bundle == one.bundle, "another bundle than the origin")
-        return
-    parents = [known[parent] for parent in one.parents]
-    require(all((p.brain or p.id) == one.brain for p in parents), "another brain")
-    require(one.generation == 1 + max(p.generation for p in parents), "a generation")
-    require(one.depth == parents[0].depth + 1, "a depth")
-    require(one.target == jump_target(known, parents[0]), "a jump")
-    require_merge_bases(known, one)
-
-
 def origin_of(one: ParsedSnapshot) -> bytes:
     """Return the snapshot that the brain of a genesis came from, empty for none."""
     return bytes(one.operation[2]) if one.operation[0] == "genesis" else b""

@@ -1,11 +1,11 @@
-// A whole brain, written out as a lineage file and files of objects.
+// A whole brain, written out as files of its objects.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { hex, need } from "./bytes.mjs";
 import { checkChange } from "./changes.mjs";
 import { blobId } from "./digest.mjs";
-import { byId, frames, readLineageFile, redactedBefore } from "./lineage.mjs";
+import { byId, frames, readLineage, redactedBefore } from "./lineage.mjs";
 import { checkFolder, joined } from "./paths.mjs";
 import { publicKey, readRecord } from "./signatures.mjs";
 import { readBundle, readNode, readTree } from "./trees.mjs";
@@ -14,7 +14,7 @@ import { UNREADABLE, judge, readIfGood } from "./trust.mjs";
 /** Return what is found in the brain whose files are in `folder`; refuses one that is not whole. */
 export function checkBrain({ folder, roots }) {
   const read = (name) => readFileSync(join(folder, name));
-  const snapshots = readLineageFile(read("lineage"));
+  const snapshots = readLineage(read("snapshots"));
   const nodes = byId(frames(read("nodes")).map(readNode));
   const bundles = byId(frames(read("bundles")).map(readBundle));
   const blobs = new Map(frames(read("blobs")).map((content) => [blobId(content), content]));

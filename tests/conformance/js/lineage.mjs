@@ -1,6 +1,6 @@
 // Snapshots, and lineages of them.
 
-import { MAX_TIME, hex, isBytes, isNumber, isText, need, utf8 } from "./bytes.mjs";
+import { MAX_TIME, hex, isBytes, isNumber, isText, need } from "./bytes.mjs";
 import { digest } from "./digest.mjs";
 import { decode } from "./msgpack.mjs";
 import { readOperation } from "./operations.mjs";
@@ -77,9 +77,9 @@ export function jumpDepth(depth, left = depth) {
 }
 
 /** Return the items of `data` from `at` on, each behind its length in four bytes. */
-export function frames(data, at = 0) {
+export function frames(data) {
   const items = [];
-  for (; at < data.length; at += 4 + items.at(-1).length) {
+  for (let at = 0; at < data.length; at += 4 + items.at(-1).length) {
     need(data.length - at >= 4 && data.readUInt32BE(at) <= data.length - at - 4, "an item that is cut off");
     items.push(data.subarray(at + 4, at + 4 + data.readUInt32BE(at)));
   }
@@ -87,10 +87,9 @@ export function frames(data, at = 0) {
 }
 
 
-/** Return the snapshots of a lineage file by their ids, ancestors first; the last is the head. */
-export function readLineageFile(data) {
-  need(data.subarray(0, 16).equals(utf8("brain lineage 1\n")), "not a lineage file");
-  const all = frames(data, 16).map(readSnapshot);
+/** Return the snapshots of a file, the head first in it, by their ids, ancestors first. */
+export function readLineage(data) {
+  const all = frames(data).map(readSnapshot);
   const ids = new Set(all.map(({ id }) => id));
   need(ids.size === all.length && all.length >= 1 && all.length <= 10_000_000, "a snapshot twice, or none, or too many");
   const named = new Set([all[0].id]);

@@ -7,7 +7,7 @@ import { checkChange } from "./changes.mjs";
 import { blobId, digest, root } from "./digest.mjs";
 import { readAccounts } from "./accounts.mjs";
 import { readEvidence } from "./evidence.mjs";
-import { byId, checkPlace, readLineageFile, readSnapshot, redactedBefore } from "./lineage.mjs";
+import { byId, checkPlace, readSnapshot, redactedBefore } from "./lineage.mjs";
 import { decode } from "./msgpack.mjs";
 import { checkFolder, fold, path } from "./paths.mjs";
 import { readEquivocation, readProof } from "./proofs.mjs";
@@ -84,10 +84,6 @@ export const KINDS = {
   bundle: ofBytes((data) => ({ id: readBundle(data).id })),
   snapshot: ofBytes((data) => ({ id: readSnapshot(data).id })),
   operation: ({ previous, data }) => ({ id: hex(digest("brain v1 operation", unhex(previous), unhex(data))) }),
-  "lineage-file": ofBytes((data) => {
-    const ids = [...readLineageFile(data).keys()];
-    return { head: ids.at(-1), snapshots: ids.length };
-  }),
   redactions: ({ snapshots, head, missing }) => {
     const redacted = redactedBefore(head, snapshotsOf(snapshots));
     return { redacted: missing.filter((blob) => redacted.has(blob)) };

@@ -106,19 +106,9 @@ def test_history_has_snapshots_differences_and_operations(brain):
     assert brain.history.find_undiffable(diff) == []
     assert brain.history.diff().changes == []
     assert {line.snapshot for line in brain.history.blame("oracle")} >= {brain.head}
-    found = brain.history.bisect(
-        "@~1", lambda folder, _: "Two" not in (folder / "skills/oracle/SKILL.md").read_text()
-    )
-    assert found.first_bad == brain.head
     assert [row.version for row in brain.history.why("oracle@2").versions] == [2]
     assert brain.history.list_operations(1)[0].kind == "upsert"
     assert brain.history.check_ancestry("@~1").descends
-
-
-def test_an_exported_lineage_shows_ancestry_without_a_brain(brain, tmp_path):
-    (tmp_path / "lineage").write_bytes(b"".join(brain.history.export_lineage()))
-    with (tmp_path / "lineage").open("rb") as source:
-        assert Brain.check_exported_lineage(source, brain.id).descends
 
 
 def test_branches_are_made_switched_merged_and_deleted(brain):

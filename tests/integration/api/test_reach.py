@@ -13,8 +13,7 @@ from brain import Brain, FormatError
 
 OPERATIONS = {
     "adopt": "adopt preview_adoption exists",
-    "ancestry": "history.check_ancestry check_exported_lineage",
-    "bisect": "history.bisect",
+    "ancestry": "history.check_ancestry",
     "blame": "history.blame",
     "branch": "branches.list branches.create branches.delete",
     "chain accept": "ledger.accept_offer",
@@ -71,8 +70,6 @@ OPERATIONS = {
     "key threshold": "trust.set_threshold",
     "key trust": "trust.add",
     "key trusted": "trust.show",
-    "export-lineage": "history.export_lineage",
-    "lineage": "history.export_lineage",
     "log": "history.log history.resolve",
     "merge": "merge.start merge.resume merge.abort",
     "op log": "history.list_operations",

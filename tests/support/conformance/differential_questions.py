@@ -41,7 +41,6 @@ class QuestionSource:
             (2, self._tree_question),
             (3, self._tree_nodes_question),
             (4, self._lineage_question),
-            (3, self._lineage_file_question),
             (10, self._proof_question),
             (3, self._equivocation_question),
             (6, self._receipt_question),
@@ -131,19 +130,6 @@ class QuestionSource:
         else:
             line = [snapshot.encode_snapshot(one) for one in first_parents(draw.randint(1, 20))]
         return relinked_objects.mutate_and_relink_lineage(draw, line)
-
-    def _lineage_file_question(self, draw: Random) -> Question:
-        line = self._pick_lineage(draw)[::-1]
-        genesis = snapshot.snapshot_id(line[-1])
-        if draw.random() < 0.5:
-            with suppress(*relinked_objects.BUILD_ERRORS):
-                line += relinked_objects.prepend_origin(draw, line, genesis)
-        if draw.random() < 0.3:
-            line = list(random_mutations.mutate_list(draw, line))
-        data = b"brain lineage 1\n" + b"".join(len(one).to_bytes(4, "big") + one for one in line)
-        return "lineage-file", _hex_input(
-            random_mutations.mutate_bytes(draw, data) if draw.random() < 0.1 else data
-        )
 
     def _proof_question(self, draw: Random) -> Question:
         vector = self._pick_vector(draw, "proof")

@@ -1,7 +1,8 @@
 """A brain with a long history, and a brain exported for a reader of the format alone.
 
-The folder has five files. `lineage` is what `brain export-lineage` writes; `nodes`, `bundles`,
-`blobs` and `signatures` hold objects, each behind its length in four bytes, most significant first.
+The folder has five files. `snapshots` has the head and its ancestors, descendants first; `nodes`,
+`bundles`, `blobs` and `signatures` have what their names say, each item behind its length in four
+bytes, most significant first.
 No id is in any of them: each follows from the bytes.
 """
 
@@ -10,6 +11,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from brain import Brain
+from brain.objects import lineage
+from brain.objects.snapshot import encode_snapshot
 from brain.store.protocol import ObjectKind
 from brain.trust.signature_format import KeySignature, format_key
 from tests.support.conformance.signature_records import encode_signatures
@@ -23,7 +26,8 @@ def export_brain(brain: Brain, folder: Path) -> Path:
     signed: dict[bytes, list[KeySignature]] = defaultdict(list)
     for snapshot, key, signature in reader.stream_signatures():
         signed[snapshot].append(KeySignature(key, signature))
-    (folder / "lineage").write_bytes(b"".join(brain.history.export_lineage()))
+    above = lineage.walk_ancestors(brain._session.load_snapshot, brain._session.head())
+    (folder / "snapshots").write_bytes(frame_items(encode_snapshot(one) for _, one in above))
     for name, kind in (("nodes", ObjectKind.NODE), ("bundles", ObjectKind.BUNDLE)):
         (folder / name).write_bytes(frame_items(data for _, data in reader.stream_objects(kind)))
     blobs = (

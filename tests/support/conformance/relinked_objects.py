@@ -20,7 +20,6 @@ from brain.trust import ed25519, signature_format
 from tests.support import ed25519_curve
 from tests.support.conformance import random_mutations
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS
-from tests.vectors.families.snapshots import first_parents
 
 _leaf, _inner = domain_hash("brain v1 tree leaf"), domain_hash("brain v1 tree inner")
 _join, _section = domain_hash("brain v1 merkle join"), domain_hash("brain v1 bundle section")
@@ -162,23 +161,6 @@ def _mutate_snapshot(draw: Random, data: bytes) -> bytes:
     place = draw.choice((3, 4, 5, 8, *range(len(given))))
     given[place % len(given)] = random_mutations.mutate_value(draw, given[place % len(given)])
     return random_mutations.pack_with_wide_form(given)
-
-
-def prepend_origin(draw: Random, line: list[bytes], genesis: bytes) -> list[bytes]:
-    """Return the lineage that a brain came from; the fork is made to name its end."""
-    before = [snapshot.encode_snapshot(one) for one in first_parents(draw.randint(1, 4), "before")][
-        ::-1
-    ]
-    fork = list(unpack(line[-1]))
-    fork[8] = ("genesis", bytes(16), snapshot.snapshot_id(before[0]))
-    fork[2] = blob_id(b"else") if draw.random() < 0.2 else unpack(before[0])[2]
-    news = [(genesis, snapshot.snapshot_id(random_mutations.pack_with_wide_form(fork)))]
-    made = [random_mutations.pack_with_wide_form(fork)]
-    for data in line[-2::-1]:
-        made.append(_replace_ids(data, news))
-        news.append((snapshot.snapshot_id(data), snapshot.snapshot_id(made[-1])))
-    line[:] = made[::-1]
-    return before
 
 
 def relink_proof(draw: Random, proof: Any) -> Any:

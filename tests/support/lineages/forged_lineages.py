@@ -307,7 +307,7 @@ def ask_everything(root: Path) -> None:
             brain.skills.list,
             lambda: brain.skills.view("skill-7"),
             lambda: brain.history.diff("@~1", "@"),
-            lambda: list(brain.history.export_lineage()),
+            lambda: brain.proofs.prove_descent("@~2"),
             lambda: brain.restore("@~2", ["memory", "SOUL.md"]),
             lambda: brain.merge.start("idea"),
             lambda: list(brain.history.list_operations()),

@@ -1,12 +1,11 @@
-"""Lineages as a whole: the bases of merges, the file of a lineage, and what was redacted in it."""
+"""Lineages as a whole: the bases of merges, and what was redacted in it."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import lineage, operation
-from brain.objects.lineage_file import LINEAGE_MAGIC
-from brain.objects.snapshot import Jump, Snapshot, encode_snapshot, snapshot_id
+from brain.objects.snapshot import Snapshot, encode_snapshot, snapshot_id
 from tests.vectors.families.snapshots import GENESIS, LATER, TIME
 from tests.vectors.families.vector import Vector, refused, valid
 
@@ -87,57 +86,6 @@ def merges() -> Iterator[Vector]:
     yield refused("a merge over what is nowhere", "lineage", _data(line), "bad_bases")
 
 
-def files() -> Iterator[Vector]:
-    """Yield files of lineages."""
-    line = _crossed()
-    line.merge(3, 4, 1, 2)
-    fork = line.fork(5)
-    line.add(fork)
-    whole = [7, 6, 5, 4, 3, 2, 1, 0]
-    for name, places in [
-        ("a lineage back through a fork", whole),
-        ("a lineage in another order", [7, 6, 5, 3, 4, 1, 2, 0]),
-        ("a lineage whose origin is not there", [7, 6]),
-        ("a lineage of one snapshot", [0]),
-    ]:
-        head = id_of(line.made[places[0]]).hex()
-        yield valid(name, "lineage-file", _file(line, places), head=head, snapshots=len(places))
-    for name, places, error in [
-        ("a snapshot twice", [*whole, 0], "bad_lineage"),
-        ("a snapshot twice in a row", [7, 6, 5, 4, 4, 3, 2, 1, 0], "bad_lineage"),
-        ("parents before children", whole[::-1], "bad_lineage"),
-        ("a parent before one of its children", [7, 6, 5, 4, 2, 3, 1, 0], "bad_lineage"),
-        ("the origin before the end of the fork", [7, 5, 6, 4, 3, 2, 1, 0], "bad_lineage"),
-        ("a snapshot that nothing leads to", [4, 2, 1, 0, 3], "bad_lineage"),
-        ("a foreign snapshot at the end", [1, 0, 2], "bad_lineage"),
-        ("a parent that is missing", [5, 4, 3, 2, 1], "incomplete_lineage"),
-        ("half of the lineage of the origin", [7, 6, 5, 4, 3], "incomplete_lineage"),
-        ("no snapshot", [], "bad_lineage"),
-    ]:
-        yield refused(name, "lineage-file", _file(line, places), error)
-    data = bytes.fromhex(_file(line, whole)["hex"])
-    yield refused("a file cut off in a length", "lineage-file", _hex(data + b"\0\0"), "bad_lineage")
-    yield refused("a file cut off in a snapshot", "lineage-file", _hex(data[:-1]), "bad_lineage")
-    other = b"brain lineage 2\n" + data[len(LINEAGE_MAGIC) :]
-    yield refused("another format", "lineage-file", _hex(other), "bad_lineage")
-    yield refused("an empty file", "lineage-file", _hex(b""), "bad_lineage")
-    long = LINEAGE_MAGIC + b"\xff\xff\xff\xff" + data[len(LINEAGE_MAGIC) + 4 :]
-    yield refused("a length beyond the file", "lineage-file", _hex(long), "bad_lineage")
-    empty = LINEAGE_MAGIC + bytes(4)
-    yield refused("a snapshot of no bytes", "lineage-file", _hex(empty), "bad_msgpack")
-    wrong = _crossed()
-    wrong.merge(3, 4, 1)
-    given = _file(wrong, [5, 4, 3, 2, 1, 0])
-    yield refused("a merge over one base of two in a file", "lineage-file", given, "bad_lineage")
-    strange = Line()
-    strange.fork(0, bundle=blob_id(b"another"))
-    given = _file(strange, [1, 0])
-    yield refused("a fork with another bundle", "lineage-file", given, "bad_lineage")
-    odd = Line()
-    odd.add(0, jump=Jump(1, blob_id(b"nowhere")))
-    yield refused("a jump to nowhere", "lineage-file", _file(odd, [1, 0]), "bad_lineage")
-
-
 def redactions() -> Iterator[Vector]:
     """Yield which of some blobs a lineage says to be redacted."""
     blobs = [blob_id(name) for name in (b"first", b"second", b"third", b"fourth")]
@@ -166,12 +114,3 @@ def redactions() -> Iterator[Vector]:
 
 def _data(line: Line) -> dict[str, Any]:
     return {"snapshots": [encode_snapshot(one).hex() for one in line.made]}
-
-
-def _file(line: Line, places: list[int]) -> dict[str, Any]:
-    parts = [encode_snapshot(line.made[place]) for place in places]
-    return _hex(LINEAGE_MAGIC + b"".join(len(part).to_bytes(4, "big") + part for part in parts))
-
-
-def _hex(data: bytes) -> dict[str, Any]:
-    return {"hex": data.hex()}
