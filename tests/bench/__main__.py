@@ -13,9 +13,9 @@ from tests.bench.ledgers import CHECK_EVIDENCE, check_evidence
 from tests.bench.machine import describe
 from tests.bench.record import Conditions, OtherConditions, load_record
 from tests.bench.report import report
-from tests.bench.rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, START_UP, start_up
+from tests.bench.rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, SLOW, START_UP, start_up
 from tests.bench.stepping import SESSION_STEP, session_step
-from tests.bench.timing import Runner, Series, environment
+from tests.bench.timing import Runner, environment
 
 
 def parser() -> argparse.ArgumentParser:
@@ -37,37 +37,29 @@ def parser() -> argparse.ArgumentParser:
     return made
 
 
-def measure(arena: Arena, rows: Sequence[str]) -> dict[str, dict[str, Series]]:
-    """Run the rows in an arena, saying on standard error which one is at work."""
-    done = {}
-    for name in [name for name in ROWS if name in rows]:
-        corpus = arena.corpus
-        print(f"{corpus.skills:>7,} {corpus.layout:<10}{name}", file=sys.stderr, flush=True)
-        if name != FIRST:
-            _ = arena.ready
-        done[name] = ROWS[name](arena)
-    return done
-
-
-def measured(options: argparse.Namespace, work: Path, runner: Runner) -> Iterator[Results]:
-    """Go through what was asked for; yield what there is so far after each brain."""
-    results: dict[tuple[str, int], dict[str, dict[str, Series]]] = {}
+def measured(
+    options: argparse.Namespace, work: Path, runner: Runner
+) -> Iterator[tuple[Results, int]]:
+    """Go through what was asked for; yield each row as soon as it is there, with its repeats."""
     alone = {
         START_UP: lambda: start_up(runner, options.repeats * 5),
         ADOPT_GIT: lambda: adopt_git(runner, work, options.repeats),
         CHECK_EVIDENCE: lambda: check_evidence(runner, work, options.repeats * 5),
         SESSION_STEP: lambda: session_step(options.repeats * 5),
     }
-    done = {name: row() for name, row in alone.items() if name in options.rows}
-    if done:
-        results["", NO_BRAIN] = done
+    for name in [name for name in alone if name in options.rows]:
+        yield {("", NO_BRAIN): {name: alone[name]()}}, options.repeats
     for skills in options.sizes:
         for layout in options.layouts:
             corpus = Corpus(layout, skills, options.memory << 20)
             arena = Arena(corpus, work, runner, options.repeats)
-            results[layout, skills] = measure(arena, options.rows)
+            for name in [name for name in ROWS if name in options.rows]:
+                print(f"{skills:>7,} {layout:<10}{name}", file=sys.stderr, flush=True)
+                if name != FIRST:
+                    _ = arena.ready
+                repeats = arena.slow_repeats if name in SLOW else options.repeats
+                yield {(layout, skills): {name: ROWS[name](arena)}}, repeats
             arena.close()
-            yield results
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -85,8 +77,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(error, file=sys.stderr)
         return 1
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    for results in measured(options, work, runner):
-        record.add(results, options.repeats)
+    for results, repeats in measured(options, work, runner):
+        record.add(results, repeats)
         record.save(record_path)
         options.out.write_text(report(record, IN_PROCESS), encoding="utf-8")
     print(options.out.read_text("utf-8"))

@@ -10,6 +10,9 @@ from tests.bench.generate import Corpus, generate
 from tests.bench.timing import Failed, Runner
 
 CONTROLS = (".brain", ".git")
+MANY = 50_000
+"""Skills from which work that writes every file is repeated at most `FEW` times."""
+FEW = 2
 
 
 class Arena:
@@ -27,6 +30,11 @@ class Arena:
     def close(self) -> None:
         """Remove the copies; the generated brain stays for the next run."""
         shutil.rmtree(self.work)
+
+    @property
+    def slow_repeats(self) -> int:
+        """Repeats of work that writes every file: a slow disk takes minutes for each."""
+        return min(self.repeats, FEW) if self.corpus.skills >= MANY else self.repeats
 
     @property
     def quick_repeats(self) -> int:

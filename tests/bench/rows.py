@@ -37,6 +37,8 @@ START_UP = "start-up"
 ADOPT_GIT = "adopt-git"
 """These two need no generated brain, nor do `check-evidence` and `session-step`."""
 FIRST = "first-snapshot"
+SLOW = (FIRST, "restore")
+"""Rows that write every file; large brains repeat them less often."""
 
 
 def start_up(runner: Runner, repeats: int) -> Outcome:
@@ -60,7 +62,7 @@ def first_snapshot(arena: Arena) -> Outcome:
     files.write_text("\0".join(names))
     hashing = ["xargs", "-0", "-a", str(files), "b3sum", "--num-threads", "1"]
     return interleave(
-        arena.repeats,
+        arena.slow_repeats,
         {
             "brain": lambda _: arena.brain.first(),
             "git": lambda _: arena.git.first(),
@@ -221,7 +223,7 @@ def restore(arena: Arena) -> Outcome:
         (git.control / "index").unlink(missing_ok=True)
         return git.run("checkout", "--quiet", "--force", "main")
 
-    outcome = interleave(arena.repeats, {"brain": by_brain, "git after gc": by_git})
+    outcome = interleave(arena.slow_repeats, {"brain": by_brain, "git after gc": by_git})
     same = interleave(1, {"brain": partial(_compare, arena, brain.folder)})
     return outcome if outcome["brain"].failure or not same["brain"].failure else outcome | same
 

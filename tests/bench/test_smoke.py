@@ -7,6 +7,7 @@ import pytest
 
 from tests.bench import adopting
 from tests.bench.__main__ import main
+from tests.bench.arena import Arena
 from tests.bench.generate import LAYOUTS, Corpus, generate, memory_line, skill
 from tests.bench.goals import GOALS, NO_BRAIN, judge
 from tests.bench.ledgers import CHECK_EVIDENCE
@@ -14,7 +15,7 @@ from tests.bench.record import Conditions, OtherConditions, Record, load_record
 from tests.bench.report import report
 from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
 from tests.bench.stepping import SESSION_STEP
-from tests.bench.timing import Failed, Sample, Series, interleave
+from tests.bench.timing import Failed, Runner, Sample, Series, interleave
 from tests.bench.walks import walk_all
 
 
@@ -41,6 +42,31 @@ def test_what_an_operation_walks_through_is_counted(tmp_path):
     walks = walk_all(tmp_path / "mind")
     assert list(walks) == ["upsert", "snapshot", "diff", "merge", "undo", "index"]
     assert all(0 < files <= functions for files, functions in walks.values())
+
+
+def test_a_run_that_is_cut_off_keeps_the_rows_that_it_has(tmp_path, monkeypatch, project):
+    monkeypatch.chdir(project)
+    out = tmp_path / "report.md"
+
+    def cut_off(_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setitem(ROWS, "upsert", cut_off)
+    arguments = ["--sizes", "5", "--repeats", "1", "--memory", "1", "--layouts", "directory"]
+    arguments += ["--rows", "status", "upsert", "--out", str(out)]
+    with pytest.raises(KeyboardInterrupt):
+        main([*arguments, "--work", str(tmp_path / "work")])
+    assert "| status | brain |" in out.read_text()
+    assert [line["row"] for line in json.loads(out.with_suffix(".json").read_text())["rows"]] == [
+        "status"
+    ]
+
+
+def test_work_that_writes_every_file_is_repeated_less_often_in_large_brains(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.bench.arena.generate", lambda _, work: work)
+    corpora = [Corpus("flat", skills, 1) for skills in (49_999, 50_000)]
+    arenas = [Arena(corpus, tmp_path, Runner({}), 5) for corpus in corpora]
+    assert [arena.slow_repeats for arena in arenas] == [5, 2]
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
