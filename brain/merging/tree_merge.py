@@ -22,13 +22,6 @@ PathChanges = Mapping[str, tuple[TreeEntry | None, TreeEntry | None]]
 _UNCHANGED = (None, None)
 
 
-class EditedBundle(NamedTuple):
-    """A bundle with edits on top: so a merge of bases need not be stored."""
-
-    bundle: Bundle
-    edits: Mapping[str, TreeEntry | None]
-
-
 class PathConflict(NamedTuple):
     """A path with its entries in the base, on our side and on theirs; None for an absent one."""
 
@@ -52,12 +45,12 @@ class TreeMerge(NamedTuple):
     added: list[str]
 
 
-def merge_trees(
-    nodes: NodeCache, base: EditedBundle, ours: EditedBundle, theirs: EditedBundle
-) -> TreeMerge:
+def merge_trees(nodes: NodeCache, base: Bundle, ours: Bundle, theirs: Bundle) -> TreeMerge:
     """Merge `theirs` into `ours`."""
-    our_changes = _compare_states(nodes, base, ours)
-    their_changes = _compare_states(nodes, base, theirs)
+    our_changes, their_changes = (
+        {path: (was, now) for path, was, now in bundles.diff_bundles(nodes, base, side)}
+        for side in (ours, theirs)
+    )
     edits, settled = _follow_moves(our_changes, their_changes)
     conflicts: list[PathConflict] = []
     for path in sorted(their_changes.keys() - settled):
@@ -73,27 +66,6 @@ def merge_trees(
         _find_collisions(our_additions, their_additions),
         sorted({*our_additions} ^ {*their_additions}),
     )
-
-
-def _compare_states(
-    nodes: NodeCache, before: EditedBundle, after: EditedBundle
-) -> dict[str, tuple[TreeEntry | None, TreeEntry | None]]:
-    changes = {
-        path: (was, now)
-        for path, was, now in bundles.diff_bundles(nodes, before.bundle, after.bundle)
-    }
-    for path in {*before.edits, *after.edits}:
-        was, now = _entry_at(nodes, before, path), _entry_at(nodes, after, path)
-        changes[path] = (was, now)
-        if was == now:
-            del changes[path]
-    return changes
-
-
-def _entry_at(nodes: NodeCache, state: EditedBundle, path: str) -> TreeEntry | None:
-    if path in state.edits:
-        return state.edits[path]
-    return bundles.get_entry(nodes, state.bundle, path)
 
 
 def _find_moves(changes: PathChanges) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...merging import content_merge
 from ...merging.content_merge import MERGE_CHOICES, ContentSides
-from ...merging.tree_merge import EditedBundle, PathConflict
+from ...merging.tree_merge import PathConflict
 from ...objects import ancestry, operation
 from ...objects import bundle as bundles
 from ...objects.lineage import walk_first_parents
@@ -31,7 +31,7 @@ from ..read import lineage_cache
 from ..read.ancestor_set import AncestorSet
 from ..read.merge_state_format import ACCEPT_COMMAND, ConflictRow, MergeState
 from ..read.revisions import resolve_revision
-from . import append_merge, merge_state, merge_versions
+from . import merge_state, merge_versions
 from .branches import PROPOSAL_REF_PREFIX, list_proposal_tips
 from .merge_bundles import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
 
@@ -262,13 +262,13 @@ def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> N
 
 def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _MergePlan:
     session = txn.session
-    their_state = EditedBundle(session.bundle_of(theirs), {})
+    their_bundle = session.bundle_of(theirs)
     while True:
         merges = lineage_cache.list_merges(session)
         bases = ancestry.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
         merger = Merger(session)
-        base = merger.build_base(bases, merges)
-        outcome = merger.merge(base, EditedBundle(txn.bundle, {}), their_state, choose)
+        outcome = merger.merge(merger.build_base(bases, merges), txn.bundle, their_bundle, choose)
+        session.nodes.drop_unstored()  # of a base that was merged itself
         if bases not in ([txn.head], [theirs]):
             merge_versions.raise_versions(txn, theirs, outcome, merger)
         manual_edits = working_copy.store_edits_at(
@@ -288,12 +288,8 @@ def _record_merge(
     session, tx = txn.session, txn.store_tx
     batch = BlobBatch(session)
     for path, entry in plan.outcome.edits.items():
-        if entry is None:
-            continue
-        if (content := plan.merger.new_blobs.get(entry.blob)) is not None:
+        if entry is not None and (content := plan.merger.new_blobs.get(entry.blob)) is not None:
             batch.add(path, content)
-        if (appended := plan.merger.appended_blobs.get(entry.blob)) is not None:
-            append_merge.store_appended(session, tx, appended)
     batch.store(tx)
     stated = [
         row

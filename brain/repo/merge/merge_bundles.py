@@ -14,18 +14,16 @@ from ...digest import blob_id
 from ...errors import InvalidInput
 from ...merging import content_merge, document_merge, tree_merge
 from ...merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
-from ...merging.tree_merge import EditedBundle, PathConflict
+from ...merging.tree_merge import PathConflict
 from ...objects import ancestry
 from ...objects import bundle as bundles
-from ...objects.bundle import Edits
+from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import LINK, TreeEntry
 from ...skills.skill_document import set_version
 from ...trust import POLICY_PATH
 from ...trust.policy import is_policy
 from ..open.session import Session
 from ..read import skill_rows
-from . import append_merge
-from .append_merge import AppendedBlob
 
 MAX_MERGE_BASES = 8
 """Bases that one merge combines; criss-cross histories have two."""
@@ -75,19 +73,13 @@ def leave_undecided(conflict: PathConflict) -> None:
 
 
 class Merger:
-    """Merges states of one brain, and holds the contents that this makes.
-
-    `new_blobs` are whole contents by blob id; `appended_blobs` extend a stored blob.
-    """
+    """Merges states of one brain; `new_blobs` are the contents that this makes, by blob id."""
 
     def __init__(self, session: Session) -> None:
         self.new_blobs: dict[bytes, bytes] = {}
-        self.appended_blobs: dict[bytes, AppendedBlob] = {}
         self._session = session
 
-    def merge(
-        self, base: EditedBundle, ours: EditedBundle, theirs: EditedBundle, choose: Chooser
-    ) -> MergeOutcome:
+    def merge(self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser) -> MergeOutcome:
         """Merge `theirs` into `ours`; `choose` decides conflicts."""
         trees = tree_merge.merge_trees(self._session.nodes, base, ours, theirs)
         edits = trees.edits
@@ -119,28 +111,21 @@ class Merger:
 
     def build_base(
         self, bases: Sequence[bytes], merges: Sequence[tuple[bytes, int]], depth: int = 0
-    ) -> EditedBundle:
+    ) -> Bundle:
         """Return the base of a merge: the merge of all best common ancestors.
 
         They are merged in the order of their ids, so that both sides get the same base.
-        A path in conflict keeps its older state.
+        A path in conflict keeps its older state. The nodes of a merged base are unstored ones.
         """
         session = self._session
-        if not bases:
-            return EditedBundle(bundles.EMPTY_BUNDLE, {})
-        first, *others = sorted(bases)[:MAX_MERGE_BASES]
-        combined = EditedBundle(session.bundle_of(first), {})
-        if depth == MAX_BASE_DEPTH:
-            return combined
-        for other in others:
+        first, *others = sorted(bases)[:MAX_MERGE_BASES] or [b""]
+        combined = session.bundle_of(first) if first else bundles.EMPTY_BUNDLE
+        for other in others if depth < MAX_BASE_DEPTH else ():
             lower_bases = ancestry.find_merge_bases(session.load_snapshot, merges, first, other)
             base = self.build_base(lower_bases, merges, depth + 1)
-            merged = self.merge(
-                base, combined, EditedBundle(session.bundle_of(other), {}), leave_undecided
-            )
+            merged = self.merge(base, combined, session.bundle_of(other), leave_undecided)
             older = {item.conflict.path: item.conflict.base for item in merged.unresolved}
-            edits = {**combined.edits, **merged.edits, **older}
-            combined = EditedBundle(combined.bundle, edits)
+            combined = bundles.update_bundle(session.nodes, combined, merged.edits | older)
         return combined
 
     def read_content(self, blob: bytes) -> bytes:
@@ -155,7 +140,7 @@ class Merger:
         return TreeEntry(path, kind, blob, len(content))
 
     def _merge_path(
-        self, conflict: PathConflict, ours: EditedBundle, choice: Decision | None
+        self, conflict: PathConflict, ours: Bundle, choice: Decision | None
     ) -> _PathMerge:
         path, base, a, b = conflict
         if a is None or b is None:
@@ -165,11 +150,6 @@ class Merger:
             return self._choose_whole_file(conflict, "kind", choice)
         if a.blob == b.blob:
             return _PathMerge([(path, a._replace(kind=kind))])
-        if choice is None:
-            appended = append_merge.merge_appended(self._session, conflict)
-            if appended is not None:
-                self.appended_blobs[appended.blob] = appended
-                return _PathMerge([(path, TreeEntry(path, kind, appended.blob, appended.size))])
         if max(entry.size for entry in (base or a, a, b)) > limits.MAX_LINE_MERGE_BYTES:
             return self._choose_whole_file(conflict, "too_large", choice)
         slug = self._skill_slug(path, ours)
@@ -205,14 +185,12 @@ class Merger:
         return _PathMerge(unresolved=UnresolvedConflict(conflict, reason))
 
     def _build_collision(
-        self, our_path: str, their_path: str, ours: EditedBundle, edits: Edits
+        self, our_path: str, their_path: str, ours: Bundle, edits: Edits
     ) -> PathConflict | None:
         """Return two paths that no folder can hold together as a conflict about theirs."""
         if our_path in edits and edits[our_path] is None:
             return None
-        our_entry = ours.edits.get(our_path) or bundles.get_entry(
-            self._session.nodes, ours.bundle, our_path
-        )
+        our_entry = bundles.get_entry(self._session.nodes, ours, our_path)
         their_entry = edits.get(their_path)
         if our_entry is None or their_entry is None:
             return None
@@ -229,8 +207,8 @@ class Merger:
             self.read_content(theirs.blob),
         )
 
-    def _skill_slug(self, path: str, ours: EditedBundle) -> str:
-        if skill_rows.is_skill(self._session, ours.bundle, path):
+    def _skill_slug(self, path: str, ours: Bundle) -> str:
+        if skill_rows.is_skill(self._session, ours, path):
             return skill_rows.slug_from_full_path(path)
         return ""
 

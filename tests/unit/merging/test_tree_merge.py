@@ -5,8 +5,9 @@ from hypothesis import strategies as st
 from brain.digest import blob_id
 from brain.errors import NotFound
 from brain.merging import tree_merge
-from brain.merging.tree_merge import EditedBundle, PathConflict
+from brain.merging.tree_merge import PathConflict
 from brain.objects import bundle as bundles
+from brain.objects.bundle import Bundle
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree_entry import FILE, LINK, TreeEntry
 
@@ -21,8 +22,8 @@ def entry(path: str, text: str) -> TreeEntry:
     return TreeEntry(path, FILE, blob_id(text.encode()), len(text))
 
 
-def state(nodes: NodeCache, files: Files) -> EditedBundle:
-    return EditedBundle(bundles.build_bundle(nodes, [entry(*item) for item in files.items()]), {})
+def state(nodes: NodeCache, files: Files) -> Bundle:
+    return bundles.build_bundle(nodes, [entry(*item) for item in files.items()])
 
 
 def merge(base: Files, ours: Files, theirs: Files) -> tree_merge.TreeMerge:
@@ -123,21 +124,11 @@ def test_what_only_one_side_added_is_there(base, a, b):
             assert moved or entry(path, side[path]).blob in found
 
 
-@given(FILES, FILES, FILES)
-def test_edits_on_a_base_count_as_if_they_were_in_it(base, a, b):
-    nodes = NodeCache(no_node)
-    plain = tree_merge.merge_trees(nodes, *(state(nodes, files) for files in (base, a, b)))
-    empty = EditedBundle(
-        bundles.EMPTY_BUNDLE, {path: entry(path, text) for path, text in base.items()}
-    )
-    assert tree_merge.merge_trees(nodes, empty, state(nodes, a), state(nodes, b)) == plain
-
-
 def entries_merge(
     base: list[TreeEntry], ours: list[TreeEntry], theirs: list[TreeEntry]
 ) -> tree_merge.TreeMerge:
     nodes = NodeCache(no_node)
-    sides = (EditedBundle(bundles.build_bundle(nodes, side), {}) for side in (base, ours, theirs))
+    sides = (bundles.build_bundle(nodes, side) for side in (base, ours, theirs))
     return tree_merge.merge_trees(nodes, *sides)
 
 
@@ -190,17 +181,3 @@ def test_every_pair_of_paths_that_collide_is_listed_once():
     ]
     assert merge({}, {"x/y": "1"}, {"X": "2"}).collisions == [("x/y", "X")]
     assert merge({}, {"x": "1"}, {"x": "2", "x2": "3"}).collisions == []
-
-
-def test_edits_count_on_either_side_of_a_comparison():
-    nodes = NodeCache(no_node)
-    base = state(nodes, {"a": "1", "b": "1"})
-    edited = base._replace(edits={"a": entry("a", "2"), "b": None})
-    removed = base._replace(edits={"c": entry("c", "3")})
-    found = tree_merge.merge_trees(nodes, edited, edited, removed)
-    assert found.edits == {"a": entry("a", "1"), "b": entry("b", "1"), "c": entry("c", "3")}
-    assert tree_merge.merge_trees(nodes, base, base, edited).edits == {
-        "a": entry("a", "2"), "b": None
-    }  # fmt: skip
-    same = base._replace(edits={"a": entry("a", "1"), "x": None})
-    assert tree_merge.merge_trees(nodes, base, base, same).edits == {}
