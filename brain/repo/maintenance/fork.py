@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing
 from ..open.discovery import CONTROL_FOLDER
 from ..open.session import Session
-from ..read import blob_stream
 from ..read.revisions import resolve_revision
 from .create import record_genesis, staged_store
 
@@ -102,10 +101,36 @@ def _copy_files(
         small = list(session.reader.read_small_blobs(batch))
         tx.put_blobs(small)
         for blob in set(batch) - {blob for blob, _ in small}:
-            source = blob_stream.RestartableStream(
-                partial(session.reader.stream_blob, blob, sizes[blob])
-            )
+            source = RestartableStream(partial(session.reader.stream_blob, blob, sizes[blob]))
             tx.put_blob_stream(source, sizes[blob], None)
         progress("copying", start + len(batch), len(blobs))
     for entry in entries:
         yield PendingWrite(entry.path, entry.kind, entry.blob, NO_DIGEST)
+
+
+class RestartableStream:
+    """A `Source` over pieces; `start` begins to stream them from the first one."""
+
+    def __init__(self, start: Callable[[], Iterator[bytes]]) -> None:
+        self._open_pieces = start
+        self.seek(0)
+
+    def seek(self, offset: int) -> int:
+        """Go back to the start; the store seeks nowhere else."""
+        if offset:
+            raise ValueError(offset)
+        self._pieces = self._open_pieces()
+        self._remaining = memoryview(b"")
+        return 0
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Fill `buffer` as far as the next piece goes."""
+        while not self._remaining:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._remaining = memoryview(piece)
+        count = min(len(buffer), len(self._remaining))
+        buffer[:count] = self._remaining[:count]
+        self._remaining = self._remaining[count:]
+        return count
