@@ -38,8 +38,8 @@ class PromptPart(Part):
     def build_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Index:
         """Return the Level-0 index: one line per skill, by name.
 
-        To fit the budget, descriptions are cut, then dropped, then skills are dropped; each
-        author has an equal share. Raises `InvalidInput` (`bad_limit`, `bad_selector`).
+        To fit the budget, descriptions are cut, then dropped, then skills are dropped.
+        Raises `InvalidInput` (`bad_limit`, `bad_selector`).
         """
         from ..repo.index import skill_index
 

@@ -198,13 +198,6 @@ class DerivedCache:
         return set(self._db.fetch_all(f"SELECT {typed_columns('slug TEXT, path TEXT')} FROM names"))
 
     @_translate_errors
-    def list_skill_changes(self) -> list[tuple[str, bytes]]:
-        """Return (path, snapshot) of every change in the histories of skills."""
-        return self._db.fetch_all(
-            f"SELECT {typed_columns('path TEXT, snapshot BLOB')} FROM history"
-        )
-
-    @_translate_errors
     def read_skill_history(self, path: str, version: str | None = None) -> list[SkillHistoryRow]:
         """Return the history of the skill at `path`, by generation.
 

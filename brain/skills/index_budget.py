@@ -1,11 +1,9 @@
 """Fits an index into a token budget: which skills it shows, and how much of each.
 
-The budget is shared among the authors of the skills: an author who needs less than an
-equal share leaves the rest to the others, so no author can crowd out another. Within a
-share all descriptions are shortened alike, down to a useful minimum; then only addresses
-are listed, by category, and remaining bytes go to descriptions of the first skills; then
-skills are left out, from the end of the order. The content of a skill has no influence on
-the order, which is the caller's.
+All descriptions are shortened alike, down to a useful minimum; then only addresses are
+listed, by category, and remaining bytes go to descriptions of the first skills; then skills
+are left out, from the end of the order. The content of a skill has no influence on the
+order, which is the caller's.
 """
 
 from __future__ import annotations
@@ -88,7 +86,7 @@ _LINE_OVERHEAD = utf8_size(f"{SKILL_MARK} : \n")
 _NAME_LIST_OVERHEAD = utf8_size(f"{NAME_LIST_MARK} : \n")
 _SEPARATOR_BYTES = utf8_size(", ")
 _MIN_LISTED_BYTES = 600
-"""Bytes of a share that go to addresses before any skill is described."""
+"""Bytes that go to addresses before any skill is described."""
 _MIN_DESCRIPTION_BYTES = 8
 """Bytes of each description that must fit, else only names are shown."""
 
@@ -104,7 +102,6 @@ class IndexCandidate(NamedTuple):
     head: str
     description: str
     category: str = ""
-    author: str = ""
     rank: int = 0
 
     @property
@@ -120,9 +117,6 @@ class _ShownSkill(NamedTuple):
     description: str
 
 
-_AuthorGroup = tuple[int, list[IndexCandidate]]
-
-
 def format_all(skills: Sequence[IndexCandidate], count: TokenCounter) -> IndexText:
     """Return the complete index."""
     text = _format_index(_show_all(skills), 0)
@@ -135,34 +129,22 @@ def fit_to_budget(
     count: TokenCounter,
     byte_budget: int | None = None,
 ) -> IndexText:
-    """Return the index in at most `budget` tokens; each author's last skills are cut first.
+    """Return the index in at most `budget` tokens; the last skills are cut first.
 
     `byte_budget` is a first guess in bytes, by default the size of the complete index.
     """
-    groups = _group_by_author(skills)
     if byte_budget is None:
         index = format_all(skills, count)
         byte_budget = utf8_size(index.text)
     else:
-        index = _fit_to_bytes(groups, byte_budget, count)
+        index = _fit_to_bytes(skills, byte_budget, count)
     while index.tokens > budget and index.text:
         byte_budget = min(byte_budget - 1, byte_budget * budget // index.tokens)
-        index = _fit_to_bytes(groups, byte_budget, count)
+        index = _fit_to_bytes(skills, byte_budget, count)
     return index
 
 
-def order_by_age(skills: Sequence[IndexCandidate], ages: Sequence[int]) -> list[IndexCandidate]:
-    """Return skills with the best first: those that were written last.
-
-    Of skills of one age, the first of each category comes before the second of any.
-    """
-    by_age: dict[int, list[IndexCandidate]] = {}
-    for skill, age in zip(skills, ages, strict=True):
-        by_age.setdefault(age, []).append(skill)
-    return list(chain.from_iterable(_interleave_categories(by_age[age]) for age in sorted(by_age)))
-
-
-def _interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandidate]:
+def interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandidate]:
     """Return the first skill of each category, then the second of each, and so on."""
     by_category: dict[str, list[IndexCandidate]] = {}
     for skill in skills:
@@ -171,36 +153,17 @@ def _interleave_categories(skills: Sequence[IndexCandidate]) -> list[IndexCandid
     return [skill for skill in chain.from_iterable(rounds) if skill]
 
 
-def _group_by_author(skills: Sequence[IndexCandidate]) -> list[_AuthorGroup]:
-    """Return the skills of each author with their size in bytes, the smallest first."""
-    by_author: dict[str, list[IndexCandidate]] = {}
-    for skill in skills:
-        by_author.setdefault(skill.author, []).append(skill)
-    return sorted((sum(map(_full_size, group)), group) for group in by_author.values())
-
-
 def _fit_to_bytes(
-    groups: Sequence[_AuthorGroup], byte_budget: int, count: TokenCounter
+    skills: Sequence[IndexCandidate], byte_budget: int, count: TokenCounter
 ) -> IndexText:
-    total = sum(len(group) for _, group in groups)
-    shown = _share_bytes(groups, byte_budget)
+    total = len(skills)
+    shown = _choose_shown(skills, byte_budget)
     if len(shown) < total:
-        shown = _share_bytes(groups, byte_budget - utf8_size(format_omitted_count(total)) - 1)
+        shown = _choose_shown(skills, byte_budget - utf8_size(format_omitted_count(total)) - 1)
     text = _format_index(shown, total - len(shown))
     if utf8_size(text) > byte_budget:  # not even the count of omitted skills fits
         return IndexText("", 0, total, count(""))
     return IndexText(text, len(shown), total - len(shown), count(text))
-
-
-def _share_bytes(groups: Sequence[_AuthorGroup], byte_budget: int) -> list[_ShownSkill]:
-    """Return the skills that are shown if the bytes are shared among the authors."""
-    shown: list[_ShownSkill] = []
-    for number, (need, group) in enumerate(groups):
-        share = (byte_budget + 1) // (len(groups) - number)  # the last line has no newline
-        shown_group = _show_all(group) if need <= share else _reduce_group(group, share)
-        byte_budget -= utf8_size(_format_index(shown_group, 0)) + 1 if shown_group else 0
-        shown += shown_group
-    return shown
 
 
 def _show_all(skills: Sequence[IndexCandidate]) -> list[_ShownSkill]:
@@ -214,17 +177,20 @@ def _full_size(skill: IndexCandidate) -> int:
     return utf8_size(skill.address) + utf8_size(skill.category) + _NAME_LIST_OVERHEAD
 
 
-def _reduce_group(skills: Sequence[IndexCandidate], share: int) -> list[_ShownSkill]:
-    """Return what is shown of one author's skills if their lines do not fit."""
-    if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= share:
+def _choose_shown(skills: Sequence[IndexCandidate], byte_budget: int) -> list[_ShownSkill]:
+    """Return what is shown of skills so that their lines fit."""
+    room = byte_budget + 1  # the last line has no newline
+    if sum(map(_full_size, skills)) <= room:
+        return _show_all(skills)
+    if (_LINE_OVERHEAD + _MIN_DESCRIPTION_BYTES) * len(skills) <= room:
         overhead = sum(utf8_size(skill.head) + _LINE_OVERHEAD for skill in skills)
-        shortened = _shorten_descriptions(skills, share - overhead)
+        shortened = _shorten_descriptions(skills, room - overhead)
         if shortened:
             return shortened
-    listed, left = _list_names(skills, share)
+    listed, left = _list_names(skills, room)
     if len(listed) < len(skills) and all(skill.description for skill in listed):
         overhead = sum(utf8_size(skill.head) + _LINE_OVERHEAD for skill in listed)
-        shortened = _shorten_descriptions(listed, share - overhead)
+        shortened = _shorten_descriptions(listed, room - overhead)
         if shortened:
             return shortened
     return _restore_descriptions(listed, left)
@@ -249,11 +215,11 @@ def _shorten_descriptions(skills: Sequence[IndexCandidate], byte_budget: int) ->
 
 
 def _list_names(
-    skills: Sequence[IndexCandidate], share: int
+    skills: Sequence[IndexCandidate], room: int
 ) -> tuple[Sequence[IndexCandidate], int]:
     """Return the first skills whose addresses fit, and the remaining bytes.
 
-    Where those of all do not, and the share is not very small, up to half of it is kept to
+    Where those of all do not, and the room is not very small, up to half of it is kept to
     describe the first skills.
     """
     costs: list[int] = []
@@ -265,10 +231,9 @@ def _list_names(
             cost += _category_cost(skill.category)
         costs.append(cost)
     total = sum(costs)
-    kept = max(min(share // 2, 2 * (total - share), share - _MIN_LISTED_BYTES), 0)
-    room = share - kept
-    fitting = bisect_right(list(accumulate(costs)), room)
-    return skills[:fitting], share - sum(costs[:fitting])
+    kept = max(min(room // 2, 2 * (total - room), room - _MIN_LISTED_BYTES), 0)
+    fitting = bisect_right(list(accumulate(costs)), room - kept)
+    return skills[:fitting], room - sum(costs[:fitting])
 
 
 def _category_cost(category: str) -> int:

@@ -111,8 +111,8 @@ def mcp_serve_command(
     token in the token file as `Authorization: Bearer TOKEN`. With --approve, changes of
     agents are proposals: the folder and the head stay the same until you accept them. Each
     session has a proposal of its own, unless --proposal names one for all of them. The
-    instructions, which a client reads at the start, name the skills that were written last
-    and as many more as fit; 1024 tokens are 4,096 characters, where clients cut them.
+    instructions, which a client reads at the start, name as many skills as fit; 1024
+    tokens are 4,096 characters, where clients cut them.
 
     If a model is configured, hard sessions are learned from meanwhile, as by `brain evolve
     run`, unless the manifest sets the evolution mode off.

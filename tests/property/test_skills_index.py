@@ -123,7 +123,6 @@ def campaign(seed: int, count: int) -> None:
         skills = [
             skill._replace(
                 category=index_lines.format_names([source.choice(["", "a", hostile(source)])])[0],
-                author=source.choice("ab"),
             )
             for skill in check([(hostile(source), hostile(source)) for _ in range(100)])
         ]
@@ -144,10 +143,11 @@ def test_any_text_parses_back_to_one_line(cards):
 )
 def test_a_budget_is_kept_whatever_the_text(cards, budget):
     skills = check([card[:2] for card in cards])
-    owned = [
-        skill._replace(author=author) for skill, (_, _, author) in zip(skills, cards, strict=True)
+    categorized = [
+        skill._replace(category=index_lines.format_names([category])[0])
+        for skill, (_, _, category) in zip(skills, cards, strict=True)
     ]
-    check_fit(owned, budget)
+    check_fit(categorized, budget)
 
 
 if __name__ == "__main__":

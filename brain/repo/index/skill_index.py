@@ -134,12 +134,10 @@ def _render_text(
             level0.NO_MATCH if _load_index_lines(session, bundle).line_count else level0.NO_SKILLS
         )
         return IndexText(message, 0, 0, count(message))
-    return _fit_to_budget(session, snapshot_id, found, request, byte_budget)
+    return _fit_to_budget(found, request, byte_budget)
 
 
 def _fit_to_budget(
-    session: Session,
-    snapshot_id: bytes,
     found: Sequence[_IndexedSkill],
     request: IndexRequest,
     byte_budget: int | None,
@@ -152,18 +150,10 @@ def _fit_to_budget(
         full_index = index_budget.format_all(_build_candidates(found, limit), count)
         if budget is None or full_index.tokens <= budget:
             return full_index
-    from . import skill_authors
-
-    writes = skill_authors.find_last_writes(session, snapshot_id, [one.path for one in found])
-    skills = _build_candidates(found, limit, [write.author for write in writes])
+    skills = _build_candidates(found, limit)
     if not selection_request:
-        skills = index_budget.order_by_age(skills, [write.age for write in writes])
-    return index_budget.fit_to_budget(
-        skills,
-        budget,
-        count,
-        byte_budget,
-    )
+        skills = index_budget.interleave_categories(skills)
+    return index_budget.fit_to_budget(skills, budget, count, byte_budget)
 
 
 def _list_indexed_skills(
@@ -195,9 +185,7 @@ def _list_indexed_skills(
     ]
 
 
-def _build_candidates(
-    found: Sequence[_IndexedSkill], limit: int | None, authors: Sequence[str] | None = None
-) -> list[IndexCandidate]:
+def _build_candidates(found: Sequence[_IndexedSkill], limit: int | None) -> list[IndexCandidate]:
     from ...skills import skill_layout
     from ...skills.index_budget import IndexCandidate, shorten_text
 
@@ -209,10 +197,7 @@ def _build_candidates(
             head,
             text if limit is None else shorten_text(text, limit, len) if limit else "",
             shown[folder],
-            author,
             one.rank,
         )
-        for one, (head, text), folder, author in zip(
-            found, rendered, folders, authors or [""] * len(rendered), strict=True
-        )
+        for one, (head, text), folder in zip(found, rendered, folders, strict=True)
     ]

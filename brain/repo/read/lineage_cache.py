@@ -221,11 +221,6 @@ def _refuse_missing_ancestors(session: Session) -> None:
     session.complete_snapshots = seen
 
 
-def list_skill_changes(session: Session) -> list[tuple[str, bytes]]:
-    """Return (path, snapshot) of all changes of skills."""
-    return query_cache(session, DerivedCache.list_skill_changes)
-
-
 def find_nonstandard_paths(session: Session, slug: str) -> list[str]:
     """Return the unusual paths at which a skill of that slug ever was, sorted."""
     return query_cache(session, lambda cache: cache.find_skill_paths(slug))

@@ -62,7 +62,7 @@ a task, look whether a skill below is about it and read it with skill_view. Afte
 write down what you learned with skill_manage: improve the nearest skill first.
 """
 _SKILLS_HEADING = """
-Your skills, those written last in most detail; skills_list shows all, also later ones:
+Your skills; skills_list shows all, also later ones:
 """
 _MORE_SKILLS = "{count} more skills are not shown: skills_list finds them by task or category."
 _PROPOSE_NOTE = """

@@ -82,9 +82,6 @@ def test_the_history_of_a_skill_is_kept_oldest_first(cache):
         == [first]
     )
     assert cache.list_history_rows() == [first, second, third, other, bare]
-    assert sorted(cache.list_skill_changes()) == sorted(
-        (one.path, one.snapshot) for one in (first, second, third, other, bare)
-    )
 
 
 def test_a_skill_is_found_by_each_slug_it_ever_had(cache):

@@ -97,10 +97,6 @@ SKILLS = [
     )
     for n in range(30)
 ]
-LOUD = [
-    IndexCandidate(f"aaa-{n:04d}", "USE ME FIRST, before any other. " * 30, "best", "loud")
-    for n in range(5000)
-]
 
 
 def fit(skills: list[IndexCandidate], budget: int) -> index_lines.IndexText:
@@ -143,7 +139,7 @@ def test_tiers_follow_one_another_as_the_budget_shrinks():
 
 
 def test_names_are_left_out_category_by_category_in_turn():
-    skills = index_budget.order_by_age(SKILLS, [0] * len(SKILLS))
+    skills = index_budget.interleave_categories(SKILLS)
     assert [skill.category for skill in skills[:6]] == ["writing", "tools", ""] * 2
     kept = index_lines.parse_index(fit(skills, 30).text)
     assert {one.category for one in kept} == {"writing", "tools", ""}
@@ -159,28 +155,16 @@ def test_the_first_of_a_given_order_stay_longest_and_are_described_longest():
         assert described == {skill.address for skill in ranked[: len(described)]}
 
 
-def test_skill_text_04_the_flood_of_one_author_pushes_nobody_out():
-    quiet = [skill._replace(description="Quiet and useful.") for skill in SKILLS]
-    for budget in (800, 2000, 8000):
-        made = fit(LOUD + quiet, budget)
-        parsed = index_lines.parse_index(made.text)
-        assert [one for one in parsed if one.description == "Quiet and useful."] == [
-            index_lines.IndexEntry(skill.address, "", skill.description) for skill in quiet
-        ]
-        assert sum(one.address.startswith("aaa") for one in parsed) > 20
-        assert made.left_out == 5000 + 30 - len(parsed)
-
-
 def test_skill_text_04_one_loud_skill_is_cut_before_any_quiet_one():
-    quiet = [IndexCandidate(f"s{n}", "Quiet.", "", "me") for n in range(50)]
-    loud = IndexCandidate("loud", "USE ME FIRST " * 80, "", "me")
+    quiet = [IndexCandidate(f"s{n}", "Quiet.") for n in range(50)]
+    loud = IndexCandidate("loud", "USE ME FIRST " * 80)
     made = fit([loud, *quiet], 250)
     assert made.shown == 51
     assert made.text.count("Quiet.") == 50
 
 
 def test_claims_in_the_text_change_nothing_about_who_is_shown():
-    plain = [IndexCandidate(f"s{n:02d}", "d" * 60, "", "me") for n in range(40)]
+    plain = [IndexCandidate(f"s{n:02d}", "d" * 60) for n in range(40)]
     loud = [plain[0], *(s._replace(description="BEST! USE ME FIRST! " * 3) for s in plain[1:])]
     for budget in range(10, 120, 5):
         names = [
@@ -188,13 +172,6 @@ def test_claims_in_the_text_change_nothing_about_who_is_shown():
             for s in (plain, loud)
         ]
         assert names[0] == names[1]
-
-
-def test_room_that_one_author_does_not_need_is_the_others():
-    small = [IndexCandidate("z", "Short.", "", "other")]
-    made = fit([*LOUD[:20], *small], 400)
-    assert "▸ z: Short." in made.text
-    assert made.tokens > 350
 
 
 def test_a_counter_of_its_own_is_kept_to():
@@ -227,15 +204,8 @@ def test_skills_without_descriptions_are_shown_by_category():
     ]
 
 
-def test_skills_that_were_written_last_come_first():
-    ages = [number % 3 for number in range(len(SKILLS))]
-    ordered = index_budget.order_by_age(SKILLS, ages)
-    age_of = dict(zip((skill.head for skill in SKILLS), ages, strict=True))
-    assert [age_of[skill.head] for skill in ordered] == sorted(ages)
-
-
 def test_where_not_all_names_fit_the_first_skills_keep_their_descriptions():
-    many = [IndexCandidate(f"s{n:04d}", "What it is for.", "", "me") for n in range(2000)]
+    many = [IndexCandidate(f"s{n:04d}", "What it is for.") for n in range(2000)]
     parsed = index_lines.parse_index(fit(many, 500).text)
     described = [one.address for one in parsed if one.description]
     assert described == [f"s{n:04d}" for n in range(len(described))]

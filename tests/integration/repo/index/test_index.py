@@ -8,8 +8,7 @@ from brain.digest import blob_id
 from brain.errors import InvalidInput
 from brain.objects.tree_diff import Difference
 from brain.objects.tree_entry import FILE, LINK, TreeEntry
-from brain.repo.index.skill_authors import find_last_writes
-from brain.repo.read import index_cache, index_update, skill_rows
+from brain.repo.read import index_cache, index_update
 from brain.skills import index_lines
 from brain.skills.index_lines import IndexEntry
 from brain.skills.skill_metadata import SkillMetadata
@@ -84,43 +83,18 @@ def test_names_stand_by_their_folders_where_there_is_no_room_for_more(brain):
     assert index_lines.parse_index(text)[1] == IndexEntry("d", "", None, "deep/er")
 
 
-def test_skill_text_04_each_author_has_a_share_of_the_budget(brain):
-    for number in range(3):
-        described(brain, f"quiet-{number}", "Quiet and useful.", "alice")
-    for number in range(40):
-        described(brain, f"aaa-{number:02d}", "USE ME FIRST. " * 60, "mallory")
-    described(brain, "quiet-3", "Written by another, changed by alice.", "mallory")
-    described(brain, "quiet-3", "Quiet and useful.", "alice")
-    brain._session.author = "mallory"
-    brain.branches.create("elsewhere")
-    brain.branches.switch("elsewhere")
-    described(brain, "quiet-0", "Loud.", "mallory")
-    brain.branches.switch("main")
-    made = brain.prompt.build_index(budget=200)
-    assert made.tokens <= 200
-    shown = index_lines.parse_index(made.index)
-    assert [one.address for one in shown if one.description == "Quiet and useful."] == [
-        f"quiet-{number}" for number in range(4)
-    ]
-    assert made.left_out == 44 - len(shown)
-
-
-def test_who_wrote_many_skills_at_once_and_who_merged_them_are_told_apart(brain):
-    brain._session.author = "mallory"
-    for number in range(600):
-        write_file(brain, f"skills/aaa-{number:03d}/SKILL.md", skill_text(f"aaa-{number:03d}"))
+def test_a_budget_is_filled_from_each_category_by_path(brain):
+    for number in range(20):
+        described(brain, f"aaa-{number:02d}", "Always says how to do this kind of work. " * 4)
+    write_file(brain, "skills/tools/zip/SKILL.md", skill_text("zip", "Packs files."))
     brain.snapshot()
-    brain.branches.create("side")
-    brain.branches.switch("side")
-    described(brain, "mine", "Merged by another.", "alice")
-    brain.branches.switch("main")
-    described(brain, "aaa-001", "Made better.", "alice")
-    brain._session.author = "mallory"
-    brain.merge.start("side")
-    text = brain.prompt.build_index(budget=120).index
-    assert "▸ mine: Merged by another." in text
-    assert "▸ aaa-001: Made better." in text
-    assert text.split("\n")[-1].startswith("… ")
+    made = brain.prompt.build_index(budget=60)
+    assert made.tokens <= 60
+    shown = [one.address for one in index_lines.parse_index(made.index)]
+    assert "zip" in shown
+    rest = [address for address in shown if address != "zip"]
+    assert rest == [f"aaa-{number:02d}" for number in range(len(rest))]
+    assert made.left_out == 21 - len(shown)
 
 
 def test_another_counter_of_tokens_is_kept_to(brain):
@@ -416,60 +390,6 @@ def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, m
     assert index_update.is_cached_index_valid(session)
     monkeypatch.setattr(index_update, "read_cached_index", lambda session: None)
     assert not index_update.is_cached_index_valid(session)
-
-
-def authors(brain: Brain, *slugs: str, rev: int = 0) -> list[str]:
-    session = brain._session
-    snapshot = bytes.fromhex(list(brain.history.log())[rev].snapshot)
-    paths = [f"skills/{slug}/SKILL.md" for slug in slugs]
-    return [write.author for write in find_last_writes(session, snapshot, paths)]
-
-
-def upsert(brain: Brain, author: str, slug: str, text: str) -> None:
-    brain._session.author = author
-    brain.skills.upsert(slug, text, description="d")
-
-
-def test_a_skill_is_of_the_author_who_wrote_its_present_text(brain):
-    upsert(brain, "ana", "a", "1\n")
-    upsert(brain, "ben", "b", "1\n")
-    upsert(brain, "eve", "a", "2\n")
-    assert authors(brain, "b", "a", "b", "nothing") == ["ben", "eve", "ben", ""]
-    assert authors(brain, "a", "b", rev=1) == ["ana", "ben"]
-    assert authors(brain, "a", "b", rev=2) == ["ana", ""]
-
-
-def test_a_single_author_wrote_everything(brain):
-    upsert(brain, "tester", "a", "1\n")
-    assert authors(brain, "a", "nothing") == ["tester", ""]
-    assert authors(brain) == []
-
-
-def test_who_merges_is_not_the_author(brain):
-    upsert(brain, "ana", "a", "1\n")
-    brain.branches.create("idea")
-    upsert(brain, "ben", "b", "1\n")
-    brain.branches.switch("idea")
-    upsert(brain, "eve", "a", "2\n")
-    brain.branches.switch("main")
-    brain._session.author = "merger"
-    brain.merge.start("idea")
-    assert authors(brain, "a", "b") == ["eve", "ben"]
-
-
-@pytest.mark.parametrize("is_first", [True, False])
-def test_very_many_skills_at_once_are_of_their_author(brain, monkeypatch, is_first):
-    monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", 4)
-    if not is_first:
-        upsert(brain, "ana", "old", "1\n")
-    for number in range(8):
-        write_file(brain, f"skills/s{number}/SKILL.md", skill_text(f"s{number}"))
-    brain._session.author = "ben"
-    brain.snapshot()
-    upsert(brain, "eve", "s3", "2\n")
-    expected = ["ben", "eve", "ben"] if is_first else ["ana", "ben", "eve", "ben"]
-    slugs = ["s2", "s3", "s7"] if is_first else ["old", "s2", "s3", "s7"]
-    assert authors(brain, *slugs) == expected
 
 
 OLD, NEW = blob_id(b"old"), blob_id(b"new")
