@@ -26,10 +26,9 @@ def main(folder: Path) -> None:
         Brain.init(folder / "auditor", author="auditor") as brain,
     ):
         for text in ("Check freshness.\n", "Check freshness, and prefer TWAP.\n"):
-            done = brain.skills.upsert(
-                "Oracle manipulation", text, description="Oracles", commit_to=ledger
-            )
-            print(f"version {done.version} is commitment {done.commitment.seq}")
+            done = brain.skills.upsert("Oracle manipulation", text, description="Oracles")
+            commitment = brain.ledger.commit(ledger)
+            print(f"version {done.version} is commitment {commitment.seq}")
         (desk / "evidence.json").write_bytes(brain.ledger.build_evidence(ledger, path=SKILL))
         (desk / "SKILL.md").write_bytes((brain.root / SKILL).read_bytes())
         key = ledger.key

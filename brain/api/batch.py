@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .locked_session import call_system
+from ..repo.part import call_system
 
 if TYPE_CHECKING:
     from ..chain.evm.evm_ledger import EvmLedger

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from ..repo.open.discovery import CONTROL_FOLDER, find_brain, is_brain
-from .locked_session import call_system, progress_args
+from ..repo.part import call_system
+from ..util.progress import no_progress
 from .parts import BrainParts
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class Brain(BrainParts):
             ),
         )
         target = Path(into) if into is not None else None
-        return adopt(path, target, kind, allow, opener, *progress_args(progress))
+        return adopt(path, target, kind, allow, opener, progress or no_progress)
 
     @staticmethod
     def preview_adoption(
@@ -136,7 +137,7 @@ class Brain(BrainParts):
         from ..adopting.adopt import preview_adoption
 
         target = Path(into) if into is not None else None
-        return preview_adoption(path, target, kind, allow, *progress_args(progress))
+        return preview_adoption(path, target, kind, allow, progress or no_progress)
 
     @staticmethod
     def find(start: str | Path | None = None) -> Path:
@@ -168,7 +169,6 @@ class Brain(BrainParts):
         from ..repo.changes import snapshot_folder
         from ..repo.open.session import Session
         from ..store.readonly_store import open_store_reader
-        from ..util.progress import no_progress
         from ..verify import verification
 
         verified = call_system(
@@ -196,7 +196,7 @@ class Brain(BrainParts):
         """
         from ..repo.changes import snapshot_folder
 
-        return self._locked.run(snapshot_folder.read_status, strict, *progress_args(progress))
+        return self._locked.run(snapshot_folder.read_status, strict, progress or no_progress)
 
     def snapshot(
         self,
@@ -217,13 +217,12 @@ class Brain(BrainParts):
             from ..repo.changes import snapshot_paths
 
             return self._locked.run_write(
-                *(snapshot_paths.snapshot_paths, message, list(paths), strict),
-                *progress_args(progress),
+                snapshot_paths.snapshot_paths, message, list(paths), strict, progress or no_progress
             )
         from ..repo.changes import snapshot_folder
 
         return self._locked.run_write(
-            snapshot_folder.snapshot_folder, message, strict, *progress_args(progress)
+            snapshot_folder.snapshot_folder, message, strict, progress or no_progress
         )
 
     def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded:
@@ -252,7 +251,7 @@ class Brain(BrainParts):
         """
         from ..repo.changes import restore
 
-        return self._locked.run(restore.restore_files, rev, list(paths), *progress_args(progress))
+        return self._locked.run(restore.restore_files, rev, list(paths), progress or no_progress)
 
     def undo(self, operation: int | None = None) -> results.Undone:
         """Undo the last operation, or that of a number. Raises `NotFound` or `Conflict`."""
@@ -316,8 +315,9 @@ class Brain(BrainParts):
         from ..verify import verification
 
         requirements = verification.parse_requirements(require_signatures, roots)
-        arguments = requirements, deep, *progress_args(progress)
-        verified = self._locked.run(verification.verify_brain, *arguments)
+        verified = self._locked.run(
+            verification.verify_brain, requirements, deep, progress or no_progress
+        )
         verified = self._locked.run(snapshot_folder.add_uncovered, verified)
         return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
@@ -328,7 +328,7 @@ class Brain(BrainParts):
         """
         from ..repo.maintenance import gc
 
-        return self._locked.run(gc.collect_garbage, grace, *progress_args(progress))
+        return self._locked.run(gc.collect_garbage, grace, progress or no_progress)
 
     def doctor(self) -> list[results.DoctorCheck]:
         """Check the environment of the brain: store, file system, caches, permissions."""
@@ -353,7 +353,7 @@ class Brain(BrainParts):
         """
         from ..repo.maintenance import fork
 
-        return self._locked.run(fork.fork_brain, Path(path), rev, *progress_args(progress))
+        return self._locked.run(fork.fork_brain, Path(path), rev, progress or no_progress)
 
     def publish(
         self,
@@ -387,7 +387,7 @@ class Brain(BrainParts):
             allow=allow,
             dry_run=dry_run,
         )
-        return call_system(publish, self, client, Path(folder), request, *progress_args(progress))
+        return call_system(publish, self, client, Path(folder), request, progress or no_progress)
 
     def watch(self, *, debounce: float = 0.5, max_wait: float = 10.0) -> Watch:
         """Return the watcher that records changes of the folder, as a context manager.

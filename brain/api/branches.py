@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .locked_session import Part, progress_args
+from ..repo.part import Part
+from ..util.progress import no_progress
 
 if TYPE_CHECKING:
     from .. import results
@@ -48,4 +49,4 @@ class BranchesPart(Part):
         """
         from ..repo.merge import branches
 
-        return self._locked.run(branches.switch_branch, name, *progress_args(progress))
+        return self._locked.run(branches.switch_branch, name, progress or no_progress)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .locked_session import Part
+from ..repo.part import Part
 from .run_end import are_skills_disabled, may_have_failures, open_recorder, submit_report
 
 if TYPE_CHECKING:
@@ -64,8 +64,6 @@ class GapsPart(Part):
 
         `now` is ms since 1970. Raises `StoreError`.
         """
-        from functools import partial
-
         from ..experience.gaps import list_gaps
         from ..repo.learning.record import is_proposed
 
@@ -73,7 +71,7 @@ class GapsPart(Part):
             self.open_store(),
             mode=self.read_mode(),
             periodic=self.is_periodic(),
-            is_proposed=partial(self._locked.run, is_proposed),
+            is_proposed=lambda name: self._locked.run(is_proposed, name),
             now=self._locked.session.timestamp_ms() if now is None else now,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict
-from .locked_session import Part, call_system
+from ..repo.part import Part, call_system
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

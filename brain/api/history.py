@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from .locked_session import Part
+from ..repo.part import Part, lazy, reads, streams
 
 if TYPE_CHECKING:
     from .. import results
+    from ..repo.history import blame, log, unified_diff, why
+    from ..repo.read import revisions
+else:
+    blame = lazy("brain.repo.history.blame")
+    log = lazy("brain.repo.history.log")
+    revisions = lazy("brain.repo.read.revisions")
+    unified_diff = lazy("brain.repo.history.unified_diff")
+    why = lazy("brain.repo.history.why")
 
 
 class HistoryPart(Part):
@@ -28,28 +36,16 @@ class HistoryPart(Part):
         `skill`, only snapshots that changed it; with `paths`, only those that changed
         something at or below them.
         """
-        from ..repo.history import log
-
         if skill is not None:
             return self._locked.iterate(log.list_skill_snapshots, skill, rev, limit)
         return self._locked.iterate(log.read_log, rev, limit, list(paths))
 
-    def show(self, rev: str = "@") -> results.SnapshotDetails:
-        """Return one snapshot with its changes, counts and sections."""
-        from ..repo.history import log
+    show = reads(lambda: log.show_snapshot)
 
-        return self._locked.run(log.show_snapshot, rev)
-
-    def has(self, snapshot: str) -> bool:
-        """Tell whether this brain holds the snapshot of a full id, on any branch or none."""
-        from ..repo.read import revisions
-
-        return self._locked.run(revisions.has_snapshot, snapshot)
+    has = reads(lambda: revisions.has_snapshot)
 
     def resolve(self, rev: str) -> str:
         """Return the id of the snapshot that `rev` names. Raises `InvalidInput` or `NotFound`."""
-        from ..repo.read import revisions
-
         return self._locked.run(revisions.resolve_revision, rev).hex()
 
     def diff(
@@ -71,23 +67,11 @@ class HistoryPart(Part):
 
         return self._locked.run(diff.diff_with_parent, rev, list(paths))
 
-    def patch(self, diff: results.Diff) -> Iterator[str]:
-        """Yield a diff in unified format, one text per file; binary files only by name."""
-        from ..repo.history import unified_diff
+    patch = streams(lambda: unified_diff.render_patch)
 
-        return self._locked.iterate(unified_diff.render_patch, diff)
+    diff_stat = reads(lambda: unified_diff.build_diff_stats)
 
-    def diff_stat(self, diff: results.Diff) -> list[results.DiffStat]:
-        """Return how many lines each file of a diff gained and lost."""
-        from ..repo.history import unified_diff
-
-        return self._locked.run(unified_diff.build_diff_stats, diff)
-
-    def find_undiffable(self, diff: results.Diff) -> list[results.UndiffableFile]:
-        """Return the files of a diff whose content `patch` does not show."""
-        from ..repo.history import unified_diff
-
-        return self._locked.run(unified_diff.find_undiffable, diff)
+    find_undiffable = reads(lambda: unified_diff.find_undiffable)
 
     def grep(
         self,
@@ -110,20 +94,9 @@ class HistoryPart(Part):
         )
         return self._locked.iterate(grep.grep, request)
 
-    def blame(self, slug: str, rev: str = "@") -> list[results.BlameLine]:
-        """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
-        from ..repo.history import blame
+    blame = reads(lambda: blame.blame)
 
-        return self._locked.run(blame.blame, slug, rev)
-
-    def why(self, slug: str) -> results.SkillReasons:
-        """Return the run that made each version of a skill; `slug` may be SLUG@VERSION.
-
-        Raises `NotFound` (`no_skill`, `no_version`).
-        """
-        from ..repo.history import why
-
-        return self._locked.run(why.explain_skill, slug)
+    why = reads(lambda: why.explain_skill)
 
     def list_operations(self, limit: int | None = None) -> list[results.Operation]:
         """Return the operation log, newest first."""

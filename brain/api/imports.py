@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from .locked_session import Part, progress_args
+from ..repo.part import Part
+from ..util.progress import no_progress
 
 if TYPE_CHECKING:
     from .. import results
@@ -29,7 +30,7 @@ class ImportsPart(Part):
         from ..repo.changes import import_source
 
         return self._locked.run(
-            import_source.import_folder, source, message, *progress_args(progress)
+            import_source.import_folder, source, message, progress or no_progress
         )
 
     def find_last_state(self, branch: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .locked_session import Part
+from ..repo.part import Part, lazy, reads
 
 if TYPE_CHECKING:
     from .. import results
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from ..chain.evm.tx_status import SentTransaction
     from ..chain.ledger_protocol import CommitRequest, Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
+    from ..repo.ledgers import commit_policy
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.ledgers.supersede import RepairPlan
     from ..repo.open.manifest import CommitPolicy
+
+else:
+    commit_policy = lazy("brain.repo.ledgers.commit_policy")
 
 
 class LedgerPart(Part):
@@ -42,6 +46,8 @@ class LedgerPart(Part):
         from ..repo.ledgers import commit
 
         return self._locked.run(commit.commit_snapshot, ledger, rev)
+
+    try_commit = reads(lambda: commit_policy.try_commit)
 
     def open(self, ledger: Ledger, rev: str = "@") -> results.Committed:
         """Make the first commitment of this brain in a ledger.

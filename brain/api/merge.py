@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .locked_session import Part, progress_args
+from ..repo.part import Part
+from ..util.progress import no_progress
 
 if TYPE_CHECKING:
     from .. import results
@@ -31,7 +32,7 @@ class MergePart(Part):
         from ..repo.merge import merge
 
         return self._locked.run_write(
-            merge.merge_revision, rev, choice, message, *progress_args(progress)
+            merge.merge_revision, rev, choice, message, progress or no_progress
         )
 
     def list_conflicts(self) -> list[results.MergeConflict]:
@@ -56,7 +57,7 @@ class MergePart(Part):
         """
         from ..repo.merge import proposals
 
-        return self._locked.run_write(proposals.resume_merge_or_accept, *progress_args(progress))
+        return self._locked.run_write(proposals.resume_merge_or_accept, progress or no_progress)
 
     def abort(self) -> list[results.MergeConflict]:
         """Give up the unfinished merge and restore the folder. Raises `NotFound` (`no_merge`)."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from .locked_session import LockedSession
+from ..repo.part import LockedSession, Written
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -107,7 +107,9 @@ class BrainParts:
     """Record states of other programs' files."""
 
     def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:
-        self._locked = LockedSession(session, open_ledger)
+        self._locked = locked = LockedSession(session)
+        locked.open_ledger = open_ledger
+        locked.commit_if_due = partial(_commit_if_due, locked)
 
     def close(self) -> None:
         """Close the store. The brain cannot be used afterwards."""
@@ -161,3 +163,17 @@ class BrainParts:
         from .proposals import ProposalsPart
 
         return ProposalsPart(self._locked, type(self))
+
+
+def _commit_if_due(locked: LockedSession, result: Written) -> Written:
+    """Return what a write made with its commitment, if the manifest asks for one."""
+    if locked.open_ledger is None or not result.changed:
+        return result
+    from ..repo.open import manifest
+
+    if not locked.run(manifest.may_have_commit_policy, bytes.fromhex(result.snapshot)):
+        return result
+    from ..repo.ledgers import commit_policy
+
+    commitment = locked.run(commit_policy.commit_if_due, locked.open_ledger, result.snapshot)
+    return result._replace(commitment=commitment)

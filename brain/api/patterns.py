@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .locked_session import Part
+from ..repo.part import Part
 
 if TYPE_CHECKING:
     from .. import results

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..programs.needs import read_needs
-from .locked_session import Part
+from ..repo.part import Part
 
 if TYPE_CHECKING:
     import builtins

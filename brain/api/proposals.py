@@ -6,7 +6,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from .locked_session import LockedSession, Part, call_system, progress_args
+from ..repo.part import LockedSession, Part, call_system
+from ..util.progress import no_progress
 
 if TYPE_CHECKING:
     import builtins
@@ -96,7 +97,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         from ..repo.merge import proposals
 
         accept = partial(proposals.accept_proposal, allow_undiffable=include_undiffable)
-        return self._locked.run_write(accept, snapshot, message, *progress_args(progress))
+        return self._locked.run_write(accept, snapshot, message, progress or no_progress)
 
     def reject(self, name: str) -> results.Proposal:
         """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""

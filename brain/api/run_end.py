@@ -8,13 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import BrainError
-from .recorder import Note, Recorder
+from ..experience.recorder import Note, Recorder
 
 if TYPE_CHECKING:
     from ..experience.store import Store
     from ..repo.core.current_run import Run
     from ..repo.open.session import Session
-    from .locked_session import LockedSession
+    from ..repo.part import LockedSession
 
 SKILLS_ENABLED_VARIABLE = "SKILLS_ENABLED"
 """Turns learning from gaps off in the environment, if it is false, 0, no or off."""

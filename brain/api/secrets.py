@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .locked_session import Part, progress_args
+from ..repo.part import Part
+from ..util.progress import no_progress
 
 if TYPE_CHECKING:
     from .. import results
@@ -32,7 +33,7 @@ class SecretsPart(Part):
         from ..repo.core import secret_scan
 
         return self._locked.run(
-            secret_scan.scan_revision, paths, rev, history, *progress_args(progress)
+            secret_scan.scan_revision, paths, rev, history, progress or no_progress
         )
 
     def scan_text(self, content: bytes) -> list[SecretFinding]:

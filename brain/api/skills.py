@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .locked_session import Part, call_system, encode_body
+from ..repo.part import Part, call_system, encode_body
 
 if TYPE_CHECKING:
     import builtins
 
     from .. import results
-    from ..chain.ledger_protocol import Ledger
     from ..receipts import Receipt
     from ..repo.skills.file_edits import ContentChange, SkillFiles
     from ..repo.skills.upsert import UpsertCheck
@@ -39,7 +38,6 @@ class SkillsPart(Part):
         target: str = "",
         check: UpsertCheck | None = None,
         files: SkillFiles | None = None,
-        commit_to: Ledger | None = None,
     ) -> results.Upserted:
         """Write a skill under the slug of `name`, raise its version, and record a snapshot.
 
@@ -55,8 +53,6 @@ class SkillsPart(Part):
         skills/ for a new skill. `target` is the slug or the path below skills/ of
         the skill to write, where `name` alone is ambiguous: "c" may be the slug of "C++".
         `check` gets the old text (None for a new skill) and the new text, and may raise.
-        `commit_to` commits the snapshot to a ledger.
-        If that fails the snapshot stays, and `commitment` has the error.
         Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`,
         `path_conflict`).
         """
@@ -75,7 +71,7 @@ class SkillsPart(Part):
             if_changed=if_changed,
             files=files or {},
         )
-        return self._locked.run_write(upsert.upsert_skill, request, commit_to=commit_to)
+        return self._locked.run_write(upsert.upsert_skill, request)
 
     @staticmethod
     def read_folder(folder: str | Path) -> tuple[bytes, dict[str, bytes]]:

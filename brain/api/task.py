@@ -12,8 +12,8 @@ from ..errors import BrainError
 from ..programs.program import slug_of_tool
 from ..receipts.receipt import CALLED_BY
 from ..repo.core.current_run import LoadedSkill
+from ..repo.part import LockedSession
 from ..repo.receipts import runs
-from .locked_session import LockedSession
 from .run_end import are_skills_disabled, may_have_failures, note_run_end
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .locked_session import Part
+from ..repo.part import Part
 
 if TYPE_CHECKING:
     from .. import results

@@ -81,11 +81,12 @@ def skill_upsert_command(
     body, files = _read_skill(app, file)
     with named_with_lines(file):
         similar = app.brain.skills.find_duplicates(name, description, body)
-    commit_to = None
+    ledger = None
     if commit:
         from ..chosen_ledger import open_chosen_ledger
 
-        commit_to = open_chosen_ledger(app, None)
+        ledger = open_chosen_ledger(app, None)
+        app.brain.ledger.opener = None  # else the policy of the manifest would commit, too
     with named_with_lines(file):
         result = app.brain.skills.upsert(
             name,
@@ -96,8 +97,10 @@ def skill_upsert_command(
             message=message or "",
             base=base or "",
             files=files,
-            commit_to=commit_to,
         )
+    if ledger is not None:
+        commitment = app.brain.ledger.try_commit(ledger, result.snapshot)
+        result = result._replace(commitment=commitment)
     emit(app, {**result._asdict(), "similar": similar}, _upsert_lines(result))
     for line in notice_lines(result.notices):
         app.print_note(line)

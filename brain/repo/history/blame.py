@@ -57,10 +57,10 @@ class _SkillLogs:
         return None
 
 
-def blame(session: Session, skill_ref: str, revision: str = "@") -> list[BlameLine]:
-    """Return who wrote each line of a skill at a revision. Raises `NotFound` (`no_skill`)."""
-    head = resolve_revision(session, revision)
-    path = skill_lookup.find_skill(session, session.bundle_of(head), skill_ref).path
+def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
+    """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
+    head = resolve_revision(session, rev)
+    path = skill_lookup.find_skill(session, session.bundle_of(head), slug).path
     entry = bundles.get_entry(session.nodes, session.bundle_of(head), path)
     assert entry is not None
     lines = diff3.split_lines(session.reader.read_blob(entry.blob, entry.size))
@@ -70,7 +70,7 @@ def blame(session: Session, skill_ref: str, revision: str = "@") -> list[BlameLi
     start = logs.find_last_change(head, path)
     if start is None:  # a snapshot of the brain that this one was forked from
         raise NotFound(
-            f"this brain has no history of {printable_text(skill_ref)}",
+            f"this brain has no history of {printable_text(slug)}",
             code="no_skill",
             hint="run the command in the brain of that snapshot",
         )

@@ -130,12 +130,12 @@ def list_revision_files(session: Session, revision: str = "@") -> list[FileInfo]
     ]
 
 
-def show_snapshot(session: Session, revision: str = "@") -> results.SnapshotDetails:
+def show_snapshot(session: Session, rev: str = "@") -> results.SnapshotDetails:
     """Return a snapshot with its sections, signatures, and changes since its first parent."""
     from ..signing.sign import read_valid_signatures
     from . import diff
 
-    snapshot_id = resolve_revision(session, revision)
+    snapshot_id = resolve_revision(session, rev)
     snapshot = session.load_snapshot(snapshot_id)
     after = session.load_bundle(snapshot.bundle)
     before = session.parent_bundle(snapshot)

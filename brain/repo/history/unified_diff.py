@@ -21,7 +21,7 @@ _GIT_MODES = ("100644", "100755", "120000")
 
 
 def build_diff_stats(session: Session, diff: Diff) -> list[DiffStat]:
-    """Return the added and removed lines of each changed file; -1 for binary files."""
+    """Return how many lines each file of a diff gained and lost; -1 for binary files."""
     return [build_diff_stat(session, change, bool(diff.to)) for change in diff.changes]
 
 
@@ -33,7 +33,7 @@ def build_diff_stat(session: Session, change: PathChange, stored: bool = True) -
 
 
 def render_patch(session: Session, diff: Diff) -> Iterator[str]:
-    """Yield a unified diff in git's format, one text per file."""
+    """Yield a diff in git's unified format, one text per file; binary files only by name."""
     for change in diff.changes:
         source = change.from_path or change.path
         old_name = "/dev/null" if change.change == "added" else f"a/{source}"
@@ -115,7 +115,7 @@ def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -
 
 
 def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
-    """Return the changed files between two snapshots that `render_patch` cannot show."""
+    """Return the files of a diff of two snapshots whose content `render_patch` does not show."""
     before, after = (session.bundle_of(bytes.fromhex(side)) for side in (diff.from_, diff.to))
     undiffable = []
     for change in diff.changes:

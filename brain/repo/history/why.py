@@ -25,13 +25,13 @@ from . import decisions, log
 _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 
 
-def explain_skill(session: Session, skill_ref: str) -> SkillReasons:
+def explain_skill(session: Session, slug: str) -> SkillReasons:
     """Return the run behind each version of a skill: SLUG, or SLUG@VERSION for one version.
 
     The decisions about it, or about that version, are with them. Raises `NotFound` (`no_skill`,
     `no_version`).
     """
-    name, wanted = split_version(skill_ref)
+    name, wanted = split_version(slug)
     try:
         versions = log.read_skill_history(session, name)
     except NotFound:  # all that there is may be rejected attempts

@@ -21,7 +21,7 @@ _MAX_SNAPSHOTS_SEARCHED = 64
 
 
 def try_commit(session: Session, ledger: Ledger, snapshot: str) -> Committed | NotCommitted:
-    """Commit a recorded snapshot; a failure is a result, and the snapshot stays."""
+    """Commit the snapshot of an id; a failure is a result, and the snapshot stays."""
     try:
         return _commit_or_find_covering(session, ledger, snapshot)
     except (BrainError, OSError) as error:

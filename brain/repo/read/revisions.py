@@ -29,7 +29,7 @@ def resolve_revision(session: Session, revision: str) -> bytes:
 
 
 def has_snapshot(session: Session, snapshot: str) -> bool:
-    """Tell whether the snapshot of a full id is stored."""
+    """Tell whether this brain has the snapshot of a full id, on any branch or none."""
     return (
         is_hex(snapshot) and len(snapshot) == 64 and bool(session.reader.find_snapshots(snapshot))
     )

@@ -158,7 +158,8 @@ def test_a_ledger_gets_commitments_and_gives_evidence(brain, tmp_path):
     assert brain.ledger.quote_open(ledger).ledger == ledger.name
     opened = brain.ledger.open(ledger)
     assert opened.snapshot == brain.head
-    brain.skills.upsert("Oracle", "Two sources.\n", commit_to=ledger)
+    written = brain.skills.upsert("Oracle", "Two sources.\n")
+    assert brain.ledger.try_commit(ledger, written.snapshot).snapshot == brain.head
     assert brain.ledger.commit(ledger).snapshot == brain.head
     assert brain.ledger.status(ledger).behind == 0
     assert brain.ledger.verify([ledger]).ok

@@ -3,10 +3,10 @@
 import pytest
 
 from brain import Brain
-from brain.api import recorder
 from brain.digest import blob_id
 from brain.errors import InvalidInput, StoreError
 from brain.evolve import find_trigger
+from brain.experience import recorder
 from brain.experience.run_end import MAX_RECORDED_STEPS
 from brain.experience.store import SkillSequence, Store
 from brain.receipts import Receipt, RunStep

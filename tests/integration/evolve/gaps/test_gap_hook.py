@@ -11,7 +11,6 @@ import apsw
 import pytest
 
 from brain import Brain, evolve
-from brain.api.recorder import MAX_WAITING, Note, Recorder
 from brain.experience.gaps import (
     GAP_RESULTS,
     GAPS,
@@ -20,6 +19,7 @@ from brain.experience.gaps import (
     describe_event,
     record_failure,
 )
+from brain.experience.recorder import MAX_WAITING, Note, Recorder
 from brain.experience.store import Store
 from brain.results import FailedGoal
 from tests.support.processes import TIMEOUT_SECONDS
@@ -194,7 +194,7 @@ def test_a_report_loads_next_to_nothing_in_the_thread_of_the_agent(tmp_path):
 import sys
 from brain import Brain
 import brain.api.task
-from brain.api.recorder import Recorder
+from brain.experience.recorder import Recorder
 noted = []
 Recorder._write_all = lambda self: noted.append(self)
 with Brain.open({str(tmp_path)!r}) as opened:

@@ -158,9 +158,10 @@ def test_verification_against_no_commitment_fails(brain, log):
 
 
 def test_a_write_can_be_committed_in_one_go(brain, log):
-    result = brain.skills.upsert("A", "One.\n", commit_to=log)
-    assert isinstance(result.commitment, Committed)
-    assert result.commitment.snapshot == result.snapshot
+    result = brain.skills.upsert("A", "One.\n")
+    commitment = brain.ledger.try_commit(log, result.snapshot)
+    assert isinstance(commitment, Committed)
+    assert commitment.snapshot == result.snapshot
     assert brain.skills.upsert("A", "Two.\n").commitment is None
 
 
@@ -169,9 +170,10 @@ def test_a_write_stands_though_its_commitment_fails(brain, log):
     learn(brain, "One.\n")
     brain.ledger.commit(log)
     brain.branches.switch("idea")
-    result = brain.skills.upsert("B", "Two.\n", commit_to=log)
-    assert isinstance(result.commitment, NotCommitted)
-    assert result.commitment.code == "ledger_forked"
+    result = brain.skills.upsert("B", "Two.\n")
+    commitment = brain.ledger.try_commit(log, result.snapshot)
+    assert isinstance(commitment, NotCommitted)
+    assert commitment.code == "ledger_forked"
     assert brain.head == result.snapshot and brain.skills.view("b").version == 1
 
 

@@ -69,7 +69,7 @@ def test_who_is_overtaken_by_an_older_snapshot_commits_after_it(brain, tmp_path)
     brain.ledger.commit(log)
     older = brain.skills.upsert("A", "One.\n").snapshot
     overtaken = Overtaken(tmp_path / "log", lambda: brain.ledger.commit(log, older))
-    made = brain.skills.upsert("A", "Two.\n", commit_to=overtaken).commitment
+    made = brain.ledger.try_commit(overtaken, brain.skills.upsert("A", "Two.\n").snapshot)
     assert isinstance(made, Committed)
     assert (made.seq, made.parent, made.snapshot) == (3, older, brain.head)
 
@@ -80,11 +80,12 @@ def test_who_is_overtaken_by_a_newer_snapshot_is_covered_by_it(brain, tmp_path):
 
     def newer() -> None:
         with Brain.open(brain.root) as other:
-            other.skills.upsert("B", "Two.\n", commit_to=log)
+            other.ledger.try_commit(log, other.skills.upsert("B", "Two.\n").snapshot)
 
-    result = brain.skills.upsert("A", "One.\n", commit_to=Overtaken(tmp_path / "log", newer))
-    assert isinstance(result.commitment, Committed)
-    assert result.commitment.snapshot == brain.head != result.snapshot
+    result = brain.skills.upsert("A", "One.\n")
+    made = brain.ledger.try_commit(Overtaken(tmp_path / "log", newer), result.snapshot)
+    assert isinstance(made, Committed)
+    assert made.snapshot == brain.head != result.snapshot
     assert [one.seq for one in brain.ledger.status(log).commitments] == [1, 2]
 
 
@@ -97,12 +98,16 @@ def test_writers_that_commit_at_once_all_succeed_and_all_is_covered(brain, tmp_p
 
     def write(number: int) -> list[object]:
         log = EmbeddedLedger(folder)
-        commit_to = None if by_manifest else log
         with log, Brain.open(brain.root, ledgers=lambda name: log) as own:
-            return [
-                own.skills.upsert(f"S{number}", f"{turn}.\n", commit_to=commit_to).commitment
-                for turn in range(ROUNDS)
-            ]
+            made: list[object] = []
+            for turn in range(ROUNDS):
+                result = own.skills.upsert(f"S{number}", f"{turn}.\n")
+                made.append(
+                    result.commitment
+                    if by_manifest
+                    else own.ledger.try_commit(log, result.snapshot)
+                )
+            return made
 
     with ThreadPoolExecutor(WRITERS) as pool:
         made = [one for some in pool.map(write, range(WRITERS)) for one in some]

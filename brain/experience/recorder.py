@@ -22,7 +22,7 @@ from ..errors import BrainError, StoreError
 
 if TYPE_CHECKING:
     from .. import results
-    from ..experience.store import Store
+    from .store import Store
 
 MAX_WAITING = 1_000
 """Notes that wait; of more, the oldest are dropped, and a notice says so."""

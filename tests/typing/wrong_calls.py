@@ -1,0 +1,28 @@
+"""Calls of parts that mypy must refuse; `make lint` reads this file, and nothing runs it.
+
+An error that mypy no longer sees leaves its `type: ignore` unused, which is an error itself.
+"""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+from brain import Brain, results
+
+
+def call_wrongly(brain: Brain) -> None:
+    """Call operations with what they do not take, and expect what they do not return."""
+    brain.history.show(1)  # type: ignore[arg-type]
+    brain.history.show(revision="@")  # type: ignore[call-arg]
+    brain.history.show("@", "@")  # type: ignore[call-arg]
+    brain.history.has()  # type: ignore[call-arg]
+    brain.history.patch("@")  # type: ignore[arg-type]
+    text: str = brain.history.show("@")  # type: ignore[assignment]
+    assert text
+
+
+def call_rightly(brain: Brain) -> None:
+    """Call operations as they are, and get what they return."""
+    assert_type(brain.history.show(rev="@"), results.SnapshotDetails)
+    assert_type(brain.history.has("ab"), bool)
+    assert_type(brain.history.blame("oracle"), list[results.BlameLine])
