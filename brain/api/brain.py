@@ -253,11 +253,11 @@ class Brain(BrainParts):
 
         return self._locked.run(restore.restore_files, rev, list(paths), progress or no_progress)
 
-    def undo(self, operation: int | None = None) -> results.Undone:
-        """Undo the last operation, or that of a number. Raises `NotFound` or `Conflict`."""
+    def undo(self) -> results.Undone:
+        """Undo the last operation, not one on another branch. Raises `NotFound` or `Conflict`."""
         from ..repo.changes import undo
 
-        return self._locked.run(undo.undo_operation, operation)
+        return self._locked.run(undo.undo_operation)
 
     def redo(self) -> results.Undone:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""

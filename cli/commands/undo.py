@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..command import OVERWRITE_EXITS, argument, brain_command, option
+from ..command import OVERWRITE_EXITS, argument, brain_command
 from ..context import App
 from ..output import emit
-from ..params import CountType, NonEmptyType, PathType
+from ..params import NonEmptyType, PathType
 from ..progress_bar import ProgressBar
 from ..render.changes import restore_line
 from ..revision_paths import resolve_paths
@@ -36,21 +36,15 @@ def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     emit(app, result, [restore_line(result)])
 
 
-@brain_command("undo", examples=("brain undo", "brain undo --operation 7"), exits=OVERWRITE_EXITS)
-@option(
-    "--operation",
-    type=CountType(),
-    metavar="N",
-    help="Undo operation N of the operation log, which may be on another branch.",
-)
-def undo_command(app: App, operation: int | None) -> None:
+@brain_command("undo", examples=("brain undo",), exits=OVERWRITE_EXITS)
+def undo_command(app: App) -> None:
     """Undo the last operation, and say what it was.
 
     The folder, the branch and its head return to their previous state; the undo of a switch
-    goes back to the branch before it. 'brain redo' reverses it. The last operation is
-    not undone if it was on another branch: then name it with --operation.
+    goes back to the branch before it. 'brain redo' reverses it. Operations on other
+    branches stay.
     """
-    result = app.brain.undo(operation)
+    result = app.brain.undo()
     emit(app, result, _undone_lines("Undid", result))
 
 

@@ -24,7 +24,6 @@ from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..merge import merge_state
-from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session, head_ref
 from ..read.operation_entry import LoggedOperation, decode_log_entry
 from ..read.rejected_refs import DROP_KIND
@@ -36,7 +35,7 @@ _RefMove = tuple[str, bytes, bytes]
 _KINDS_WITH_VERSIONS = ("upsert", "revert", "absorb", "rename")
 """Kinds of operations that write one skill."""
 _KINDS_OF_ANY_BRANCH = ("branch", "switch")
-"""Kinds of operations that are about other branches than the current one."""
+"""Kinds of operations that may be about other branches and are undone nevertheless."""
 
 
 def list_operations(session: Session, limit: int | None = None) -> list[Operation]:
@@ -61,21 +60,16 @@ def list_operations(session: Session, limit: int | None = None) -> list[Operatio
     return out
 
 
-def undo_operation(session: Session, number: int | None = None) -> Undone:
-    """Undo the last operation, or the operation of that number if nothing is built on it.
+def undo_operation(session: Session) -> Undone:
+    """Undo the last operation; those on other branches stay.
 
-    Raises `NotFound` (`nothing_to_undo`, `no_operation`), or `Conflict`:
-    `unrecorded_changes` if a file to restore was changed since, `other_branch` if the last
-    operation was on another branch, `moved_on` if the operation `number` is not the last one
-    that moved its branch.
+    Raises `NotFound` (`nothing_to_undo`), or `Conflict`: `unrecorded_changes` if a file to
+    restore was changed since, `redacted` for a redaction.
     """
     with lock_for_writing(session):
         with store_transaction(session) as tx:
             current = head_ref(session.current_branch())
-            if number is None:
-                entry = _find_operation_to_undo(tx, current)
-            else:
-                entry = _read_operation_in_force(tx, number)
+            entry = _find_operation_to_undo(tx, current)
             step = _Step("undo", entry, *_reverse(tx, entry))
             writes = _apply_step(session, tx, step)
             undone = _describe_step(session, entry, writes)
@@ -161,7 +155,6 @@ def _iter_operations_in_force(reader: StoreReader) -> Iterator[LoggedOperation]:
 def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperation:
     for entry in _iter_operations_in_force(reader):
         if entry.number > 1 and entry.refs and not _is_off_branch(entry, current):
-            _refuse_other_branch(entry, current)
             return _require_reversible(entry)
     raise NotFound(
         "there is nothing to undo",
@@ -170,51 +163,12 @@ def _find_operation_to_undo(reader: StoreReader, current: str) -> LoggedOperatio
     )
 
 
-def _read_operation_in_force(reader: StoreReader, number: int) -> LoggedOperation:
-    for entry in _iter_operations_in_force(reader):
-        if entry.number == number > 1 and entry.refs:
-            refs = reader.list_refs()
-            moved = [
-                name
-                for name, old, new in entry.refs
-                if refs.get(name, NO_DIGEST) != new and not (entry.kind == "switch" and old == new)
-            ]
-            if moved:
-                raise Conflict(
-                    f"operation {number} is not the last one on {_ref_text(moved[0])}",
-                    code="moved_on",
-                    hint="undo the later ones first; see `brain op log`",
-                )
-            return _require_reversible(entry)
-    raise NotFound(
-        f"there is no operation {number} to undo",
-        code="no_operation",
-        hint="`brain op log` lists the operations",
-    )
-
-
 def _is_off_branch(entry: LoggedOperation, current: str) -> bool:
-    """Tell whether an operation wrote to proposals alone, or dropped old rejected attempts.
-
-    The former are undone by rejecting them, and the latter are garbage.
-    """
-    if entry.kind == DROP_KIND:
-        return True
-    refs = [name for name, _, _ in entry.refs]
-    is_proposal = all(ref.startswith(PROPOSAL_REF_PREFIX) and ref != current for ref in refs)
-    return is_proposal and entry.kind not in ("branch", "undo", "redo")
-
-
-def _refuse_other_branch(entry: LoggedOperation, current: str) -> None:
+    """Tell whether an operation moved other branches alone, or dropped old rejected attempts."""
+    if entry.kind in _KINDS_OF_ANY_BRANCH:
+        return False
     branches = [name for name, _, _ in entry.refs if name.startswith(_BRANCH_REF_PREFIX)]
-    if not branches or current in branches or entry.kind in _KINDS_OF_ANY_BRANCH:
-        return
-    raise Conflict(
-        f"the last operation, {printable_text(entry.description, 80)}, was on another branch,"
-        f" {_ref_text(branches[0])}",
-        code="other_branch",
-        hint=f"undo it with `brain undo --operation {entry.number}`",
-    )
+    return entry.kind == DROP_KIND or (bool(branches) and current not in branches)
 
 
 def _ref_text(ref: str) -> str:

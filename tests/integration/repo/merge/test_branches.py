@@ -1,6 +1,7 @@
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
+from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.repo.read.operation_entry import decode_log_entry
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
@@ -69,10 +70,7 @@ def test_a_branch_is_removed_once_another_one_holds_its_work(brain):
 
 def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(brain):
     brain.branches.create("idea")
-    made = brain.history.list_operations()[0].number
     brain.branches.switch("idea")
-    with raises_code("current_branch", Conflict):
-        brain.undo(made)
     assert (brain.undo().kind, brain.branches.current) == ("switch", "main")
     assert brain.undo().description == "branch idea"
     assert names(brain) == [("main", True)]
@@ -80,34 +78,14 @@ def test_undo_takes_back_the_making_of_a_branch_unless_it_is_the_current_one(bra
     assert names(brain) == [("idea", False), ("main", True)]
 
 
-def test_undo_moves_a_branch_that_is_not_current_if_its_operation_is_named(brain):
-    brain.branches.create("idea")
+def test_undo_leaves_what_was_done_on_another_branch(brain):
     brain.skills.upsert("Oracle", "Two.\n")
-    number = brain.history.list_operations()[0].number
-    brain.branches.switch("idea")
-    text = (brain.root / "skills/oracle/SKILL.md").read_text()
-    undone = brain.undo(number)
-    assert (undone.branch, undone.description) == ("main", "upsert oracle 1 → 2")
-    assert (undone.written, undone.removed) == ([], [])
-    assert (brain.root / "skills/oracle/SKILL.md").read_text() == text
-    assert brain.skills.view("oracle", "main").version == 1
-    assert brain.status().clean
-    assert brain.undo().kind == "switch"
-    assert brain.branches.current == "main" and brain.status().clean
-    assert brain.verify().ok
-
-
-def test_an_operation_on_which_later_ones_are_built_is_not_undone(brain):
-    brain.skills.upsert("Oracle", "Two.\n")
-    number = brain.history.list_operations()[0].number
-    brain.skills.upsert("Oracle", "Three.\n")
-    with raises_code("moved_on", Conflict):
-        brain.undo(number)
-    brain.undo()
-    brain.undo(number)
-    for gone in (number, 1, 99):
-        with raises_code("no_operation", NotFound):
-            brain.undo(gone)
+    source = ImportSource("hermes", "home", "from-home")
+    step = ImportStep(files=[("memory/home.md", SourceFile(0, b"Theirs.\n"))])
+    imported = brain.imports.record_states(source, [step])
+    assert brain.undo().description == "upsert oracle 1 → 2"
+    assert brain.history.resolve("from-home") == imported.snapshot
+    assert brain.redo().description == "upsert oracle 1 → 2"
 
 
 @pytest.mark.parametrize("edited", [False, True])
@@ -144,21 +122,6 @@ def test_undo_of_a_switch_refuses_to_write_over_an_edit(brain):
     assert brain.branches.current == "idea"
     brain.snapshot()
     assert brain.undo().kind == "snapshot"
-
-
-def test_an_operation_on_another_branch_is_named_and_not_undone(brain):
-    brain.branches.create("idea")
-    with Brain.open(brain.root) as other:
-        other.branches.switch("idea")
-        other.skills.upsert("Oracle", "Two.\n")
-        number = other.history.list_operations()[0].number
-        with other._session.store.transaction() as tx:
-            tx.write_meta("branch", b"main")  # as a switch that an older version logged
-    with raises_code("other_branch", Conflict) as caught:
-        brain.undo()
-    assert "upsert oracle, was on another branch, idea" in caught.value.message
-    assert f"brain undo --operation {number}" in (caught.value.hint or "")
-    assert brain.undo(number).branch == "idea"
 
 
 @pytest.mark.parametrize(
