@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
+from ..merging import lines as line_diff
 from ..models.calls import UnfitAnswer
 from ..programs.advice import check_code
 from ..programs.program import check_tool_name, tool_name
@@ -30,7 +31,7 @@ from ..secrets import find_secrets
 from ..skills import skill_lint
 from ..skills.slug import slugify
 from ..skills.visible_text import find_hidden, fold_to_line
-from ..util import line_diff, strict_json
+from ..util import strict_json
 from .acquire import ProgramDraft
 from .prompts import (
     GENERATED_CATEGORY,

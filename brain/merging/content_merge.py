@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 from ..objects import paths
-from ..util import line_diff
-from . import diff3, document_merge, memory_merge
-from .diff3 import ConflictHunk, MergePiece, TextLines, end_with_newline
+from . import document_merge, lines, memory_merge
+from .lines import ConflictHunk, MergePiece, TextLines, end_with_newline
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
 MERGE_CHOICES = (OURS, THEIRS, BOTH)
@@ -49,13 +48,13 @@ def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
         except InvalidInput:
             return None
         return DraftMerge(merged.pieces, merged)
-    if any(side is not None and line_diff.is_binary(side) for side in sides):
+    if any(side is not None and lines.is_binary(side) for side in sides):
         return None
-    base, ours, theirs = (diff3.split_lines(side or b"") for side in sides)
+    base, ours, theirs = (lines.split_lines(side or b"") for side in sides)
     settle = settle_rule(path)
-    if settle is not diff3.leave_conflict:
+    if settle is not lines.leave_conflict:
         base, ours, theirs = map(end_with_newline, (base, ours, theirs))
-    return DraftMerge(diff3.merge_lines(base, ours, theirs, settle), None)
+    return DraftMerge(lines.merge_lines(base, ours, theirs, settle), None)
 
 
 def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
@@ -65,9 +64,9 @@ def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
     remains, or if the text would be a skill that cannot be read.
     """
     if choice is None:
-        content = diff3.join_if_clean(draft.pieces)
+        content = lines.join_if_clean(draft.pieces)
     else:
-        content = diff3.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
+        content = lines.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
     if content is not None and draft.skill is not None:
         try:
             document_merge.check_merged_skill(content, draft.skill)
@@ -78,7 +77,7 @@ def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
 
 def format_with_markers(draft: DraftMerge, ours: str, theirs: str) -> bytes:
     """Return the text with conflict markers in git's `diff3` style."""
-    return diff3.join_settled(
+    return lines.join_settled(
         draft.pieces, lambda hunk: _format_hunk_with_markers(hunk, ours, theirs)
     )
 
@@ -89,15 +88,15 @@ def has_conflict_markers(content: bytes) -> bool:
     return any(line.startswith(markers) for line in content.split(b"\n"))
 
 
-def settle_rule(path: str) -> diff3.SettleConflict:
+def settle_rule(path: str) -> lines.SettleConflict:
     """Return the rule that settles conflicts in the file at a full path."""
     section, inner = paths.split_section(path)
     if section != MEMORY_SECTION:
-        return diff3.leave_conflict
+        return lines.leave_conflict
     for suffix, settle in memory_merge.SETTLE_RULES.items():
         if inner.lower().endswith(suffix):
             return settle
-    return diff3.leave_conflict
+    return lines.leave_conflict
 
 
 def _join_both_sides(hunk: ConflictHunk) -> TextLines:

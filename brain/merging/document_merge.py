@@ -15,8 +15,8 @@ from ..skills.document_parts import DocumentParts
 from ..skills.frontmatter import parse_front_matter
 from ..skills.skill_document import set_version
 from ..skills.skill_version import is_countable
-from . import diff3, frontmatter_merge
-from .diff3 import MergePiece
+from . import frontmatter_merge, lines
+from .lines import MergePiece
 
 
 class SkillMerge(NamedTuple):
@@ -45,8 +45,8 @@ def merge_skill(base: bytes | None, ours: bytes, theirs: bytes, slug: str) -> Sk
         [_merge_atom(old.bom, a.bom, b.bom) + _merge_atom(old.opening, a.opening, b.opening)],
         *frontmatter_merge.merge_front_matter(old.front_matter, a.front_matter, b.front_matter),
         [_merge_atom(old.closing, a.closing, b.closing)],
-        *diff3.merge_lines(
-            diff3.split_lines(old.body), diff3.split_lines(a.body), diff3.split_lines(b.body)
+        *lines.merge_lines(
+            lines.split_lines(old.body), lines.split_lines(a.body), lines.split_lines(b.body)
         ),
     ]
     is_yaml = _is_yaml(a) and _is_yaml(b)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ..skills import frontmatter_fields
 from ..skills.frontmatter import parse_if_any
 from ..skills.frontmatter_fields import BLOCK_MAP_KIND, FrontMatter, FrontMatterField
-from .diff3 import ConflictHunk, MergePiece, TextLines, split_lines
+from .lines import ConflictHunk, MergePiece, TextLines, split_lines
 
 LinesByKey = dict[str, str]
 """The lines of each key; under "", the lines before the first key."""

@@ -13,8 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
-from .diff3 import ConflictHunk, SettleConflict, TextLines
-from .markdown import FENCE, HEADING, LIST_ITEM
+from .lines import FENCE, HEADING, LIST_ITEM, ConflictHunk, SettleConflict, TextLines
 
 _JSON_TIME_KEYS = ("timestamp", "time", "ts", "created_at", "created", "date", "at")
 _WRITTEN_TIME_PATTERN = re.compile(

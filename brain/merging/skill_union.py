@@ -10,10 +10,9 @@ from collections.abc import Iterator
 
 from ..skills.document_parts import DocumentParts
 from ..skills.frontmatter import parse_if_any
-from . import diff3
-from .diff3 import ConflictHunk, TextLines
+from . import lines
 from .frontmatter_merge import split_by_key
-from .markdown import FENCE, HEADING, LIST_ITEM
+from .lines import FENCE, HEADING, LIST_ITEM, ConflictHunk, TextLines
 
 _IDENTITY_FIELDS = frozenset(("name", "description", "version", "metadata"))
 """Fields that identify a skill; those of the other skill are dropped."""
@@ -36,15 +35,15 @@ def unite_skills(
     if base is None:
         body = _append_new_blocks(ours.body, theirs.body, name)
     else:
-        old, our_side, their_side = map(diff3.split_lines, (base, ours.body, theirs.body))
-        body = diff3.join_settled(diff3.merge_lines(old, our_side, their_side), _keep_both_sides)
+        old, our_side, their_side = map(lines.split_lines, (base, ours.body, theirs.body))
+        body = lines.join_settled(lines.merge_lines(old, our_side, their_side), _keep_both_sides)
     return ours._replace(front_matter=_unite_front_matter(ours, theirs), body=body)
 
 
 def _keep_both_sides(hunk: ConflictHunk) -> TextLines:
     known = set(hunk.ours)
     return [
-        *diff3.end_with_newline(hunk.ours),
+        *lines.end_with_newline(hunk.ours),
         *(line for line in hunk.theirs if line not in known),
     ]
 

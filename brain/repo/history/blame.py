@@ -13,8 +13,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ...errors import NotFound, printable_text
-from ...merging import diff3
-from ...merging.line_matching import UNMATCHED, match_lines
+from ...merging import lines as diff3
+from ...merging.lines import UNMATCHED, match_lines
 from ...objects import bundle as bundles
 from ...objects import lineage
 from ...results import BlameLine

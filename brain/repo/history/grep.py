@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from ...errors import InvalidInput, printable_text
+from ...merging import lines
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import GrepMatch
-from ...util import line_diff
 from ..open.session import Session
 from ..read.revisions import resolve_revision
 
@@ -96,7 +96,7 @@ def _search_entries(
         if entry.blob in redacted:
             continue
         content = session.reader.read_blob(entry.blob, entry.size)
-        if line_diff.is_binary(content):
+        if lines.is_binary(content):
             continue
         deadline = time.monotonic() + SECONDS_PER_FILE
         try:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from ...errors import InvalidInput
-from ...merging import diff3
-from ...merging.line_matching import UNMATCHED, match_lines
+from ...merging import lines as diff3
+from ...merging.lines import UNMATCHED, match_lines
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.tree_entry import LINK, TreeEntry

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import InvalidInput, NotFound
+from ...merging import lines as line_diff
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import Diff, DiffStat, FileState, PathChange, UndiffableFile
-from ...util import line_diff
 from ...worktree import file_reader
 from ..open.session import Session
 

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from brain.merging import diff3
+from brain.merging import lines
 
 LINE_CHOICES = ["alpha", "beta", "gamma", "", "- item", "# Head", "  indented"]
 
@@ -50,10 +50,10 @@ def find_disagreements(folder: Path, seed: int, count: int) -> Iterator[str]:
         base = random_text(rng)
         plain = len(set(base)) == len(base)
         a, b = edit_text(rng, base), edit_text(rng, base)
-        ours = diff3.join_if_clean(diff3.merge_lines(base, a, b))
-        if ours != diff3.join_if_clean(diff3.merge_lines(base, b, a)):
+        ours = lines.join_if_clean(lines.merge_lines(base, a, b))
+        if ours != lines.join_if_clean(lines.merge_lines(base, b, a)):
             yield f"text {number} depends on who merges"
-        if diff3.join_if_clean(diff3.merge_lines(base, a, a)) != b"".join(a):
+        if lines.join_if_clean(lines.merge_lines(base, a, a)) != b"".join(a):
             yield f"text {number} merged with itself is another"
         theirs = merge_with_git(folder, *(b"".join(side) for side in (base, a, b)))
         if plain and None not in (ours, theirs) and ours != theirs:

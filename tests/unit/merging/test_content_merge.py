@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import content_merge, diff3, frontmatter_merge
+from brain.merging import content_merge, frontmatter_merge, lines
 from brain.merging.content_merge import BOTH, OURS, THEIRS, ContentSides
 from tests.support.cases import read_cases
 
@@ -256,7 +256,7 @@ def front_matter(base: str, ours: str, theirs: str) -> str | None:
     """Return the merged front matter, None for a conflict, whatever the order of the sides."""
     merged_texts = []
     for sides in ((base, ours, theirs), (base, theirs, ours)):
-        found = diff3.join_if_clean(frontmatter_merge.merge_front_matter(*sides))
+        found = lines.join_if_clean(frontmatter_merge.merge_front_matter(*sides))
         merged_texts.append(None if found is None else found.decode())
     assert merged_texts[0] == merged_texts[1]
     return merged_texts[0]
@@ -313,7 +313,7 @@ def test_a_skill_without_a_version_counts_as_the_first():
     ("path", "is_settled"), CASES["test_conflicts_are_settled_in_memory_files_alone"]
 )
 def test_conflicts_are_settled_in_memory_files_alone(path, is_settled):
-    assert (content_merge.settle_rule(path) is not diff3.leave_conflict) is is_settled
+    assert (content_merge.settle_rule(path) is not lines.leave_conflict) is is_settled
     assert contested(path, b"{}\n", b'{}\n{"a": 1}\n', b'{}\n{"b": 2}\n') is not is_settled
 
 

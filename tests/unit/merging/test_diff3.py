@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import diff3
-from brain.merging.line_matching import match_lines
+from brain.merging import lines as diff3
+from brain.merging.lines import match_lines
 
 TEXT = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"e\n"]), max_size=12)
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from brain.merging import memory_merge
-from brain.merging.diff3 import ConflictHunk
+from brain.merging.lines import ConflictHunk
 from brain.merging.memory_merge import settle_json_lines, settle_notes, unite_units
 from tests.support.cases import read_cases
 

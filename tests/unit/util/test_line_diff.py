@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.util import line_diff
-from brain.util.line_diff import LineCounts, count_changed_lines, is_binary, unified_diff
+from brain.merging import lines as line_diff
+from brain.merging.lines import LineCounts, count_changed_lines, is_binary, unified_diff
 
 
 def patch(old: bytes, new: bytes, name: str = "file") -> bytes:
