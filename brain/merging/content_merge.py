@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 from ..objects import paths
-from . import document_merge, lines, memory_merge
+from . import lines, memory_merge, skill_merge
 from .lines import ConflictHunk, MergePiece, TextLines, end_with_newline
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
@@ -34,7 +34,7 @@ class DraftMerge(NamedTuple):
     """A merged text in pieces, some of which may be conflicts; `skill` is set for a skill."""
 
     pieces: list[MergePiece]
-    skill: document_merge.SkillMerge | None
+    skill: skill_merge.SkillMerge | None
 
 
 def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
@@ -44,7 +44,7 @@ def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
     """
     if slug:
         try:
-            merged = document_merge.merge_skill(*sides, slug)
+            merged = skill_merge.merge_skill(*sides, slug)
         except InvalidInput:
             return None
         return DraftMerge(merged.pieces, merged)
@@ -69,7 +69,7 @@ def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
         content = lines.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
     if content is not None and draft.skill is not None:
         try:
-            document_merge.check_merged_skill(content, draft.skill)
+            skill_merge.check_merged_skill(content, draft.skill)
         except InvalidInput:
             return None
     return content

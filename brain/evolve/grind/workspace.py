@@ -20,8 +20,8 @@ from typing import IO, Any, NamedTuple, cast
 
 from ... import limits
 from ...errors import InvalidInput, printable_text
-from ...merging.document_merge import merge_skill
 from ...merging.lines import join_if_clean
+from ...merging.skill_merge import merge_skill
 from ...objects.paths import check_path
 from ...programs.program import is_program_file
 from ...repo.learning.change import SCORING_FOLDERS, FileEdit, ProposedChange, SkillEdit

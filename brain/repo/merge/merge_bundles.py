@@ -12,7 +12,7 @@ from typing import NamedTuple
 from ... import limits
 from ...digest import blob_id
 from ...errors import InvalidInput
-from ...merging import content_merge, document_merge, tree_merge
+from ...merging import content_merge, skill_merge, tree_merge
 from ...merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
 from ...merging.tree_merge import PathConflict
 from ...objects import ancestry
@@ -267,7 +267,7 @@ def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes |
         return content
     try:
         merged = set_version(content, draft.skill.version, slug)
-        document_merge.check_merged_skill(merged, draft.skill)
+        skill_merge.check_merged_skill(merged, draft.skill)
     except InvalidInput:
         return None
     return merged

@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple
 
 from ...errors import InvalidInput, printable_text
-from ...merging.skill_union import unite_skills
+from ...merging.skill_merge import unite_skills
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle

@@ -310,7 +310,7 @@ def _rebase_text(
             code="stale_base",
             hint=f"read it with `brain skill view {slug}`, and write to its text",
         )
-    from ...merging import content_merge, document_merge
+    from ...merging import content_merge, skill_merge
     from ..history.log import find_skill_at_version
 
     session = txn.session
@@ -320,7 +320,7 @@ def _rebase_text(
     theirs = skill_document.upsert_document(
         base_text, None, request.name, slug, request.description, request.body
     )
-    merged = document_merge.merge_skill(base_text, prior_text, theirs.content, slug)
+    merged = skill_merge.merge_skill(base_text, prior_text, theirs.content, slug)
     draft = content_merge.DraftMerge(merged.pieces, merged)
     content = content_merge.finish_merge(draft, None)
     if content is None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import content_merge, frontmatter_merge, lines
+from brain.merging import content_merge, lines, skill_merge
 from brain.merging.content_merge import BOTH, OURS, THEIRS, ContentSides
 from tests.support.cases import read_cases
 
@@ -256,7 +256,7 @@ def front_matter(base: str, ours: str, theirs: str) -> str | None:
     """Return the merged front matter, None for a conflict, whatever the order of the sides."""
     merged_texts = []
     for sides in ((base, ours, theirs), (base, theirs, ours)):
-        found = lines.join_if_clean(frontmatter_merge.merge_front_matter(*sides))
+        found = lines.join_if_clean(skill_merge.merge_front_matter(*sides))
         merged_texts.append(None if found is None else found.decode())
     assert merged_texts[0] == merged_texts[1]
     return merged_texts[0]

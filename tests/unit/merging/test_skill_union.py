@@ -1,6 +1,6 @@
 """One skill takes in what another has and it has not."""
 
-from brain.merging.skill_union import unite_skills
+from brain.merging.skill_merge import unite_skills
 from brain.skills import document_parts
 
 HEAD = "---\nname: a\ndescription: About a\nversion: 3\n---\n"
