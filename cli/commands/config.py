@@ -244,7 +244,6 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
     examples=(
         "brain config embedder text-embedding-3-small --key-file ~/keys/openai",
         "brain config embedder nomic-embed-text --base-url http://localhost:11434/v1",
-        "brain config embedder --folder ~/models/all-MiniLM-L6-v2",
         "brain config embedder --off",
     ),
     exits=BASIC_EXITS,
@@ -257,19 +256,13 @@ _EMBEDDER_TEXT = TextType("bad_embedder")
     help="An endpoint with the protocol of OpenAI.  [default: OpenAI]",
 )
 @option("--key-file", type=_EMBEDDER_TEXT, metavar="FILE", help="The file with the key.")
-@option(
-    "--folder",
-    type=_EMBEDDER_TEXT,
-    metavar="DIR",
-    help="A folder with a BERT model of sentence-transformers.",
-)
 @option("--timeout", type=CountType(), help="Timeout of a request in seconds.  [default: 30]")
 @flag("--off", help="Remove the embedder: skills are selected by words.")
 def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
     """Set the embedder that selects skills by meaning.
 
-    Without an embedder, skills are selected by words. An endpoint receives the tasks and
-    the names and descriptions of skills; a folder keeps them on this machine. The key is
+    Without an embedder, skills are selected by words. The endpoint, which may be a server on
+    this machine, receives the tasks and the names and descriptions of skills. The key is
     never stored: it is read from --key-file, else from BRAIN_EMBEDDER_KEY, else, for the
     endpoint of OpenAI, from OPENAI_API_KEY.
     """

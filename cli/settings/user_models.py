@@ -186,17 +186,10 @@ def open_user_embedder() -> Embedder | None:
 def merge_embedder_settings(
     before: EmbedderSettings | None, changes: Mapping[str, Any]
 ) -> EmbedderSettings:
-    """Return `before` with `changes`; a folder replaces a model, and a model a folder.
-
-    Raises `InvalidInput` (`bad_embedder`).
-    """
+    """Return `before` with `changes`. Raises `InvalidInput` (`bad_embedder`)."""
     from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
 
     fields = EMBEDDER_SETTINGS.changed_fields(before)
-    if changes.get("folder") and not changes.get("model"):
-        fields = {}
-    elif changes.get("model"):
-        fields.pop("folder", None)
     return EMBEDDER_SETTINGS.parse({**fields, **_absolute_paths(changes)})
 
 
@@ -204,23 +197,19 @@ def describe_embedder(settings: EmbedderSettings | None) -> dict[str, Any]:
     """Return the settings for display; it never includes a key."""
     shown: dict[str, Any] = {"file": str(embedder_settings_path())}
     if settings is None:
-        return {**shown, **dict.fromkeys(("folder", "model", "base_url", "key", "timeout"))}
-    asked = bool(settings.model)
+        return {**shown, **dict.fromkeys(("model", "base_url", "key", "timeout"))}
     return {
         **shown,
-        "folder": settings.folder or None,
-        "model": settings.model or None,
-        "base_url": settings.base_url if asked else None,
-        "key": _embedder_key_source(settings) or None,
-        "timeout": settings.timeout if asked else None,
+        "model": settings.model,
+        "base_url": settings.base_url,
+        "key": _key_source(settings.key_file, _embedder_key_variables(settings)) or None,
+        "timeout": settings.timeout,
     }
 
 
 def embedder_lines(description: Mapping[str, Any]) -> Iterator[str]:
     """Describe the embedder."""
-    if description["folder"]:
-        yield escape(f"The model in {description['folder']}, on this machine")
-    elif description["model"]:
+    if description["model"]:
         yield escape(
             f"{description['model']} at {description['base_url']}; names and descriptions go there"
         )
@@ -240,13 +229,6 @@ def _embedder_key_variables(settings: EmbedderSettings) -> list[str]:
         if settings.base_url == OPENAI_BASE_URL
         else [EMBEDDER_KEY_VARIABLE]
     )
-
-
-def _embedder_key_source(settings: EmbedderSettings) -> str:
-    """Return where the key comes from, "" if there is none."""
-    if settings.folder:
-        return ""
-    return _key_source(settings.key_file, _embedder_key_variables(settings))
 
 
 def _key_source(key_file: str, variables: Sequence[str]) -> str:

@@ -377,7 +377,6 @@ CALLS: list[tuple[str, list[str], Prepare | None]] = [
     ("publish", ["publish", "--to", "claude", "../project"], None),
     ("config-embedder", ["config", "embedder"], None),
     ("config-embedder", ["config", "embedder", "x", "--base-url", "http://localhost:1/v1"], None),
-    ("config-embedder", ["config", "embedder", "--folder", "model"], None),
     ("config-experience", ["config", "experience"], None),
     ("config-experience", ["config", "experience", "postgresql://h/db"], None),
     ("config-model", ["config", "model"], None),

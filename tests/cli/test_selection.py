@@ -98,11 +98,8 @@ def test_an_endpoint_is_kept_without_its_key(cli, tmp_path, monkeypatch):
     assert cli("config", "embedder", "--timeout", "5", "--json").document["model"] == "small"
 
 
-def test_a_folder_and_an_endpoint_take_turns(cli, tmp_path):
-    cli("config", "embedder", "small", "--base-url", "http://localhost:1/v1")
-    cli("config", "embedder", "--folder", "model")
-    assert set(settings(tmp_path)) == {"format", "folder"}
-    assert cli("config", "embedder").out.endswith("model, on this machine\n")
+def test_another_model_replaces_the_first_one(cli, tmp_path):
+    cli("config", "embedder", "small")
     cli("config", "embedder", "large")
     assert settings(tmp_path) == {"format": "brain v1 embedder", "model": "large"}
     assert cli("config", "embedder", "--off").status == 0
@@ -112,7 +109,6 @@ def test_a_folder_and_an_endpoint_take_turns(cli, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("small", "--folder", "model"),
         ("small", "--base-url", "http://example.org/v1"),
         ("small", "--base-url", "https://key@example.org/v1"),
         ("small", "--base-url", "ftp://example.org"),
@@ -139,9 +135,6 @@ def test_what_the_file_holds_is_not_believed(cli, agent, tmp_path):
 def test_selection_by_meaning_needs_an_embedder(cli, agent):
     told = cli("index", "--task", "x", "--by", "embedding", "--json")
     assert (told.status, told.error["code"]) == (1, "no_embedder")
-    cli("config", "embedder", "--folder", "nowhere")
-    told = cli("index", "--task", "x", "--by", "embedding", "--json")
-    assert (told.status, told.error["code"]) == (1, "bad_embedder")
 
 
 def test_a_key_that_others_may_read_is_not_used(cli, agent, tmp_path):
@@ -194,10 +187,9 @@ def test_an_agent_starts_also_where_the_endpoint_does_not_answer_as_it_should(
     validate("index", found.document)
 
 
-def test_a_folder_that_is_gone_keeps_no_agent_from_starting(cli, agent, tmp_path):
-    (tmp_path / "file").write_text("")
-    for gone in ("nowhere", str(tmp_path / "file")):
-        cli("config", "embedder", "--folder", gone)
-        told = cli("prompt", "--task", "x", "--json")
-        assert told.status == 0 and told.document["fallback"]
-        assert cli("prompt", "--task", "x", "--by", "embedding").status == 1
+def test_a_folder_that_an_earlier_version_used_keeps_no_agent_from_starting(cli, agent, tmp_path):
+    (tmp_path / "embedder.json").write_text('{"format": "brain v1 embedder", "folder": "model"}')
+    told = cli("prompt", "--task", "x", "--json")
+    assert told.status == 0 and told.document["fallback"]
+    assert "no setting folder" in cli("prompt", "--task", "x", "--by", "embedding").err
+    assert cli("config", "embedder", "--off").status == 0

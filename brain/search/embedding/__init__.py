@@ -7,21 +7,17 @@ from __future__ import annotations
 
 from ...errors import ModelError
 from .embedder import Embedder
-from .embedder_settings import EmbedderSettings
+from .embedder_settings import OPENAI_BASE_URL, EmbedderSettings
 
-__all__ = ["Embedder", "EmbedderSettings", "open_embedder"]
+__all__ = ["OPENAI_BASE_URL", "Embedder", "EmbedderSettings", "open_embedder"]
 
 
 def open_embedder(settings: EmbedderSettings, key: str) -> Embedder:
     """Return the configured embedder; `key` is its API key, "" for none.
 
-    Raises `ModelError` (`not_installed`) or `InvalidInput` (`bad_embedder`).
+    Raises `ModelError` (`not_installed`).
     """
     try:
-        if settings.folder:
-            from .local_embedder import LocalEmbedder
-
-            return LocalEmbedder(settings.folder)
         from .endpoint_embedder import EndpointEmbedder
 
         return EndpointEmbedder(settings, key)

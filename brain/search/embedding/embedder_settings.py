@@ -15,13 +15,12 @@ OPENAI_BASE_URL = "https://api.openai.com/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedderSettings:
-    """A folder with a sentence-transformers model, or a model behind an endpoint.
+    """A model behind an endpoint.
 
     `base_url` is that of an endpoint with OpenAI's API. `key_file` holds its key, "" for
     the environment. `timeout` is in seconds for one request.
     """
 
-    folder: str = ""
     model: str = ""
     base_url: str = OPENAI_BASE_URL
     key_file: str = ""
@@ -29,15 +28,14 @@ class EmbedderSettings:
 
 
 def _find_fault(settings: EmbedderSettings) -> str:
-    if bool(settings.folder) == bool(settings.model):
-        return "name either a model behind an endpoint or a folder with one"
+    if not settings.model:
+        return "name a model behind an endpoint"
     if len(settings.model) > 200 or not settings.model.isprintable():
         return "the name of the model is too long or not printable"
     fault = endpoints.find_url_fault(settings.base_url)
     if fault:
         return f"base_url {fault}"
-    has_nul = "\0" in settings.key_file + settings.folder
-    return "key_file or folder is not the name of a file" if has_nul else ""
+    return "key_file is not the name of a file" if "\0" in settings.key_file else ""
 
 
 EMBEDDER_SETTINGS = SettingsFormat(

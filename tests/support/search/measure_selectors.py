@@ -1,8 +1,8 @@
 """Recall of each selector: `python -m tests.support.search.measure_selectors FILE`.
 
 The table between the two marks in FILE (docs/selection.md) is written anew. With
-`--model` the rows of an embedder are measured, too: a sentence-transformers model in a folder
-of that name, or the model behind the endpoint `--base-url`. Without it those that are there stay.
+`--model` the rows of an embedder are measured, too, behind the endpoint `--base-url`. Without it
+those that are there stay.
 """
 
 from __future__ import annotations
@@ -70,11 +70,12 @@ def measure_word_selectors(labelled: LabelledSet) -> dict[str, dict[str, float]]
 
 
 def open_embedder(model: str, base_url: str) -> Embedder:
-    """Return the model in the folder `model`, or if `base_url` is given, the one behind it."""
+    """Return the model behind an endpoint."""
     from brain.search import embedding
 
-    chosen = {"model": model, "base_url": base_url} if base_url else {"folder": model}
-    return embedding.open_embedder(embedding.EmbedderSettings(**chosen), "")
+    return embedding.open_embedder(
+        embedding.EmbedderSettings(model=model, base_url=base_url or embedding.OPENAI_BASE_URL), ""
+    )
 
 
 def make_model_selectors(labelled: LabelledSet, embedder: Embedder) -> dict[str, Selector]:
