@@ -79,7 +79,7 @@ def groups() -> dict[str, Group]:
             " tests/serving/test_document.py",
         ),
         "merging": _group(
-            *("brain/merging", "brain/repo/merge"),
+            *("brain/merging", "brain/ops"),
             tests="tests/property/test_merging.py tests/property/test_ancestry.py",
         ),
         "repo": _group(

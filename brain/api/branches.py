@@ -22,13 +22,13 @@ class BranchesPart(Part):
 
     def list(self) -> results.Branches:
         """Return all branches with their heads."""
-        from ..repo.merge import branches
+        from ..ops import branches
 
         return self._locked.run(branches.summarize_branches)
 
     def create(self, name: str, rev: str = "@") -> results.Branch:
         """Create a branch at a revision. Raises `InvalidInput` or `Conflict` (`branch_exists`)."""
-        from ..repo.merge import branches
+        from ..ops import branches
 
         return self._locked.run(branches.create_branch, name, rev)
 
@@ -37,7 +37,7 @@ class BranchesPart(Part):
 
         Raises `NotFound` (`no_branch`) or `Conflict` (`current_branch`, `not_merged`).
         """
-        from ..repo.merge import branches
+        from ..ops import branches
 
         return self._locked.run(branches.delete_branch, name)
 
@@ -47,6 +47,6 @@ class BranchesPart(Part):
         Files that were changed since the last snapshot are recorded first. Raises `NotFound`
         (`no_branch`) or `Conflict` (`merging`).
         """
-        from ..repo.merge import branches
+        from ..ops import branches
 
         return self._locked.run(branches.switch_branch, name, progress or no_progress)

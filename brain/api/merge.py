@@ -29,7 +29,7 @@ class MergePart(Part):
         nothing is recorded: see `list_conflicts`, `resolve` and `resume`.
         Raises `Conflict` (`merging`, `other_brain`).
         """
-        from ..repo.merge import merge
+        from ..ops import merge
 
         return self._locked.run_write(
             merge.merge_revision, rev, choice, message, progress or no_progress
@@ -37,7 +37,7 @@ class MergePart(Part):
 
     def list_conflicts(self) -> list[results.MergeConflict]:
         """Return the conflicts of the unfinished merge; none if there is no merge."""
-        from ..repo.merge import merge_state
+        from ..ops import merge_state
 
         return self._locked.run(merge_state.list_conflicts)
 
@@ -46,7 +46,7 @@ class MergePart(Part):
 
         Raises `NotFound` (`no_merge`, `no_conflict`) or `InvalidInput` (`markers_left`).
         """
-        from ..repo.merge import merge
+        from ..ops import merge
 
         return self._locked.run(merge.resolve_conflicts, list(paths), choice)
 
@@ -55,12 +55,12 @@ class MergePart(Part):
 
         Raises `NotFound` (`no_merge`, `no_proposal`) or `Conflict`.
         """
-        from ..repo.merge import proposals
+        from ..ops import proposals
 
         return self._locked.run_write(proposals.resume_merge_or_accept, progress or no_progress)
 
     def abort(self) -> list[results.MergeConflict]:
         """Give up the unfinished merge and restore the folder. Raises `NotFound` (`no_merge`)."""
-        from ..repo.merge import merge
+        from ..ops import merge
 
         return self._locked.run(merge.abort_merge)

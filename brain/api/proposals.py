@@ -42,7 +42,7 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         for several clients that nothing tells apart. Raises `InvalidInput`
         (`bad_branch`) or `StoreError`.
         """
-        from ..repo.merge.proposals import open_proposal
+        from ..ops.proposals import open_proposal
 
         session = call_system(open_proposal, self._locked.session, name, author, own_programs)
         try:
@@ -53,13 +53,13 @@ class ProposalsPart(Part, Generic[AnyBrain]):
 
     def list(self) -> builtins.list[results.Proposal]:
         """Return the proposals with changes that the head lacks, by name."""
-        from ..repo.merge import proposals
+        from ..ops import proposals
 
         return self._locked.run(proposals.list_proposals)
 
     def show(self, name: str) -> results.Proposal:
         """Return a proposal by its name or a snapshot in it. Raises `NotFound` (`no_proposal`)."""
-        from ..repo.merge import proposals
+        from ..ops import proposals
 
         return self._locked.run(proposals.find_proposal, name)
 
@@ -94,13 +94,13 @@ class ProposalsPart(Part, Generic[AnyBrain]):
         `InvalidInput` (`not_an_id`, `not_shown`), `NotFound` (`no_proposal`), or as
         `merge.start`.
         """
-        from ..repo.merge import proposals
+        from ..ops import proposals
 
         accept = partial(proposals.accept_proposal, allow_undiffable=include_undiffable)
         return self._locked.run_write(accept, snapshot, message, progress or no_progress)
 
     def reject(self, name: str) -> results.Proposal:
         """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""
-        from ..repo.merge import proposals
+        from ..ops import proposals
 
         return self._locked.run(proposals.reject_proposal, name)

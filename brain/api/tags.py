@@ -17,21 +17,21 @@ class TagsPart(Part):
 
     def list(self) -> builtins.list[results.Tag]:
         """Return all tags by name."""
-        from ..repo.merge import tags
+        from ..ops import branches
 
-        return self._locked.run(tags.list_tags)
+        return self._locked.run(branches.list_tags)
 
     def create(self, name: str, rev: str = "@") -> results.Tag:
         """Name a snapshot; it is signed too where new snapshots are.
 
         Raises `InvalidInput` (`bad_tag`), or `Conflict` (`tag_exists`, `branch_exists`).
         """
-        from ..repo.merge import tags
+        from ..ops import branches
 
-        return self._locked.run(tags.create_tag, name, rev)
+        return self._locked.run(branches.create_tag, name, rev)
 
     def delete(self, name: str) -> results.Tag:
         """Delete a tag. Raises `NotFound` (`no_tag`)."""
-        from ..repo.merge import tags
+        from ..ops import branches
 
-        return self._locked.run(tags.delete_tag, name)
+        return self._locked.run(branches.delete_tag, name)

@@ -21,9 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Never
 
 from ...digest import blob_id
 from ...errors import Conflict, InvalidInput
+from ...ops.branches import check_branch_name
 from ...repo.learning.change import ProposedChange
 from ...repo.learning.rounds import GateLimits
-from ...repo.merge.branches import check_branch_name
 from ...results import GateOutcome
 from ...solving.solver import Solver
 from ...tasks.task import Task

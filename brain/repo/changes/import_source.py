@@ -17,13 +17,13 @@ from ...objects import lineage, operation, paths
 from ...objects.bundle import Edits
 from ...objects.snapshot import MAX_PARENTS
 from ...objects.tree_entry import TreeEntry
+from ...ops.branches import check_branch_name
 from ...results import Imported, Notice
 from ...util.progress import Progress, no_progress
 from ..core import working_copy
 from ..core.blob_batch import BlobBatch
 from ..core.path_collisions import CollisionFilter
 from ..core.transaction import WriteTransaction, lock_for_writing, log_operation, store_transaction
-from ..merge.branches import check_branch_name
 from ..open.session import Session, head_ref
 from . import snapshot_folder
 

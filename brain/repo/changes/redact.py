@@ -13,12 +13,12 @@ from ...objects import tree_node as nodes
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...objects.tree_node import LEAF
+from ...ops import merge_state
 from ...results import Redacted
 from ...store.protocol import ObjectKind, StoreReader
 from ...trust import POLICY_PATH
 from ..core import secret_scan, working_copy
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..merge import merge_state
 from ..open.session import Session, head_ref, validate_text
 from ..read.revisions import resolve_revision
 

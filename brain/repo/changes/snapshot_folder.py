@@ -36,7 +36,7 @@ def read_status(session: Session, strict: bool = False, progress: Progress = no_
 
     With `strict`, raises `InvalidInput` for what is skipped else.
     """
-    from ..merge import merge_state
+    from ...ops import merge_state
 
     head = session.head()
     target = session.bundle_of(head)

@@ -16,6 +16,7 @@ from ...digest import NO_DIGEST
 from ...errors import Conflict, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Edits
+from ...ops import merge_state
 from ...results import Operation, Undone
 from ...store.protocol import StoreReader, StoreTransaction
 from ...util.utc_time import utc_time
@@ -23,7 +24,6 @@ from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..merge import merge_state
 from ..open.session import Session, head_ref
 from ..read.operation_entry import LoggedOperation, decode_log_entry
 from ..read.rejected_refs import DROP_KIND

@@ -13,12 +13,12 @@ from ...errors import BrainError, NotFound, printable_text
 from ...gating.case_files import Case
 from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
+from ...ops.proposals import list_open_tips
 from ...programs import SCHEMA_FILE
 from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import ProgramFile, Verdict
-from ..merge.proposals import list_open_tips
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.case_paths import slug_of_case

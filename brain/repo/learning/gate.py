@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ...digest import domain_hash
 from ...errors import Conflict, InvalidInput, error_from_os, printable_text
 from ...gating.decision import DEFAULT_RULES
+from ...ops.proposals import open_proposal
 from ...programs.advice import ADVICE
 from ...programs.needs import read_needs
 from ...programs.program import slug_of_tool
@@ -46,7 +47,6 @@ from ...verdicts.gate_verdict import (
     go_on_with,
 )
 from ...verdicts.verdict_types import Verdict
-from ..merge.proposals import open_proposal
 from ..open import manifest
 from ..open.session import Session
 from . import record, rounds

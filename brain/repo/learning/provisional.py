@@ -23,6 +23,7 @@ from ...limits import MAX_VERDICT_HELD_OUT
 from ...objects import lineage
 from ...objects.bundle import Bundle
 from ...objects.operation import evidence_blob
+from ...ops.proposals import open_proposal
 from ...receipts import Receipt, decode_receipt
 from ...receipts.receipt import own_sources
 from ...results import Decided, GateOutcome
@@ -30,7 +31,6 @@ from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import GateVerdict
 from ...verdicts.verdict_types import Verdict
 from ..core.transaction import WriteTransaction
-from ..merge.proposals import open_proposal
 from ..open.manifest import load_manifest
 from ..open.session import Session
 from ..read import provisional, skill_lookup

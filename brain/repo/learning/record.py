@@ -15,6 +15,7 @@ from ...errors import Conflict, StoreError, error_from_os, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
+from ...ops.branches import PROPOSAL_REF_PREFIX
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
@@ -24,7 +25,6 @@ from ...skills.skill_version import recorded_version, version_value
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
 from ..core.transaction import WriteTransaction, locked_write_transaction
-from ..merge.branches import PROPOSAL_REF_PREFIX
 from ..open.session import Session
 from ..read import skill_lookup
 from ..read.ancestor_set import AncestorSet

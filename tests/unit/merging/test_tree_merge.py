@@ -4,12 +4,12 @@ from hypothesis import strategies as st
 
 from brain.digest import blob_id
 from brain.errors import NotFound
-from brain.merging import tree_merge
-from brain.merging.tree_merge import PathConflict
 from brain.objects import bundle as bundles
 from brain.objects.bundle import Bundle
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree_entry import FILE, LINK, TreeEntry
+from brain.ops import merge_contents
+from brain.ops.merge_contents import PathConflict
 
 Files = dict[str, str]
 
@@ -26,9 +26,11 @@ def state(nodes: NodeCache, files: Files) -> Bundle:
     return bundles.build_bundle(nodes, [entry(*item) for item in files.items()])
 
 
-def merge(base: Files, ours: Files, theirs: Files) -> tree_merge.TreeMerge:
+def merge(base: Files, ours: Files, theirs: Files) -> merge_contents.TreeMerge:
     nodes = NodeCache(no_node)
-    return tree_merge.merge_trees(nodes, *(state(nodes, files) for files in (base, ours, theirs)))
+    return merge_contents.merge_trees(
+        nodes, *(state(nodes, files) for files in (base, ours, theirs))
+    )
 
 
 def result(base: Files, ours: Files, theirs: Files) -> dict[str, bytes]:
@@ -108,7 +110,7 @@ def test_both_orders_give_the_same_bundle_and_the_same_contests(base, a, b):
 
 @given(FILES, FILES)
 def test_a_side_merged_with_itself_or_with_the_base_stays_as_it_is(base, a):
-    assert merge(base, a, a) == tree_merge.TreeMerge({}, [], [], [])
+    assert merge(base, a, a) == merge_contents.TreeMerge({}, [], [], [])
     assert result(base, a, base) == ids(a)
     assert result(base, base, a) == ids(a)
 
@@ -126,10 +128,10 @@ def test_what_only_one_side_added_is_there(base, a, b):
 
 def entries_merge(
     base: list[TreeEntry], ours: list[TreeEntry], theirs: list[TreeEntry]
-) -> tree_merge.TreeMerge:
+) -> merge_contents.TreeMerge:
     nodes = NodeCache(no_node)
     sides = (bundles.build_bundle(nodes, side) for side in (base, ours, theirs))
-    return tree_merge.merge_trees(nodes, *sides)
+    return merge_contents.merge_trees(nodes, *sides)
 
 
 @pytest.mark.parametrize("swap", [False, True])
@@ -163,7 +165,7 @@ def test_a_file_that_one_side_moved_and_the_other_removed_stays_moved():
 
 def test_a_file_that_both_sides_moved_is_at_both_places():
     assert result({"a": "1"}, {"m": "1"}, {"n": "1"}) == ids({"m": "1", "n": "1"})
-    assert merge({"a": "1"}, {"m": "1"}, {"m": "1"}) == tree_merge.TreeMerge({}, [], [], [])
+    assert merge({"a": "1"}, {"m": "1"}, {"m": "1"}) == merge_contents.TreeMerge({}, [], [], [])
 
 
 def test_what_exactly_one_side_added_is_listed():

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
-from brain.repo.merge.merge_state import save_merge_state
+from brain.ops.merge_state import save_merge_state
 from brain.repo.read.merge_state_format import load_merge_state
 from tests.support.refusals import raises_code
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
+from brain.ops.merge_contents import build_sibling_path
 from brain.repo.core.transaction import log_operation
-from brain.repo.merge.merge_bundles import build_sibling_path
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code
 

@@ -1,29 +1,150 @@
-"""Merge two states of a brain with their contents, and report the unresolved conflicts.
+"""Three-way merge of bundles, path by path; the cost grows with the changes only.
 
-Merged contents stay in memory until the merge is recorded, so that merging the bases of a
-criss-cross history leaves nothing in the store.
+A path that one side changed is taken from that side. If one side moved a file unchanged
+and the other edited it, the edit moves along. A path that both sides changed differently
+is a conflict.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ... import limits
-from ...digest import blob_id
-from ...errors import InvalidInput
-from ...merging import content_merge, skill_merge, tree_merge
-from ...merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
-from ...merging.tree_merge import PathConflict
-from ...objects import ancestry
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import LINK, TreeEntry
-from ...skills.skill_document import set_version
-from ...trust import POLICY_PATH
-from ...trust.policy import is_policy
-from ..open.session import Session
-from ..read import skill_rows
+from .. import limits
+from ..digest import blob_id
+from ..errors import InvalidInput
+from ..merging import content_merge, skill_merge
+from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
+from ..objects import ancestry, paths
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle, Edits
+from ..objects.node_cache import NodeCache
+from ..objects.tree_entry import LINK, TreeEntry
+from ..repo.core.transaction import WriteTransaction
+from ..repo.open.session import Session
+from ..repo.read import card_cache, lineage_cache, skill_rows
+from ..repo.read.ancestor_set import AncestorSet
+from ..skills import skill_version
+from ..skills.skill_document import set_version
+from ..trust import POLICY_PATH
+from ..trust.policy import is_policy
+
+PathChanges = Mapping[str, tuple[TreeEntry | None, TreeEntry | None]]
+"""The entries of each changed path, before and after."""
+
+_UNCHANGED = (None, None)
+
+
+class PathConflict(NamedTuple):
+    """A path with its entries in the base, on our side and on theirs; None for an absent one."""
+
+    path: str
+    base: TreeEntry | None
+    ours: TreeEntry | None
+    theirs: TreeEntry | None
+
+
+class TreeMerge(NamedTuple):
+    """The edits to our side, and the conflicts to settle first.
+
+    `collisions` are pairs of paths, one from each side, that no folder can hold together:
+    a file and a folder of one name, or names that differ only by case or Unicode form.
+    `added` are the paths that exactly one side added.
+    """
+
+    edits: Edits
+    conflicts: list[PathConflict]
+    collisions: list[tuple[str, str]]
+    added: list[str]
+
+
+def merge_trees(nodes: NodeCache, base: Bundle, ours: Bundle, theirs: Bundle) -> TreeMerge:
+    """Merge `theirs` into `ours`."""
+    our_changes, their_changes = (
+        {path: (was, now) for path, was, now in bundles.diff_bundles(nodes, base, side)}
+        for side in (ours, theirs)
+    )
+    edits, settled = _follow_moves(our_changes, their_changes)
+    conflicts: list[PathConflict] = []
+    for path in sorted(their_changes.keys() - settled):
+        before, after = their_changes[path]
+        if path not in our_changes:
+            edits[path] = after
+        elif our_changes[path][1] != after:
+            conflicts.append(PathConflict(path, before, our_changes[path][1], after))
+    our_additions, their_additions = _added_paths(our_changes), _added_paths(their_changes)
+    return TreeMerge(
+        edits,
+        conflicts,
+        _find_collisions(our_additions, their_additions),
+        sorted({*our_additions} ^ {*their_additions}),
+    )
+
+
+def _find_moves(changes: PathChanges) -> dict[str, str]:
+    """Map old to new path of files that moved unchanged, if their content is unambiguous."""
+    removed: dict[bytes, list[str]] = {}
+    added: dict[bytes, list[str]] = {}
+    for path, (was, now) in changes.items():
+        if was and not now and was.kind != LINK and was.size:
+            removed.setdefault(was.blob, []).append(path)
+        elif now and not was and now.kind != LINK:
+            added.setdefault(now.blob, []).append(path)
+    return {
+        old_paths[0]: added[blob][0]
+        for blob, old_paths in removed.items()
+        if len(old_paths) == 1 and len(added.get(blob, ())) == 1
+    }
+
+
+def _follow_moves(our_changes: PathChanges, their_changes: PathChanges) -> tuple[Edits, set[str]]:
+    """Return the edits that carry changes along with moves, and the paths they settle."""
+    edits: Edits = {}
+    settled: set[str] = set()
+    for path, target in _find_moves(their_changes).items():
+        written = our_changes.get(path, _UNCHANGED)[1]
+        if written is not None and target not in our_changes:
+            edits[path], edits[target] = None, written._replace(path=target)
+            settled |= {path, target}
+    for path, target in _find_moves(our_changes).items():
+        written = their_changes.get(path, _UNCHANGED)[1]
+        if written is not None and target not in their_changes:
+            edits[target] = written._replace(path=target)
+            settled.add(path)
+    return edits, settled
+
+
+def _added_paths(changes: PathChanges) -> list[str]:
+    return [path for path, (was, now) in changes.items() if now is not None and was is None]
+
+
+def _find_collisions(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, str]]:
+    files: dict[str, str] = {}
+    folders: dict[str, tuple[str, str]] = {}
+    for path in ours:
+        files[paths.fold_name(path)] = path
+        folders |= {paths.fold_name(folder): (folder, path) for folder in _parent_folders(path)}
+    collisions = set()
+    for path in theirs:
+        folded = paths.fold_name(path)
+        if files.get(folded, path) != path:
+            collisions.add((files[folded], path))
+        if folded in folders:
+            collisions.add((folders[folded][1], path))
+        for folder in _parent_folders(path):
+            spelling, other = folders.get(paths.fold_name(folder), (folder, ""))
+            if spelling != folder:
+                collisions.add((other, path))
+            if paths.fold_name(folder) in files:
+                collisions.add((files[paths.fold_name(folder)], path))
+    return sorted(collisions)
+
+
+def _parent_folders(path: str) -> list[str]:
+    """Return the folders above `path`, the topmost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
+
 
 MAX_MERGE_BASES = 8
 """Bases that one merge combines; criss-cross histories have two."""
@@ -81,7 +202,7 @@ class Merger:
 
     def merge(self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser) -> MergeOutcome:
         """Merge `theirs` into `ours`; `choose` decides conflicts."""
-        trees = tree_merge.merge_trees(self._session.nodes, base, ours, theirs)
+        trees = merge_trees(self._session.nodes, base, ours, theirs)
         edits = trees.edits
         skills: list[MergedVersions] = []
         unresolved: list[UnresolvedConflict] = []
@@ -271,3 +392,80 @@ def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes |
     except InvalidInput:
         return None
     return merged
+
+
+def raise_versions(
+    txn: WriteTransaction, theirs: bytes, outcome: MergeOutcome, merger: Merger
+) -> None:
+    """Raise the versions of such skills in the edits of a merge that is no fast-forward."""
+    lineages = AncestorSet(txn.session, txn.head), AncestorSet(txn.session, theirs)
+    removed = {
+        conflict.path: conflict.ours is not None
+        for conflict, _ in outcome.decided
+        if conflict.ours is None or conflict.theirs is None
+    }
+    added_paths = _find_added_twice(txn.session, outcome.added, lineages)
+    added = {path: path not in outcome.edits for path in added_paths}
+    for path, is_ours in (added | removed).items():
+        entry = _find_merged_entry(txn, outcome, path)
+        if entry is None or entry.kind == LINK or not skill_rows.may_be_skill(path):
+            continue
+        having, lacking = lineages if is_ours else lineages[::-1]
+        stated_version, new_version = _find_needed_version(txn.session, entry, having, lacking)
+        if new_version:
+            sides = (stated_version, "") if is_ours else ("", stated_version)
+            _raise_version(outcome, merger, entry, sides, new_version)
+
+
+def _find_added_twice(
+    session: Session, paths: list[str], lineages: tuple[AncestorSet, AncestorSet]
+) -> list[str]:
+    """Return the paths that the other side may have added too, and removed.
+
+    The skill log tells how often a path was added, but not for snapshots that changed very
+    many skills; with such a snapshot on one side, all paths are returned.
+    """
+    ours, theirs = lineages
+    bulks = lineage_cache.list_bulk_changes(session)
+    if any((row.snapshot in ours) != (row.snapshot in theirs) for row in bulks):
+        return paths
+    counts = lineage_cache.count_additions(session, paths)
+    return [path for path, count in zip(paths, counts, strict=True) if count > 1]
+
+
+def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) -> TreeEntry | None:
+    if path in outcome.edits:
+        return outcome.edits[path]
+    return bundles.get_entry(txn.session.nodes, txn.bundle, path)
+
+
+def _find_needed_version(
+    session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
+) -> tuple[str, str]:
+    stated_version = card_cache.load_cards(session, [entry.blob])[entry.blob].version
+    rows = list(lineage_cache.read_skill_rows(session, entry.path))
+    foreign = [
+        row.version for row in rows if row.snapshot in lacking and row.snapshot not in having
+    ]
+    if all(skill_version.compare_versions(version, stated_version) <= 0 for version in foreign):
+        return stated_version, ""
+    own = [row.version for row in rows if row.snapshot in having]
+    greatest = skill_version.greatest_version([stated_version, *own, *foreign])
+    return stated_version, skill_version.next_version(greatest)
+
+
+def _raise_version(
+    outcome: MergeOutcome,
+    merger: Merger,
+    entry: TreeEntry,
+    sides: tuple[str, str],
+    new_version: str,
+) -> None:
+    slug = skill_rows.slug_from_full_path(entry.path)
+    try:
+        content = set_version(merger.read_content(entry.blob), new_version, slug)
+    except InvalidInput:  # a skill that cannot be read keeps its content
+        return
+    outcome.edits[entry.path] = merger.make_entry(entry.path, entry.kind, content)
+    outcome.skills.append((slug, *sides, new_version))
+    outcome.skills.sort()

@@ -11,19 +11,19 @@ import re
 from itertools import takewhile
 from pathlib import Path
 
-from ...digest import is_hex
-from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...objects.lineage import walk_first_parents
-from ...results import Merged, Proposal, SnapshotInfo
-from ...store.protocol import Store
-from ...store.sqlite_store import open_store_or_readonly
-from ...util.progress import Progress, no_progress
-from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..open.session import Session, head_ref
-from ..read import lineage_cache
-from ..read.ancestor_set import AncestorSet
-from ..read.merge_state_format import ACCEPT_COMMAND, load_merge_state
-from ..read.revisions import resolve_revision
+from ..digest import is_hex
+from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..objects.lineage import walk_first_parents
+from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo.open.session import Session, head_ref
+from ..repo.read import lineage_cache
+from ..repo.read.ancestor_set import AncestorSet
+from ..repo.read.merge_state_format import ACCEPT_COMMAND, load_merge_state
+from ..repo.read.revisions import resolve_revision
+from ..results import Merged, Proposal, SnapshotInfo
+from ..store.protocol import Store
+from ..store.sqlite_store import open_store_or_readonly
+from ..util.progress import Progress, no_progress
 from . import branches
 
 _SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
@@ -144,7 +144,7 @@ def accept_proposal(
     refused unless `allow_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`),
     `NotFound` (`no_proposal`), or as `merge_revision`.
     """
-    from ..history import diff, unified_diff
+    from ..repo.history import diff, unified_diff
     from .merge import merge_revision
 
     is_branch = session.reader.read_ref(head_ref(name_or_id)) is not None
@@ -195,7 +195,7 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
 
 def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> None:
     if session.sign_with is not None and accepted in AncestorSet(session, session.head()):
-        from ..signing.missing_signatures import sign_missing
+        from ..repo.signing.missing_signatures import sign_missing
 
         sign_missing(session, accepted.hex(), session.sign_with(), before)
 
@@ -277,7 +277,7 @@ def _no_proposal_error(name_or_id: str) -> NotFound:
 
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
-    from ..history.diff import diff_revisions
+    from ..repo.history.diff import diff_revisions
 
     base = _find_merge_base(session, session.head(), tip)
     snapshots = _list_snapshots_since(session, base, tip)
@@ -293,7 +293,7 @@ def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
 
 
 def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
-    from ...objects import ancestry
+    from ..objects import ancestry
 
     bases = ancestry.find_merge_bases(
         session.load_snapshot, lineage_cache.list_merges(session), head, tip
@@ -302,7 +302,7 @@ def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
 
 
 def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:
-    from ..history.log import signer_finder, snapshot_info
+    from ..repo.history.log import signer_finder, snapshot_info
 
     before = AncestorSet(session, base)
     snapshots = walk_first_parents(session.load_snapshot, tip)

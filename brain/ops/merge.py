@@ -6,34 +6,33 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...merging import content_merge
-from ...merging.content_merge import MERGE_CHOICES, ContentSides
-from ...merging.tree_merge import PathConflict
-from ...objects import ancestry, operation
-from ...objects import bundle as bundles
-from ...objects.lineage import walk_first_parents
-from ...results import MergeConflict, Merged, MergedSkill
-from ...skills import skill_version
-from ...util.login import login_name
-from ...util.progress import Progress, no_progress
-from ..core import working_copy
-from ..core.blob_batch import BlobBatch
-from ..core.path_collisions import refuse_invalid_bundle
-from ..core.transaction import (
+from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..merging import content_merge
+from ..merging.content_merge import MERGE_CHOICES, ContentSides
+from ..objects import ancestry, operation
+from ..objects import bundle as bundles
+from ..objects.lineage import walk_first_parents
+from ..repo.core import working_copy
+from ..repo.core.blob_batch import BlobBatch
+from ..repo.core.path_collisions import refuse_invalid_bundle
+from ..repo.core.transaction import (
     WriteTransaction,
     lock_for_writing,
     store_transaction,
     write_transaction,
 )
-from ..open.session import Session, head_ref
-from ..read import lineage_cache
-from ..read.ancestor_set import AncestorSet
-from ..read.merge_state_format import ACCEPT_COMMAND, ConflictRow, MergeState
-from ..read.revisions import resolve_revision
-from . import merge_state, merge_versions
+from ..repo.open.session import Session, head_ref
+from ..repo.read import lineage_cache
+from ..repo.read.ancestor_set import AncestorSet
+from ..repo.read.merge_state_format import ACCEPT_COMMAND, ConflictRow, MergeState
+from ..repo.read.revisions import resolve_revision
+from ..results import MergeConflict, Merged, MergedSkill
+from ..skills import skill_version
+from ..util.login import login_name
+from ..util.progress import Progress, no_progress
+from . import merge_contents, merge_state
 from .branches import PROPOSAL_REF_PREFIX, list_proposal_tips
-from .merge_bundles import Chooser, Decision, MergeOutcome, Merger, list_merge_paths
+from .merge_contents import Chooser, Decision, MergeOutcome, Merger, PathConflict, list_merge_paths
 
 CONTENT_CHOICE = "content"
 
@@ -270,7 +269,7 @@ def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _Merge
         outcome = merger.merge(merger.build_base(bases, merges), txn.bundle, their_bundle, choose)
         session.nodes.drop_unstored()  # of a base that was merged itself
         if bases not in ([txn.head], [theirs]):
-            merge_versions.raise_versions(txn, theirs, outcome, merger)
+            merge_contents.raise_versions(txn, theirs, outcome, merger)
         manual_edits = working_copy.store_edits_at(
             session, txn.store_tx, txn.bundle, list_merge_paths(outcome)
         )

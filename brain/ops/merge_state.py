@@ -11,26 +11,26 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import limits
-from ...encoding import pack
-from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...objects.tree_entry import FILE
-from ...results import MergeConflict
-from ...store.protocol import StoreTransaction
-from ...worktree import file_reader, file_writer
-from ...worktree.dirfd import FolderHandles, open_root
-from ..open.discovery import CONTROL_FOLDER
-from ..open.session import Session
-from ..read.merge_state_format import (
+from .. import limits
+from ..encoding import pack
+from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..objects.tree_entry import FILE
+from ..repo.open.discovery import CONTROL_FOLDER
+from ..repo.open.session import Session
+from ..repo.read.merge_state_format import (
     MERGE_STATE_KEY,
     ConflictRow,
     MergeState,
     load_merge_state,
 )
+from ..results import MergeConflict
+from ..store.protocol import StoreTransaction
+from ..worktree import file_reader, file_writer
+from ..worktree.dirfd import FolderHandles, open_root
 
-if TYPE_CHECKING:  # a status reads the pending merge, and starts faster without these
-    from ...merging.tree_merge import PathConflict
-    from .merge_bundles import UnresolvedConflict
+if TYPE_CHECKING:
+    from .merge_contents import PathConflict, UnresolvedConflict
+
 
 CONFLICTS_FOLDER = "conflicts"
 
@@ -129,7 +129,7 @@ def write_marker_files(
     session: Session, unresolved: list[UnresolvedConflict], ours: str, theirs: str
 ) -> None:
     """Write the texts with conflict markers; those of an earlier merge are removed."""
-    from ...merging import content_merge
+    from ..merging import content_merge
 
     remove_marker_files(session)
     with open_root(session.control_folder) as control, closing(FolderHandles(control)) as folders:

@@ -1,1 +1,0 @@
-"""Merging branches, conflicts and proposals."""
