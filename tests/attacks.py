@@ -23,10 +23,10 @@ from typing import Any
 import apsw
 
 from brain import Brain, BrainError
-from brain.cache.cache_folder import CACHE_DIR_VARIABLE
 from brain.encoding import pack
+from brain.repo import derive
 from brain.repo.core.transaction import log_operation
-from brain.repo.read import skill_rows
+from brain.repo.derived_db import CACHE_DIR_VARIABLE
 from brain.results import SnapshotDetails, SnapshotInfo
 from brain.serve.tools import Toolbox
 from brain.store import checksums
@@ -358,12 +358,12 @@ def attack(place: Path, seed: int, numbers: range) -> list[str]:
 
     The most that is told one by one of a snapshot is lowered meanwhile.
     """
-    usual, before = skill_rows.MIN_BULK_PATHS, os.environ.get(CACHE_DIR_VARIABLE)
-    skill_rows.MIN_BULK_PATHS = BULK_THRESHOLD
+    usual, before = derive.MIN_BULK_PATHS, os.environ.get(CACHE_DIR_VARIABLE)
+    derive.MIN_BULK_PATHS = BULK_THRESHOLD
     try:
         return _attack(place, seed, numbers)
     finally:
-        skill_rows.MIN_BULK_PATHS = usual
+        derive.MIN_BULK_PATHS = usual
         os.environ.pop(CACHE_DIR_VARIABLE, None)
         if before is not None:
             os.environ[CACHE_DIR_VARIABLE] = before

@@ -84,7 +84,7 @@ def groups() -> dict[str, Group]:
         ),
         "repo": _group(
             *("brain/repo/changes", "brain/repo/core", "brain/repo/skills", "brain/repo/index"),
-            *("brain/repo/history", "brain/repo/read", "brain/repo/receipts"),
+            *("brain/repo/history", "brain/repo/receipts"),
             *("brain/repo/maintenance", "brain/repo/signing", "brain/repo/ledgers"),
         ),
         "log": _group(

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..errors import NotFound, printable_text
+from ..gating.case_paths import is_case_path, is_hidden_case
 from ..objects.link_targets import is_safe_link_target
 from ..objects.tree_entry import LINK
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
-from ..repo.read.case_paths import is_case_path, is_hidden_case
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
 from .brain_protocol import AdoptionBrain

@@ -184,7 +184,7 @@ class GatePart(Part):
     def read_workspace(self, rev: str = "@") -> dict[str, bytes]:
         """Return the files at a revision that a learned change may edit, by path."""
         from ..repo.learning.change import read_workspace
-        from ..repo.read.revisions import resolve_revision
+        from ..repo.revisions import resolve_revision
 
         def read(session: Session) -> dict[str, bytes]:
             return read_workspace(session, session.bundle_of(resolve_revision(session, rev)))

@@ -9,12 +9,12 @@ from ..repo.part import Part, lazy, reads, streams
 
 if TYPE_CHECKING:
     from .. import results
+    from ..repo import revisions
     from ..repo.history import blame, log, unified_diff, why
-    from ..repo.read import revisions
 else:
     blame = lazy("brain.repo.history.blame")
     log = lazy("brain.repo.history.log")
-    revisions = lazy("brain.repo.read.revisions")
+    revisions = lazy("brain.repo.revisions")
     unified_diff = lazy("brain.repo.history.unified_diff")
     why = lazy("brain.repo.history.why")
 

@@ -73,7 +73,7 @@ class LedgerPart(Part):
     def build_request(self, ledger: Ledger, rev: str = "@") -> CommitRequest:
         """Return the request that `commit` would send, with raw ids. Raises as `commit`."""
         from ..repo.ledgers import commit
-        from ..repo.read.revisions import resolve_revision
+        from ..repo.revisions import resolve_revision
 
         return self._locked.run(
             lambda session: commit.build_commit_request(
@@ -203,7 +203,7 @@ class LedgerPart(Part):
 
         Raises `Conflict` (`already_open`).
         """
-        from ..repo.read.revisions import resolve_revision
+        from ..repo.revisions import resolve_revision
 
         snapshot = self._locked.run(resolve_revision, rev)
         return ledger.permits.build_open(self._brain_id(), snapshot, deadline)

@@ -116,7 +116,7 @@ def _index_request(options: IndexOptions) -> IndexRequest:
     request = IndexRequest(limit=options.get("max_chars"), budget=options.get("budget"))
     task, count = options.get("task"), options.get("count")
     if task is not None:
-        from ..repo.search.select import SelectionRequest
+        from ..repo.select import SelectionRequest
 
         selection = SelectionRequest(task, options.get("top", 10), options.get("by", ""))
         request = request._replace(selection_request=selection)

@@ -59,7 +59,7 @@ class ProofsPart(Part):
         if b"equivocation" in data and is_equivocation_proof(data):
             return check_equivocation(data, brain=brain, snapshot=snapshot)
         from ..proofs.proof_verification import check_proof
-        from ..repo.read import revisions
+        from ..repo import revisions
 
         return check_proof(
             data,

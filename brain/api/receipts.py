@@ -20,13 +20,13 @@ class ReceiptsPart(Part):
 
         Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another format.
         """
-        from ..repo.read import read_receipts
+        from ..repo import read_receipts
 
         return self._locked.run(read_receipts.show_run, rev)
 
     def read(self, rev: str = "@") -> bytes:
         """Return the receipt of a revision, as recorded. Raises as `show`."""
-        from ..repo.read import read_receipts
+        from ..repo import read_receipts
 
         return self._locked.run(read_receipts.read_receipt_bytes, rev)
 
@@ -60,7 +60,7 @@ class ReceiptsPart(Part):
     @staticmethod
     def show_file(data: bytes) -> results.RunInfo:
         """Return the run of a receipt file. Raises `FormatError`."""
-        from ..repo.read.read_receipts import show_receipt_file
+        from ..repo.read_receipts import show_receipt_file
 
         return show_receipt_file(data)
 

@@ -203,7 +203,7 @@ class SkillsPart(Part):
 
     def check_names(self, paths: Sequence[str]) -> builtins.list[results.Notice]:
         """Return a notice for each skill at `paths` whose name looks like another one's."""
-        from ..repo.read import lookalikes
+        from ..repo import lookalikes
 
         return self._locked.run(lookalikes.check_names_at_head, paths)
 
@@ -228,7 +228,7 @@ class SkillsPart(Part):
         call reads the skills of the head and keeps them. Raises `InvalidInput`
         (`bad_selector`) or `NotFound` (`no_embedder`).
         """
-        from ..repo.search import select
+        from ..repo import select
 
         request = select.SelectionRequest(task, limit, by)
         return self._locked.run(select.select_skills, request, rev)

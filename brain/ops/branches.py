@@ -17,9 +17,9 @@ from ..repo.core.transaction import (
     write_transaction,
 )
 from ..repo.core.working_copy import find_redacted_paths
+from ..repo.lineage_cache import AncestorSet
 from ..repo.open.session import Session, head_ref
-from ..repo.read.ancestor_set import AncestorSet
-from ..repo.read.revisions import TAG_REF_PREFIX, resolve_revision
+from ..repo.revisions import TAG_REF_PREFIX, resolve_revision
 from ..repo.signing.sign import read_valid_signatures
 from ..results import Branch, Branches, Switched, Tag
 from ..util.progress import Progress, no_progress

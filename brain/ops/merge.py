@@ -12,6 +12,7 @@ from ..merging.content_merge import MERGE_CHOICES, ContentSides
 from ..objects import ancestry, operation
 from ..objects import bundle as bundles
 from ..objects.lineage import walk_first_parents
+from ..repo import lineage_cache
 from ..repo.core import working_copy
 from ..repo.core.blob_batch import BlobBatch
 from ..repo.core.path_collisions import refuse_invalid_bundle
@@ -21,11 +22,10 @@ from ..repo.core.transaction import (
     store_transaction,
     write_transaction,
 )
+from ..repo.lineage_cache import AncestorSet
+from ..repo.log_entry import ACCEPT_COMMAND, ConflictRow, MergeState
 from ..repo.open.session import Session, head_ref
-from ..repo.read import lineage_cache
-from ..repo.read.ancestor_set import AncestorSet
-from ..repo.read.merge_state_format import ACCEPT_COMMAND, ConflictRow, MergeState
-from ..repo.read.revisions import resolve_revision
+from ..repo.revisions import resolve_revision
 from ..results import MergeConflict, Merged, MergedSkill
 from ..skills import skill_version
 from ..util.login import login_name

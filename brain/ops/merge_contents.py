@@ -20,10 +20,10 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, Edits
 from ..objects.node_cache import NodeCache
 from ..objects.tree_entry import LINK, TreeEntry
+from ..repo import derive, lineage_cache
 from ..repo.core.transaction import WriteTransaction
+from ..repo.lineage_cache import AncestorSet
 from ..repo.open.session import Session
-from ..repo.read import card_cache, lineage_cache, skill_rows
-from ..repo.read.ancestor_set import AncestorSet
 from ..skills import skill_version
 from ..skills.skill_document import set_version
 from ..trust import POLICY_PATH
@@ -329,8 +329,8 @@ class Merger:
         )
 
     def _skill_slug(self, path: str, ours: Bundle) -> str:
-        if skill_rows.is_skill(self._session, ours, path):
-            return skill_rows.slug_from_full_path(path)
+        if derive.is_skill(self._session, ours, path):
+            return derive.slug_from_full_path(path)
         return ""
 
 
@@ -408,7 +408,7 @@ def raise_versions(
     added = {path: path not in outcome.edits for path in added_paths}
     for path, is_ours in (added | removed).items():
         entry = _find_merged_entry(txn, outcome, path)
-        if entry is None or entry.kind == LINK or not skill_rows.may_be_skill(path):
+        if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
             continue
         having, lacking = lineages if is_ours else lineages[::-1]
         stated_version, new_version = _find_needed_version(txn.session, entry, having, lacking)
@@ -442,7 +442,7 @@ def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) 
 def _find_needed_version(
     session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
 ) -> tuple[str, str]:
-    stated_version = card_cache.load_cards(session, [entry.blob])[entry.blob].version
+    stated_version = lineage_cache.load_cards(session, [entry.blob])[entry.blob].version
     rows = list(lineage_cache.read_skill_rows(session, entry.path))
     foreign = [
         row.version for row in rows if row.snapshot in lacking and row.snapshot not in having
@@ -461,7 +461,7 @@ def _raise_version(
     sides: tuple[str, str],
     new_version: str,
 ) -> None:
-    slug = skill_rows.slug_from_full_path(entry.path)
+    slug = derive.slug_from_full_path(entry.path)
     try:
         content = set_version(merger.read_content(entry.blob), new_version, slug)
     except InvalidInput:  # a skill that cannot be read keeps its content

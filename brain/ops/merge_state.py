@@ -15,14 +15,9 @@ from .. import limits
 from ..encoding import pack
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects.tree_entry import FILE
+from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merge_state
 from ..repo.open.discovery import CONTROL_FOLDER
 from ..repo.open.session import Session
-from ..repo.read.merge_state_format import (
-    MERGE_STATE_KEY,
-    ConflictRow,
-    MergeState,
-    load_merge_state,
-)
 from ..results import MergeConflict
 from ..store.protocol import StoreTransaction
 from ..worktree import file_reader, file_writer

@@ -14,12 +14,12 @@ from pathlib import Path
 from ..digest import is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects.lineage import walk_first_parents
+from ..repo import lineage_cache
 from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo.lineage_cache import AncestorSet
+from ..repo.log_entry import ACCEPT_COMMAND, load_merge_state
 from ..repo.open.session import Session, head_ref
-from ..repo.read import lineage_cache
-from ..repo.read.ancestor_set import AncestorSet
-from ..repo.read.merge_state_format import ACCEPT_COMMAND, load_merge_state
-from ..repo.read.revisions import resolve_revision
+from ..repo.revisions import resolve_revision
 from ..results import Merged, Proposal, SnapshotInfo
 from ..store.protocol import Store
 from ..store.sqlite_store import open_store_or_readonly

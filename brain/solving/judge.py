@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
-from ..cache.cache_folder import cache_root
 from ..errors import ModelError
 from ..models.ask import ask
 from ..models.calls import ANSWER_FAULTS, AskLimits, UnfitAnswer
 from ..models.paid_once import PaidModel, is_answer
+from ..repo.derived_db import cache_root
 from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 from ..tasks.task import Task

@@ -15,9 +15,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ..cache.cache_folder import CACHE_DIR_VARIABLE, cache_root
 from ..digest import blob_id
 from ..errors import BrainError, NotFound, printable_text
+from ..repo.derived_db import CACHE_DIR_VARIABLE, cache_root
 from ..sandbox.bubblewrap import SYSTEM_PYTHON
 from ..sandbox.hidden_paths import is_public
 from ..tasks.images import PATH, Image

@@ -23,7 +23,7 @@ def check_accounts(session: Session) -> Iterator[Finding]:
 
 def _check_statements(session: Session, head: bytes) -> Iterator[Finding]:
     from ..chain import account_statement
-    from ..repo.read.account_file import read_statements
+    from ..repo.account_file import read_statements
 
     findings = {
         account_statement.EXPIRED: ("expired_statement", "warning", "has expired"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from ..cache.decision_row import DecisionRow
-from ..cache.derived_cache import CacheUnusable, DerivedSnapshot, SkillHistoryRow
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..objects.tree_node import LEAF
+from ..repo import derive, index_cache
+from ..repo.derive import SkillWithCard
+from ..repo.derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
 from ..repo.open.session import Session
-from ..repo.read import index_cache, skill_rows, skill_walk, snapshot_rows
-from ..repo.read.skill_rows import SkillWithCard
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096
@@ -74,11 +73,10 @@ def _check_head(
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
         bundle = found[0].load_bundle(session) if found else session.bundle_of(head)
-        for place in skill_walk.walk_skills(session, bundle, skill_rows.find_cards):
+        for place in derive.walk_skills(session, bundle, derive.find_cards):
             path = place[0]
             if any(
-                (slug, path) not in names
-                for slug in skill_rows.nonstandard_slugs(path, place[3].name)
+                (slug, path) not in names for slug in derive.nonstandard_slugs(path, place[3].name)
             ):
                 missing_names.append(path)
             yield place
@@ -103,7 +101,7 @@ def _check_bare_nodes(session: Session) -> Iterator[CacheDeviation]:
             continue
         node = session.nodes.peek(node_id)
         wrong = (
-            skill_walk.entries_of_skill_texts(node)
+            derive.entries_of_skill_texts(node)
             if node.kind == LEAF
             else [line for line in node.entries if line[1] not in known]
         )
@@ -120,7 +118,7 @@ def find_wrong_cards(session: Session) -> Iterator[bytes]:
         return
     stored_blobs = sorted(set(blobs) - session.reader.find_missing(blobs))
     for start in range(0, len(stored_blobs), _CARDS_PER_BATCH):
-        contents = skill_rows.read_skill_contents(
+        contents = derive.read_skill_contents(
             session, stored_blobs[start : start + _CARDS_PER_BATCH]
         )
         yield from (blob for blob, content in contents if is_wrong_card(blob, content))
@@ -144,9 +142,7 @@ def _check_lineages(
             continue
         seen.add(snapshot_id)
         queue += session.load_snapshot(snapshot_id).parents
-        expected = snapshot_rows.derive_snapshot(
-            session, snapshot_id, skill_rows.find_cards, brief=True
-        )
+        expected = derive.derive_snapshot(session, snapshot_id, derive.find_cards, brief=True)
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
             sorted(expected.rows) != sorted(cached.get(snapshot_id, []))

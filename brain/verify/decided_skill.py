@@ -13,8 +13,8 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_entry import LINK, TreeEntry
 from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
+from ..repo import derive
 from ..repo.open.session import Session
-from ..repo.read import skill_rows
 from ..skills import skill_layout
 from ..skills.skill_version import recorded_version
 from ..verdicts.verdict_types import ProgramFile
@@ -81,5 +81,5 @@ def read_program(session: Session, bundle: Bundle, text_path: str) -> tuple[Prog
 
 def read_version(session: Session, text: TreeEntry) -> str | None:
     """Return the version of a text, None if its content was redacted or is too large."""
-    card = skill_rows.read_cards(session, [text.blob])[text.blob]
-    return None if card.flags in skill_rows.CONTENT_UNREAD_FLAGS else recorded_version(card.version)
+    card = derive.read_cards(session, [text.blob])[text.blob]
+    return None if card.flags in derive.CONTENT_UNREAD_FLAGS else recorded_version(card.version)

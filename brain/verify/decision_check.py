@@ -43,10 +43,10 @@ from ..objects.snapshot import Snapshot
 from ..programs import SCHEMA_FILE
 from ..repo.open import manifest
 from ..repo.open.session import Session
-from ..repo.read.read_verdicts import blobs_of_case, read_verdict
 from ..results import Finding
 from ..skills.skill_version import compare_versions
 from ..util import strict_json
+from ..verdicts.read_verdicts import blobs_of_case, read_verdict
 from ..verdicts.verdict_rules import find_contradictions, is_provisional
 from ..verdicts.verdict_types import ProgramFile, Verdict
 from .decided_skill import (

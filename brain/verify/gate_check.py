@@ -24,13 +24,13 @@ from functools import partial
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, printable_text
+from ..gating.case_paths import slug_of_case
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..receipts import Receipt, decode_receipt
 from ..repo.open.session import Session
-from ..repo.read.case_paths import slug_of_case
-from ..repo.read.read_verdicts import read_verdict_state
-from ..repo.read.standing_cases import StandingCases
+from ..verdicts.read_verdicts import read_verdict_state
+from ..verdicts.standing_cases import StandingCases
 from ..verdicts.verdict_rules import find_wrong_continuation
 from ..verdicts.verdict_types import Verdict, VerdictCase
 from .decided_skill import find_texts, find_usual_texts
@@ -41,7 +41,7 @@ class GateCheck:
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self._standing = StandingCases(session)
+        self._standing = StandingCases(session.reader, session.nodes)
 
     def find_mismatches(
         self, verdict: Verdict, before: Bundle, after: Bundle, receipt: bytes

@@ -9,8 +9,8 @@ from ..digest import NO_DIGEST, domain_hash
 from ..errors import BrainError
 from ..objects import ancestry, lineage, operation
 from ..objects.snapshot import Snapshot
+from ..repo.log_entry import decode_log_entry
 from ..repo.open.session import Session, head_ref
-from ..repo.read.operation_entry import decode_log_entry
 from ..results import Finding
 from .findings import error_finding, finding_from_error
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ..digest import NO_DIGEST
 from ..errors import BrainError
+from ..gating.case_paths import may_change
 from ..objects import bundle as bundles
 from ..objects import operation as operations
 from ..objects import paths
@@ -20,11 +21,10 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree_entry import TreeEntry
 from ..objects.tree_node import LEAF
 from ..repo.open.session import Session
-from ..repo.read.case_paths import may_change
-from ..repo.read.read_verdicts import read_verdict
 from ..results import Finding
 from ..skills import skill_layout
 from ..trust import POLICY_PATH as TRUST
+from ..verdicts.read_verdicts import read_verdict
 from .tree_check import SectionDiff
 
 FALSE_OPERATION = "false_operation"

@@ -27,9 +27,9 @@ from ..objects import lineage
 from ..objects import operation as operations
 from ..objects.snapshot import Snapshot
 from ..receipts import Receipt, RunStep, decode_receipt
+from ..repo import read_receipts
 from ..repo.open.session import Session
-from ..repo.read import receipt_steps
-from ..repo.read.read_receipts import (
+from ..repo.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
     iter_parts,
@@ -163,7 +163,7 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
     parent = session.parent_bundle(snapshot)
     after = session.load_bundle(snapshot.bundle)
     changes = bundles.diff_bundles(session.nodes, parent, after)
-    actual = receipt_steps.build_write_steps(session, parent, after, changes, snapshot.operation)
+    actual = read_receipts.build_write_steps(session, parent, after, changes, snapshot.operation)
     yield from _check_writes(snapshot_id, receipt.steps, actual)
     yield from _check_versions(session, snapshot_id, receipt.steps, actual)
     ending = snapshot.operation[1:]

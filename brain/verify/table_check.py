@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from ..digest import DIGEST_SIZE
 from ..errors import BrainError, printable_text
+from ..repo.log_entry import check_against_head, load_merge_state
 from ..repo.open.session import Session
-from ..repo.read.merge_state_format import load_merge_state
-from ..repo.read.pending_check import check_against_head
 from ..results import Finding
 from ..store.protocol import PendingWrite
 from .findings import error_finding, finding_from_error

@@ -11,8 +11,8 @@ from ..objects import paths
 from ..objects.tree_diff import Difference
 from ..objects.tree_entry import LINK, TreeEntry
 from ..objects.tree_node import NodeEntry
+from ..repo import derive
 from ..repo.open.session import Session
-from ..repo.read import skill_rows
 from ..results import Finding
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions, recorded_version
@@ -70,7 +70,7 @@ def _skill_differences(change: SectionDiff) -> Iterator[Difference]:
     fresh = [
         (path, line)
         for line in change.new_entries
-        if skill_rows.may_be_skill(path := paths.join_section(change.section, line[0]))
+        if derive.may_be_skill(path := paths.join_section(change.section, line[0]))
     ]
     was = {line[0]: line for line in change.old_entries} if fresh else {}
     for path, line in fresh:
@@ -112,7 +112,7 @@ class VersionCheck:
         """Return the cards in memory, after adding those of `blobs`."""
         unknown = [blob for blob in dict.fromkeys(blobs) if blob not in self._cards]
         if unknown:
-            self._cards.update(skill_rows.read_cards(self._session, unknown))
+            self._cards.update(derive.read_cards(self._session, unknown))
         return self._cards
 
     def _check_manual_edit(
@@ -122,7 +122,7 @@ class VersionCheck:
             return
         edge, differences = version_change
         was_skill, is_skill = (
-            skill_rows.build_skill_predicate(self._session, bundle, differences)
+            derive.build_skill_predicate(self._session, bundle, differences)
             for bundle in (edge.before, edge.after)
         )
         for path, was, now in differences:

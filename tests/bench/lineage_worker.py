@@ -13,7 +13,7 @@ from pathlib import Path
 from brain import Brain
 from brain.objects import ancestry
 from brain.proofs.proof_verification import verify_proof_bytes
-from brain.repo.read import lineage_cache
+from brain.repo import lineage_cache
 
 SIDE = 50
 """Skills changed on either side of a merge."""

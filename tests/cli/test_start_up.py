@@ -87,7 +87,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     assert "brain.repo.skills.upsert" in modules
     unneeded = {
         *("brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"),
-        *("brain.repo.read.skill_walk", "brain.skills.frontmatter_nodes"),
+        *("brain.repo.derive", "brain.skills.frontmatter_nodes"),
         "brain_cli.settings.user_ledgers",
     }
     assert not modules & unneeded

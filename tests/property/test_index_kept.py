@@ -10,8 +10,8 @@ from brain import Brain, BrainError
 from brain.objects import bundle as bundles
 from brain.objects.bundle import bundle_id
 from brain.objects.tree_entry import LINK
-from brain.repo.read import index_cache, index_update, skill_rows, skill_walk
-from brain.repo.read.revisions import resolve_revision
+from brain.repo import derive, head_index, index_cache
+from brain.repo.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.skills.skill_address import address_group
 from brain.store import checksums
@@ -30,7 +30,7 @@ def from_the_definition(brain: Brain, revision: str) -> str:
     entries = {e.path: e for e in bundles.walk_entries(session.nodes, bundle)}
     named = skill_layout.find_skill_paths(entries)
     files = {path: entries[path].blob for path in named if entries[path].kind != LINK}
-    cards = skill_rows.read_cards(session, list(files.values()))
+    cards = derive.read_cards(session, list(files.values()))
     slugs = {path: skill_layout.slug_from_path(path) for path in files}
     shared = Counter(slugs.values())
     made = []
@@ -98,8 +98,8 @@ def edit(rng: random.Random, root: Path, count: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, monkeypatch):
     rng = random.Random(seed)
-    monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
-    monkeypatch.setattr(skill_walk, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
+    monkeypatch.setattr(head_index, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
+    monkeypatch.setattr(derive, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
         for step in range(10):
@@ -119,7 +119,7 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, m
             assert note is not None
             bundle = brain._session.bundle_of(brain._session.head())
             assert note.bundle_id == bundle_id(bundle)
-            assert index_update.is_cached_index_valid(brain._session)
+            assert head_index.is_cached_index_valid(brain._session)
 
 
 def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path):
@@ -134,7 +134,7 @@ def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path):
                 lines_of = one.prompt.build_index().index.split("\n")
                 assert [line.partition(":")[0] for line in lines_of] == ["▸ s0", "▸ s2", "▸ s3"]
                 assert one._session.cache.read_index_note()
-                assert index_update.is_cached_index_valid(one._session)
+                assert head_index.is_cached_index_valid(one._session)
                 check(one, "@")
 
 
@@ -158,13 +158,13 @@ def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path, sql):
         brain.skills.upsert("s8", "Text.\n", description="About 8")
         for again in range(2):
             brain._session.cache._db.execute(sql)
-            assert not index_update.is_cached_index_valid(brain._session)
+            assert not head_index.is_cached_index_valid(brain._session)
             assert cache_checks(brain) == [False]
             if again:
                 brain.skills.upsert("s9", "Text.\n", description="About 9")
             brain._session.rendered_indexes.clear()
             check(brain, "@")
-            assert index_update.is_cached_index_valid(brain._session)
+            assert head_index.is_cached_index_valid(brain._session)
             assert cache_checks(brain) == [True]
             brain.skills.upsert(f"t{again}", "Text.\n", description="About")
             check(brain, "@")
@@ -190,7 +190,7 @@ def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path):
         brain._session.cache.replace_index_text(b"a note of another program", [])
         check(brain, "@")
         brain.skills.upsert("t", "Text.\n", description="About")
-        assert index_update.is_cached_index_valid(brain._session)
+        assert head_index.is_cached_index_valid(brain._session)
         assert brain._session.cache.read_index_note() != b"a note of another program"
         check(brain, "@")
 

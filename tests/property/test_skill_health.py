@@ -14,8 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from brain import Brain
 from brain.experience.usage import SkillUse
+from brain.repo.derive import read_decision_verdict
 from brain.repo.learning import health
-from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
 from tests.support.brain_templates import copy_brain
 from tests.support.skill_programs import admit_program, use_state_folder

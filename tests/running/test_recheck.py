@@ -11,9 +11,9 @@ from brain.digest import blob_id
 from brain.gating.case_files import Expectation
 from brain.gating.decision import decide
 from brain.gating.held_out import is_held_out
+from brain.repo.derive import read_decision_verdict
 from brain.repo.learning.admission import STATE_DIR_VARIABLE
 from brain.repo.learning.change import ProposedChange
-from brain.repo.read.decision_rows import read_decision_verdict
 from brain.verdicts.verdict_rules import row_of_case, state_numbers
 from brain.verdicts.verdict_types import Verdict
 from tests.support.decisions import put_verdict, record

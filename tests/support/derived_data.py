@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain, BrainError
-from brain.repo.read import lineage_cache, skill_rows
+from brain.repo import derive, lineage_cache
 
 SLUGS = ("alpha", "beta", "gamma", "real-name", "gone", "idea", "s3")
 """Skills that the questions are about."""
@@ -23,11 +23,11 @@ def make_brain(root: Path) -> None:
 
     The most that is told one by one of a snapshot is lowered meanwhile.
     """
-    usual, skill_rows.MIN_BULK_PATHS = skill_rows.MIN_BULK_PATHS, BULK_THRESHOLD
+    usual, derive.MIN_BULK_PATHS = derive.MIN_BULK_PATHS, BULK_THRESHOLD
     try:
         _make_history(root)
     finally:
-        skill_rows.MIN_BULK_PATHS = usual
+        derive.MIN_BULK_PATHS = usual
 
 
 def _make_history(root: Path) -> None:

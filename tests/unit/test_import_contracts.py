@@ -8,7 +8,7 @@ import pytest
 
 BREACHES = {
     "floors": ("errors.py", "from . import digest"),
-    "verifier": ("verify/tree_check.py", "from ..repo.read import card_cache"),
+    "verifier": ("verify/tree_check.py", "from ..repo import lineage_cache"),
     "no-terminal": ("limits.py", "import rich"),
     "sqlite": ("objects/tree_cache.py", "import apsw"),
     "yaml": ("digest.py", "def f() -> None:\n    import yaml"),

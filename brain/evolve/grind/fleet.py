@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from ..._version import __version__
-from ...cache.cache_folder import cache_root
 from ...digest import blob_id
 from ...errors import BrainError, InvalidInput, SandboxError, printable_text
 from ...models.calls import Bill, Meter, Paid, RequestBound
+from ...repo.derived_db import cache_root
 from ...sandbox.find_sandbox import find_sandbox
 from ...solving.judge import Judge
 from ...solving.solver import Solver

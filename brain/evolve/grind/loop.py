@@ -29,10 +29,10 @@ from ...digest import blob_id
 from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
 from ...experience.store import AuditEvent
 from ...gating.case_files import encode_case
+from ...gating.case_paths import new_case_path, usual_folder
 from ...gating.held_out import canonical_json
 from ...gating.output_check import TASK_PASSES
 from ...repo.learning.change import ProposedChange
-from ...repo.read.case_paths import new_case_path, usual_folder
 from ...results import GateOutcome
 from ...skills import skill_layout
 from ...solving.solver import Solver

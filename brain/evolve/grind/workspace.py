@@ -20,12 +20,12 @@ from typing import IO, Any, NamedTuple, cast
 
 from ... import limits
 from ...errors import InvalidInput, printable_text
+from ...gating.case_paths import may_change
 from ...merging.lines import join_if_clean
 from ...merging.skill_merge import merge_skill
 from ...objects.paths import check_path
 from ...programs.program import is_program_file
 from ...repo.learning.change import SCORING_FOLDERS, FileEdit, ProposedChange, SkillEdit
-from ...repo.read.case_paths import may_change
 from ...skills import frontmatter, skill_layout
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import is_slug

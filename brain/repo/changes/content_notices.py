@@ -17,9 +17,9 @@ from ...skills.skill_lint import check_skill
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
 from ...worktree import file_reader
+from .. import derive, lineage_cache
 from ..open.manifest import MANIFEST_PATH, find_manifest_problems
 from ..open.session import Session
-from ..read import card_cache, skill_rows
 
 VERSION_CODE = "version_not_raised"
 """The code of the notice on a skill that was edited without a higher version."""
@@ -43,7 +43,7 @@ def check_recorded(session: Session, before: Bundle, edits: Edits) -> list[Notic
     """Return the notices on edits whose content is stored."""
     entries = _possible_files(edits)
     skills = [path for path in entries if path != MANIFEST_PATH]
-    cards = card_cache.load_cards(session, [entries[path].blob for path in skills])
+    cards = lineage_cache.load_cards(session, [entries[path].blob for path in skills])
 
     def read(path: str) -> bytes:
         return session.reader.read_blob(entries[path].blob, entries[path].size)
@@ -64,7 +64,7 @@ def check_folder(session: Session, before: Bundle, edits: Edits) -> list[Notice]
 
     contents = {path: read(path) for path in entries if path != MANIFEST_PATH}
     known = {
-        path: read_skill_metadata(content, skill_rows.slug_from_full_path(path))
+        path: read_skill_metadata(content, derive.slug_from_full_path(path))
         for path, content in contents.items()
         if content is not None
     }
@@ -77,7 +77,7 @@ def _possible_files(edits: Edits) -> dict[str, TreeEntry]:
         for path, entry in edits.items()
         if entry is not None
         and entry.kind != LINK
-        and (path == MANIFEST_PATH or skill_rows.may_be_skill(path))
+        and (path == MANIFEST_PATH or derive.may_be_skill(path))
         and entry.size <= limits.MAX_SKILL_BYTES
     }
 
@@ -116,14 +116,14 @@ def _check_versions(session: Session, before: Bundle, cards: CardsByPath) -> Ite
         for path in cards
         if (entry := bundles.get_entry(session.nodes, before, path)) and entry.kind != LINK
     }
-    known = card_cache.load_cards(session, [entry.blob for entry in old.values()])
+    known = lineage_cache.load_cards(session, [entry.blob for entry in old.values()])
     for path, entry in old.items():
         was, now = known[entry.blob], cards[path]
-        if "redacted" in was.flags or not skill_rows.is_skill(session, before, path):
+        if "redacted" in was.flags or not derive.is_skill(session, before, path):
             continue
         if compare_versions(now.version, was.version) <= 0:
             stays = "is still" if now.version == was.version else f"went from {was.version} to"
-            slug = skill_rows.slug_from_full_path(path)
+            slug = derive.slug_from_full_path(path)
             message = (
                 f"its version {stays} {now.version}; `brain skill upsert {slug}` raises it"
                 " if others should notice the edit"

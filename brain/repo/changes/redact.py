@@ -20,7 +20,7 @@ from ...trust import POLICY_PATH
 from ..core import secret_scan, working_copy
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session, head_ref, validate_text
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 MIN_REDACTED_BYTES = 2
 """The least size of content to redact; shorter content is no secret and is in many files."""

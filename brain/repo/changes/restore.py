@@ -16,7 +16,7 @@ from ..core.path_collisions import refuse_invalid_edits
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..core.working_copy import find_redacted_paths
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 
 def restore_files(

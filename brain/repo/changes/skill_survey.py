@@ -11,9 +11,9 @@ from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import LINK
 from ...results import LeftOutSkills, SkillSurvey
 from ...skills import SKILLS_SECTION, skill_layout
+from .. import derive
 from ..core import working_copy
 from ..open.session import Session
-from ..read import skill_rows
 
 TOP, EXCLUDED_FOLDER, DEAD_LINK, IN_SKILL = "top", "hidden_folder", "link", "in_skill"
 
@@ -43,8 +43,7 @@ def find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[Left
     skills = {
         path
         for path in others
-        if bundles.has_entry(session.nodes, after, path)
-        and skill_rows.is_skill(session, after, path)
+        if bundles.has_entry(session.nodes, after, path) and derive.is_skill(session, after, path)
     }
     return _find_other_texts(session, texts, skills)
 

@@ -14,13 +14,13 @@ from ...results import LeftOutSkills, Notice, Recorded, Status, Uncovered, Verif
 from ...skills.skill_layout import SKILL_FILES
 from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint
+from .. import derive
 from ..core import read_files, working_copy
 from ..core.pending_writes import find_pending_writes
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..core.working_copy import FolderScan
+from ..log_entry import load_merge_state
 from ..open.session import Session
-from ..read import skill_rows
-from ..read.merge_state_format import load_merge_state
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
 _MAX_NAMED_UNCOVERED = 100
@@ -224,9 +224,9 @@ def _edit_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[N
 
 
 def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[Notice]:
-    if not any(map(skill_rows.may_be_skill, edits)):
+    if not any(map(derive.may_be_skill, edits)):
         return []
-    from ..read import lookalikes
+    from .. import lookalikes
 
     return lookalikes.check_edited_names(txn.session, before, txn.bundle, edits)
 

@@ -24,9 +24,9 @@ from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits
 from ..core.pending_writes import add_pending_writes, apply_pending_writes
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
+from ..log_entry import LoggedOperation, decode_log_entry
 from ..open.session import Session, head_ref
-from ..read.operation_entry import LoggedOperation, decode_log_entry
-from ..read.rejected_refs import DROP_KIND
+from ..revisions import DROP_KIND
 from .snapshot_paths import parent_folders
 
 _BRANCH_REF_PREFIX = head_ref("")

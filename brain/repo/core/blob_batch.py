@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ...digest import blob_id
 from ...store.protocol import StoreTransaction
+from .. import derive, lineage_cache
 from ..open.session import Session
-from ..read import card_cache, skill_rows
 
 _MAX_BATCH_BYTES = 1 << 20
 
@@ -24,8 +24,8 @@ class BlobBatch:
         blob = blob_id(content)
         self.blobs.append((blob, content))
         self._size += len(content)
-        if skill_rows.may_be_skill(path):
-            self.cards.append(card_cache.build_card_row(self._session, path, blob, content))
+        if derive.may_be_skill(path):
+            self.cards.append(lineage_cache.build_card_row(self._session, path, blob, content))
         return blob
 
     def is_full(self) -> bool:
@@ -35,5 +35,5 @@ class BlobBatch:
     def store(self, tx: StoreTransaction) -> None:
         """Put the blobs into the store and the cards into the cache, and start anew."""
         tx.put_blobs(self.blobs)
-        card_cache.stage_cards(self._session, self.cards)
+        lineage_cache.stage_cards(self._session, self.cards)
         self.blobs, self.cards, self._size = [], [], 0

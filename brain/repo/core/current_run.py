@@ -20,8 +20,8 @@ from ...objects import operation as operations
 from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
 from ...objects.tree_entry import TreeEntry
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read.ancestor_set import AncestorSet
 
 if TYPE_CHECKING:  # a write outside of a run loads none of it
     from ...receipts import Receipt, RunStep
@@ -174,7 +174,7 @@ class ReceiptDraft:
     ) -> bytes:
         """Return the receipt of the snapshot that is about to be recorded."""
         from ...receipts import encode_receipt
-        from ..read.receipt_steps import build_edit_steps
+        from ..read_receipts import build_edit_steps
 
         session = self._run.session
         pending = self._run.pending_steps(self._steps_taken)

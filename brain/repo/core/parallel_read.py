@@ -18,8 +18,8 @@ from ...util.progress import Progress
 from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES
 from ...worktree.walk import CandidateFile
+from .. import lineage_cache
 from ..open.session import Session
-from ..read import card_cache
 from .blob_batch import BlobBatch
 
 _MIN_GROUP_BYTES = 1 << 20
@@ -51,7 +51,7 @@ def store_files_in_parallel(
     with closing(run_jobs_in_children(children, len(groups), pack_group)) as done_by_children:
         for number, (rows, cards, names, entries) in done_by_children:
             packing.insert(rows)
-            card_cache.stage_cards(session, cards)
+            lineage_cache.stage_cards(session, cards)
             session.declared_names.update(names)
             group = groups.pop(number)
             for candidate, (kind, blob, size, fingerprint) in zip(group, entries, strict=True):

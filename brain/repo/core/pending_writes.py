@@ -21,9 +21,8 @@ from ...store.protocol import PendingWrite, StoreTransaction
 from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
 from ...worktree.dirfd import UNREADABLE, FolderHandles, open_root, unreadable_error
+from ..log_entry import check_against_head, decode_log_entry
 from ..open.session import Session
-from ..read.operation_entry import decode_log_entry
-from ..read.pending_check import check_against_head
 from . import working_copy
 from .working_copy import NO_CONTENTS
 

@@ -18,7 +18,7 @@ from ...secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_s
 from ...util.progress import Progress, no_progress
 from ..open import manifest
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 MAX_SCANNED_BYTES = 4 << 20
 """Most bytes that a snapshot scans, in about half a second; `scan_revision` scans all."""

@@ -27,8 +27,8 @@ from ...objects.tree_entry import TreeEntry
 from ...store.protocol import ObjectKind, StoreTransaction
 from ...store.writer_lock import writer_lock
 from ...util.progress import Progress, no_progress
+from .. import head_index, lineage_cache
 from ..open.session import Session, head_ref, validate_text
-from ..read import index_update, lineage_cache
 from .current_run import current_draft
 from .path_collisions import refuse_invalid_edits
 from .pending_writes import add_pending_writes, apply_pending_writes, recover_pending_writes
@@ -85,7 +85,7 @@ class WriteTransaction:
         after = bundles.update_bundle(self.session.nodes, before, edits)
         change = before, after, edits, operation
         if not isinstance(receipt, bytes):
-            from ..read.receipt_steps import extend_receipt
+            from ..read_receipts import extend_receipt
 
             receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
         elif receipt == NO_DIGEST and self.receipt_draft is not None:
@@ -259,7 +259,7 @@ def store_transaction(session: Session, expected_bytes: int = 0) -> Iterator[Sto
     finally:
         session.reader = session.store
         session.declared_names.clear()
-    index_update.write_staged_updates(session)
+    head_index.write_staged_updates(session)
 
 
 @contextmanager

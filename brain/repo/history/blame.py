@@ -19,9 +19,9 @@ from ...objects import bundle as bundles
 from ...objects import lineage
 from ...results import BlameLine
 from ...util.utc_time import utc_time
+from .. import find_skill, lineage_cache
 from ..open.session import Session
-from ..read import lineage_cache, skill_lookup
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from . import renames
 
 
@@ -60,7 +60,7 @@ class _SkillLogs:
 def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
     """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
     head = resolve_revision(session, rev)
-    path = skill_lookup.find_skill(session, session.bundle_of(head), slug).path
+    path = find_skill.find_skill(session, session.bundle_of(head), slug).path
     entry = bundles.get_entry(session.nodes, session.bundle_of(head), path)
     assert entry is not None
     lines = diff3.split_lines(session.reader.read_blob(entry.blob, entry.size))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ...cache.decision_row import skill_key
 from ...objects.operation import DECISION_KINDS
 from ...objects.snapshot import Snapshot
 from ...results import SkillDecision
 from ...results.text_format import DECISION_WORDS
 from ...util.utc_time import utc_time
+from ...verdicts.read_verdicts import read_verdict_state
 from ...verdicts.verdict_json import verdict_to_json
 from ...verdicts.verdict_summary import summarize_verdict
+from .. import lineage_cache
+from ..derived_db import skill_key
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read import lineage_cache
-from ..read.ancestor_set import AncestorSet
-from ..read.read_verdicts import read_verdict_state
-from ..read.rejected_refs import list_rejected_refs
+from ..revisions import list_rejected_refs
 
 _UNREAD_VERDICTS = {
     "redacted": "its verdict was redacted",

@@ -15,10 +15,10 @@ from ...results import Diff, PathChange, SkillChange
 from ...skills import skill_version
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
+from .. import derive, lineage_cache
+from ..derive import SkillHomes
 from ..open.session import Session
-from ..read import card_cache, skill_rows
-from ..read.revisions import resolve_revision
-from ..read.skill_homes import SkillHomes
+from ..revisions import resolve_revision
 
 
 def diff_revisions(session: Session, from_: str, to: str, wanted_paths: Sequence[str] = ()) -> Diff:
@@ -49,7 +49,7 @@ def diff_stored_bundles(
     (from_, before), (to, after) = old, new
     found = bundles.diff_bundles(session.nodes, before, after)
     differences = filter_paths(found, wanted_paths)
-    cards = card_cache.load_cards(session, _find_skill_blobs(differences))
+    cards = lineage_cache.load_cards(session, _find_skill_blobs(differences))
     sources = _match_renamed_skills(session, before, after, differences)
     return Diff(
         from_,
@@ -96,7 +96,7 @@ def diff_pending_edits(
     """Return the changes by edits whose content is in the open transaction."""
     differences = _compare_edits(session, before, edits)
     after = bundles.update_bundle(session.nodes, before, edits)
-    cards = card_cache.load_cards(session, _find_skill_blobs(differences))
+    cards = lineage_cache.load_cards(session, _find_skill_blobs(differences))
     sources = _match_renamed_skills(session, before, after, differences)
     skills = _diff_skills(session, before, after, differences, cards, sources)
     return Diff("", "", build_path_changes(differences, sources), skills)
@@ -197,16 +197,14 @@ def _match_renamed_skills(
 ) -> dict[str, str]:
     """Return the old path of each renamed skill by its new one."""
     removed = [
-        was for path, was, now in differences if was and not now and skill_rows.may_be_skill(path)
+        was for path, was, now in differences if was and not now and derive.may_be_skill(path)
     ]
-    added = [
-        now for path, was, now in differences if now and not was and skill_rows.may_be_skill(path)
-    ]
+    added = [now for path, was, now in differences if now and not was and derive.may_be_skill(path)]
     if not removed or not added:
         return {}
     from . import renames
 
-    was_skill, is_skill = skill_rows.build_skill_predicates(session, before, after, differences)
+    was_skill, is_skill = derive.build_skill_predicates(session, before, after, differences)
     return renames.match_renamed_skills(
         [entry for entry in removed if entry.kind != LINK and was_skill(entry.path)],
         [entry for entry in added if entry.kind != LINK and is_skill(entry.path)],
@@ -242,7 +240,7 @@ def _diff_skills(
     cards: dict[bytes, SkillMetadata],
     sources: Mapping[str, str],
 ) -> list[SkillChange]:
-    was_skill, is_skill = skill_rows.build_skill_predicates(session, before, after, differences)
+    was_skill, is_skill = derive.build_skill_predicates(session, before, after, differences)
     sides: dict[str, _SkillSides] = {}
     touched: set[str] = set()
     removed = {path: was for path, was, now in differences if was and not now}
@@ -255,7 +253,7 @@ def _diff_skills(
         old = cards.get(before_entry.blob) if before_entry and was_skill(source or path) else None
         new = cards.get(now.blob) if now and is_skill(path) else None
         if old or new:
-            slug = skill_rows.slug_from_full_path(path)
+            slug = derive.slug_from_full_path(path)
             old_cards, new_cards = sides.setdefault(slug, ({}, {}))
             if old:
                 old_cards[path] = old
@@ -277,7 +275,7 @@ def _pair_skills(
     moved = dict(zip(added, removed, strict=False))
     for path, new in after.items():
         source = sources.get(path)
-        from_slug = skill_rows.slug_from_full_path(source) if source else slug
+        from_slug = derive.slug_from_full_path(source) if source else slug
         old = before.get(moved.get(path, path))
         yield _build_skill_change(slug, path, old, new, from_slug)
     for path in removed[len(moved) :]:
@@ -308,11 +306,11 @@ def _diff_skill_files(
     owners = {homes.find_home(path) for path in touched}
     out = []
     for path in sorted(owners - {""}):
-        slug = skill_rows.slug_from_full_path(path)
+        slug = derive.slug_from_full_path(path)
         entry = bundles.get_entry(session.nodes, after, path)
         if path in reported_paths or entry is None:
             continue
-        card = card_cache.load_cards(session, [entry.blob])[entry.blob]
+        card = lineage_cache.load_cards(session, [entry.blob])[entry.blob]
         current = skill_version.version_value(card.version)
         out.append(SkillChange(slug, "changed", current, current, card.name or slug, None, path))
     return out
@@ -322,7 +320,7 @@ def _find_skill_blobs(differences: list[Difference]) -> list[bytes]:
     return [
         entry.blob
         for path, *both in differences
-        if skill_rows.may_be_skill(path)
+        if derive.may_be_skill(path)
         for entry in both
         if entry is not None and entry.kind != LINK
     ]
@@ -336,9 +334,9 @@ def _read_cards_with_folder(
 
     blobs = _find_skill_blobs(differences)
     missing_blobs = session.reader.find_missing(blobs)
-    cards = card_cache.load_cards(session, [blob for blob in blobs if blob not in missing_blobs])
+    cards = lineage_cache.load_cards(session, [blob for blob in blobs if blob not in missing_blobs])
     for path, _, now in differences:
-        if now is not None and now.blob in missing_blobs and skill_rows.may_be_skill(path):
+        if now is not None and now.blob in missing_blobs and derive.may_be_skill(path):
             cards[now.blob] = read_skill_metadata(
                 file_reader.read_working_file(session.root, path), ""
             )

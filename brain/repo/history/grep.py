@@ -15,7 +15,7 @@ from ...objects import paths
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import GrepMatch
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 MAX_PATTERN_CHARS = 4096
 MAX_SEARCHED_BYTES = 32 << 20

@@ -15,13 +15,13 @@ from ...objects.snapshot import Snapshot
 from ...objects.tree_entry import ENTRY_KIND_NAMES
 from ...results import FileInfo, SnapshotInfo
 from ...util.utc_time import utc_time
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read.ancestor_set import AncestorSet
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 if TYPE_CHECKING:  # the plain log starts faster without the modules about skills
-    from ...cache.derived_cache import SkillHistoryRow
-    from ..read.skill_lookup import FoundSkill
+    from ..derived_db import SkillHistoryRow
+    from ..find_skill import FoundSkill
 
 
 def snapshot_info(
@@ -189,11 +189,11 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
 
 def _without_moved(rows: Iterable[SkillHistoryRow]) -> list[SkillHistoryRow]:
     """Leave out the removals by which a skill only moved: the same snapshot adds it."""
-    from ..read import skill_rows
+    from .. import derive
 
     found = list(rows)
-    added = {row.snapshot for row in found if row.change == skill_rows.ADDED}
-    return [row for row in found if row.change != skill_rows.REMOVED or row.snapshot not in added]
+    added = {row.snapshot for row in found if row.change == derive.ADDED}
+    return [row for row in found if row.change != derive.REMOVED or row.snapshot not in added]
 
 
 def _iter_skill_changes(
@@ -204,7 +204,7 @@ def _iter_skill_changes(
     Renames are followed. The membership test is costly, so the caller makes it, for the rows
     that matter only.
     """
-    from ..read import lineage_cache, skill_rows
+    from .. import derive, lineage_cache
 
     start = AncestorSet(session, head)
     queue = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
@@ -214,7 +214,7 @@ def _iter_skill_changes(
         path, inside = queue.pop()
         for row in lineage_cache.read_skill_rows(session, path, version):
             yield row, inside
-            if row.change == skill_rows.ADDED and row.snapshot in inside:
+            if row.change == derive.ADDED and row.snapshot in inside:
                 source = _find_rename_source(session, row)
                 if source is not None and source[0] not in own_paths and source not in followed:
                     followed.add(source)  # a merge may join two lineages that renamed it
@@ -243,15 +243,15 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
     from ...skills import skill_address
     from ...skills.slug import slugify
-    from ..read import skill_lookup
+    from .. import find_skill
 
-    current = skill_lookup.find_skill_or_none(
+    current = find_skill.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path
     )
     if "/" in slug_or_path:
         return [current.path] if current else skill_address.path_candidates(slug_or_path)
     slug = current.slug if current else slugify(slug_or_path)
-    known_paths = skill_lookup.find_paths_in_lineage(session, inside, slug)
+    known_paths = find_skill.find_paths_in_lineage(session, inside, slug)
     if current is None:
         return known_paths
     others = [path for path in known_paths if path != current.path]
@@ -259,9 +259,9 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
 
 
 def _is_other_skill(session: Session, path: str) -> bool:
-    from ..read import skill_rows
+    from .. import derive
 
-    return skill_rows.is_skill(session, session.bundle_of(session.head()), path)
+    return derive.is_skill(session, session.bundle_of(session.head()), path)
 
 
 def read_skill_history(session: Session, slug_or_path: str) -> list[results.SkillVersion]:
@@ -274,7 +274,7 @@ def _build_skill_version(
     session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]
 ) -> results.SkillVersion:
     from ...skills import skill_version
-    from ..read import skill_rows
+    from .. import derive
 
     snapshot = session.load_snapshot(row.snapshot)
     is_renamed = _is_renamed(session, row, rows)
@@ -283,7 +283,7 @@ def _build_skill_version(
         snapshot=row.snapshot.hex(),
         time=utc_time(snapshot.time),
         author=snapshot.author,
-        change="renamed" if is_renamed else skill_rows.SKILL_CHANGE_NAMES[row.change],
+        change="renamed" if is_renamed else derive.SKILL_CHANGE_NAMES[row.change],
         path=row.path,
         message=snapshot.message,
     )
@@ -291,9 +291,9 @@ def _build_skill_version(
 
 def _is_renamed(session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]) -> bool:
     """Tell whether a row that adds a skill continues its history under another path."""
-    from ..read import skill_rows
+    from .. import derive
 
-    if row.change != skill_rows.ADDED or all(other.path == row.path for other in rows):
+    if row.change != derive.ADDED or all(other.path == row.path for other in rows):
         return False
     moved = _find_rename_source(session, row)
     return moved is not None and any(other.path == moved[0] for other in rows)
@@ -306,18 +306,16 @@ def find_skill_at_version(
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    from ..read import skill_lookup, skill_rows
+    from .. import derive, find_skill
 
     matching = [
         row
         for row, inside in _iter_skill_changes(session, head, slug_or_path, wanted_version)
-        if row.version == wanted_version
-        and row.change != skill_rows.REMOVED
-        and row.snapshot in inside
+        if row.version == wanted_version and row.change != derive.REMOVED and row.snapshot in inside
     ]
     if matching:
         row = max(matching, key=partial(_generation, session))
-        return row.snapshot, skill_lookup.load_skill(
+        return row.snapshot, find_skill.load_skill(
             session, session.bundle_of(row.snapshot), row.path
         )
     known_versions = list(

@@ -10,7 +10,7 @@ from ...proofs import proof_builder
 from ...proofs.proof_json import render_proof
 from ...results import Ancestry
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 
 def prove_path(session: Session, path: str, revision: str) -> bytes:

@@ -11,8 +11,8 @@ from ...merging.lines import UNMATCHED, match_lines
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.tree_entry import LINK, TreeEntry
+from .. import derive
 from ..open.session import Session
-from ..read import skill_rows
 
 _MIN_SIMILARITY = 0.5
 """The least part of equal lines at which a skill counts as renamed."""
@@ -45,13 +45,13 @@ def find_rename_source(
     removed = [
         old
         for name, old, new in differences
-        if old and not new and old.kind != LINK and skill_rows.may_be_skill(name)
+        if old and not new and old.kind != LINK and derive.may_be_skill(name)
     ]
     slug = operation.renamed_skill(session.load_snapshot(after).operation)
-    named = [old for old in removed if slug and skill_rows.slug_from_full_path(old.path) == slug]
+    named = [old for old in removed if slug and derive.slug_from_full_path(old.path) == slug]
     equal = [old for old in removed if old.blob == entry.blob]
-    own_slug = skill_rows.slug_from_full_path(path)
-    moved = [old for old in removed if skill_rows.slug_from_full_path(old.path) == own_slug]
+    own_slug = derive.slug_from_full_path(path)
+    moved = [old for old in removed if derive.slug_from_full_path(old.path) == own_slug]
     known = named or equal or (moved if len(moved) == 1 else [])
     if known or len(removed) > _MAX_CANDIDATES:
         return next(iter(known), None)

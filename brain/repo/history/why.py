@@ -10,9 +10,9 @@ from ...receipts import Receipt, RunStep
 from ...receipts.receipt import receipt_to_json
 from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
 from ...skills.skill_address import split_version
+from .. import derive, find_skill
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.read_receipts import (
+from ..read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
     iter_parts,
@@ -53,7 +53,7 @@ def explain_skill(session: Session, slug: str) -> SkillReasons:
     snapshots = [session.load_snapshot(bytes.fromhex(version.snapshot)) for version in chosen]
     oldest = min(snapshot.generation for snapshot in snapshots)
     closed = find_closing_snapshots(session, session.head(), open_runs, oldest)
-    current = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), name)
+    current = find_skill.find_skill_or_none(session, session.bundle_of(session.head()), name)
     reasons = []
     for (version, state, part), snapshot in zip(version_receipts, snapshots, strict=True):
         run = None
@@ -73,7 +73,7 @@ def explain_skill(session: Session, slug: str) -> SkillReasons:
                 work=run,
             )
         )
-    slug = current.slug if current else skill_rows.slug_from_full_path(versions[0].path)
+    slug = current.slug if current else derive.slug_from_full_path(versions[0].path)
     found = [*decisions.find_decisions(session, slug), *decisions.find_rejections(session, slug)]
     found.sort(key=attrgetter("time"), reverse=True)
     return SkillReasons(

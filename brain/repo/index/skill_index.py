@@ -10,13 +10,13 @@ from ...objects.bundle import Bundle, bundle_id
 from ...results import Index, Selection
 from ...skills import index_lines as level0
 from ...skills.index_lines import IndexText, TokenCounter
+from ..index_cache import IndexLines, read_cached_index
 from ..open.session import Session
-from ..read.index_cache import IndexLines, read_cached_index
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 if TYPE_CHECKING:
     from ...skills.index_budget import IndexCandidate
-    from ..search.select import SelectionRequest
+    from ..select import SelectionRequest
 
 
 class _IndexedSkill(NamedTuple):
@@ -50,8 +50,8 @@ def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
 
     Raises `InvalidInput` (`bad_limit`).
     """
-    from ..read.provisional import list_provisional
-    from ..read.skill_lookup import find_addresses
+    from ..find_skill import find_addresses
+    from ..provisional import list_provisional
 
     snapshot_id = resolve_revision(session, revision)
     made = render_index(session, snapshot_id, request)
@@ -83,7 +83,7 @@ def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) ->
         )
     if selection_request is None:
         return Index(*_render_full_index(session, snapshot_id, request))
-    from ..search import select
+    from .. import select
 
     bundle = session.bundle_of(snapshot_id)
     selection = select.select_from_bundle(session, bundle, selection_request)
@@ -109,7 +109,7 @@ def _load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
     found = read_cached_index(session)
     if found is not None and found[0].bundle_id == bundle_id(bundle):
         return found[1]
-    from ..read.index_update import build_index_lines
+    from ..head_index import build_index_lines
 
     return build_index_lines(session, bundle, found)
 
@@ -170,10 +170,10 @@ def _list_indexed_skills(
             )
             for rank, one in enumerate(selection.skills)
         ]
-    from ..read import skill_lookup
+    from .. import find_skill
 
-    every = skill_lookup.find_all_skills(session, bundle)
-    addresses = skill_lookup.address_all(one.path for one in every)
+    every = find_skill.find_all_skills(session, bundle)
+    addresses = find_skill.address_all(one.path for one in every)
     return [
         _IndexedSkill(
             addresses[one.path],

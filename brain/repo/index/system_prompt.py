@@ -16,7 +16,7 @@ from ...skills.prompt_delimiters import delimit_text
 from ...skills.visible_text import clean_text, fold_to_line, strip_hidden
 from ..open import manifest
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from . import memory_entries, memory_files, skill_index
 from .skill_index import IndexRequest
 

@@ -24,7 +24,6 @@ from pathlib import Path
 from typing import Any
 
 from ... import limits
-from ...cache.decision_row import DecisionRow, program_key
 from ...errors import Conflict, InvalidInput, NotFound, StoreError, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
@@ -37,13 +36,14 @@ from ...skills.slug import slugify
 from ...util import strict_json
 from ...util.atomic_file import write_atomic
 from ...verdicts.verdict_types import GATE_KINDS
+from .. import find_skill, lineage_cache
 from ..core import working_copy
+from ..derive import read_decision_verdict
+from ..derived_db import DecisionRow, program_key
+from ..find_skill import FoundSkill
+from ..lineage_cache import AncestorSet
 from ..open.discovery import is_safe_cache_path
 from ..open.session import Session
-from ..read import lineage_cache, skill_lookup
-from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_decision_verdict
-from ..read.skill_lookup import FoundSkill
 
 
 def list_program_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
@@ -53,7 +53,7 @@ def list_program_entries(session: Session, bundle: Bundle, skill: FoundSkill) ->
     start = len(skill.folder)
     entries = [
         entry
-        for entry in skill_lookup.list_skill_entries(session, bundle, skill)
+        for entry in find_skill.list_skill_entries(session, bundle, skill)
         if is_program_file(entry.path[start:])
     ]
     has_code = any(entry.path[start:] == PROGRAM_FILE for entry in entries)
@@ -353,7 +353,7 @@ def find_status(session: Session, program: bytes) -> tuple[str, bool, TriedProgr
 
 def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundSkill:
     """Return a skill. Raises `NotFound` (`no_skill`) or `Conflict` (`retired`)."""
-    skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+    skill = find_skill.find_skill_or_none(session, bundle, slug)
     if skill is not None:
         return skill
     retired = "" if "/" in slug else slugify(slug)
@@ -364,7 +364,7 @@ def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundS
             code="retired",
             hint=f"bring it back with `brain evolve reinstate {retired}`",
         )
-    raise skill_lookup.missing_skill_error(session, bundle, slug)
+    raise find_skill.missing_skill_error(session, bundle, slug)
 
 
 def require_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program:

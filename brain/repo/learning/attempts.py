@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from ...errors import BrainError, NotFound, printable_text
 from ...gating.case_files import Case
+from ...gating.case_paths import slug_of_case
 from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
 from ...ops.proposals import list_open_tips
@@ -19,11 +20,10 @@ from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import ProgramFile, Verdict
+from .. import find_skill
+from ..derive import read_decision_verdict
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.case_paths import slug_of_case
-from ..read.decision_rows import read_decision_verdict
-from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
+from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
 from .change import PlannedChange
 
 
@@ -74,11 +74,11 @@ def _describe(session: Session, ref: str, snapshot_id: bytes) -> tuple[Attempt, 
 
 def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
     bundle = session.bundle_of(snapshot_id)
-    skill = skill_lookup.find_skill(session, bundle, slug)
+    skill = find_skill.find_skill(session, bundle, slug)
     start = len(skill.folder or skill.path.rpartition("/")[0] + "/")
     entries = [
         entry
-        for entry in skill_lookup.list_skill_entries(session, bundle, skill)
+        for entry in find_skill.list_skill_entries(session, bundle, skill)
         if not slug_of_case(entry.path)
     ]
     redacted = session.reader.find_redactions([entry.blob for entry in entries])

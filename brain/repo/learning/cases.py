@@ -16,6 +16,13 @@ from ...digest import blob_id
 from ...errors import BrainError, Conflict, InvalidInput, NotFound, printable_text
 from ...gating import case_files
 from ...gating.case_files import MAX_CASE_BYTES, Case, Expectation
+from ...gating.case_paths import (
+    CASES_FOLDER,
+    is_case_path,
+    new_case_path,
+    slug_of_case,
+    usual_folder,
+)
 from ...gating.held_out import HeldOutInputs, canonical_json, is_held_out
 from ...gating.output_check import read_output
 from ...objects import bundle as bundles
@@ -29,9 +36,8 @@ from ...results import CaseAdded, SkillCase
 from ...secrets import has_masked_secret
 from ...skills import skill_layout
 from ...skills.slug import slugify
+from .. import derive, find_skill
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.case_paths import CASES_FOLDER, is_case_path, new_case_path, slug_of_case, usual_folder
 from ..skills.edit_files import edit_file
 
 
@@ -64,7 +70,7 @@ def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
     Documents that are no cases are left out; `list_cases` says what is wrong with them.
     """
     bundle = session.bundle_of(snapshot)
-    slug = skill_rows.slug_from_full_path(path)
+    slug = derive.slug_from_full_path(path)
     own = path.rpartition("/")[0] + "/" if path.endswith(skill_layout.FOLDER_SUFFIXES) else ""
     found = []
     for entry in _walk_cases(session, bundle, filter(None, (own, usual_folder(slug)))):
@@ -86,7 +92,7 @@ def _too_many_error(message: str) -> InvalidInput:
 
 
 def _find_folder(session: Session, bundle: Bundle, slug: str) -> str:
-    skill = skill_lookup.find_skill_or_none(session, bundle, slug)
+    skill = find_skill.find_skill_or_none(session, bundle, slug)
     if skill is not None:
         return skill.folder or usual_folder(skill.slug)
     return usual_folder(slugify(slug))

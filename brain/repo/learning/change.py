@@ -17,6 +17,7 @@ from ... import limits
 from ...digest import NO_DIGEST, blob_id
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...gating.case_files import Case
+from ...gating.case_paths import is_in_cases, may_change
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle, Edits
@@ -30,12 +31,11 @@ from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.slug import fold_to_slug, is_slug, slugify
 from ...skills.visible_text import clean_text
 from ...verdicts.verdict_types import ChangedFile
+from .. import find_skill
 from ..changes.snapshot_paths import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..find_skill import FoundSkill
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.case_paths import is_in_cases, may_change
-from ..read.skill_lookup import FoundSkill
 from ..skills.file_edits import build_edits, refuse_skill_name, refuse_unwritable_path
 from ..skills.upsert import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
 from .admission import (
@@ -196,7 +196,7 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
         contents = tuple(txn.contents.values())
         present = None
         if main.prior_text is not None:
-            present = skill_lookup.find_skill(session, before, change.name)
+            present = find_skill.find_skill(session, before, change.name)
         base_program = find_program(session, before, present) if present else None
         return PlannedChange(
             head=head,
@@ -246,7 +246,7 @@ def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
     `Conflict` (`stale_base`) if its author had read another version.
     """
     bundle = session.bundle_of(session.head())
-    skill = skill_lookup.find_skill_or_none(session, bundle, edit.name)
+    skill = find_skill.find_skill_or_none(session, bundle, edit.name)
     slug = skill.slug if skill else slugify(edit.name)
     others = [path for path in edit.files if not is_program_file(paths.check_path(path))]
     if others or PROGRAM_FILE not in edit.files:
@@ -300,7 +300,7 @@ def refuse_stale_base(slug: str, skill: FoundSkill | None, base: str) -> None:
 
 def _record_folder(session: Session, name: str) -> None:
     """Record what the user changed in the folder of a skill, so that it is tried as it is."""
-    path = skill_lookup.find_skill_path(session, session.bundle_of(session.head()), name)
+    path = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
     if path is not None:
         is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
         snapshot_paths(session, "", [path.rpartition("/")[0] if is_folder else path])
@@ -310,10 +310,10 @@ def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
     target = edit.name if is_slug(edit.name) or "/" in edit.name else ""
     session, bundle = txn.session, txn.bundle
     files: dict[str, bytes | None] = {**edit.files, **edit.resources}
-    skill = skill_lookup.find_skill_or_none(session, bundle, edit.name) if files else None
+    skill = find_skill.find_skill_or_none(session, bundle, edit.name) if files else None
     if skill and edit.files:  # the whole program: what else of it is there goes
         start = len(skill.folder or "")
-        entries = skill_lookup.list_skill_entries(session, bundle, skill)
+        entries = find_skill.list_skill_entries(session, bundle, skill)
         there = [entry.path[start:] for entry in entries]
         files = {**dict.fromkeys(filter(is_program_file, there)), **files}
     elif skill and (program := find_program(session, bundle, skill)):
@@ -481,7 +481,7 @@ class SkillsAt:
             if text is None or skill is None:
                 return {}
             start = len(skill.folder or "")
-            entries = skill_lookup.list_skill_entries(self._session, self._bundle, skill)
+            entries = find_skill.list_skill_entries(self._session, self._bundle, skill)
             for entry in entries if start else ():
                 inner = entry.path[start:]
                 if entry.kind != LINK and not is_scoring(inner):
@@ -534,11 +534,11 @@ class SkillsAt:
         session, bundle = self._session, self._bundle
         own = None
         if self._path and bundles.has_entry(session.nodes, bundle, self._path):
-            own = skill_lookup.load_skill(session, bundle, self._path)
+            own = find_skill.load_skill(session, bundle, self._path)
         if own and slug == self.slug:
             return own
         try:
-            found = skill_lookup.find_skill_or_none(session, bundle, slug)
+            found = find_skill.find_skill_or_none(session, bundle, slug)
         except InvalidInput:  # ambiguous, or no name
             return None
         if own and (found is None or found.path == own.path or found.slug != slug):

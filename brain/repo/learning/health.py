@@ -12,8 +12,6 @@ from dataclasses import replace
 from math import ceil, floor
 from typing import TYPE_CHECKING
 
-from ...cache.decision_row import skill_key
-from ...cache.derived_cache import SkillHistoryRow
 from ...digest import NO_DIGEST, blob_id
 from ...errors import BrainError, Conflict, InvalidInput
 from ...experience.degradation import MIN_FAILED, Decision, find_interval, judge
@@ -24,10 +22,11 @@ from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
 from ...skills.skill_version import version_value
 from ...verdicts.verdict_types import NamedNumber
+from .. import derive, find_skill, lineage_cache
+from ..derived_db import SkillHistoryRow, skill_key
+from ..find_skill import FoundSkill
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read import lineage_cache, skill_lookup, skill_rows
-from ..read.ancestor_set import AncestorSet
-from ..read.skill_lookup import FoundSkill
 from .admission import Runnable, list_program_entries
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[U
     rows = [
         row
         for row in log.find_skill_changes(session, session.head(), skill.path)
-        if row.change != skill_rows.REMOVED
+        if row.change != derive.REMOVED
     ]
     paths = dict.fromkeys([skill.path, *(row.path for row in rows)])
     counts = {
@@ -96,7 +95,7 @@ def _find_admitted(session: Session, slug: str) -> set[bytes]:
 
 def _find_content(session: Session, row: SkillHistoryRow) -> bytes:
     bundle = session.bundle_of(row.snapshot)
-    return _plain_content(session, skill_lookup.load_skill(session, bundle, row.path))
+    return _plain_content(session, find_skill.load_skill(session, bundle, row.path))
 
 
 def _plain_content(session: Session, skill: FoundSkill) -> bytes:
@@ -167,7 +166,7 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
     review.
     """
     bundle = session.bundle_of(session.head())
-    skill = skill_lookup.find_skill_or_none(session, bundle, path)
+    skill = find_skill.find_skill_or_none(session, bundle, path)
     if skill is None or not session.has_folder:
         return None
     decision = judge_skill(session, bundle, skill)
@@ -187,7 +186,7 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
 
 def _is_present(session: Session, skill: FoundSkill) -> bool:
     bundle = session.bundle_of(session.head())
-    return skill_lookup.find_skill_path(session, bundle, skill.path) is not None
+    return find_skill.find_skill_path(session, bundle, skill.path) is not None
 
 
 def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Decision:
@@ -207,7 +206,7 @@ def _carry_out(
 
     def require_same(txn: WriteTransaction) -> None:
         """Refuse to act on a skill that changed, or was used with success, meanwhile."""
-        now = skill_lookup.find_skill_or_none(txn.session, txn.bundle, skill.path)
+        now = find_skill.find_skill_or_none(txn.session, txn.bundle, skill.path)
         if now is None or judge_skill(txn.session, txn.bundle, now) != decision:
             raise Conflict(f"{skill.slug} was changed meanwhile", code=_SUPERSEDED, hint="retry")
 
@@ -312,7 +311,7 @@ def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[
     bundle = session.bundle_of(session.head())
     for address, version in loaded:
         try:
-            path = skill_lookup.find_skill_path(session, bundle, address)
+            path = find_skill.find_skill_path(session, bundle, address)
         except InvalidInput:  # no name of a skill, or one of several
             continue
         if path is not None:

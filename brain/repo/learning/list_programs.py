@@ -13,10 +13,10 @@ from ...programs import PROGRAM_FILE
 from ...results import ProposedProgram, SkillProgram
 from ...skills import skill_layout
 from ...skills.skill_version import version_value
+from .. import derive, find_skill
+from ..find_skill import FoundSkill
 from ..history.decisions import read_decision
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.skill_lookup import FoundSkill
 from . import admission
 from .admission import RUNNABLE
 
@@ -105,8 +105,8 @@ def find_skill_of_code(session: Session, bundle: Bundle, path: str) -> FoundSkil
     for name in skill_layout.SKILL_FILES:
         text = f"{path.rpartition('/')[0]}/{name}"
         if bundles.has_entry(session.nodes, bundle, text):
-            is_skill = skill_rows.is_skill(session, bundle, text)
-            return skill_lookup.load_skill(session, bundle, text) if is_skill else None
+            is_skill = derive.is_skill(session, bundle, text)
+            return find_skill.load_skill(session, bundle, text) if is_skill else None
     return None
 
 

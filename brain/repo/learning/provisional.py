@@ -29,13 +29,13 @@ from ...receipts.receipt import own_sources
 from ...results import Decided, GateOutcome
 from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import GateVerdict
+from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_types import Verdict
+from .. import find_skill, provisional
 from ..core.transaction import WriteTransaction
+from ..derive import verdict_id
 from ..open.manifest import load_manifest
 from ..open.session import Session
-from ..read import provisional, skill_lookup
-from ..read.decision_rows import verdict_id
-from ..read.standing_cases import StandingCases
 from . import record
 from .cases import read_held_out, refuse_same_inputs
 from .change import SkillEdit, plan_change
@@ -101,7 +101,7 @@ def list_provisional(session: Session) -> list[Provisional]:
     for row, verdict, path in provisional.list_provisional(session, head):
         if verdict.changes:  # a rule cannot take back other files
             continue
-        skill = skill_lookup.load_skill(session, session.bundle_of(head), path)
+        skill = find_skill.load_skill(session, session.bundle_of(head), path)
         first = provisional.find_first(session, row.snapshot, verdict)
         snapshot = session.load_snapshot(first)
         own = lineage.find_ancestor_at(session.load_snapshot, head, snapshot.jump.depth)
@@ -131,7 +131,7 @@ def find_new_cases(session: Session, live: Provisional) -> list[Case]:
     """
     receipt = _read_receipt(session, live)
     seen = own_sources(receipt) if receipt else set()
-    standing = StandingCases(session)
+    standing = StandingCases(session.reader, session.nodes)
     counted = [one for one in live.verdict.gate_cases if one.kind == "held_out"]
     known = {standing.hash_input(one.name, one.document) for one in counted}
     documents = {one.document for one in live.verdict.gate_cases}
@@ -170,7 +170,7 @@ def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decide
 
 
 def _refuse_edited(session: Session, head: bytes, bundle: Bundle, live: Provisional) -> None:
-    skill = skill_lookup.find_skill_or_none(session, bundle, live.path)
+    skill = find_skill.find_skill_or_none(session, bundle, live.path)
     row = provisional.find_last_decision(session, head, live.slug)
     is_last = row is not None and verdict_id(session, row.snapshot) == live.blob
     if not (row and skill and is_last and provisional.is_as_decided(session, bundle, row, skill)):

@@ -18,6 +18,7 @@ from threading import RLock
 from ...digest import NO_DIGEST, is_hex_digest
 from ...errors import BrainError, InvalidInput, NotFound, SandboxError, printable_text
 from ...gating.case_files import MAX_CASE_BYTES, Case, parse_case
+from ...gating.case_paths import slug_of_case
 from ...gating.decision import MAX_SCORE, CaseRow, GateDecision
 from ...gating.held_out import hash_input
 from ...gating.output_check import find_fault, score_outcome
@@ -25,6 +26,7 @@ from ...objects.operation import DECISION_KINDS, evidence_blob
 from ...results import Recheck, RecheckedCase, RecheckedNumber, SkillDecision
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
+from ...verdicts.read_verdicts import read_verdict_state
 from ...verdicts.verdict_rules import (
     decide_again,
     find_gate_contradictions,
@@ -35,11 +37,8 @@ from ...verdicts.verdict_rules import (
 from ...verdicts.verdict_types import Verdict, VerdictCase
 from ..history.decisions import find_decisions, find_rejections
 from ..open.session import Session
-from ..read.case_paths import slug_of_case
-from ..read.provisional import find_first
-from ..read.read_verdicts import read_verdict_state
-from ..read.rejected_refs import REJECTED_REF_PREFIX
-from ..read.revisions import resolve_revision
+from ..provisional import find_first
+from ..revisions import REJECTED_REF_PREFIX, resolve_revision
 from .change import SkillsAt
 from .rounds import AND, FAILED, SANDBOX_RUNNER, UNJUDGED, OutputJudge, SandboxRunner, kind_of_case
 

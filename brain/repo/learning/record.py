@@ -22,17 +22,17 @@ from ...receipts import Receipt, decode_receipt
 from ...results import Decided, GateOutcome, GuardCounts, Upserted
 from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_version import recorded_version, version_value
+from ...verdicts.read_verdicts import read_verdict_state
+from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
+from .. import find_skill
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..derive import read_decision_verdict, verdict_id
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_decision_verdict, verdict_id
-from ..read.provisional import find_last_decision
-from ..read.read_verdicts import read_verdict_state
-from ..read.rejected_refs import REJECTED_REF_PREFIX, list_rejected_refs
-from ..read.standing_cases import StandingCases
+from ..provisional import find_last_decision
+from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
 from ..skills.next_version import has_had_version
 from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
 from ..skills.upsert import NO_BASE_VERSION, PlannedText, write_planned
@@ -170,7 +170,7 @@ def _write_decided(txn: WriteTransaction, decided: TriedChange, verdict: Verdict
     receipt = decided.receipt if verdict.decision == "admit" else None
     refuse_changed_cases(txn, verdict, receipt)
     blob = store_verdict(txn, verdict, decided.contents)
-    skill = skill_lookup.find_skill_or_none(txn.session, txn.bundle, planned.slug)
+    skill = find_skill.find_skill_or_none(txn.session, txn.bundle, planned.slug)
     before = "" if skill is None else recorded_version(skill.card.version)
     new = planned.text.new
     after = before if new is None else recorded_version(new.version)
@@ -235,7 +235,7 @@ def refuse_changed_cases(
         for case in verdict.gate_cases[len(tried) :]
     )
     is_changed = any(entry is None or entry.blob != document for entry, document in entries)
-    left_out = StandingCases(session).find_left_out(
+    left_out = StandingCases(session.reader, session.nodes).find_left_out(
         verdict,
         bundle,
         lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt,
@@ -253,10 +253,10 @@ def _stale_error(what: str) -> Conflict:
 
 def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
     session, slug = txn.session, planned.slug
-    skill = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
+    skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
     own = [*planned.text.edits, planned.path]
     record_edits_at(txn, dict.fromkeys([*own, *(list_skill_files(txn, skill) if skill else ())]))
-    skill = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
+    skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
     if not planned.is_equal:
         refuse_stale_base(slug, skill, planned.base)
     program = find_program(session, txn.bundle, skill) if skill else None
@@ -395,8 +395,8 @@ def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> Pla
     snapshot = session.load_snapshot(snapshot_id)
     before, after = session.parent_bundle(snapshot), session.bundle_of(snapshot_id)
     _, slug, from_version, to_version, _ = snapshot.operation
-    skill = skill_lookup.find_skill(session, after, slug)
-    present = skill_lookup.find_skill_or_none(session, before, slug) if from_version else None
+    skill = find_skill.find_skill(session, after, slug)
+    present = find_skill.find_skill_or_none(session, before, slug) if from_version else None
     edits = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
     edits.pop(skill.path, None)
     new = UpdatedSkill(

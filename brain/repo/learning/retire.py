@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import NamedTuple
 
-from ...cache.decision_row import DecisionRow, skill_key
 from ...digest import NO_DIGEST
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
@@ -27,16 +26,17 @@ from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_versio
 from ...skills.slug import slugify
 from ...skills.yaml_list import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
+from .. import derive, find_skill, lineage_cache
 from ..changes.snapshot_paths import refuse_new_collisions
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..derive import read_decision_verdict
+from ..derived_db import DecisionRow, skill_key
+from ..find_skill import FoundSkill, list_skill_entries
 from ..history import log
+from ..lineage_cache import AncestorSet
 from ..open import manifest
 from ..open.manifest import MANIFEST_PATH, load_manifest
 from ..open.session import Session
-from ..read import lineage_cache, skill_lookup, skill_rows
-from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_decision_verdict
-from ..read.skill_lookup import FoundSkill, list_skill_entries
 from ..skills.delete_and_revert import plan_reverted_files, refuse_nested_skills
 from ..skills.edit_files import edit_file
 from ..skills.next_version import find_last_version
@@ -134,7 +134,7 @@ def reinstate_skill(
         if check is not None:
             check(txn)
         bundle, old, path, edits, current = _plan_return(txn, slug, version, source)
-        slug = skill_rows.slug_from_full_path(path)
+        slug = derive.slug_from_full_path(path)
         known = filter(None, [current, old.card.version, find_last_version(txn, slug)])
         previous = skill_version.greatest_version(list(known))
         new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
@@ -159,10 +159,10 @@ def _plan_return(
     Last comes the version that it has, or had when it was retired, "" if it is gone.
     """
     session = txn.session
-    present = skill_lookup.find_skill_or_none(session, txn.bundle, slug)
+    present = find_skill.find_skill_or_none(session, txn.bundle, slug)
     # 1. The skill in the given bundle, at its version, or as it was retired; and its place.
     if source is not None:
-        bundle, old, place = source, skill_lookup.find_skill(session, source, slug), present
+        bundle, old, place = source, find_skill.find_skill(session, source, slug), present
     else:
         bundle, old, place = _find_source(txn, slug, version, present)
     # 2. The files that it had take the place of those that are there.
@@ -172,7 +172,7 @@ def _plan_return(
         edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
     # 3. The version that it has, or had last.
     main = _find_retired_text(txn, old.slug)
-    known = present or (main and skill_lookup.load_skill(session, txn.bundle, main))
+    known = present or (main and find_skill.load_skill(session, txn.bundle, main))
     return bundle, old, path, edits, known.card.version if known else ""
 
 
@@ -191,7 +191,7 @@ def _find_source(
         for row in decisions:
             if row.version == version and row.kind != "retire":
                 bundle = session.bundle_of(row.snapshot)
-                if skill := skill_lookup.find_skill_or_none(session, bundle, name):
+                if skill := find_skill.find_skill_or_none(session, bundle, name):
                     return bundle, skill, place
         at, skill = log.find_skill_at_version(session, txn.head, name, version)
         return session.bundle_of(at), skill, place
@@ -203,7 +203,7 @@ def _find_source(
             code="not_retired",
             hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
         )
-    skill = skill_lookup.load_skill(session, txn.bundle, main)
+    skill = find_skill.load_skill(session, txn.bundle, main)
     usual = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"
     return txn.bundle, skill, place or skill._replace(path=usual)
 
@@ -214,10 +214,10 @@ def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
     gone = [
         path
         for path, was, now in bundles.diff_bundles(session.nodes, before, after)
-        if was and now is None and skill_rows.is_skill(session, before, path)
+        if was and now is None and derive.is_skill(session, before, path)
     ]
-    same = [path for path in gone if skill_rows.slug_from_full_path(path) == row.slug]
-    return skill_lookup.load_skill(session, before, same[0]) if same else None
+    same = [path for path in gone if derive.slug_from_full_path(path) == row.slug]
+    return find_skill.load_skill(session, before, same[0]) if same else None
 
 
 def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:
@@ -281,7 +281,7 @@ def set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
     Nothing is recorded if it is pinned already. Raises `NotFound` (`no_skill`, `not_pinned`), or
     `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
     """
-    find = skill_lookup.find_skill if is_pinned else skill_lookup.find_skill_or_none
+    find = find_skill.find_skill if is_pinned else find_skill.find_skill_or_none
     skill = find(session, session.bundle_of(session.head()), text)
     name = text if skill is None else skill.path if is_pinned and "/" in text else skill.slug
     others = {text} | ({skill.slug, skill.path} if skill else set())

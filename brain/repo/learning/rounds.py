@@ -43,10 +43,10 @@ from ...sandbox.job import Sandbox
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug
 from ...verdicts.gate_verdict import GateCase, GateRecord
+from .. import derive, find_skill
+from ..find_skill import FoundSkill
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.skill_lookup import FoundSkill
-from ..search.select import BM25, SelectionRequest, select_from_bundle
+from ..select import BM25, SelectionRequest, select_from_bundle
 from .cases import read_held_out
 from .change import PlannedChange, SkillsAt, body_of
 from .list_programs import find_code_paths, find_skill_of_code
@@ -508,7 +508,7 @@ def _read_calls(session: Session, bundle: Bundle) -> dict[str, frozenset[str]]:
 
 
 def _list_callable(session: Session, bundle: Bundle, skill: FoundSkill) -> Iterator[str]:
-    for slug in skill_rows.skill_slugs(skill.path, skill.card.name):
+    for slug in derive.skill_slugs(skill.path, skill.card.name):
         with suppress(InvalidInput):  # ambiguous
-            if skill_lookup.find_skill_path(session, bundle, slug) == skill.path:
+            if find_skill.find_skill_path(session, bundle, slug) == skill.path:
                 yield slug

@@ -16,10 +16,10 @@ from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
 from ...skills.skill_version import version_value
 from ...util.utc_time import utc_time
+from .. import derive, find_skill
+from ..find_skill import FoundSkill
 from ..open import manifest
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.skill_lookup import FoundSkill
 from .admission import RUNNABLE
 from .list_programs import list_programs
 from .retire import PINNED, find_protection, is_pinned
@@ -39,8 +39,8 @@ def read_stats(session: Session) -> UsageStats:
     with suppress(InvalidInput):  # `brain doctor` says what is wrong with it
         pinned = manifest.load_manifest(session).pinned
     # 1. The skills, each with its line in the index.
-    skills = skill_lookup.find_all_skills(session, bundle)
-    addresses = skill_lookup.address_all(skill.path for skill in skills)
+    skills = find_skill.find_all_skills(session, bundle)
+    addresses = find_skill.address_all(skill.path for skill in skills)
     lines = index_lines.format_lines(
         [
             (
@@ -54,16 +54,16 @@ def read_stats(session: Session) -> UsageStats:
     # 2. The retired ones, with the uses of their slug where no skill is any more; one that was
     # written anew since is left out.
     present = {skill.path: line for skill, line in zip(skills, lines, strict=True)}
-    slugs = set(map(skill_rows.slug_from_full_path, present))
+    slugs = set(map(derive.slug_from_full_path, present))
     by_slug: dict[str, list[UsageCounts]] = defaultdict(list)
     for path, used in counts.items():
         if path not in present:
-            by_slug[skill_rows.slug_from_full_path(path)] += used
+            by_slug[derive.slug_from_full_path(path)] += used
     rows = [(skill, counts.get(skill.path, [])) for skill in skills]
     for entry in bundles.walk_below(session.nodes, bundle, RETIRED_FOLDER.rstrip("/")):
         slug, _, file = entry.path.removeprefix(RETIRED_FOLDER).partition("/")
         if file in skill_layout.SKILL_FILES and slug not in slugs:
-            skill = skill_lookup.load_skill(session, bundle, entry.path)
+            skill = find_skill.load_skill(session, bundle, entry.path)
             rows.append((skill, by_slug.get(slug, [])))
     # 3. What each came to.
     found = [

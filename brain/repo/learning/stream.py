@@ -17,17 +17,17 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import NamedTuple
 
-from ...cache.derived_cache import DerivedCache
 from ...gating.decision import DEFAULT_RULES
 from ...results import StreamStatus
 from ...verdicts.verdict_rules import ATTEMPT_NAME
 from ...verdicts.verdict_types import Verdict
+from .. import lineage_cache
+from ..derive import read_decision_verdict
+from ..derived_db import DerivedCache
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read import lineage_cache
-from ..read.ancestor_set import AncestorSet
-from ..read.decision_rows import read_decision_verdict
-from ..read.provisional import list_provisional
-from ..read.rejected_refs import list_rejected_refs
+from ..provisional import list_provisional
+from ..revisions import list_rejected_refs
 
 
 class _Attempt(NamedTuple):

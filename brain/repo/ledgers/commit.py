@@ -22,11 +22,11 @@ from ...chain.ledger_protocol import (
 from ...errors import Conflict, NotFound, VerificationFailed
 from ...objects import lineage
 from ...results import Committed, CostQuote, LedgerStatus
+from .. import lineage_cache
 from ..core.transaction import lock_for_writing
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read import lineage_cache
-from ..read.ancestor_set import AncestorSet
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from . import final_head, last_seen_head
 
 if TYPE_CHECKING:

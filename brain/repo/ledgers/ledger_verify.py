@@ -17,8 +17,8 @@ from itertools import pairwise
 from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedger
 from ...errors import BrainError, FormatError, NotFound
 from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read.ancestor_set import AncestorSet
 from . import final_head
 from .commit import count_covered_snapshots
 from .last_seen_head import (

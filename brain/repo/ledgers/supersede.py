@@ -13,7 +13,7 @@ from ...chain.ledger_protocol import Commitment, not_open_error
 from ...errors import Conflict
 from ...results import Superseded
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from . import final_head, last_seen_head
 from .commit import (
     describe_commitment,

@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ...cache.cache_folder import CACHE_DIR_VARIABLE
 from ...errors import BrainError, SandboxError, printable_text
 from ...objects.bundle import walk_section
 from ...programs import PROGRAM_FILE
@@ -15,10 +14,11 @@ from ...results import DoctorCheck
 from ...skills import SKILLS_SECTION
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.mounts import unescape_mount_point
+from .. import head_index, log_entry
 from ..changes import content_notices, snapshot_folder
+from ..derived_db import CACHE_DIR_VARIABLE
 from ..open import manifest
 from ..open.session import Session
-from ..read import index_update, pending_check
 
 _MIN_FREE_BYTES = 256 << 20
 
@@ -82,7 +82,7 @@ def _head(session: Session) -> Iterator[DoctorCheck]:
 
 def _unfinished(session: Session) -> Iterator[DoctorCheck]:
     rows, damaged = session.reader.inspect_pending_writes()
-    foreign = pending_check.check_against_head(session, rows).not_in_head
+    foreign = log_entry.check_against_head(session, rows).not_in_head
     count = len(rows) - len(foreign)
     message = f"{count} files are recorded but not yet written" if count else "none"
     hint = (
@@ -101,7 +101,7 @@ def _cache(session: Session) -> Iterator[DoctorCheck]:
         hint = f"set {CACHE_DIR_VARIABLE} to a folder of your own, outside of the brain"
         yield DoctorCheck("cache", False, message, hint)
         return
-    is_valid = index_update.is_cached_index_valid(session)
+    is_valid = head_index.is_cached_index_valid(session)
     message = f"in {folder}" if is_valid else "its index is damaged, so each reader rebuilds it"
     yield DoctorCheck("cache", is_valid, message, "" if is_valid else f"delete {folder}")
 

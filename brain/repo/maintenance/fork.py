@@ -27,7 +27,7 @@ from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing
 from ..open.discovery import CONTROL_FOLDER
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from .create import record_genesis, staged_store
 
 _BLOBS_PER_BATCH = 1024

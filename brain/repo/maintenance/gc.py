@@ -17,14 +17,13 @@ from ...results import Collected
 from ...store.protocol import ObjectKind, StoreReader
 from ...store.sweep import incomplete_store_error
 from ...util.progress import Progress, no_progress
+from ...verdicts.read_verdicts import read_verdict_blobs
 from ..core import working_copy
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..ledgers import final_head, last_seen_head
+from ..log_entry import decode_log_entry, load_merge_state
 from ..open.session import Session
-from ..read.merge_state_format import load_merge_state
-from ..read.operation_entry import decode_log_entry
-from ..read.read_verdicts import read_verdict_blobs
-from ..read.rejected_refs import DROP_KIND, MAX_REJECTED, list_rejected_refs
+from ..revisions import DROP_KIND, MAX_REJECTED, list_rejected_refs
 
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ... import limits
-from ...cache.cache_folder import DERIVATION_VERSION
 from ...digest import blob_id
 from ...errors import InvalidInput, StoreError, printable_text
 from ...objects import snapshot as snapshots
@@ -19,15 +18,16 @@ from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
 from ...store.protocol import ObjectKind, Store, StoreReader
+from ..derived_db import DERIVATION_VERSION
 from .discovery import CONTROL_FOLDER, is_safe_cache_path
 from .side_stores import SideStores
 
 if TYPE_CHECKING:
-    from ...cache.derived_cache import DerivedCache, StagedDerivation
     from ...search.embedding.embedder import OpenEmbedder
     from ...search.session_cache import SearchCache
     from ...skills.index_lines import IndexText
     from ...skills.skill_metadata import SkillMetadata
+    from ..derived_db import DerivedCache, StagedDerivation
 
 SigningKeyProvider = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
@@ -132,7 +132,7 @@ class Session(SideStores):
         return cache
 
     def _open_cache(self) -> DerivedCache:
-        from ...cache.derived_cache import open_cache
+        from ..derived_db import open_cache
 
         may_keep = partial(is_safe_cache_path, self.root)
         cache = open_cache(
@@ -143,7 +143,7 @@ class Session(SideStores):
 
     def replace_cache(self) -> None:
         """Replace the cache on the disk, which deviates from the store, by an empty one."""
-        from ...cache import cache_folder as folders
+        from .. import derived_db as folders
 
         folder = self._open_cache().folder
         self.use_memory_cache()
@@ -175,7 +175,7 @@ class Session(SideStores):
 
     def use_memory_cache(self) -> None:
         """Use an empty cache in memory; the one on the disk is unusable."""
-        from ...cache.derived_cache import open_memory_cache
+        from ..derived_db import open_memory_cache
 
         self.use_cache(open_memory_cache(DERIVATION_VERSION))
 
@@ -195,7 +195,7 @@ class Session(SideStores):
 
     def clear_cache(self) -> None:
         """Clear derived data, in memory and in the cache on the disk."""
-        from ...cache.derived_cache import CacheUnusable
+        from ..derived_db import CacheUnusable
 
         if self.search_cache is not None:
             self.search_cache.close()

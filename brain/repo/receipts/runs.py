@@ -17,12 +17,12 @@ from ...receipts import RUN_OUTCOMES, Receipt, RunStep, keep_text
 from ...receipts.budget import shorten_without_secrets
 from ...receipts.uses import ToolCallCounts
 from ...skills.skill_version import recorded_version
+from .. import find_skill
 from ..core.current_run import Run
 from ..core.transaction import locked_write_transaction
 from ..open.manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.read_receipts import ReceiptPart, iter_parts, read_part_at_revision
+from ..read_receipts import ReceiptPart, iter_parts, read_part_at_revision
 
 _RUN_ID_BYTES = 16
 _MAX_MESSAGE_CHARS = 120
@@ -129,7 +129,7 @@ def to_excerpt_text(value: object) -> str:
 
 def find_version_at_head(session: Session, slug: str) -> str:
     """Return the version of a skill at the head, "" if there is no such skill."""
-    skill = skill_lookup.find_skill_or_none(session, session.bundle_of(session.head()), slug)
+    skill = find_skill.find_skill_or_none(session, session.bundle_of(session.head()), slug)
     return recorded_version(skill.card.version) if skill else ""
 
 

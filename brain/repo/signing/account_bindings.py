@@ -14,11 +14,11 @@ from ...results import AccountBound, AccountUnbound, BoundAccount
 from ...trust import ACCOUNTS_PATH, ed25519, secp256k1
 from ...trust.signature_format import format_key
 from ...util.utc_time import utc_time
+from ..account_file import read_statements
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..read.account_file import read_statements
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from .sign import read_signatures
 
 

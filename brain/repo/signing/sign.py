@@ -7,7 +7,7 @@ from ...store.protocol import StoreTransaction
 from ...trust import ed25519, signature_format
 from ..core.transaction import lock_for_writing, store_transaction
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 
 
 def sign_revision(session: Session, revision: str, seed: bytes) -> Signature:

@@ -18,8 +18,8 @@ from ...trust.signature_rights import (
     collect_revocations,
     find_objection,
 )
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read.ancestor_set import AncestorSet
 from .sign import list_valid_signatures
 
 _MAX_NAMED_KEYS = 3

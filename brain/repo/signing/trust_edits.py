@@ -18,7 +18,7 @@ from ...trust.signature_format import format_key, parse_key
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..open.session import Session
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from .sign import read_signatures
 from .signature_policy import read_rights_graph
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...errors import Conflict, printable_text
+from ...gating.case_paths import slug_of_case
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_version
+from .. import derive, find_skill
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..core.working_copy import is_below
+from ..find_skill import FoundSkill, list_skill_entries
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.case_paths import slug_of_case
-from ..read.skill_lookup import FoundSkill, list_skill_entries
 from .next_version import find_last_version
 from .skill_files import (
     flat_skill_folder,
@@ -35,9 +35,9 @@ def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
     folders below its own.
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(text, 80)}") as txn:
-        skill = skill_lookup.find_skill(session, txn.bundle, text)
+        skill = find_skill.find_skill(session, txn.bundle, text)
         record_edits_at(txn, list_skill_files(txn, skill))
-        skill = skill_lookup.find_skill(session, txn.bundle, text)
+        skill = find_skill.find_skill(session, txn.bundle, text)
         removed: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
@@ -54,10 +54,10 @@ def refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterab
     """Refuse to remove other skills with a skill, which may be of other authors."""
     session, bundle = txn.session, txn.bundle
     nested = [
-        path for path in files if path != skill.path and skill_rows.is_skill(session, bundle, path)
+        path for path in files if path != skill.path and derive.is_skill(session, bundle, path)
     ]
     if nested:
-        addresses = skill_lookup.find_addresses(session, bundle, nested)
+        addresses = find_skill.find_addresses(session, bundle, nested)
         names = ", ".join(printable_text(addresses[path]) for path in nested[:_MAX_NAMED_SKILLS])
         raise Conflict(
             f"the folder of {skill.slug} also holds {names}",
@@ -78,10 +78,10 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
         session, "revert", f"revert {printable_text(text, 80)} to {to_version}"
     ) as txn:
         snapshot_id, old_skill = find_skill_at_version(session, txn.head, text, to_version)
-        skill = skill_lookup.find_skill_or_none(session, txn.bundle, text)
+        skill = find_skill.find_skill_or_none(session, txn.bundle, text)
         if skill is not None:
             record_edits_at(txn, list_skill_files(txn, skill))
-            skill = skill_lookup.find_skill(session, txn.bundle, text)
+            skill = find_skill.find_skill(session, txn.bundle, text)
         last_version = skill.card.version if skill else find_last_version(txn, old_skill.slug)
         previous = skill_version.greatest_version(
             [last_version or old_skill.card.version, old_skill.card.version]
@@ -90,7 +90,7 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
         new = skill_document.bump_document(content, previous, old_skill.slug)
         new = new._replace(name=old_skill.card.name or old_skill.slug)
         path, edits = plan_reverted_files(txn, session.bundle_of(snapshot_id), old_skill, skill)
-        slug = skill_rows.slug_from_full_path(path)
+        slug = derive.slug_from_full_path(path)
         message = message or f"Revert {old_skill.slug} to version {to_version}"
         return record_upsert(txn, slug, path, new, None, message, edits)
 
@@ -121,7 +121,7 @@ def _list_own_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> li
     others = {
         entry.path.rpartition("/")[0]
         for entry in entries
-        if entry.path != skill.path and skill_rows.is_skill(session, bundle, entry.path)
+        if entry.path != skill.path and derive.is_skill(session, bundle, entry.path)
     }
     return [entry for entry in entries if not is_below(entry.path, others)]
 

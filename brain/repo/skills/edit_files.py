@@ -19,12 +19,12 @@ from ...objects.tree_entry import TreeEntry
 from ...results import Recorded, Upserted
 from ...skills import skill_document, skill_layout
 from ...skills.slug import slugify
+from .. import find_skill
 from ..changes.snapshot_folder import build_snapshot_result
 from ..changes.snapshot_paths import refuse_new_collisions
 from ..core.transaction import locked_write_transaction
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.revisions import resolve_revision
+from ..revisions import resolve_revision
 from .file_edits import (
     ContentChange,
     apply_change,
@@ -104,7 +104,7 @@ def edit_skill(
         slug = "" if "/" in text else slugify(text)
         slug, path, prior_text = locate_prior_text(txn, text, slug, of=text)
         if prior_text is None:
-            raise skill_lookup.missing_skill_error(session, txn.bundle, text)
+            raise find_skill.missing_skill_error(session, txn.bundle, text)
         if not inner:
             content = change(prior_text) or b""
             build = partial(skill_document.replace_document, prior_text, slug, content)

@@ -13,9 +13,9 @@ from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
 from ...skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 from ...worktree import file_reader
+from .. import derive
 from ..core import working_copy
 from ..open.session import Session
-from ..read import skill_rows
 
 
 class FolderSkills(NamedTuple):
@@ -42,7 +42,7 @@ def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
     staged: list[bytes] = []
     try:
         for path, entry in edits.items():
-            if entry is None or entry.kind == LINK or not skill_rows.may_be_skill(path):
+            if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
                 continue
             content = file_reader.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
             # The file may have changed since it was hashed, so that it gets the id of this content.

@@ -14,12 +14,12 @@ from ...objects.tree_entry import LINK, TreeEntry
 from ...results import SkillMergeResult
 from ...skills import document_parts, skill_layout, skill_version
 from ...skills.skill_document import UpdatedSkill, upsert_document
+from .. import derive, find_skill, lineage_cache
 from ..changes import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..find_skill import FoundSkill, list_skill_entries
+from ..lineage_cache import AncestorSet
 from ..open.session import Session
-from ..read import lineage_cache, skill_lookup, skill_rows
-from ..read.ancestor_set import AncestorSet
-from ..read.skill_lookup import FoundSkill, list_skill_entries
 from .next_version import build_new_version
 from .skill_files import (
     flat_skill_folder,
@@ -64,7 +64,7 @@ def _find_both(
     session: Session, bundle: Bundle, request: MergeSkillsRequest
 ) -> tuple[FoundSkill, FoundSkill]:
     ours, theirs = (
-        skill_lookup.find_skill(session, bundle, text)
+        find_skill.find_skill(session, bundle, text)
         for text in (request.slug, request.absorbed_skill)
     )
     if ours.path == theirs.path:
@@ -80,7 +80,7 @@ def _find_both(
 def _merge_and_record(
     txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill, request: MergeSkillsRequest
 ) -> SkillMergeResult:
-    slug = skill_rows.slug_from_full_path(ours.path)
+    slug = derive.slug_from_full_path(ours.path)
     moved, renamed = _plan_moved_files(txn, ours, theirs)
     path = ours.path
     if moved and ours.folder is None:
@@ -241,7 +241,7 @@ def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> list[bytes]:
             blobs.append(entry.blob)
     redacted = session.reader.find_redactions(blobs)
     contents = dict(
-        skill_rows.read_skill_contents(session, [blob for blob in blobs if blob not in redacted])
+        derive.read_skill_contents(session, [blob for blob in blobs if blob not in redacted])
     )
     return [body for blob in blobs if (body := _parse_body(contents.get(blob))) is not None]
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
+from .. import find_skill, lineage_cache
 from ..core.transaction import WriteTransaction
-from ..read import lineage_cache, skill_lookup
-from ..read.ancestor_set import AncestorSet
+from ..lineage_cache import AncestorSet
 
 
 def build_new_version(
@@ -33,7 +33,7 @@ def find_last_version(txn: WriteTransaction, slug: str) -> str | None:
     ancestors = AncestorSet(txn.session, txn.head)
     versions = [
         row.version
-        for path in skill_lookup.find_paths_in_lineage(txn.session, ancestors, slug)
+        for path in find_skill.find_paths_in_lineage(txn.session, ancestors, slug)
         for row in lineage_cache.read_skill_rows(txn.session, path)
         if row.snapshot in ancestors
     ]

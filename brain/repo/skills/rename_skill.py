@@ -15,11 +15,11 @@ from ...skills.skill_document import UpdatedSkill
 from ...skills.slug import fold_to_slug, slugify
 from ...worktree.ignore_rules import IgnoreRules
 from ...worktree.scan_paths import scan_named_paths
+from .. import find_skill
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..find_skill import FoundSkill
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.skill_lookup import FoundSkill
 from .next_version import find_last_version
 from .skill_files import list_skill_files, record_edits_at, record_skill
 
@@ -40,11 +40,11 @@ def rename_skill(session: Session, text: str, new_name: str, message: str = "") 
     slug = slugify(new_name)
     description = f"rename {printable_text(text, 80)} to {slug}"
     with locked_write_transaction(session, "rename", description) as txn:
-        skill = skill_lookup.find_skill(session, txn.bundle, text)
+        skill = find_skill.find_skill(session, txn.bundle, text)
         path = _new_path(skill, slug)
         _refuse_taken_name(txn, skill, slug, path)
         record_edits_at(txn, [*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
-        skill = skill_lookup.load_skill(session, txn.bundle, skill.path)
+        skill = find_skill.load_skill(session, txn.bundle, skill.path)
         new = _build_text(txn, skill, slug)
         edits: dict[str, TreeEntry | None] = {}
         for old_path in list_skill_files(txn, skill):
@@ -74,7 +74,7 @@ def _moved_path(skill: FoundSkill, new_path: str, path: str) -> str:
 def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path: str) -> None:
     """Refuse a name that a skill has, or whose place in the folder holds something."""
     session = txn.session
-    other = skill_lookup.find_skill_path(session, txn.bundle, slug)
+    other = find_skill.find_skill_path(session, txn.bundle, slug)
     if other is not None or slug == skill.slug:
         raise Conflict(
             f"there is already a skill {slug}, at {printable_text(other or skill.path)}",

@@ -15,9 +15,8 @@ from ...skills import document_parts
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import slugify
 from ...store.full_text_index import FullTextIndex
+from .. import derive, find_skill, select
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..search import search_index
 
 MAX_COMPARED_SKILLS = 8
 """Best skills by BM25 that are compared."""
@@ -53,7 +52,7 @@ def find_similar_to_skill(
 ) -> list[Similar]:
     """Return the skills similar to one, the most similar first. Raises `NotFound`."""
     bundle = session.bundle_of(session.head())
-    found = skill_lookup.find_skill(session, bundle, text)
+    found = find_skill.find_skill(session, bundle, text)
     body = _body_text(session.reader.read_blob(found.blob))
     name = f"{found.slug} {found.card.name}"
     return _find_similar(session, name, found.card.description, body, found.path, limit)
@@ -78,16 +77,16 @@ def _find_similar(
     session: Session, name: str, description: str, body: str, excluded_path: str, limit: int
 ) -> list[Similar]:
     bundle = session.bundle_of(session.head())
-    search_cache = search_index.get_search_cache(session, bundle)
+    search_cache = select.get_search_cache(session, bundle)
 
     def score_candidates(index: FullTextIndex) -> list[tuple[float, SearchDocument]]:
         best = Bm25Selector(index, MAX_INDEX_HITS).rank(
             f"{name} {description}", MAX_COMPARED_SKILLS + 1
         )
-        known = search_index.find_documents(session, bundle, [one.path for one in best])
+        known = select.find_documents(session, bundle, [one.path for one in best])
         skills = [one for one in known.values() if one.path != excluded_path]
         blobs = [one.blob for one in skills] if body else []
-        contents = dict(skill_rows.read_skill_contents(session, blobs))
+        contents = dict(derive.read_skill_contents(session, blobs))
         face = partial(similarity.extract_features, index.stem_words)
         target = face(name, description, body)
         faces = [
@@ -104,12 +103,12 @@ def _find_similar(
             (similarity.similarity_score(target, other, weight), skill) for other, skill in near
         ]
 
-    found = search_index.query_index(session, search_cache, bundle, score_candidates)
+    found = select.query_index(session, search_cache, bundle, score_candidates)
     alike = sorted(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )
     shown = alike[: max(limit, 0)]
-    addresses = skill_lookup.find_addresses(session, bundle, [skill.path for _, skill in shown])
+    addresses = find_skill.find_addresses(session, bundle, [skill.path for _, skill in shown])
     return [
         Similar(
             skill.slug,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import find_skill
 from ..open.session import Session
-from ..read import skill_lookup
 
 if TYPE_CHECKING:
     from ...results import Similar
@@ -18,7 +18,7 @@ def find_similar_if_new(
 
     Returns [] if a skill has that name already. Raises `InvalidInput` as `slugify` does.
     """
-    found = skill_lookup.find_skill_path(session, session.bundle_of(session.head()), name)
+    found = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
     if found is not None or "/" in name:  # a path is that of an existing skill, or a mistake
         return []
     from .similar import find_similar_to_text

@@ -10,9 +10,9 @@ from ...objects.bundle import Bundle
 from ...results import SkillProblem
 from ...skills import deceptive_names
 from ...skills.skill_lint import WARNING, check_skill
+from .. import derive, find_skill, lookalikes
+from ..find_skill import FoundSkill
 from ..open.session import Session
-from ..read import lookalikes, skill_lookup, skill_rows
-from ..read.skill_lookup import FoundSkill
 from .folder_skills import FolderSkills, read_folder_skills
 
 _MAX_NAMED_FILES = 20
@@ -23,7 +23,7 @@ def _choose_skill(
 ) -> FoundSkill:
     """Return the skill that `text` means; one that is in the folder only by slug or path."""
     exact = [found for found in every if text in (found.slug, found.path)]
-    return exact[0] if len(exact) == 1 else skill_lookup.find_skill(session, bundle, text)
+    return exact[0] if len(exact) == 1 else find_skill.find_skill(session, bundle, text)
 
 
 def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
@@ -38,7 +38,7 @@ def check_skills(session: Session, texts: list[str], strict: bool) -> list[Skill
 def _check_folder_skills(
     session: Session, skills: FolderSkills, texts: list[str], strict: bool
 ) -> list[SkillProblem]:
-    every = skill_lookup.find_all_skills(session, skills.bundle)
+    every = find_skill.find_all_skills(session, skills.bundle)
     chosen = [_choose_skill(session, skills.bundle, every, text) for text in texts] or every
     shared: dict[str, list[str]] = {}
     called: dict[str, list[str]] = {}
@@ -47,7 +47,7 @@ def _check_folder_skills(
         skeleton = deceptive_names.name_skeleton(found.card.name or found.slug)
         called.setdefault(skeleton, []).append(found.path)
     stored = list({found.blob for found in chosen} - skills.contents.keys())
-    content = dict(skill_rows.read_skill_contents(session, stored))
+    content = dict(derive.read_skill_contents(session, stored))
     content |= {blob: text for blob, text in skills.contents.items() if text is not None}
     out: list[SkillProblem] = []
     for found in chosen:

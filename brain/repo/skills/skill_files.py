@@ -14,10 +14,10 @@ from ...objects.tree_entry import FILE, LINK, TreeEntry
 from ...results import Notice, Upserted
 from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill
+from .. import derive, lineage_cache
 from ..core import working_copy
 from ..core.transaction import WriteTransaction
-from ..read import card_cache, skill_rows
-from ..read.skill_lookup import FoundSkill, list_skill_entries
+from ..find_skill import FoundSkill, list_skill_entries
 
 if TYPE_CHECKING:
     from ...receipts import Receipt
@@ -30,7 +30,7 @@ def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:
 
 def flat_skill_folder(path: str) -> str:
     """Return the folder, with a `/`, that a flat skill at `path` would move to."""
-    return f"{path.rpartition('/')[0]}/{skill_rows.slug_from_full_path(path)}/"
+    return f"{path.rpartition('/')[0]}/{derive.slug_from_full_path(path)}/"
 
 
 def record_edits_at(txn: WriteTransaction, paths: Iterable[str]) -> None:
@@ -98,8 +98,8 @@ def record_skill(
         kind = operation.snapshot_operation()
     blob = txn.store_tx.put_blob(new.content)
     txn.contents[blob] = new.content
-    card = card_cache.build_card_row(txn.session, path, blob, new.content)
-    card_cache.stage_cards(txn.session, [card])
+    card = lineage_cache.build_card_row(txn.session, path, blob, new.content)
+    lineage_cache.stage_cards(txn.session, [card])
     was = (others or {}).get(path) or bundles.get_entry(txn.session.nodes, txn.bundle, path)
     file_kind = was.kind if was and was.kind != LINK else FILE
     edits = {**(others or {}), path: TreeEntry(path, file_kind, blob, len(new.content))}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 
 from ...errors import NotFound, printable_text
+from ...gating.case_paths import is_case_path, is_hidden_case
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.link_targets import find_file, follow_link, resolve_links
@@ -13,11 +14,10 @@ from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Skill, SkillFile, SkillView
 from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version
+from .. import find_skill
+from ..find_skill import FoundSkill, list_skill_entries
 from ..open.session import Session
-from ..read import skill_lookup
-from ..read.case_paths import is_case_path, is_hidden_case
-from ..read.revisions import resolve_revision
-from ..read.skill_lookup import FoundSkill, list_skill_entries
+from ..revisions import resolve_revision
 
 _MAX_NAMED_FILES = 20
 _MAX_LINKED_FILES = 200
@@ -26,8 +26,8 @@ _MAX_LINKED_FILES = 200
 def list_skills(session: Session, revision: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug, without reading bodies."""
     bundle = session.bundle_of(resolve_revision(session, revision))
-    every = skill_lookup.find_all_skills(session, bundle)
-    addresses = skill_lookup.address_all(found.path for found in every)
+    every = find_skill.find_all_skills(session, bundle)
+    addresses = find_skill.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
@@ -35,7 +35,7 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
 def list_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
     """Return the addresses of the skills that share a slug at a revision, sorted."""
     bundle = session.bundle_of(resolve_revision(session, revision))
-    group = skill_lookup.find_paths_with_slug(session, bundle, slug)
+    group = find_skill.find_paths_with_slug(session, bundle, slug)
     return sorted(address_group(slug, group).values())
 
 
@@ -46,7 +46,7 @@ def _find_skill_version(session: Session, text: str, revision: str) -> tuple[byt
         from ..history.log import find_skill_at_version
 
         return find_skill_at_version(session, start, skill, wanted)
-    return start, skill_lookup.find_skill(session, session.bundle_of(start), text)
+    return start, find_skill.find_skill(session, session.bundle_of(start), text)
 
 
 def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:

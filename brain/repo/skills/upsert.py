@@ -20,11 +20,11 @@ from ...skills import SKILLS_SECTION, skill_document, skill_layout
 from ...skills.skill_document import UpdatedSkill
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug, is_same_skill, slugify
+from .. import derive, find_skill
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction
+from ..find_skill import FoundSkill
 from ..open.session import Session
-from ..read import skill_lookup, skill_rows
-from ..read.skill_lookup import FoundSkill
 from .next_version import build_new_version, find_last_version
 from .skill_files import record_edits_at, record_upsert, upsert_result
 
@@ -96,7 +96,7 @@ def write_skill(txn: WriteTransaction, request: UpsertRequest) -> Upserted:
     """Write a skill within a transaction. Raises as `upsert_skill`."""
     planned = plan_skill(txn, request)
     if planned.new is None:
-        skill = skill_lookup.load_skill(txn.session, txn.bundle, planned.path)
+        skill = find_skill.load_skill(txn.session, txn.bundle, planned.path)
         name, version = skill.card.name or planned.slug, skill.card.version
         return upsert_result(txn, skill.slug, name, version, version, planned.path, changed=False)
     if request.check is not None:
@@ -178,24 +178,22 @@ def locate_prior_text(
     """Return a skill's slug, its present or future path, and its text with manual edits."""
     session = txn.session
     identifier = of or name
-    path = skill_lookup.find_skill_path(session, txn.bundle, identifier)
+    path = find_skill.find_skill_path(session, txn.bundle, identifier)
     if path is None and "/" in of:
-        raise skill_lookup.missing_skill_error(session, txn.bundle, of)
+        raise find_skill.missing_skill_error(session, txn.bundle, of)
     prior_text = None if path is None else working_copy.read_if_unchanged(session, txn.bundle, path)
     if path is None or prior_text is None:
-        candidate_paths = (
-            skill_lookup.find_candidate_paths(session, slug) if path is None else [path]
-        )
+        candidate_paths = find_skill.find_candidate_paths(session, slug) if path is None else [path]
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
         record_edits_at(txn, candidate_paths)
-        skill = skill_lookup.find_skill_or_none(session, txn.bundle, identifier)
+        skill = find_skill.find_skill_or_none(session, txn.bundle, identifier)
         if skill is None:
             path = _choose_path(txn, slug, category)
             working_copy.refuse_unsafe_parents(session, path)
             return slug, path, None
         path, prior_text = skill.path, session.reader.read_blob(skill.blob)
-    slug = skill_rows.slug_from_full_path(path)
+    slug = derive.slug_from_full_path(path)
     if not of:
         _refuse_name_collision(name, slug, prior_text)
     return slug, path, prior_text
@@ -220,17 +218,17 @@ def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
 
 
 def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
+    from .. import derive
     from ..open.manifest import load_manifest
-    from ..read import skill_walk
 
     session = txn.session
-    folder = skill_walk.find_new_skill_folder(session, txn.bundle)
+    folder = derive.find_new_skill_folder(session, txn.bundle)
     layout = load_manifest(session).layout if folder == SKILLS_SECTION else "directory"
     above = f"{folder}/{slugify(category)}" if category else folder
     path = f"{above}/{skill_layout.new_skill_path(slug, layout)}"
     home = path.rpartition("/")[0]
     if home != above and any(
-        skill_rows.is_skill(session, txn.bundle, entry.path)
+        derive.is_skill(session, txn.bundle, entry.path)
         for entry in bundles.walk_below(session.nodes, txn.bundle, home)
     ):  # a folder of skills, which would belong to the new one
         path = f"{home}/{path[len(above) + 1 :]}"
@@ -259,7 +257,7 @@ def _add_name_notices(
         and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
     ):
         return upserted
-    from ..read import lookalikes
+    from .. import lookalikes
 
     notices = lookalikes.check_new_name(txn.session, txn.bundle, path, name)
     if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
@@ -291,7 +289,7 @@ def _build_text(
             )
         return build(find_last_version(txn, slug))
     if request.base:
-        version = skill_lookup.load_skill(txn.session, txn.bundle, path).card.version
+        version = find_skill.load_skill(txn.session, txn.bundle, path).card.version
         if request.base != version:
             return _rebase_text(txn, slug, prior_text, version, request)
     return build_new_version(txn, slug, path, build)
@@ -345,12 +343,12 @@ def _refuse_files_changed_since(
     if not request.files:
         return
     session = txn.session
-    skill = skill_lookup.find_skill(session, txn.bundle, request.of or slug)
+    skill = find_skill.find_skill(session, txn.bundle, request.of or slug)
     sides = (session.bundle_of(base_snapshot), base_skill), (txn.bundle, skill)
     then, now = (
         {
             entry.path.removeprefix(owner.folder or ""): entry.blob
-            for entry in skill_lookup.list_skill_entries(session, bundle, owner)
+            for entry in find_skill.list_skill_entries(session, bundle, owner)
         }
         for bundle, owner in sides
     )

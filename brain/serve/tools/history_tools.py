@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from ...errors import printable_text
-from ...repo.read.case_paths import is_case_path
+from ...gating.case_paths import is_case_path
 from ...results import text_format
 from ...skills.visible_text import strip_hidden
 from .tool import MAX_LINE_CHARS, ToolResult, notice_line, pick_fields

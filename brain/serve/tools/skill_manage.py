@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
-from ...repo.read.case_paths import is_in_cases
+from ...gating.case_paths import is_in_cases
 from ...skills.slug import is_slug
 from .case_guard import refuse_to_remove_cases
 from .secret_guard import NewSecretCheck

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
-from ...repo.read.case_paths import is_in_cases
+from ...gating.case_paths import is_in_cases
 from ...repo.skills.skill_views import missing_file_error
 from ...skills import index_lines
 from ...skills.skill_address import digest_address, slug_of_digest_address

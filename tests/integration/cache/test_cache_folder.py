@@ -9,7 +9,7 @@ import platformdirs
 import pytest
 
 from brain import Brain
-from brain.cache import cache_folder as folders
+from brain.repo import derived_db as folders
 
 BRAIN = bytes(range(32))
 

@@ -14,8 +14,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from brain.cache import cache_folder as folders
-from brain.cache import cache_tables
+from brain.repo import derived_db
+from brain.repo import derived_db as folders
 from tests.support.derived_data import QUESTIONS, answer_all_questions, open_brain
 
 NOBODY = 65534
@@ -173,7 +173,7 @@ def test_no_flipped_bit_of_the_cache_changes_an_answer_unless_verifying_names_it
 
 def test_another_process_that_holds_the_cache_changes_no_answer(grown, caches, monkeypatch):
     answer_all_questions(grown.root)
-    monkeypatch.setattr(cache_tables, "_LOCK_TIMEOUT", 0.0)
+    monkeypatch.setattr(derived_db, "_LOCK_TIMEOUT", 0.0)
     with closing(apsw.Connection(str(file_of(caches)))) as other:
         other.execute("BEGIN IMMEDIATE").fetchall()
         assert answer_all_questions(grown.root) == grown.truth
@@ -188,7 +188,7 @@ def test_another_process_that_holds_the_cache_changes_no_answer(grown, caches, m
 
 
 def test_another_process_that_holds_an_empty_cache_changes_no_answer(grown, caches, monkeypatch):
-    monkeypatch.setattr(cache_tables, "_LOCK_TIMEOUT", 0.0)
+    monkeypatch.setattr(derived_db, "_LOCK_TIMEOUT", 0.0)
     with open_brain(grown.root) as brain:
         assert brain.skills.list()
     with closing(apsw.Connection(str(file_of(caches)))) as other:

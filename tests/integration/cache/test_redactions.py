@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.repo.read import lineage_cache, skill_lookup, skill_rows, snapshot_rows
+from brain.repo import derive, find_skill, lineage_cache
 from tests.support.derived_data import answer_all_questions, open_brain
 
 WORD = "quetzal7391"
@@ -181,9 +181,9 @@ def _index(brain: Brain) -> object:
 @pytest.mark.parametrize(
     ("ask", "place", "name", "after"),
     [
-        (_skills, skill_rows, "read_cards", 1),
-        (_index, skill_rows, "read_cards", 1),
-        (_index, skill_lookup, "iter_skills", 1),
+        (_skills, derive, "read_cards", 1),
+        (_index, derive, "read_cards", 1),
+        (_index, find_skill, "iter_skills", 1),
     ],
 )
 def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
@@ -211,7 +211,7 @@ def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(
 @pytest.mark.parametrize(
     ("place", "name", "after"),
     [
-        (snapshot_rows, "derive_snapshot", 9),
+        (derive, "derive_snapshot", 9),
         *((lineage_cache, "update_lineage_cache", number) for number in range(1, 4)),
     ],
 )

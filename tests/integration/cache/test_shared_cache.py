@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.cache.derived_cache import DerivedCache
-from brain.repo.read import skill_rows
+from brain.repo import derive
+from brain.repo.derived_db import DerivedCache
 from brain.verify.cache_check import find_cache_deviations
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, answer_all_questions, open_brain
@@ -146,7 +146,7 @@ def test_a_proposal_and_a_fork_go_by_what_they_hold(grown, alone, tmp_path):
 
 
 def test_many_that_come_back_at_once_are_found_by_their_names(grown, alone, caches, monkeypatch):
-    monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", 3)
+    monkeypatch.setattr(derive, "MIN_BULK_PATHS", 3)
     with open_brain(grown.root) as brain:
         for number in range(4):
             file = grown.root / f"skills/odd{number}/SKILL.md"

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from brain.cache import cache_tables
-from brain.cache.derived_cache import (
+from brain.digest import domain_hash
+from brain.repo import derived_db
+from brain.repo.derived_db import (
     MAX_SINGLE_LOOKUPS,
     CacheUnusable,
     DerivedCache,
@@ -15,7 +16,6 @@ from brain.cache.derived_cache import (
     open_cache,
     open_memory_cache,
 )
-from brain.digest import domain_hash
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)
@@ -174,7 +174,7 @@ def test_of_what_is_cleared_no_file_keeps_a_trace(caches):
     for file in caches.rglob("*"):
         assert not file.is_file() or word not in file.read_bytes(), file
     assert {name.partition("-")[0] for name in os.listdir(cache.folder)} == {
-        cache_tables.CACHE_FILE_NAME
+        derived_db.CACHE_FILE_NAME
     }
     cache.close()
     other.close()
@@ -226,7 +226,7 @@ def test_the_file_is_the_owners_alone(caches):
     finally:
         os.umask(before)
     files = [file for file in caches.rglob("*") if file.is_file()]
-    assert cache_tables.CACHE_FILE_NAME in [file.name for file in files]
+    assert derived_db.CACHE_FILE_NAME in [file.name for file in files]
     assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
     assert (caches / BRAIN.hex()).stat().st_mode & 0o777 == 0o700
     cache.close()

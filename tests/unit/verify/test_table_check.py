@@ -7,8 +7,7 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import NotFound, StoreError
-from brain.repo.read.merge_state_format import ConflictRow, MergeState
-from brain.repo.read.pending_check import CheckedPendingWrites
+from brain.repo.log_entry import CheckedPendingWrites, ConflictRow, MergeState
 from brain.results import Finding
 from brain.store.protocol import PendingWrite
 from brain.verify import table_check

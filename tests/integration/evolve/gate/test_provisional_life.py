@@ -14,8 +14,8 @@ from brain.receipts.receipt import own_sources
 from brain.repo.learning import recheck
 from brain.repo.learning.change import FileEdit, ProposedChange, SkillsAt
 from brain.repo.learning.provisional import TERM_DAYS
-from brain.repo.read import read_verdicts
 from brain.results import GateOutcome
+from brain.verdicts import read_verdicts
 from tests.support.gate_decisions import inputs_of_half
 from tests.support.gated_brains import (
     GREETING,

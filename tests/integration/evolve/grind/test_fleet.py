@@ -12,13 +12,13 @@ from types import SimpleNamespace
 import pytest
 from brain_cli.commands.evolve.grind import _open_fleet
 
-from brain.cache.cache_folder import cache_root
 from brain.errors import InvalidInput, ModelError, SandboxError
 from brain.evolve.budget import BudgetSpent
 from brain.evolve.grind import fleet
 from brain.evolve.grind.library import Front
 from brain.evolve.grind.solve import broken_row, check_row
 from brain.models.calls import Paid
+from brain.repo.derived_db import cache_root
 from brain.tasks.task_folders import read_tasks
 from tests.support.fleets import SKILL, make_fleet, open_cluster, write_tasks
 from tests.support.grinds import Inline, make_row, make_task

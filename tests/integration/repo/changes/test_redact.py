@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
-from brain.cache.cache_tables import CONTENT_TABLES
 from brain.digest import blob_id
 from brain.repo.changes import redact
+from brain.repo.derived_db import CONTENT_TABLES
 from brain.store import sqlite_store
 from brain.store.blobs.codec import BlobDecoder
 from brain.store.schema import TABLES

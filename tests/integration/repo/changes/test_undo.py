@@ -1,7 +1,7 @@
 import pytest
 
 from brain import Conflict, InvalidInput, NotFound
-from brain.repo.read import revisions
+from brain.repo import revisions
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
 

@@ -3,11 +3,11 @@
 import pytest
 
 from brain import Brain, NotFound, StoreError
-from brain.cache.derived_cache import CacheUnusable, DerivedCache
 from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
+from brain.repo import derive, lineage_cache
+from brain.repo.derived_db import CacheUnusable, DerivedCache
 from brain.repo.open.session import Session
-from brain.repo.read import lineage_cache, skill_rows, snapshot_rows
 from brain.store.protocol import ObjectKind
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache
@@ -152,14 +152,14 @@ def test_what_one_reader_read_of_a_skill_the_next_does_not_read_again(brain, mon
     def refuse(session: Session, blobs: list[bytes]) -> object:
         raise AssertionError("the cards are in the cache")
 
-    monkeypatch.setattr(skill_rows, "read_cards", refuse)
+    monkeypatch.setattr(derive, "read_cards", refuse)
     with Brain.open(brain.root) as other:
         assert other.skills.list() == listed
 
 
 def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(brain, monkeypatch):
     paths = [f"skills/s{number}/SKILL.md" for number in range(4)]
-    monkeypatch.setattr(skill_rows, "MIN_BULK_PATHS", len(paths))
+    monkeypatch.setattr(derive, "MIN_BULK_PATHS", len(paths))
     for path in paths:
         write_file(brain, path, skill_text("Real name" if path == paths[0] else path[7:9]))
     undone = brain.snapshot().snapshot
@@ -182,6 +182,6 @@ def test_what_a_writer_changed_the_next_reader_does_not_derive(brain, monkeypatc
     def refuse(*_: object) -> object:
         raise AssertionError("the snapshot is in the cache")
 
-    monkeypatch.setattr(snapshot_rows, "derive_snapshot", refuse)
+    monkeypatch.setattr(derive, "derive_snapshot", refuse)
     with Brain.open(brain.root) as other:
         assert [row.version for row in other.skills.history("oracle")] == [2, 1]

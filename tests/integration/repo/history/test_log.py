@@ -1,7 +1,7 @@
 import pytest
 
 from brain import Brain
-from brain.cache.cache_folder import DERIVATION_VERSION
+from brain.repo.derived_db import DERIVATION_VERSION
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder
 

@@ -3,12 +3,12 @@
 import pytest
 
 from brain import Brain
-from brain.cache.derived_cache import CacheUnusable
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from brain.objects.tree_diff import Difference
 from brain.objects.tree_entry import FILE, LINK, TreeEntry
-from brain.repo.read import index_cache, index_update
+from brain.repo import head_index, index_cache
+from brain.repo.derived_db import CacheUnusable
 from brain.skills import index_lines
 from brain.skills.index_lines import IndexEntry
 from brain.skills.skill_metadata import SkillMetadata
@@ -332,13 +332,13 @@ def note(brain: Brain) -> object:
 def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
     brain, monkeypatch, least, divisor
 ):
-    monkeypatch.setattr(index_update, "_MIN_REWRITE_LINES", least)
-    monkeypatch.setattr(index_update, "_REWRITE_DIVISOR", divisor)
+    monkeypatch.setattr(head_index, "_MIN_REWRITE_LINES", least)
+    monkeypatch.setattr(head_index, "_REWRITE_DIVISOR", divisor)
     assert index(brain) == fresh_index(brain)
     for number in range(6):
         brain.skills.upsert(f"Skill {number % 4}", f"{number}\n", description=f"d{number}")
         assert index(brain) == fresh_index(brain)
-        assert index_update.is_cached_index_valid(brain._session)
+        assert head_index.is_cached_index_valid(brain._session)
     brain.skills.delete("skill-1")
     assert "skill-1" not in index(brain) and index(brain) == fresh_index(brain)
     brain.undo()
@@ -346,7 +346,7 @@ def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
     write_file(brain, "skills/notes/plain.txt", "x\n")
     brain.snapshot()
     assert index(brain) == fresh_index(brain)
-    assert index_update.is_cached_index_valid(brain._session)
+    assert head_index.is_cached_index_valid(brain._session)
 
 
 def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(brain):
@@ -366,7 +366,7 @@ def test_many_changes_at_once_are_built_anew(brain):
         write_file(brain, f"skills/s{number:03}/SKILL.md", skill_text(f"s{number:03}"))
     brain.snapshot()
     assert index(brain) == fresh_index(brain)
-    assert index_update.is_cached_index_valid(brain._session)
+    assert head_index.is_cached_index_valid(brain._session)
 
 
 def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
@@ -385,11 +385,11 @@ def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
 def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, monkeypatch):
     drop_memory_cache(brain)
     session = brain._session
-    assert index_update.is_cached_index_valid(session)
+    assert head_index.is_cached_index_valid(session)
     index(brain)
-    assert index_update.is_cached_index_valid(session)
-    monkeypatch.setattr(index_update, "read_cached_index", lambda session: None)
-    assert not index_update.is_cached_index_valid(session)
+    assert head_index.is_cached_index_valid(session)
+    monkeypatch.setattr(head_index, "read_cached_index", lambda session: None)
+    assert not head_index.is_cached_index_valid(session)
 
 
 OLD, NEW = blob_id(b"old"), blob_id(b"new")
@@ -416,4 +416,4 @@ def test_a_line_is_surely_unchanged_if_both_cards_are_loaded_and_say_the_same(ca
         None if kind is None else TreeEntry("skills/a.md", kind, blob, 1)
         for kind, blob in zip(kinds, (OLD, NEW), strict=True)
     ]
-    assert index_update._has_same_line(cards, Difference("skills/a.md", *sides)) is same
+    assert head_index._has_same_line(cards, Difference("skills/a.md", *sides)) is same

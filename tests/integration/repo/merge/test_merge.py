@@ -4,7 +4,7 @@ import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
 from brain.ops.merge_state import save_merge_state
-from brain.repo.read.merge_state_format import load_merge_state
+from brain.repo.log_entry import load_merge_state
 from tests.support.refusals import raises_code
 
 Change = Callable[[Brain], object]

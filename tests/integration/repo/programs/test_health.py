@@ -6,10 +6,10 @@ from brain import Brain
 from brain.errors import Conflict
 from brain.experience.usage import SkillUse
 from brain.objects import operation
+from brain.repo import find_skill
+from brain.repo.derive import read_decision_verdict
 from brain.repo.learning import health
 from brain.repo.learning.health import read_versions
-from brain.repo.read import skill_lookup
-from brain.repo.read.decision_rows import read_decision_verdict
 from brain.results import HealthChange
 from brain.verdicts.verdict_types import Verdict
 from tests.support.skill_programs import admit_program, use_state_folder
@@ -194,7 +194,7 @@ def test_uses_go_on_under_a_new_name(brain):
         brain.skills.rename(SLUG, "headlines")
     session = brain._locked.session
     bundle = session.bundle_of(session.head())
-    skill = skill_lookup.find_skill(session, bundle, "headlines")
+    skill = find_skill.find_skill(session, bundle, "headlines")
     assert [one.uses for one in read_versions(session, bundle, skill)] == [20, 0]
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound
-from brain.repo.read import lookalikes
+from brain.repo import lookalikes
 from brain.serve.tools import Toolbox
 from brain.skills import index_lines
 from brain.skills.skill_address import digest_address

@@ -3,7 +3,7 @@
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
-from brain.repo.read import skill_walk
+from brain.repo import derive
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code
 
@@ -243,7 +243,7 @@ def test_skills_are_listed_the_same_however_many_files_are_read_at_once(brain, m
     paths = [one.path for one in brain.skills.list()]
     assert [path for path in paths if path.startswith("skills/b/")] == ["skills/b/SKILL.md"]
     for count in (1, 2, 3, 5):
-        monkeypatch.setattr(skill_walk, "_MIN_BATCH_FILES", count)
+        monkeypatch.setattr(derive, "_MIN_BATCH_FILES", count)
         assert [one.path for one in brain.skills.list()] == paths
 
 

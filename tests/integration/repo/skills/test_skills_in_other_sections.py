@@ -3,7 +3,7 @@
 import pytest
 
 from brain import InvalidInput
-from brain.repo.read import skill_walk
+from brain.repo import derive
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code
 
@@ -137,13 +137,13 @@ def test_a_memory_without_skills_is_walked_once(brain, monkeypatch):
     write_file(brain, "lib/oracle/SKILL.md", skill_text("oracle", 1, "Ask.\n"))
     brain.snapshot()
     walked: list[bytes] = []
-    walk_node = skill_walk._SkillFileWalk.walk_node
+    walk_node = derive._SkillFileWalk.walk_node
 
-    def count_node(walk: skill_walk._SkillFileWalk, node_id: bytes) -> object:
+    def count_node(walk: derive._SkillFileWalk, node_id: bytes) -> object:
         walked.append(node_id)
         return walk_node(walk, node_id)
 
-    monkeypatch.setattr(skill_walk._SkillFileWalk, "walk_node", count_node)
+    monkeypatch.setattr(derive._SkillFileWalk, "walk_node", count_node)
 
     def count_walked() -> int:
         walked.clear()

@@ -7,8 +7,8 @@ import pytest
 from brain import limits
 from brain.digest import NO_DIGEST
 from brain.errors import FormatError, NotFound
-from brain.repo.read.read_receipts import find_closing_snapshots
-from brain.repo.read.read_verdicts import read_verdict, read_verdict_blobs, read_verdict_state
+from brain.repo.read_receipts import find_closing_snapshots
+from brain.verdicts.read_verdicts import read_verdict, read_verdict_blobs, read_verdict_state
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_types import ProgramFile
 from tests.support.decisions import OUTPUT, PAYLOAD, admission

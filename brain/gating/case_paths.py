@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ...digest import NO_DIGEST
-from ...errors import InvalidInput
-from ...skills import SKILLS_SECTION, skill_layout
+from ..digest import NO_DIGEST
+from ..errors import InvalidInput
+from ..skills import SKILLS_SECTION, skill_layout
 
 CASES_FOLDER = "cases"
 CASE_SUFFIX = ".yaml"
@@ -55,7 +55,7 @@ def is_hidden_case(path: str, content: bytes) -> bool:
 
     Other files of a folder `cases` are hidden from nobody.
     """
-    from ...gating.case_files import MAX_CASE_BYTES, parse_case
+    from .case_files import MAX_CASE_BYTES, parse_case
 
     if not is_case_path(path) or (
         len(content) <= MAX_CASE_BYTES and not all(field in content for field in _FIELDS)

@@ -7,18 +7,18 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 
-from ...cache.derived_cache import CacheUnusable, StagedDerivation
-from ...errors import NotFound
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
-from ...objects.tree_diff import Difference
-from ...objects.tree_entry import LINK, TreeEntry
-from ...skills import index_lines, index_text
-from ...skills.skill_address import address_group
-from ...skills.skill_metadata import SkillMetadata
-from ..open.session import Session
-from . import lineage_cache, skill_lookup, skill_rows
-from .card_cache import load_cards
+from ..errors import NotFound
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle
+from ..objects.tree_diff import Difference
+from ..objects.tree_entry import LINK, TreeEntry
+from ..skills import index_lines, index_text
+from ..skills.skill_address import address_group
+from ..skills.skill_metadata import SkillMetadata
+from . import derive, find_skill, lineage_cache
+from .derive import SkillPredicate
+from .derived_db import CacheUnusable, StagedDerivation
+from .find_skill import PathFinder
 from .index_cache import (
     IndexCacheHeader,
     IndexLines,
@@ -28,9 +28,8 @@ from .index_cache import (
     is_built_from,
     read_cached_index,
 )
-from .lineage_cache import is_cached
-from .skill_lookup import PathFinder
-from .skill_rows import SkillPredicate
+from .lineage_cache import is_cached, load_cards
+from .open.session import Session
 
 _MIN_REWRITE_LINES = 256
 _REWRITE_DIVISOR = 32
@@ -117,14 +116,14 @@ def is_cached_index_valid(session: Session) -> bool:
         return not session.cache.read_index_note()
     try:
         bundle = found[0].load_bundle(session)
-        return is_built_from(session, found[1], skill_lookup.iter_skills(session, bundle))
+        return is_built_from(session, found[1], find_skill.iter_skills(session, bundle))
     except NotFound:  # it is of a tree of another copy of the brain
         return True
 
 
 def build_from_cards(session: Session, bundle: Bundle) -> IndexLines:
     """Return the lines of all skills of a bundle, built from their cards."""
-    return build_from_skills(session, skill_lookup.iter_skills(session, bundle))
+    return build_from_skills(session, find_skill.iter_skills(session, bundle))
 
 
 def _apply_changes(
@@ -161,7 +160,7 @@ def _diff_skills(
     try:
         before = header.load_bundle(session)
         differences = bundles.diff_bundles(session.nodes, before, bundle)
-        skills = (pair for pair in differences if skill_rows.may_be_skill(pair.path))
+        skills = (pair for pair in differences if derive.may_be_skill(pair.path))
         changed = list(islice(skills, most + 1))
     except NotFound:  # its tree was collected
         return None
@@ -189,17 +188,17 @@ def _changed_lines(
     cards = load_cards(session, blobs)
     seen = [pair for pair in changed if not _has_same_line(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
-        seen += skill_rows.find_reclassified(session, after, changed, {path for path, _, _ in seen})
+        seen += derive.find_reclassified(session, after, changed, {path for path, _, _ in seen})
     if not seen:
         return [], []
-    is_old, is_new = skill_rows.build_skill_predicates(session, before, after, seen)
+    is_old, is_new = derive.build_skill_predicates(session, before, after, seen)
     old = _list_skill_blobs([(path, was) for path, was, _ in seen], is_old)
     new = _list_skill_blobs([(path, now) for path, _, now in seen], is_new)
     paths_by_slug: dict[str, list[str]] = {}
     for path in {**old, **new}:
-        paths_by_slug.setdefault(skill_rows.slug_from_full_path(path), []).append(path)
+        paths_by_slug.setdefault(derive.slug_from_full_path(path), []).append(path)
     # These did not change, and the nodes of the tree before are in memory already.
-    sharing = skill_lookup.find_sharing_paths(session, before, paths_by_slug, find_unusual)
+    sharing = find_skill.find_sharing_paths(session, before, paths_by_slug, find_unusual)
     gone: list[_AddressedSkill] = []
     made: list[_AddressedSkill] = []
     for slug, changed_paths in paths_by_slug.items():

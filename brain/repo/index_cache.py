@@ -13,16 +13,17 @@ from itertools import islice
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...cache.derived_cache import CacheUnusable
-from ...errors import FormatError
-from ...objects import bundle as bundles
-from ...objects.bundle import EMPTY_BUNDLE, Bundle
-from ...skills import index_lines, index_text
-from ...skills.index_text import IndexPages
-from ..open.session import Session
+from ..errors import FormatError
+from ..objects import bundle as bundles
+from ..objects.bundle import EMPTY_BUNDLE, Bundle
+from ..skills import index_lines, index_text
+from ..skills.index_text import IndexPages
+from .derived_db import CacheUnusable
+from .open.session import Session
 
 if TYPE_CHECKING:
-    from .skill_rows import SkillWithCard
+    from .derive import SkillWithCard
+
 
 _LINES_PER_BATCH = 4096
 _FORMAT_VERSION = 2
@@ -116,8 +117,8 @@ def build_from_skills(session: Session, places: Iterable[SkillWithCard]) -> Inde
 
 def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> list[bytes]:
     """Return the lines of all skills, with their slugs until it is known which are shared."""
-    from ...skills.skill_address import address_group
-    from . import skill_rows
+    from ..skills.skill_address import address_group
+    from . import derive
 
     skills = iter(places)
     lines: list[bytes] = []
@@ -126,7 +127,7 @@ def _render_all_lines(session: Session, places: Iterable[SkillWithCard]) -> list
     while some := list(islice(skills, _LINES_PER_BATCH)):
         cards = []
         for path, _, _, card in some:
-            slug = skill_rows.slug_from_full_path(path)
+            slug = derive.slug_from_full_path(path)
             numbers_by_slug.setdefault(slug, []).append(len(skill_paths))
             skill_paths.append(path)
             cards.append((slug, index_lines.differing_name(slug, card.name), card.description))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ...cache.decision_row import PROVISIONAL_KEY, DecisionRow, skill_key
-from ...errors import InvalidInput
-from ...objects.bundle import Bundle
-from ...objects.operation import evidence_blob
-from ...objects.tree_entry import TreeEntry
-from ...verdicts.verdict_types import Verdict
-from ..open.session import Session
-from . import lineage_cache, skill_lookup
-from .ancestor_set import AncestorSet
-from .case_paths import slug_of_case
-from .decision_rows import read_decision_verdict
-from .read_verdicts import read_verdict_state
-from .skill_lookup import FoundSkill
+from ..errors import InvalidInput
+from ..gating.case_paths import slug_of_case
+from ..objects.bundle import Bundle
+from ..objects.operation import evidence_blob
+from ..objects.tree_entry import TreeEntry
+from ..verdicts.read_verdicts import read_verdict_state
+from ..verdicts.verdict_types import Verdict
+from . import find_skill, lineage_cache
+from .derive import read_decision_verdict
+from .derived_db import PROVISIONAL_KEY, DecisionRow, skill_key
+from .find_skill import FoundSkill
+from .lineage_cache import AncestorSet
+from .open.session import Session
 
 
 def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, Verdict, str]]:
@@ -31,7 +31,7 @@ def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, V
             continue
         verdict = read_decision_verdict(session, session.load_snapshot(row.snapshot))
         try:
-            skill = skill_lookup.find_skill_or_none(session, session.bundle_of(head), slug)
+            skill = find_skill.find_skill_or_none(session, session.bundle_of(head), slug)
         except InvalidInput:  # the slug names several
             continue
         if verdict and skill and is_as_decided(session, session.bundle_of(head), row, skill):
@@ -56,7 +56,7 @@ def is_as_decided(session: Session, bundle: Bundle, row: DecisionRow, skill: Fou
 
 
 def _list_files(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
-    entries = skill_lookup.list_skill_entries(session, bundle, skill)
+    entries = find_skill.list_skill_entries(session, bundle, skill)
     return [entry for entry in entries if not slug_of_case(entry.path)]
 
 

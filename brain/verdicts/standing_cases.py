@@ -5,25 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
-from ...digest import NO_DIGEST
-from ...errors import BrainError
-from ...gating.case_files import MAX_CASE_BYTES, MAX_CASES
-from ...gating.held_out import hash_input, is_held_out_hash
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
-from ...receipts import Receipt
-from ...receipts.receipt import own_sources
-from ...verdicts.verdict_types import Verdict
-from ..open.session import Session
-from .case_paths import slug_of_case
+from ..digest import NO_DIGEST
+from ..errors import BrainError
+from ..gating.case_files import MAX_CASE_BYTES, MAX_CASES
+from ..gating.case_paths import slug_of_case
+from ..gating.held_out import hash_input, is_held_out_hash
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle
+from ..objects.node_cache import NodeCache
+from ..objects.tree_entry import LINK, TreeEntry
+from ..receipts import Receipt
+from ..receipts.receipt import own_sources
+from ..store.protocol import StoreReader
+from .verdict_types import Verdict
 
 
 class StandingCases:
     """Reads documents of cases; remembers the hashes of their inputs."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, reader: StoreReader, nodes: NodeCache) -> None:
+        self._reader = reader
+        self._nodes = nodes
         self._input_hashes: dict[tuple[str, bytes], bytes | None] = {}
 
     def is_held_out(self, path: str, document: bytes) -> bool | None:
@@ -42,9 +44,9 @@ class StandingCases:
         return self._input_hashes[place]
 
     def _hash_input(self, path: str, document: bytes) -> bytes | None:
-        from ...gating.case_files import parse_case  # which loads YAML
+        from ..gating.case_files import parse_case  # which loads YAML
 
-        reader = self._session.reader
+        reader = self._reader
         if reader.find_missing([document]):
             return None
         if reader.blob_size(document) > MAX_CASE_BYTES:
@@ -92,9 +94,9 @@ class StandingCases:
                     yield entry.path
 
     def _read_source(self, entry: TreeEntry) -> str:
-        from ...gating.case_files import read_case_origin  # which loads YAML
+        from ..gating.case_files import read_case_origin  # which loads YAML
 
-        origin = read_case_origin(self._session.reader.read_blob(entry.blob, entry.size))
+        origin = read_case_origin(self._reader.read_blob(entry.blob, entry.size))
         return origin.source if origin else ""
 
     def _list_cases(self, verdict: Verdict, bundle: Bundle) -> Iterator[TreeEntry]:
@@ -103,6 +105,6 @@ class StandingCases:
             case.name.rpartition("/")[0] for case in verdict.gate_cases if case.kind == "held_out"
         }
         for folder in sorted(folders):
-            for entry in bundles.walk_below(self._session.nodes, bundle, folder):
+            for entry in bundles.walk_below(self._nodes, bundle, folder):
                 if entry.kind != LINK and slug_of_case(entry.path) == verdict.skill:
                     yield entry

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...objects import bundle as bundles
-from ...objects.tree_entry import LINK
-from ...trust import ACCOUNTS_PATH
-from ..open.session import Session
+from ..objects import bundle as bundles
+from ..objects.tree_entry import LINK
+from ..trust import ACCOUNTS_PATH
+from .open.session import Session
 
 if TYPE_CHECKING:
-    from ...chain.account_statement import AccountStatement
+    from ..chain.account_statement import AccountStatement
 
 
 def read_accounts_file(session: Session, snapshot_id: bytes) -> bytes | None:
@@ -21,7 +21,7 @@ def read_accounts_file(session: Session, snapshot_id: bytes) -> bytes | None:
     entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), ACCOUNTS_PATH)
     if entry is None:
         return None
-    from ...chain import account_statement
+    from ..chain import account_statement
 
     if entry.kind == LINK or entry.size > account_statement.MAX_ACCOUNTS_BYTES:
         raise account_statement.accounts_error(
@@ -38,6 +38,6 @@ def read_statements(session: Session, snapshot_id: bytes) -> list[AccountStateme
     content = read_accounts_file(session, snapshot_id)
     if content is None:
         return []
-    from ...chain import account_statement
+    from ..chain import account_statement
 
     return account_statement.parse_statements(content)

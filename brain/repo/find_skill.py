@@ -6,22 +6,23 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...errors import InvalidInput, NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects import tree
-from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
-from ...skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
-from ...skills.skill_address import address_group
-from ...skills.skill_metadata import SkillMetadata
-from ...skills.slug import slugify
-from ..open.session import Session
-from . import card_cache, lineage_cache, skill_rows
-from .ancestor_set import AncestorSet
-from .skill_rows import SkillWithCard
+from ..errors import InvalidInput, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import tree
+from ..objects.bundle import Bundle
+from ..objects.tree_entry import LINK, TreeEntry
+from ..skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
+from ..skills.skill_address import address_group
+from ..skills.skill_metadata import SkillMetadata
+from ..skills.slug import slugify
+from . import derive, lineage_cache
+from .derive import SkillWithCard
+from .lineage_cache import AncestorSet
+from .open.session import Session
 
 if TYPE_CHECKING:
-    from ...results.common import Version
+    from ..results.common import Version
+
 
 _MAX_SUBSTRING_MATCHES = 3
 """Names that contain the text, suggested if no name is similar."""
@@ -73,9 +74,9 @@ def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> l
 
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, with full paths; see `walk_skills`."""
-    from . import skill_walk
+    from . import derive
 
-    return skill_walk.walk_skills(session, bundle, card_cache.load_cards)
+    return derive.walk_skills(session, bundle, lineage_cache.load_cards)
 
 
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
@@ -114,7 +115,7 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
             return same[0]
     slug = slugify(text)
     candidates = list(filter_skills(session, bundle, find_candidate_paths(session, slug)))
-    matches = [path for path in candidates if skill_rows.slug_from_full_path(path) == slug]
+    matches = [path for path in candidates if derive.slug_from_full_path(path) == slug]
     if not matches:
         matches = [path for path in candidates if _is_named(session, bundle, path, slug)]
     if len(matches) > 1:
@@ -147,7 +148,7 @@ def find_sharing_paths(
         }
     groups: dict[str, list[str]] = {slug: [] for slug in known}
     for path in _list_paths(session, bundle):
-        slug = skill_rows.slug_from_full_path(path)
+        slug = derive.slug_from_full_path(path)
         if slug in groups and path not in known[slug]:
             groups[slug].append(path)
     return groups
@@ -156,14 +157,12 @@ def find_sharing_paths(
 def _find_more_paths(
     session: Session, bundle: Bundle, slug: str, known: Collection[str], unusual: Sequence[str]
 ) -> list[str]:
-    standard = [path for path in skill_rows.standard_skill_paths(slug) if path not in known]
+    standard = [path for path in derive.standard_skill_paths(slug) if path not in known]
     inner = sorted([path.partition("/")[2] for path in standard])
     if not tree.has_any_path(session.nodes, bundle.get(SKILLS_SECTION), inner):
         standard = []  # one look-up instead of one for each spelling
     more = [
-        path
-        for path in unusual
-        if path not in known and skill_rows.slug_from_full_path(path) == slug
+        path for path in unusual if path not in known and derive.slug_from_full_path(path) == slug
     ]
     if not standard and not more:
         return []
@@ -172,7 +171,7 @@ def _find_more_paths(
 
 def find_address(session: Session, bundle: Bundle, path: str) -> str:
     """Return the address of the skill at a full path."""
-    slug = skill_rows.slug_from_full_path(path)
+    slug = derive.slug_from_full_path(path)
     return address_group(slug, find_paths_with_slug(session, bundle, slug))[path]
 
 
@@ -186,9 +185,9 @@ def find_addresses(
 
 
 def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
-    from . import skill_walk
+    from . import derive
 
-    for part in skill_walk.iter_skill_batches(session, bundle):
+    for part in derive.iter_skill_batches(session, bundle):
         yield from (path for path, _, _ in part)
 
 
@@ -196,7 +195,7 @@ def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
     """Return the addresses of all skills of a bundle, given by their full paths."""
     groups: dict[str, list[str]] = {}
     for path in skill_paths:
-        groups.setdefault(skill_rows.slug_from_full_path(path), []).append(path)
+        groups.setdefault(derive.slug_from_full_path(path), []).append(path)
     return {
         path: address
         for slug, group in groups.items()
@@ -208,15 +207,15 @@ def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -
     """Yield those of some full paths at which a skill is."""
     for path in candidates:
         entry = bundles.get_entry(session.nodes, bundle, path)
-        if entry and entry.kind != LINK and skill_rows.is_skill(session, bundle, path):
+        if entry and entry.kind != LINK and derive.is_skill(session, bundle, path):
             yield path
 
 
 def _is_named(session: Session, bundle: Bundle, path: str, slug: str) -> bool:
     """Tell whether the declared name of a skill has this slug."""
     entry = bundles.get_entry(session.nodes, bundle, path)
-    card = card_cache.load_cards(session, [entry.blob])[entry.blob] if entry else None
-    return card is not None and slug in skill_rows.skill_slugs(path, card.name)
+    card = lineage_cache.load_cards(session, [entry.blob])[entry.blob] if entry else None
+    return card is not None and slug in derive.skill_slugs(path, card.name)
 
 
 def _ambiguous_skill_error(
@@ -241,13 +240,13 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
             code="no_skill",
             hint="`brain skill list` lists the skills",
         )
-    card = card_cache.load_cards(session, [entry.blob])[entry.blob]
-    return FoundSkill(skill_rows.slug_from_full_path(path), path, entry.blob, card)
+    card = lineage_cache.load_cards(session, [entry.blob])[entry.blob]
+    return FoundSkill(derive.slug_from_full_path(path), path, entry.blob, card)
 
 
 def find_candidate_paths(session: Session, slug: str) -> list[str]:
     """Return the full paths at which a skill of that slug is, was or would be."""
-    standard = skill_rows.standard_skill_paths(slug)
+    standard = derive.standard_skill_paths(slug)
     return list(dict.fromkeys([*standard, *lineage_cache.find_nonstandard_paths(session, slug)]))
 
 
@@ -257,7 +256,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
     The standard paths are always included. Paths of other lineages, such as undone ones,
     may be those of unrelated skills.
     """
-    usual = skill_rows.standard_skill_paths(slug)
+    usual = derive.standard_skill_paths(slug)
     return [
         path
         for path in find_candidate_paths(session, slug)
@@ -271,13 +270,11 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
-    from ...util.suggestions import suggest_names
-    from . import skill_walk
+    from ..util.suggestions import suggest_names
+    from . import derive
 
     names = {
-        name: path
-        for part in skill_walk.iter_skill_batches(session, bundle)
-        for path, name, _ in part
+        name: path for part in derive.iter_skill_batches(session, bundle) for path, name, _ in part
     }
     wanted = text.rstrip("/").rpartition("/")[2]
     like = suggest_names(wanted, names) or islice(

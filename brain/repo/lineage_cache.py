@@ -9,21 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import TypeVar
 
-from ...cache.decision_row import DecisionRow
-from ...cache.derived_cache import CacheUnusable, DerivedCache, SkillHistoryRow, StagedDerivation
-from ...digest import NO_DIGEST
-from ...errors import FormatError, NotFound, StoreError
-from ...objects import bundle as bundles
-from ...objects import operation
-from ...objects.bundle import Bundle
-from ...objects.snapshot import Snapshot
-from ...objects.tree_diff import Difference
-from ...objects.tree_entry import TreeEntry
-from ..open.session import Session, head_ref
-from . import card_cache, skill_rows, snapshot_rows
-from .skill_rows import BULK_PATH
+from ..digest import NO_DIGEST
+from ..errors import FormatError, NotFound, StoreError
+from ..objects import bundle as bundles
+from ..objects import lineage, operation
+from ..objects.bundle import Bundle
+from ..objects.snapshot import Snapshot
+from ..objects.tree_diff import Difference
+from ..objects.tree_entry import TreeEntry
+from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_skill_metadata
+from . import derive
+from .derive import BULK_PATH, CONTENT_UNREAD_FLAGS, find_cards, note_declared_name
+from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow, StagedDerivation
+from .open.session import Session, head_ref
 
 _SNAPSHOTS_PER_BATCH = 256
 _FORK_RANK_BITS = 49
@@ -44,17 +45,17 @@ def stage_snapshot(
     changed = [
         Difference(path, was, entry)
         for path, entry in edits.items()
-        if skill_rows.may_be_skill(path)
+        if derive.may_be_skill(path)
         and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
     ]
     known = {path for path, _, _ in changed}
-    changed += skill_rows.find_reclassified(session, after, changed, known)
-    if len(changed) >= skill_rows.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
-        snapshot_rows.note_declared_names(
-            session, changed, card_cache.load_cards
+    changed += derive.find_reclassified(session, after, changed, known)
+    if len(changed) >= derive.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
+        derive.note_declared_names(
+            session, changed, load_cards
         )  # which were not read for this snapshot
-    learned = snapshot_rows.derive_from_changes(
-        session, snapshot_id, snapshot, before, after, changed, card_cache.load_cards
+    learned = derive.derive_from_changes(
+        session, snapshot_id, snapshot, before, after, changed, load_cards
     )
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
@@ -117,14 +118,12 @@ def cache_lineage(session: Session, root: bytes) -> None:
     new = _list_uncached(session, root)
     for start in range(0, len(new), _SNAPSHOTS_PER_BATCH):
         some = new[start : start + _SNAPSHOTS_PER_BATCH]
-        found = [
-            snapshot_rows.derive_snapshot(session, here, card_cache.load_cards) for here in some
-        ]
+        found = [derive.derive_snapshot(session, here, load_cards) for here in some]
         if session.cache is not cache:
             return
         with cache.transaction():
             cache.put_snapshots(found)
-        card_cache.write_staged_cards(session)
+        write_staged_cards(session)
         session.snapshots_in_cache.update(some)
         session.report_progress("history of skills", start + len(some), len(new))
 
@@ -173,11 +172,11 @@ def read_skill_rows(
         if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
             changed = [Difference(path, was, now)]
             sides = (
-                skill_rows.build_skill_predicate(session, before, changed),
-                skill_rows.build_skill_predicate(session, after, changed),
+                derive.build_skill_predicate(session, before, changed),
+                derive.build_skill_predicate(session, after, changed),
             )
-            yield from skill_rows.build_skill_rows(
-                session, bulk.snapshot, bulk.generation, changed, *sides, card_cache.load_cards
+            yield from derive.build_skill_rows(
+                session, bulk.snapshot, bulk.generation, changed, *sides, load_cards
             )
 
 
@@ -241,3 +240,87 @@ def read_decisions(session: Session, key: str) -> list[DecisionRow]:
     found = query_cache(session, lambda cache: cache.read_decisions(key))
     here = filter_stored(session, [row.snapshot for row in found])
     return [row for row in found if row.snapshot in here]
+
+
+_CARDS_PER_BATCH = 4096
+"""Number of staged cards from which on they are written at once."""
+
+
+def load_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMetadata]:
+    """Return the cards of SKILL.md blobs; the cache keeps those it lacked."""
+    return find_cards(session, blobs, _keep_read_cards)
+
+
+def _keep_read_cards(session: Session, cards: dict[bytes, SkillMetadata]) -> None:
+    stage_cards(
+        session,
+        (
+            (blob, encode_skill_metadata(card))
+            for blob, card in cards.items()
+            if card.flags not in CONTENT_UNREAD_FLAGS
+        ),
+    )
+    if session.reader is session.store:  # no transaction is open, which would write them
+        write_staged_cards(session)
+
+
+def build_card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
+    """Return the row of the card of a SKILL.md that is being stored."""
+    card = read_skill_metadata(content, "")
+    session.keep_loaded_cards({blob: card})
+    note_declared_name(session, path, blob, card.name)
+    return blob, encode_skill_metadata(card)
+
+
+def stage_cards(session: Session, rows: Iterable[tuple[bytes, bytes]]) -> None:
+    """Stage cards, given as (blob, card), for the cache; very many are written at once."""
+    session.new_cards.update(rows)
+    if len(session.new_cards) >= _CARDS_PER_BATCH:
+        write_staged_cards(session)
+
+
+def write_staged_cards(session: Session) -> None:
+    """Write the staged cards to the cache, ignoring errors: they can be read again.
+
+    Cards of content that was redacted meanwhile are left out. The cache is opened before
+    that check, so that a cache created after a later redaction never gets them.
+    """
+    staged, session.new_cards = session.new_cards, {}
+    if staged:
+        cache = session.cache
+        gone = session.reader.find_redactions(list(staged))
+        with suppress(CacheUnusable), cache.transaction():
+            cache.put_metadata(pair for pair in staged.items() if pair[0] not in gone)
+
+
+class AncestorSet:
+    """The ancestors of `head` and itself, as a container of ids.
+
+    For an ancestor along first parents a test reads O(log n) snapshots; for others it reads
+    the merges, which are fewer than the snapshots.
+    """
+
+    def __init__(self, session: Session, head: bytes) -> None:
+        self._session = session
+        self._head = head
+        session.note_resolved(head)
+
+    def __contains__(self, snapshot_id: bytes) -> bool:
+        load = self._session.load_snapshot
+        try:
+            depth = load(snapshot_id).jump.depth
+        except NotFound:  # the cache also has what copies of this brain recorded
+            return False
+        if lineage.find_ancestor_at(load, self._head, depth) == snapshot_id:
+            return True
+        if not self._merges:
+            return False
+        from ..objects import ancestry
+
+        return ancestry.find_merge_bases(load, self._merges, snapshot_id, self._head) == [
+            snapshot_id
+        ]
+
+    @cached_property
+    def _merges(self) -> list[tuple[bytes, int]]:
+        return list_merges(self._session)

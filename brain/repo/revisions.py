@@ -7,10 +7,10 @@ N-th ancestor along first parents.
 
 from __future__ import annotations
 
-from ...digest import is_hex
-from ...errors import InvalidInput, NotFound, printable_text
-from ...objects import lineage
-from ..open.session import Session, head_ref
+from ..digest import is_hex
+from ..errors import InvalidInput, NotFound, printable_text
+from ..objects import lineage
+from .open.session import Session, head_ref
 
 MIN_ID_DIGITS = 6
 TAG_REF_PREFIX = "tags/"
@@ -84,3 +84,20 @@ def _bad_revision_error(text: str) -> InvalidInput:
         code="bad_revision",
         hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id",
     )
+
+
+REJECTED_REF_PREFIX = "rejected/"
+MAX_REJECTED = 20
+"""Rejected attempts of a brain that garbage collection keeps, the newest ones."""
+DROP_KIND = "gc"
+"""The kind of the operation by which garbage collection drops refs; undo passes over it."""
+
+
+def list_rejected_refs(session: Session, slug: str = "") -> list[tuple[str, bytes]]:
+    """Return ref and snapshot of the rejected attempts, all or of a slug, newest first."""
+    prefix = f"{REJECTED_REF_PREFIX}{slug}/" if slug else REJECTED_REF_PREFIX
+    refs = session.reader.list_refs().items()
+    found = [(name, snapshot) for name, snapshot in refs if name.startswith(prefix)]
+    times = {snapshot: session.load_snapshot(snapshot) for _, snapshot in found}
+    found.sort(key=lambda row: (times[row[1]].time, times[row[1]].generation, row), reverse=True)
+    return found

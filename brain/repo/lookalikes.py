@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from ...errors import InvalidInput, printable_text
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
-from ...results import Notice
-from ...skills import deceptive_names, unicode_scripts
-from ...skills.skill_metadata import SkillMetadata
-from ...skills.slug import slugify
-from ..open.session import Session
-from . import card_cache, skill_lookup, skill_rows
+from ..errors import InvalidInput, printable_text
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle
+from ..objects.tree_entry import LINK, TreeEntry
+from ..results import Notice
+from ..skills import deceptive_names, unicode_scripts
+from ..skills.skill_metadata import SkillMetadata
+from ..skills.slug import slugify
+from . import derive, find_skill, lineage_cache
+from .open.session import Session
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000
@@ -34,15 +34,15 @@ def check_edited_names(
     changed = [
         (path, entry)
         for path, entry in edits.items()
-        if entry is not None and entry.kind != LINK and skill_rows.may_be_skill(path)
+        if entry is not None and entry.kind != LINK and derive.may_be_skill(path)
     ]
     if len(changed) > MAX_COMPARED_NAMES:
         return [_names_not_compared_notice(len(changed))]
     out: list[Notice] = []
     for path, entry in changed:
         was = bundles.get_entry(session.nodes, before, path)
-        if skill_rows.is_skill(session, after, path):
-            known = card_cache.load_cards(
+        if derive.is_skill(session, after, path):
+            known = lineage_cache.load_cards(
                 session, [one.blob for one in (was, entry) if one is not None]
             )
             now, old = known[entry.blob], known[was.blob] if was is not None else None
@@ -60,12 +60,11 @@ def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
     skills = [
         path
         for path in paths
-        if skill_rows.is_skill(session, bundle, path)
-        and bundles.has_entry(session.nodes, bundle, path)
+        if derive.is_skill(session, bundle, path) and bundles.has_entry(session.nodes, bundle, path)
     ]
     if len(skills) > MAX_COMPARED_NAMES:
         return [_names_not_compared_notice(len(skills))]
-    found = [skill_lookup.load_skill(session, bundle, path) for path in skills]
+    found = [find_skill.load_skill(session, bundle, path) for path in skills]
     return [
         notice for one in found for notice in _check_skill_name(session, bundle, one.path, one.card)
     ]
@@ -73,7 +72,7 @@ def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
 
 def check_new_name(session: Session, bundle: Bundle, path: str, new_name: str) -> list[Notice]:
     """Return notices on a skill that was created or renamed under `new_name`."""
-    card = skill_lookup.load_skill(session, bundle, path).card
+    card = find_skill.load_skill(session, bundle, path).card
     return list(
         dict.fromkeys(
             (*_check_name(path, new_name), *_check_skill_name(session, bundle, path, card))
@@ -84,7 +83,7 @@ def check_new_name(session: Session, bundle: Bundle, path: str, new_name: str) -
 def _check_skill_name(
     session: Session, bundle: Bundle, path: str, card: SkillMetadata
 ) -> Iterator[Notice]:
-    name = card.name or skill_rows.slug_from_full_path(path)
+    name = card.name or derive.slug_from_full_path(path)
     yield from _check_name(path, name)
     if _has_hidden_text(card):
         yield Notice(deceptive_names.HIDDEN_NAME, path, deceptive_names.hidden_name_message(name))
@@ -112,11 +111,11 @@ def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> 
     candidates = dict.fromkeys(
         candidate
         for slug in _possible_slugs(name)
-        for candidate in skill_lookup.find_candidate_paths(session, slug)
+        for candidate in find_skill.find_candidate_paths(session, slug)
         if candidate != path
     )
-    for candidate in skill_lookup.filter_skills(session, bundle, candidates):
-        other = skill_lookup.load_skill(session, bundle, candidate)
+    for candidate in find_skill.filter_skills(session, bundle, candidates):
+        other = find_skill.load_skill(session, bundle, candidate)
         if deceptive_names.is_confusable(name, other.card.name or other.slug):
             yield candidate
             return

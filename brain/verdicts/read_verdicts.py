@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ... import limits
-from ...digest import NO_DIGEST
-from ...errors import BrainError, FormatError
-from ...store.protocol import StoreReader
-from ...verdicts.verdict_json import decode_verdict
-from ...verdicts.verdict_types import Verdict, VerdictCase
+from .. import limits
+from ..digest import NO_DIGEST
+from ..errors import BrainError, FormatError
+from ..store.protocol import StoreReader
+from .verdict_json import decode_verdict
+from .verdict_types import Verdict, VerdictCase
 
 
 def read_verdict(reader: StoreReader, blob: bytes) -> Verdict:

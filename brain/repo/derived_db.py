@@ -1,13 +1,12 @@
-"""The user's cache of a brain: data derived from its blobs, snapshots and trees.
-
-Any error of the file is raised as `CacheUnusable`; the owner then continues with an empty
-cache in memory.
-"""
+"""The user's cache of a brain: data derived from its blobs, snapshots and trees, in one folder."""
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 
@@ -15,11 +14,257 @@ from ..errors import Locked, StoreError, printable_text
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..store import checksums
-from ..store.connection import Connection
+from ..store.connection import Connection, DatabaseLabels
+from ..store.database_file import DisposableDatabase
 from ..store.schema import typed_columns
-from . import cache_folder as folders
-from . import cache_tables
-from .decision_row import DECISION_COLUMNS, DecisionRow, decode_decision, encode_decision
+
+CACHE_DIR_VARIABLE = "BRAIN_CACHE_DIR"
+"""Environment variable that names another folder for caches."""
+_PLATFORM: str = sys.platform
+
+
+IsUsablePath = Callable[[str], bool]
+"""Tells whether a cache may be kept at a path, whose links were followed."""
+
+
+def allow_any_path(path: str) -> bool:
+    """Accept any path: an `IsUsablePath`."""
+    return True
+
+
+def make_cache_folder(
+    brain: bytes, redacted: bytes = b"", usable: IsUsablePath = allow_any_path
+) -> str | None:
+    """Create the cache folder of the brain with this id, for its owner alone, and return it.
+
+    `redacted` is a digest of the redactions: folders of other digests may hold redacted
+    content and are cleared. Returns None if the folder is not `usable`, cannot be created,
+    or belongs to another user.
+    """
+    try:
+        root, name = cache_root(), brain.hex()
+        path = os.path.join(root, f"{name}-{redacted.hex()}" if redacted else name)
+        if not usable(os.path.realpath(path)):
+            return None
+        os.makedirs(path, mode=0o700, exist_ok=True)
+        found = os.lstat(path)
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            return None
+        if redacted:
+            _clear_other_folders(root, name, path)
+    except (OSError, ValueError, RuntimeError):  # the last if the home folder is unknown
+        return None
+    return path
+
+
+def _clear_other_folders(root: str, name: str, current_path: str) -> None:
+    with os.scandir(root) as found:
+        others = [other.path for other in found if other.name.partition("-")[0] == name]
+    for other in others:
+        if other != current_path and not os.path.islink(other):
+            clear_cache_folder(other, "\0")
+            with suppress(OSError):
+                os.rmdir(other)
+
+
+def cache_root() -> str:
+    """Return the folder that holds the caches of all brains of this user."""
+    named = os.environ.get(CACHE_DIR_VARIABLE)
+    if named:
+        return os.path.abspath(named)
+    if _PLATFORM == "linux":  # as platformdirs has it, without the 7 ms of importing it
+        for name, below in (("XDG_CACHE_HOME", "brain"), ("HOME", ".cache/brain")):
+            base = os.environ.get(name, "")
+            if os.path.isabs(base):  # a relative one would depend on the current folder
+                return os.path.join(base, below)
+    import platformdirs
+
+    return platformdirs.user_cache_dir("brain")
+
+
+def clear_cache_folder(folder: str, keep: str) -> None:
+    """Delete the files of a cache folder, except those whose name begins with `keep`."""
+    with suppress(FileNotFoundError), os.scandir(folder) as found:
+        for file in found:
+            if not file.name.startswith(keep) and not file.is_dir(follow_symlinks=False):
+                with suppress(FileNotFoundError):
+                    os.unlink(file.path)
+
+
+DERIVATION_VERSION = 8
+
+
+CACHE_FILE_NAME = "derived.db"
+_CACHE_LABELS = DatabaseLabels(
+    "the cache", "the cache", "the user's cache folder", "delete the file"
+)
+
+_LOCK_TIMEOUT = 5.0
+"""Seconds to wait for another process that writes to the cache."""
+
+_TABLES = (
+    """CREATE TABLE cards (
+  blob BLOB PRIMARY KEY,
+  data BLOB NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE snapshots (
+  id BLOB PRIMARY KEY
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE merges (
+  snapshot BLOB PRIMARY KEY,
+  generation INTEGER NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE history (
+  path TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  change INTEGER NOT NULL,
+  version TEXT NOT NULL,
+  slugs TEXT NOT NULL,
+  checksum BLOB NOT NULL,
+  PRIMARY KEY (path, generation, snapshot)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE names (
+  slug TEXT NOT NULL,
+  path TEXT NOT NULL,
+  PRIMARY KEY (slug, path)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE decisions (
+  key TEXT NOT NULL,
+  generation INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  kind TEXT NOT NULL,
+  slug TEXT NOT NULL,
+  version TEXT NOT NULL,
+  program BLOB NOT NULL,
+  provisional INTEGER NOT NULL,
+  checksum BLOB NOT NULL,
+  PRIMARY KEY (key, generation, snapshot)
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE bare_nodes (
+  node BLOB PRIMARY KEY,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE sheet (
+  number INTEGER PRIMARY KEY,
+  data BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE note (
+  data BLOB NOT NULL
+) STRICT""",
+)
+CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
+
+
+def open_cache_file(folder: str, version: int) -> Connection | None:
+    """Open the cache file in `folder`, or create it; None if that is not possible.
+
+    A file that is damaged or of another derivation `version` is replaced.
+    """
+    return _cache_database(version).open_file(os.path.join(folder, CACHE_FILE_NAME))
+
+
+def open_memory_database(version: int) -> Connection:
+    """Return an empty cache database in memory."""
+    return _cache_database(version).open_in_memory(CACHE_FILE_NAME)
+
+
+def _cache_database(version: int) -> DisposableDatabase:
+    return DisposableDatabase(
+        version=version,
+        timeout=_LOCK_TIMEOUT,
+        synchronous="OFF",
+        labels=_CACHE_LABELS,
+        create_tables=_create_tables,
+    )
+
+
+def _create_tables(db: Connection) -> None:
+    for sql in _TABLES:
+        db.execute(sql)
+
+
+DECISION_COLUMNS = typed_columns(
+    "key TEXT, generation INTEGER, snapshot BLOB, kind TEXT, slug TEXT, version TEXT,"
+    " program BLOB, provisional INTEGER, checksum BLOB"
+)
+StoredDecision = tuple[str, int, bytes, str, str, str, bytes, int, bytes]
+PROVISIONAL_KEY = "provisional"
+"""The key of all decisions that let a provisional change live."""
+
+
+class DecisionRow(NamedTuple):
+    """A decision about a skill and the program that its verdict names; build it by keyword.
+
+    `kind` is admit, retire or reinstate; `version` is the one that the skill then has.
+    `program` is the id of the program, empty if there is none. `is_provisional`: it lets a change
+    live that is only shown to help the cases it was tried on.
+    """
+
+    kind: str
+    slug: str
+    version: str
+    program: bytes
+    snapshot: bytes
+    generation: int
+    is_provisional: bool
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys by which it is found: its skill, its program, and whether it is provisional."""
+        of_program = [program_key(self.program)] if self.program else []
+        return [skill_key(self.slug), *of_program, *[PROVISIONAL_KEY] * self.is_provisional]
+
+
+def skill_key(slug: str) -> str:
+    """Return the key of the decisions about the skills of a slug."""
+    return f"skill {slug}"
+
+
+def program_key(program: bytes) -> str:
+    """Return the key of the decisions about a program."""
+    return f"program {program.hex()}"
+
+
+def encode_decision(row: DecisionRow) -> list[StoredDecision]:
+    """Return the stored rows of a decision, one for each key."""
+    return [
+        (
+            *(key, row.generation, row.snapshot, row.kind, row.slug, row.version, row.program),
+            int(row.is_provisional),
+            _decision_checksum(key, row),
+        )
+        for key in row.keys
+    ]
+
+
+def decode_decision(stored: StoredDecision) -> DecisionRow:
+    """Return the decision in a stored row. Raises `StoreError` for a damaged one."""
+    key, generation, snapshot, kind, slug, version, program, provisional, checksum = stored
+    row = DecisionRow(
+        kind=kind,
+        slug=slug,
+        version=version,
+        program=program,
+        snapshot=snapshot,
+        generation=generation,
+        is_provisional=provisional != 0,
+    )
+    if _decision_checksum(key, row) != checksum:
+        raise StoreError(
+            f"the cached decisions about {printable_text(slug)} are damaged",
+            hint="see `brain doctor`",
+        )
+    return row
+
+
+def _decision_checksum(key: str, row: DecisionRow) -> bytes:
+    what = f"{row.generation} {row.kind} {row.version} {row.is_provisional}"
+    text = f"{what}\n{key}\n{row.slug}\n{row.program.hex()}"
+    return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))
+
 
 MAX_SINGLE_LOOKUPS = 256
 """Up to this many cards are looked up one by one."""
@@ -302,12 +547,12 @@ class DerivedCache:
         """Delete everything, without a trace in any file of the cache."""
         self._db.execute("PRAGMA secure_delete=ON")
         with self.transaction():
-            for table in cache_tables.CONTENT_TABLES:
+            for table in CONTENT_TABLES:
                 self._db.execute(f"DELETE FROM {table}")
         self._db.execute("VACUUM")
         self._db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
         if self.folder is not None:
-            folders.clear_cache_folder(self.folder, cache_tables.CACHE_FILE_NAME)
+            clear_cache_folder(self.folder, CACHE_FILE_NAME)
 
     def close(self) -> None:
         """Close the cache."""
@@ -318,21 +563,21 @@ def open_cache(
     brain: bytes,
     version: int,
     redacted: bytes = b"",
-    usable: folders.IsUsablePath = folders.allow_any_path,
+    usable: IsUsablePath = allow_any_path,
 ) -> DerivedCache:
     """Open the user's cache of the brain with this id, in memory if there can be no file.
 
     Data of another derivation `version` or another digest `redacted` of the redactions
     (empty for none) is not used, nor a folder that is not `usable`.
     """
-    folder = folders.make_cache_folder(brain, redacted, usable)
-    db = cache_tables.open_cache_file(folder, version) if folder is not None else None
+    folder = make_cache_folder(brain, redacted, usable)
+    db = open_cache_file(folder, version) if folder is not None else None
     return DerivedCache(db, folder) if db is not None else open_memory_cache(version, folder)
 
 
 def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
     """Return an empty cache in memory."""
-    return DerivedCache(cache_tables.open_memory_database(version), folder)
+    return DerivedCache(open_memory_database(version), folder)
 
 
 def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:

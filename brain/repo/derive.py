@@ -1,0 +1,612 @@
+"""What follows from objects alone: skills, their cards, and what a snapshot changed."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import suppress
+from functools import cache
+from itertools import islice
+
+from .. import limits
+from ..digest import NO_DIGEST
+from ..errors import BrainError, InvalidInput
+from ..objects import bundle as bundles
+from ..objects import operation, paths, tree
+from ..objects import operation as operations
+from ..objects.bundle import Bundle
+from ..objects.snapshot import Snapshot
+from ..objects.tree_diff import Difference
+from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LEAF, NodeEntry, TreeNode
+from ..skills import SKILLS_SECTION, skill_layout
+from ..skills.skill_layout import FOLDER_SUFFIXES
+from ..skills.skill_metadata import SkillMetadata, decode_skill_metadata, read_skill_metadata
+from ..skills.skill_version import compare_versions
+from ..skills.slug import is_slug, is_windows_device, slugify
+from ..verdicts.verdict_types import Verdict
+from .derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
+from .open.session import Session
+
+ADDED, UPGRADED, CHANGED, REMOVED = range(4)
+SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
+
+MIN_BULK_PATHS = 500
+"""Number of changed paths from which on all skills of a bundle are listed at once, and one
+history row is written for all changes."""
+_MAX_CARDS_TO_REMEMBER = 64
+"""Most cards of one call that are kept in memory: those of a change, not those of a list."""
+BULK_PATH = ""
+"""The path of a history row about very many paths."""
+
+SkillPredicate = Callable[[str], bool]
+"""Tells whether a full path is a skill."""
+CardLoader = Callable[[Session, list[bytes]], dict[bytes, SkillMetadata]]
+"""Returns the cards of SKILL.md blobs."""
+KeepCards = Callable[[Session, dict[bytes, SkillMetadata]], None]
+"""Keeps cards that were read from content."""
+SkillWithCard = tuple[str, str, bytes, SkillMetadata]
+"""A skill: its full path, the name its path gives it, its blob and its card."""
+
+
+def may_be_skill(path: str) -> bool:
+    """Tell cheaply whether a full path could be a skill; a superset of those that are."""
+    return path.endswith(skill_layout.FOLDER_SUFFIXES) or (
+        path.startswith(_SECTION_PREFIX) and path[-3:].lower() == ".md"
+    )
+
+
+def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
+    """Tell whether the full `path` is a skill in `bundle`; O(log n)."""
+    return may_be_skill(path) and find_skill_name(session, bundle, path) is not None
+
+
+def find_skill_name(session: Session, bundle: Bundle, path: str) -> str | None:
+    """Return the name that its path gives the skill at a full path, None if it is none there."""
+    section, slash, _ = path.partition("/")
+
+    def has_any(others: Sequence[str]) -> bool:
+        inner = [other[len(section + slash) :] for other in others]
+        return tree.has_any_path(session.nodes, bundle.get(section), inner)
+
+    return skill_layout.match_skill_path(path, has_any)
+
+
+def find_cards(
+    session: Session, blobs: Iterable[bytes], keep: KeepCards | None = None
+) -> dict[bytes, SkillMetadata]:
+    """Return the cards of SKILL.md blobs: from memory, the user's cache, or their content.
+
+    Cards that were read from content are given to `keep`.
+    """
+    wanted = list(dict.fromkeys(blobs))
+    session.drop_redacted()
+    known = session.loaded_cards
+    out = {blob: known[blob] for blob in wanted if blob in known}
+    unknown = [blob for blob in wanted if blob not in out] if out else wanted
+    if unknown:
+        found = _find_cached_cards(session, unknown)
+        absent = [blob for blob in unknown if blob not in found]
+        read = read_cards(session, absent) if absent else {}
+        found.update(read)
+        if len(found) <= _MAX_CARDS_TO_REMEMBER:
+            session.keep_loaded_cards(found)
+        if read and keep is not None:  # clears the above if something was redacted meanwhile
+            keep(session, read)
+        out.update(found)
+    return out
+
+
+def _find_cached_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
+    staged = session.new_cards
+    found = {blob: staged[blob] for blob in blobs if blob in staged}
+    with suppress(CacheUnusable):  # they are read from content
+        found |= session.cache.read_metadata([blob for blob in blobs if blob not in found])
+    return {blob: decode_skill_metadata(data, "") for blob, data in found.items()}
+
+
+CONTENT_UNREAD_FLAGS = ("redacted", "too_large")
+"""Flags of placeholder cards, for content that was not read; these are never cached."""
+
+
+def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
+    """Return the cards of SKILL.md blobs, from their content."""
+    redacted_blobs = session.reader.find_redactions(blobs)
+    contents = read_skill_contents(session, [blob for blob in blobs if blob not in redacted_blobs])
+    out = {blob: read_skill_metadata(content, "") for blob, content in contents}
+    redacted, too_large = CONTENT_UNREAD_FLAGS
+    flags = {blob: redacted if blob in redacted_blobs else too_large for blob in blobs}
+    return {blob: out.get(blob) or SkillMetadata("", "", "1", flag) for blob, flag in flags.items()}
+
+
+def read_skill_contents(session: Session, blobs: list[bytes]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the content of SKILL.md blobs, in any order, but for those past the limit."""
+    large = set(blobs)
+    for blob, content in session.reader.read_small_blobs(blobs):
+        large.discard(blob)
+        yield blob, content
+    for blob in large:
+        if session.reader.blob_size(blob) <= limits.MAX_SKILL_BYTES:
+            yield blob, session.reader.read_blob(blob)
+
+
+def note_declared_name(session: Session, path: str, blob: bytes, name: str) -> None:
+    """Note a skill whose name leads to another slug than its place.
+
+    The key is both path and blob: the same text at two places needs a note at one of them only.
+    """
+    if name and name != slug_from_full_path(path):
+        session.declared_names[path, blob] = name
+
+
+def slug_from_full_path(path: str) -> str:
+    """Return the slug of the skill at a full path, by its folder or file."""
+    plain = _plain_path_slug(path)
+    return plain if plain else skill_layout.slug_from_path(path)
+
+
+def _plain_path_slug(path: str) -> str:
+    """Return the slug of a skill right below skills/ if its name is one, else ""."""
+    if not path.startswith(_SECTION_PREFIX):
+        return ""
+    for ending in _SKILL_PATH_ENDINGS[:2]:
+        if path.endswith(ending):
+            name = path[len(_SECTION_PREFIX) : -len(ending)]
+            return name if is_slug(name) and not is_windows_device(name) else ""
+    return ""
+
+
+def build_skill_rows(
+    session: Session,
+    snapshot_id: bytes,
+    generation: int,
+    changed: list[Difference],
+    is_old: SkillPredicate,
+    is_new: SkillPredicate,
+    load_cards: CardLoader,
+) -> Iterable[SkillHistoryRow]:
+    """Yield the history rows of a snapshot that changed the given full paths."""
+    pairs = [
+        (path, was if was and is_old(path) else None, now if now and is_new(path) else None)
+        for path, was, now in changed
+    ]
+    blobs = [e.blob for _, *both in pairs for e in both if e and e.kind != LINK]
+    known = load_cards(session, blobs)
+    for path, was, now in pairs:
+        if was == now:
+            continue
+        old = known.get(was.blob, _EMPTY_CARD) if was else None
+        new = known.get(now.blob, _EMPTY_CARD) if now else None
+        card = new or old or _EMPTY_CARD
+        slugs = nonstandard_slugs(path, card.name)
+        yield SkillHistoryRow(
+            path, snapshot_id, generation, _classify_change(old, new), card.version, slugs
+        )
+
+
+_EMPTY_CARD = SkillMetadata("", "", "1", "")
+
+
+def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> int:
+    if old is None:
+        return ADDED
+    if new is None:
+        return REMOVED
+    return UPGRADED if compare_versions(new.version, old.version) > 0 else CHANGED
+
+
+def build_skill_predicates(
+    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+) -> tuple[SkillPredicate, SkillPredicate]:
+    """Return the skill predicates of both sides, which differ in `changed` only.
+
+    Whether a path is a skill depends on the SKILL.md files around it. If none of these was
+    added or removed, one predicate serves both sides.
+    """
+    was_skill = build_skill_predicate(session, before, changed)
+    moved = any(path.endswith(skill_layout.SKILL_FILES) for path, _, _ in changed)
+    if before and after and not moved and len(changed) < MIN_BULK_PATHS:
+        return was_skill, was_skill
+    return was_skill, build_skill_predicate(session, after, changed)
+
+
+def find_reclassified(
+    session: Session, after: Bundle, changed: Iterable[Difference], known: Set[str]
+) -> Iterator[Difference]:
+    """Yield unchanged files that became or ceased to be skills as a SKILL.md came or went.
+
+    See `skill_layout`. The paths that are `known` are left out.
+    """
+    moved = {path for path, was, now in changed if was is None or now is None}
+    found: dict[str, TreeEntry] = {}
+    for path in moved:
+        folder = path.rpartition("/")[0]
+        if path.endswith(skill_layout.FOLDER_SUFFIXES) and folder != SKILLS_SECTION:
+            for entry in bundles.walk_below(session.nodes, after, folder):
+                is_flat = entry.path.count("/") == 2 and may_be_skill(entry.path)
+                if is_flat or entry.path.endswith(skill_layout.FOLDER_SUFFIXES):
+                    found[entry.path] = entry
+    for path in sorted(found.keys() - known):
+        yield Difference(path, found[path], found[path])
+
+
+def build_skill_predicate(
+    session: Session, bundle: Bundle, changed: list[Difference]
+) -> SkillPredicate:
+    """Return a predicate for the `changed` paths: whether they are skills in `bundle`."""
+    if not bundle:
+        return lambda path: False
+    if len(changed) < MIN_BULK_PATHS:
+        return cache(lambda path: is_skill(session, bundle, path))
+    known = set(skill_layout.find_skill_paths(_list_section_paths(session, bundle)))
+    is_elsewhere = cache(lambda path: is_skill(session, bundle, path))
+    return lambda path: path in known if path.startswith(_SECTION_PREFIX) else is_elsewhere(path)
+
+
+def _list_section_paths(session: Session, bundle: Bundle) -> Iterator[str]:
+    for entry in bundles.walk_section(session.nodes, bundle, SKILLS_SECTION):
+        yield entry.path
+
+
+_SECTION_PREFIX = f"{SKILLS_SECTION}/"
+_SKILL_PATH_ENDINGS = (
+    f"/{skill_layout.SKILL_FILES[0]}",
+    ".md",
+    *(f"/{spelling}" for spelling in skill_layout.SKILL_FILES[1:]),
+)
+
+
+def standard_skill_paths(slug: str) -> tuple[str, ...]:
+    """Return the full paths at which a skill of that slug is looked for in any case."""
+    return tuple(f"skills/{slug}{ending}" for ending in _SKILL_PATH_ENDINGS)
+
+
+def nonstandard_slugs(path: str, name: str) -> tuple[str, ...]:
+    """Return the slugs a skill answers to but would not be looked for at its place.
+
+    It answers to the slug of its place and to that of its name.
+    """
+    plain_slug = _plain_path_slug(path)
+    if plain_slug and name in ("", plain_slug):
+        return ()
+    return tuple(slug for slug in skill_slugs(path, name) if not _is_standard_path(path, slug))
+
+
+def skill_slugs(path: str, name: str) -> tuple[str, ...]:
+    """Return the slugs that a skill answers to: that of its place, and that of its name."""
+    path_slug = slug_from_full_path(path)
+    try:
+        name_slug = slugify(name) if name and name != path_slug else path_slug
+    except InvalidInput:
+        name_slug = path_slug
+    return tuple(dict.fromkeys((path_slug, name_slug)))
+
+
+def _is_standard_path(path: str, slug: str) -> bool:
+    start = f"skills/{slug}"
+    return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
+
+
+_MIN_BATCH_FILES = 4096
+SkillPath = tuple[str, str, bytes]
+"""A skill: its full path, the name its path gives it, and its blob."""
+
+
+def walk_skills(
+    session: Session, bundle: Bundle, load_cards: CardLoader
+) -> Iterator[SkillWithCard]:
+    """Yield all skills of a bundle, by section and path.
+
+    Cards are read in batches, to bound memory.
+    """
+    for part in iter_skill_batches(session, bundle):
+        cards = load_cards(session, [blob for _, _, blob in part])
+        for path, name, blob in part:
+            yield path, name, blob, cards[blob]
+
+
+def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[SkillPath]]:
+    """Yield all skills, some at a time, without looking into them."""
+    roots = [root.node for section, root in bundle.items() if section != SKILLS_SECTION]
+    known_bare_nodes = _find_bare_nodes(session, roots)
+    for section, root in bundle.items():
+        if section == SKILLS_SECTION:
+            yield from _iter_section_skills(session, bundle)
+        elif section != paths.TOP_SECTION and root.node not in known_bare_nodes:
+            yield from _iter_skills_elsewhere(session, section, root.node)
+
+
+def find_new_skill_folder(session: Session, bundle: Bundle) -> str:
+    """Return the folder for new skills; see `skill_layout.new_skill_folder`."""
+    if SKILLS_SECTION in bundle:
+        return SKILLS_SECTION
+    every = (path for part in iter_skill_batches(session, bundle) for path, _, _ in part)
+    return skill_layout.new_skill_folder(every)
+
+
+def _iter_section_skills(session: Session, bundle: Bundle) -> Iterator[list[SkillPath]]:
+    for part in _iter_file_batches(session, bundle):
+        entries = [(f"{SKILLS_SECTION}/{path}", kind, blob) for path, kind, blob, _ in part]
+        names = skill_layout.find_skill_paths(path for path, _, _ in entries)
+        # A link is not a skill, but may keep the files beside it from being skills.
+        yield [
+            (path, names[path], blob)
+            for path, kind, blob in entries
+            if path in names and kind != LINK
+        ]
+
+
+def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
+    part: list[NodeEntry] = []
+    for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
+        part += node.entries
+        if len(part) < _MIN_BATCH_FILES:
+            continue
+        folder, slash, _ = part[-1][0].partition("/")
+        cut = bisect_left(part, (folder + slash,)) if slash else len(part)
+        if cut:
+            yield part[:cut]
+            del part[:cut]
+    if part:
+        yield part
+
+
+def _iter_skills_elsewhere(
+    session: Session, section: str, root: bytes
+) -> Iterator[list[SkillPath]]:
+    walk = _SkillFileWalk(session)
+    texts = {f"{section}/{inner}": (kind, blob) for inner, kind, blob, _ in walk.walk_node(root)}
+    walk.keep_bare_nodes()
+    names = skill_layout.find_skill_paths(texts)
+    skills = [
+        (path, names[path], blob)
+        for path, (kind, blob) in texts.items()
+        if kind != LINK and path in names
+    ]
+    for start in range(0, len(skills), _MIN_BATCH_FILES):
+        yield skills[start : start + _MIN_BATCH_FILES]
+
+
+class _SkillFileWalk:
+    """Finds the files called SKILL.md in a tree; notes nodes that have none below them."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._new_bare_nodes: list[bytes] = []
+
+    def walk_node(self, node_id: bytes) -> Iterator[NodeEntry]:
+        """Yield the entries of all files called SKILL.md, by path."""
+        node = self._session.nodes.peek(node_id)
+        if node.kind == LEAF:
+            found = entries_of_skill_texts(node)
+            yield from found
+            is_bare = not found
+        else:
+            is_bare = True
+            children = [line[1] for line in node.entries]
+            known_bare_nodes = _find_bare_nodes(self._session, children)
+            for child in children:
+                if child not in known_bare_nodes:
+                    for line in self.walk_node(child):
+                        is_bare = False
+                        yield line
+        if is_bare:
+            self._new_bare_nodes.append(node_id)
+
+    def keep_bare_nodes(self) -> None:
+        """Write the noted nodes to the cache, ignoring errors: they can be found again."""
+        session = self._session
+        if self._new_bare_nodes and session.reader is session.store:
+            with suppress(CacheUnusable), session.cache.transaction():
+                session.cache.put_bare_nodes(self._new_bare_nodes)
+
+
+def entries_of_skill_texts(leaf: TreeNode) -> list[NodeEntry]:
+    """Return the entries of a leaf node whose file is called SKILL.md."""
+    return [
+        line
+        for line in leaf.entries
+        if line[0][-3:] in _ENDINGS and line[0].rpartition("/")[2] in skill_layout.SKILL_FILES
+    ]
+
+
+_ENDINGS = frozenset(name[-3:] for name in skill_layout.SKILL_FILES)
+
+
+def _find_bare_nodes(session: Session, nodes: Sequence[bytes]) -> Set[bytes]:
+    try:
+        return session.cache.find_bare_nodes(nodes)
+    except CacheUnusable:
+        return frozenset()
+
+
+class SkillHomes:
+    """Finds the skills that files belong to, in the first of some bundles that has them."""
+
+    def __init__(self, session: Session, searched: Sequence[Bundle]) -> None:
+        self._session = session
+        self._bundles = searched
+        self._by_folder: dict[str, str] = {"": "", SKILLS_SECTION: ""}
+
+    def find_home(self, path: str) -> str:
+        """Return the path of the skill that a file is or belongs to, "" if there is none."""
+        if may_be_skill(path) and self._is_skill(path):
+            return path
+        return self._find_folder_home(path.rpartition("/")[0])
+
+    def _find_folder_home(self, folder: str) -> str:
+        """Return the path of the nearest skill in a folder or above it."""
+        home = self._by_folder.get(folder)
+        if home is None:
+            texts = [folder + ending for ending in FOLDER_SUFFIXES]
+            found = (path for path in texts if self._is_skill(path))
+            home = next(found, "") or self._find_folder_home(folder.rpartition("/")[0])
+            self._by_folder[folder] = home
+        return home
+
+    def _is_skill(self, path: str) -> bool:
+        session = self._session
+        return any(
+            bundles.has_entry(session.nodes, bundle, path) and is_skill(session, bundle, path)
+            for bundle in self._bundles
+        )
+
+
+_DECISIONS_IN_FORCE = ("admit", "retire", "reinstate")
+"""Decisions that say which program may run; a rejected one is not part of the brain."""
+
+
+def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> DecisionRow | None:
+    """Return the decision of a snapshot, None if it decides nothing about what may run.
+
+    It has no program if its verdict has none, is missing, or is about something else.
+    """
+    kind = snapshot.operation[0]
+    if kind not in _DECISIONS_IN_FORCE:
+        return None
+    _, slug, _, version, _ = snapshot.operation
+    verdict = read_decision_verdict(session, snapshot)
+    return DecisionRow(
+        kind=kind,
+        slug=slug,
+        version=version,
+        program=_program_of(verdict),
+        snapshot=here,
+        generation=snapshot.generation,
+        is_provisional=verdict is not None and _lets_live(verdict),
+    )
+
+
+def _lets_live(verdict: Verdict) -> bool:
+    from ..verdicts.verdict_rules import is_provisional
+
+    return verdict.provisional != "" and is_provisional(verdict)
+
+
+def _program_of(verdict: Verdict | None) -> bytes:
+    if verdict is None or not verdict.files:
+        return NO_DIGEST
+    from ..programs.program import id_of_files
+
+    return id_of_files(verdict.files)
+
+
+def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:
+    """Return the verdict of the decision of a snapshot, None if it is missing or not about it."""
+    from ..verdicts.read_verdicts import read_verdict
+
+    if not (evidence := operations.evidence_blob(snapshot.operation)):
+        return None
+    kind, slug, *_ = snapshot.operation
+    try:
+        verdict = read_verdict(session.reader, evidence)
+    except BrainError:  # reported by `brain verify`
+        return None
+    return verdict if (verdict.decision, verdict.skill) == (kind, slug) else None
+
+
+def verdict_id(session: Session, here: bytes) -> bytes:
+    """Return the blob id of the verdict of a decision, empty if the snapshot decides nothing."""
+    return operations.evidence_blob(session.load_snapshot(here).operation)
+
+
+_CARDS_PER_BATCH = 4096
+
+
+def derive_snapshot(
+    session: Session, here: bytes, load_cards: CardLoader, brief: bool = False
+) -> DerivedSnapshot:
+    """Derive the cache entry of a stored snapshot from its tree and its parent's.
+
+    A `brief` one is quicker for very many changed skills, and then lacks their names.
+    """
+    staged = session.staged_updates.get(here)
+    if staged is not None and not brief:
+        return staged.derived
+    snapshot = session.load_snapshot(here)
+    if (snapshot.brain or here) != session.brain_id():  # of the brain that a fork came from
+        generation = snapshot.generation
+        return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
+    after = session.load_bundle(snapshot.bundle)
+    before = session.parent_bundle(snapshot)
+    differences = _diff_skill_paths(session, before, after)
+    changed = list(islice(differences, MIN_BULK_PATHS if brief else None))
+    if not brief or len(changed) < MIN_BULK_PATHS:
+        known = {path for path, _, _ in changed}
+        changed += find_reclassified(session, after, changed, known)
+        if len(changed) >= MIN_BULK_PATHS:
+            note_declared_names(session, changed, load_cards)
+    derived = derive_from_changes(session, here, snapshot, before, after, changed, load_cards)
+    rows = _restore_redacted_version(session, snapshot, changed, derived.rows)
+    return derived._replace(rows=rows)
+
+
+def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
+    for difference in bundles.diff_bundles(session.nodes, before, after):
+        if may_be_skill(difference.path):
+            yield difference
+
+
+def _restore_redacted_version(
+    session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillHistoryRow]
+) -> list[SkillHistoryRow]:
+    """Take the version of a redacted skill from the operation that wrote it.
+
+    So no version is assigned twice.
+    """
+    number = operation.written_version(snapshot.operation)
+    if not number or len(changed) >= MIN_BULK_PATHS:
+        return rows
+    gone = session.reader.find_redactions([pair.after.blob for pair in changed if pair.after])
+    if len(gone) != 1:
+        return rows
+    paths = {pair.path for pair in changed if pair.after and pair.after.blob in gone}
+    return [row._replace(version=number) if row.path in paths else row for row in rows]
+
+
+def note_declared_names(
+    session: Session, changed: list[Difference], load_cards: CardLoader
+) -> None:
+    """Note the skills among the changed files whose names lead to another slug than their paths."""
+    places = [(d.path, d.after.blob) for d in changed if d.after and d.after.kind != LINK]
+    for start in range(0, len(places), _CARDS_PER_BATCH):
+        some = places[start : start + _CARDS_PER_BATCH]
+        cards = load_cards(session, [blob for _, blob in some])
+        for path, blob in some:
+            note_declared_name(session, path, blob, cards[blob].name)
+        session.report_progress("skills", start + len(some), len(places))
+
+
+def derive_from_changes(
+    session: Session,
+    snapshot_id: bytes,
+    snapshot: Snapshot,
+    before: Bundle,
+    after: Bundle,
+    changed: list[Difference],
+    load_cards: CardLoader,
+) -> DerivedSnapshot:
+    """Derive a cache entry: a row for each changed skill, or one for very many.
+
+    In the latter case the change of one skill is computed when its history is read.
+    """
+    generation = snapshot.generation
+    merge = generation if len(snapshot.parents) > 1 else None
+    decision = derive_decision(session, snapshot_id, snapshot)
+    if len(changed) < MIN_BULK_PATHS:
+        sides = build_skill_predicates(session, before, after, changed)
+        return DerivedSnapshot(
+            snapshot_id,
+            list(build_skill_rows(session, snapshot_id, generation, changed, *sides, load_cards)),
+            (),
+            merge,
+            decision,
+        )
+    row = SkillHistoryRow(BULK_PATH, snapshot_id, generation, CHANGED, "", ())
+    names = [
+        (slug, path)
+        for path, _, now in changed
+        if now
+        for slug in nonstandard_slugs(path, session.declared_names.get((path, now.blob), ""))
+    ]
+    return DerivedSnapshot(snapshot_id, [row], names, merge, decision)

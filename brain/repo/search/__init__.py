@@ -1,1 +1,0 @@
-"""Selecting the skills that a task needs."""
