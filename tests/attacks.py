@@ -29,7 +29,7 @@ from brain.repo.core.transaction import log_operation
 from brain.repo.derived_db import CACHE_DIR_VARIABLE
 from brain.results import SnapshotDetails, SnapshotInfo
 from brain.serve.tools import Toolbox
-from brain.store import checksums
+from brain.store import rows
 from brain.verify.verification import verify_folder
 from tests.support import store_mutations
 from tests.support.decisions import OTHER_PROGRAM, SLUG, admission, admit_new, decide, skill_files
@@ -158,7 +158,7 @@ def redaction_planted(root: Path, rng: random.Random) -> str:
     """Say that a blob was redacted."""
     blob = rng.choice([id for (id,) in query_store(root, "SELECT id FROM blobs")])
     said = rng.choice([id for (id,) in query_store(root, "SELECT id FROM objects WHERE kind = 3")])
-    row = (blob, said, checksums.row_checksum(blob, said))
+    row = (blob, said, rows.row_checksum(blob, said))
     execute_in_store(root, ("INSERT OR REPLACE INTO redactions VALUES (?, ?, ?)", row))
     if rng.random() < 0.5:
         execute_in_store(root, ("DELETE FROM blobs WHERE id = ?", (blob,)))

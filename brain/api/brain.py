@@ -168,7 +168,7 @@ class Brain(BrainParts):
         """
         from ..repo.changes import snapshot_folder
         from ..repo.open.session import Session
-        from ..store.readonly_store import open_store_reader
+        from ..store.reader import open_store_reader
         from ..verify import verification
 
         verified = call_system(

@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
-from ..store.side_database import SideDatabase, SideFileFormat
+from ..store.database import SideDatabase, SideFileFormat
 from ..util.file_lock import LockTimeout, lock_file
 
 if TYPE_CHECKING:

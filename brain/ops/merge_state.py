@@ -19,7 +19,7 @@ from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merg
 from ..repo.open.discovery import CONTROL_FOLDER
 from ..repo.open.session import Session
 from ..results import MergeConflict
-from ..store.protocol import StoreTransaction
+from ..store.rows import StoreTransaction
 from ..worktree import file_reader, file_writer
 from ..worktree.dirfd import FolderHandles, open_root
 

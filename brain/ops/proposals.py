@@ -21,8 +21,8 @@ from ..repo.log_entry import ACCEPT_COMMAND, load_merge_state
 from ..repo.open.session import Session, head_ref
 from ..repo.revisions import resolve_revision
 from ..results import Merged, Proposal, SnapshotInfo
-from ..store.protocol import Store
-from ..store.sqlite_store import open_store_or_readonly
+from ..store.rows import Store
+from ..store.writer import open_store_or_readonly
 from ..util.progress import Progress, no_progress
 from . import branches
 

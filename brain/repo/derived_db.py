@@ -13,10 +13,9 @@ from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from ..errors import Locked, StoreError, printable_text
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
-from ..store import checksums
+from ..store import rows as checksums
 from ..store.connection import Connection, DatabaseLabels
-from ..store.database_file import DisposableDatabase
-from ..store.schema import typed_columns
+from ..store.database import DisposableDatabase, typed_columns
 
 CACHE_DIR_VARIABLE = "BRAIN_CACHE_DIR"
 """Environment variable that names another folder for caches."""

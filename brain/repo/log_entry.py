@@ -15,7 +15,7 @@ from ..objects import paths
 from ..objects.operation import MAX_KIND_BYTES
 from ..objects.snapshot import MAX_TIME_MS
 from ..objects.tree_entry import TreeEntry
-from ..store.protocol import OperationRow, PendingWrite
+from ..store.rows import OperationRow, PendingWrite
 from .open.session import Session
 
 _FIELD_TYPES = [int, str, str, str, tuple, tuple, int]

@@ -24,13 +24,13 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_entry import LINK
 from ..results import Selected, Selection
+from ..search import full_text as full_text_index
 from ..search.bm25 import FIELD_WEIGHTS, Bm25Selector, index_fields
+from ..search.full_text import FullTextIndex
 from ..search.selector import SearchDocument
 from ..search.session_cache import SearchCache
 from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata
-from ..store import full_text_index
-from ..store.full_text_index import FullTextIndex
 from . import derive, find_skill, lineage_cache
 from .derived_db import DERIVATION_VERSION as DERIVED
 from .open.session import Session
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..objects.bundle import Bundle
+    from ..search.full_text import FullTextIndex
     from ..search.selector import RankedSkill, Selector
     from ..search.session_cache import SearchCache
-    from ..store.full_text_index import FullTextIndex
 
 
 SEARCH_INDEX_FORMAT = 2

@@ -6,7 +6,7 @@ Bodies are left out: reading them makes the first answer ten times slower.
 from __future__ import annotations
 
 from ..skills import skill_layout
-from ..store.full_text_index import FullTextIndex
+from .full_text import FullTextIndex
 from .selector import RankedSkill, SearchDocument
 from .spelling import correct_word
 from .tokenizer import MAX_QUERY_CHARS, STOP_WORDS, split_unspaced_runs, split_words

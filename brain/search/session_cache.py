@@ -8,9 +8,9 @@ from .selector import SkillCatalogue
 
 if TYPE_CHECKING:
     from ..objects.bundle import Bundle
-    from ..store.full_text_index import FullTextIndex
     from .embedding.embedder import Embedder
     from .embedding.embedding_selector import EmbeddingSelector
+    from .full_text import FullTextIndex
     from .keyword_score import KeywordSelector
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..store.full_text_index import FullTextIndex
+from .full_text import FullTextIndex
 
 MIN_CORRECTED_CHARS = 5
 """Fewest letters of a corrected word; shorter ones resemble too many others."""

@@ -13,7 +13,7 @@ from contextlib import suppress
 from blake3 import blake3
 
 from ..errors import StoreError
-from .file_checks import copy_owner, open_regular_file
+from .connection import copy_owner, open_regular_file
 
 MARK_FILE_NAME = "mark"
 _CHECKSUM_BYTES = 8

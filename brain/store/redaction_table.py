@@ -14,10 +14,11 @@ from ..errors import BrainError, Conflict, NotFound, StoreError, printable_text
 from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
 from ..objects.snapshot import Snapshot
-from . import checksums, ref_table
+from . import ref_table
+from . import rows as checksums
 from .connection import Connection
-from .protocol import ObjectKind
-from .schema import typed_columns
+from .database import typed_columns
+from .rows import ObjectKind
 
 _SNAPSHOT_CACHE_SIZE = 4096
 """Decoded snapshots that are cached while rows are validated."""

@@ -7,9 +7,9 @@ every name and value in order. The table is small, so reading all of it costs as
 from __future__ import annotations
 
 from ..errors import Conflict, StoreError, printable_text
-from . import checksums, field_limits
+from . import rows
 from .connection import Connection, ConnectionHolder, ContentVersion
-from .schema import typed_columns
+from .database import typed_columns
 
 _FACT_COLUMNS = typed_columns("name TEXT, value BLOB")
 _DAMAGED_HINT = "run `brain verify`, and restore the folder .brain from a copy"
@@ -58,7 +58,7 @@ def load_facts(db: Connection) -> dict[str, bytes]:
             hint=_DAMAGED_HINT,
         )
     for name, value in facts.items():
-        if fault := field_limits.find_fact_error(name, value):
+        if fault := rows.find_fact_error(name, value):
             raise StoreError(
                 f"the fact {printable_text(name, 80)} of the store is damaged: {fault}",
                 code="corrupt_ref",
@@ -83,9 +83,7 @@ def save_facts(db: Connection, before: dict[str, bytes], after: dict[str, bytes]
 
 
 def _compute_seal(facts: dict[str, bytes]) -> bytes:
-    return checksums.row_checksum(
-        *[part for name in facts for part in (name.encode(), facts[name])]
-    )
+    return rows.row_checksum(*[part for name in facts for part in (name.encode(), facts[name])])
 
 
 def select_refs(facts: dict[str, bytes]) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import Conflict, StoreError
 from ..util.atomic_file import sync_folder
-from . import database_file, ref_table, schema
+from . import database, ref_table
 from .connection import STORE_LABELS, Connection
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def create_store_database(folder: Path) -> Connection:
             hint="open it, or name another folder",
         ) from error
     except OSError as error:
-        raise database_file.open_database_error(error, STORE_LABELS) from error
+        raise database.open_database_error(error, STORE_LABELS) from error
     try:
         os.fchmod(handle, 0o600)
         os.close(handle)
@@ -51,12 +51,14 @@ def create_store_database(folder: Path) -> Connection:
 
 
 def _create_schema(path: str) -> None:
-    db = database_file.open_for_writing(path, TRANSACTION_TIMEOUT, STORE_LABELS)
+    db = database.open_for_writing(path, TRANSACTION_TIMEOUT, STORE_LABELS)
     try:
         db.execute(f"PRAGMA page_size={STORE_PAGE_BYTES}")
         db.execute("PRAGMA journal_mode=MEMORY")
         db.begin()
-        schema.create_tables(db, schema.TABLES, schema.APPLICATION_ID, schema.SCHEMA_VERSION)
+        database.create_tables(
+            db, database.TABLES, database.APPLICATION_ID, database.SCHEMA_VERSION
+        )
         ref_table.create_seal(db)
         db.commit()
     finally:
@@ -72,7 +74,7 @@ def open_store_database(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> C
     path = _check_store_files(folder)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise store_not_writable_error()
-    return database_file.open_guarded(path, timeout, STORE_LABELS, schema.check_store_schema)
+    return database.open_guarded(path, timeout, STORE_LABELS, database.check_store_schema)
 
 
 def _check_store_files(folder: Path) -> str:
@@ -83,7 +85,7 @@ def _check_store_files(folder: Path) -> str:
             hint="name the folder that holds the brain itself, or move .brain there",
         )
     path = os.path.join(folder, STORE_FILE_NAME)
-    database_file.check_database_files(path, STORE_LABELS)
+    database.check_database_files(path, STORE_LABELS)
     return path
 
 
@@ -99,4 +101,4 @@ def store_not_writable_error() -> StoreError:
 def open_store_database_readonly(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> Connection:
     """Open the store in `folder` for reading. Raises as `open_store_database`."""
     path = _check_store_files(folder)
-    return database_file.open_for_reading(path, timeout, STORE_LABELS, schema.check_store_schema)
+    return database.open_for_reading(path, timeout, STORE_LABELS, database.check_store_schema)

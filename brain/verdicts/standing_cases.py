@@ -16,7 +16,7 @@ from ..objects.node_cache import NodeCache
 from ..objects.tree_entry import LINK, TreeEntry
 from ..receipts import Receipt
 from ..receipts.receipt import own_sources
-from ..store.protocol import StoreReader
+from ..store.rows import StoreReader
 from .verdict_types import Verdict
 
 

@@ -15,7 +15,7 @@ from ..objects import bundle as bundles
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session
 from ..results import Finding
-from ..store.protocol import BlobCheckResult
+from ..store.rows import BlobCheckResult
 from ..util.progress import Progress
 from . import graph_check
 from .findings import error_finding

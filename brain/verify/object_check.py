@@ -21,7 +21,7 @@ from ..objects import tree_node as tree_nodes
 from ..objects.tree_node import TreeNode
 from ..repo.open.session import Session
 from ..results import Finding
-from ..store.protocol import ObjectKind, ObjectRange
+from ..store.rows import ObjectKind, ObjectRange
 from .findings import finding_from_error
 from .parent_diff import EdgeChecker, EdgeResult
 

@@ -11,7 +11,7 @@ from ..errors import BrainError, InvalidInput, NotVouched
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session, head_ref
 from ..results import Equivocation, Finding, Signer
-from ..store.protocol import ObjectKind
+from ..store.rows import ObjectKind
 from ..trust import equivocation, locate_policy, signature_verification
 from ..trust.batch_verify import NO_SIGNERS, SignatureBatch, SignersBySnapshot, verify_in_background
 from ..trust.equivocation import SiblingGroups

@@ -9,7 +9,7 @@ from ..errors import BrainError, printable_text
 from ..repo.log_entry import check_against_head, load_merge_state
 from ..repo.open.session import Session
 from ..results import Finding
-from ..store.protocol import PendingWrite
+from ..store.rows import PendingWrite
 from .findings import error_finding, finding_from_error
 
 

@@ -199,7 +199,7 @@ def verify_folder(
 
     `roots` returns the root keys that the user has pinned, as for `Brain.open`.
     """
-    from ..store.readonly_store import open_store_reader
+    from ..store.reader import open_store_reader
 
     try:
         session = Session(root, open_store_reader(root / CONTROL_FOLDER))

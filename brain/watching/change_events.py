@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from typing import Protocol
-else:  # see `store.protocol`
+else:  # see `store.rows`
     Protocol = object
 
 

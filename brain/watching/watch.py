@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, error_from_os
 from ..repo.open.discovery import CONTROL_FOLDER
 from ..results import Watched
-from ..store.writer_lock import writer_lock
+from ..store.writer import writer_lock
 from ..worktree.ignore_rules import IgnoreRules
 from .change_events import ObservedChanges, WatchBackend
 from .debounce import Debouncer

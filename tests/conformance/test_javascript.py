@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from brain.store.protocol import ObjectKind
+from brain.store.rows import ObjectKind
 from brain.trust.signature_format import format_key
 from tests.support.conformance import differential_campaign, javascript_peer
 from tests.support.conformance.exported_brains import (

@@ -12,10 +12,10 @@ import pytest
 
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, NotFound, StoreError
-from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, StoreReader
-from brain.store.readonly_store import open_store_reader
-from brain.store.schema import SCHEMA_VERSION
-from brain.store.sqlite_store import create_store, open_store
+from brain.store.database import SCHEMA_VERSION
+from brain.store.reader import open_store_reader
+from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, StoreReader
+from brain.store.writer import create_store, open_store
 from tests.support.blob_checks import check_all_blobs
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code

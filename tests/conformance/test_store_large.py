@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.digest import blob_id
-from brain.store.blobs.chunk_list import SMALL_CHUNK_BYTES
-from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
-from brain.store.protocol import LARGE_BLOB_BYTES, Store
-from brain.store.sqlite_store import create_store
+from brain.store.blobs import SMALL_CHUNK_BYTES
+from brain.store.large_blobs import MAX_CHUNK_BYTES, MEAN_CHUNK_BYTES
+from brain.store.rows import LARGE_BLOB_BYTES, Store
+from brain.store.writer import create_store
 from tests.support.blob_checks import check_all_blobs
 
 
@@ -197,7 +197,7 @@ def test_a_file_that_grows_by_chunks_for_long_stays_whole(disk):
 PEAK = """
 import os, sys
 from pathlib import Path
-from brain.store.sqlite_store import create_store
+from brain.store.writer import create_store
 folder = Path(sys.argv[1])
 store = create_store(folder / "s")
 with open(folder / "big", "r+b", buffering=0) as file:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain.errors import StoreError
-from brain.store.sqlite_store import create_store, open_store
+from brain.store.writer import create_store, open_store
 from tests.support.refusals import raises_code
 
 

@@ -8,11 +8,10 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
-from brain.store.blobs import chunk_list as recipes
-from brain.store.blobs.chunk_list import EMPTY_CHUNK_LIST, ChunkList
-from brain.store.blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW
-from brain.store.protocol import LARGE_BLOB_BYTES
-from brain.store.sqlite_store import SqliteStore, open_store
+from brain.store import blobs as recipes
+from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, EMPTY_CHUNK_LIST, ChunkList
+from brain.store.rows import LARGE_BLOB_BYTES
+from brain.store.writer import SqliteStore, open_store
 from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store, pending_write_statement, query_store
 
@@ -209,10 +208,10 @@ def test_a_recipe_of_no_size_that_large_blobs_have_is_damaged(brain):
 
 def test_a_recipe_that_is_cut_short_is_damaged_and_no_error_of_the_program(brain):
     id = blob_id(SKILL)
-    from brain.store import checksums
+    from brain.store import rows
 
     for body in (b"", b"\1", struct.pack("<BQI", 0, 0, 2**32 - 1), struct.pack("<BQI", 9, 0, 0)):
-        data = checksums.row_checksum(id, body) + body
+        data = rows.row_checksum(id, body) + body
         execute_in_store(
             brain.root,
             ("UPDATE blobs SET codec = ?, data = ? WHERE id = ?", (CODEC_CHUNK_LIST, data, id)),

@@ -10,9 +10,9 @@ from brain.errors import BrainError, Conflict, NotFound, StoreError
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
-from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store, StoreTransaction
-from brain.store.readonly_store import open_store_reader
-from brain.store.sqlite_store import create_store
+from brain.store.reader import open_store_reader
+from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store, StoreTransaction
+from brain.store.writer import create_store
 from tests.support.blob_checks import check_all_blobs
 
 BULK = 32 << 20

@@ -10,16 +10,16 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import Conflict, Locked, StoreError
-from brain.store.protocol import ObjectKind
-from brain.store.readonly_store import open_store_reader
-from brain.store.sqlite_store import create_store, open_store
+from brain.store.reader import open_store_reader
+from brain.store.rows import ObjectKind
+from brain.store.writer import create_store, open_store
 
 START = """
 import os, sys
 from pathlib import Path
 from brain.digest import blob_id
 from brain.errors import Conflict
-from brain.store.sqlite_store import create_store, open_store
+from brain.store.writer import create_store, open_store
 folder = Path(sys.argv[1])
 store = open_store(folder, timeout=60)
 """

@@ -34,8 +34,8 @@ from brain.objects.tree_node import INNER, join_hashes
 from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
 from brain.repo.open.session import Session
 from brain.store import redaction_table
-from brain.store.protocol import ObjectKind
-from brain.store.sqlite_store import create_store
+from brain.store.rows import ObjectKind
+from brain.store.writer import create_store
 from brain.trust import ed25519, signature_format, signature_verification
 from brain.trust.rights_graph import RightsSource
 from brain.verify import operation_check

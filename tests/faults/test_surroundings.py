@@ -12,7 +12,7 @@ from brain_cli.invocation import run_cli
 from brain import Brain, Locked
 from brain.repo.core import transaction
 from brain.results import Verified
-from brain.store.writer_lock import writer_lock
+from brain.store.writer import writer_lock
 from brain.util.utc_time import epoch_ms
 from tests.support.faults.fault_points import FaultPoint
 from tests.support.faults.recovery_check import read_files
@@ -21,7 +21,7 @@ from tests.support.faults.write_scenarios import PROJECT, SCENARIOS, TARGET_SKIL
 HOLD = """
 import sys
 from pathlib import Path
-from brain.store.writer_lock import writer_lock
+from brain.store.writer import writer_lock
 with writer_lock(Path(sys.argv[1]), 5):
     print("held", flush=True)
     sys.stdin.read()

@@ -20,8 +20,8 @@ from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.repo.core.transaction import log_operation
 from brain.repo.maintenance import doctor
-from brain.store.protocol import ObjectKind
-from brain.store.sqlite_store import open_store
+from brain.store.rows import ObjectKind
+from brain.store.writer import open_store
 from tests.support.refusals import raises_code
 from tests.support.snapshot_graphs import SnapshotGraph
 

@@ -14,7 +14,7 @@ from brain.repo import derive, head_index, index_cache
 from brain.repo.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.skills.skill_address import address_group
-from brain.store import checksums
+from brain.store import rows
 from tests.support.derived_data import cache_folder
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat", "page-03", "A b", "a: b"]
@@ -212,10 +212,8 @@ def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path)
 
 
 def test_the_sum_of_rows_depends_on_where_each_ends():
-    assert checksums.rows_crc([b"a", b"bc"]) != checksums.rows_crc([b"ab", b"c"])
-    assert checksums.rows_crc([b"b"], checksums.rows_crc([b"a"])) == checksums.rows_crc(
-        [b"a", b"b"]
-    )
+    assert rows.rows_crc([b"a", b"bc"]) != rows.rows_crc([b"ab", b"c"])
+    assert rows.rows_crc([b"b"], rows.rows_crc([b"a"])) == rows.rows_crc([b"a", b"b"])
 
 
 def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path):

@@ -1,6 +1,6 @@
 """All verdicts of a store on its blobs, read again."""
 
-from brain.store.protocol import BlobCheckResult, BlobPredicate, StoreReader
+from brain.store.rows import BlobCheckResult, BlobPredicate, StoreReader
 
 
 def match_no_blob(blob: bytes, content: bytes) -> bool:

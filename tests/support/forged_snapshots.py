@@ -10,7 +10,7 @@ from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_entry import FILE, TreeEntry
 from brain.repo.core.transaction import log_operation
-from brain.store.protocol import ObjectKind
+from brain.store.rows import ObjectKind
 
 
 def forged(

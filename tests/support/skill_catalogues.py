@@ -1,10 +1,10 @@
 """Catalogues of a few skills, for tests of selectors."""
 
 from brain.digest import blob_id
+from brain.search import full_text
 from brain.search.bm25 import FIELD_WEIGHTS, index_fields
+from brain.search.full_text import FullTextIndex
 from brain.search.selector import RankedSkill, SearchDocument, SkillCatalogue
-from brain.store import full_text_index
-from brain.store.full_text_index import FullTextIndex
 
 
 def skill_document(path: str, description: str, name: str = "") -> SearchDocument:
@@ -23,7 +23,7 @@ def make_catalogue(*documents: SearchDocument) -> SkillCatalogue:
 
 def index_words(*skills: SearchDocument) -> FullTextIndex:
     """Return the index of the words of skills."""
-    made = full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+    made = full_text.open_memory_full_text(FIELD_WEIGHTS)
     with made.transaction():
         made.update(b"", (), ((one.path, index_fields(one)) for one in skills))
     return made

@@ -14,9 +14,9 @@ import zstandard
 from brain import Brain
 from brain.digest import blob_id
 from brain.encoding import pack, unpack
-from brain.store import checksums, operation_log
-from brain.store.blobs.codec import CODEC_CHUNK_LIST
-from brain.store.object_table import object_checksum
+from brain.store import reader, rows
+from brain.store.blobs import CODEC_CHUNK_LIST
+from brain.store.reader import object_checksum
 from tests.support.store_tampering import (
     execute_in_store,
     pending_write_statement,
@@ -83,7 +83,7 @@ def _store_dictionary_packed_blobs(brain: Brain) -> None:
     dictionary = zstandard.train_dictionary(2048, some * 20)
     packer = zstandard.ZstdCompressor(dict_data=dictionary)
     data = dictionary.as_bytes()
-    row = (data, checksums.row_checksum(b"1", data))
+    row = (data, rows.row_checksum(b"1", data))
     with brain._session.store.transaction() as tx:
         tx.put_blobs([(blob_id(content), content) for content in some])
     put, packed = (
@@ -200,7 +200,7 @@ def apply_mutation(root: Path, change: StoreMutation) -> None:
         number, id = last["number"], last["id"]
         if isinstance(number, int) and 0 <= number < 2**64 and isinstance(id, bytes):
             with contextlib.suppress(UnicodeDecodeError, TypeError):  # another change broke them
-                _set_fact_raw(root, "operations", operation_log.encode_log_head(number, id))
+                _set_fact_raw(root, "operations", reader.encode_log_head(number, id))
 
 
 def _from_sql(raw: bytes | None, kind: str) -> Any:
@@ -249,25 +249,23 @@ def _reseal_object(row: RowValues) -> None:
 
 def _reseal_blob(row: RowValues) -> None:
     if row["codec"] == CODEC_CHUNK_LIST:
-        body = _to_blob(row["data"])[checksums.CHECKSUM_BYTES :]
-        row["data"] = checksums.row_checksum(_to_blob(row["id"]), body) + body
+        body = _to_blob(row["data"])[rows.CHECKSUM_BYTES :]
+        row["data"] = rows.row_checksum(_to_blob(row["id"]), body) + body
 
 
 def _reseal_dictionary(row: RowValues) -> None:
-    row["checksum"] = checksums.row_checksum(
-        b"%d" % abs(_to_int(row["number"])), _to_blob(row["data"])
-    )
+    row["checksum"] = rows.row_checksum(b"%d" % abs(_to_int(row["number"])), _to_blob(row["data"]))
 
 
 def _reseal_pending(row: RowValues) -> None:
     kind = b"%d" % _to_int(row["kind"])
     fields = _to_blob(row["path"]), kind, _to_blob(row["blob"]), _to_blob(row["before"])
-    row["checksum"] = checksums.row_checksum(*fields)
+    row["checksum"] = rows.row_checksum(*fields)
 
 
 def _field_resealer(*names: str) -> Callable[[RowValues], None]:
     def resum(row: RowValues) -> None:
-        row["checksum"] = checksums.row_checksum(*(_to_blob(row[name]) for name in names))
+        row["checksum"] = rows.row_checksum(*(_to_blob(row[name]) for name in names))
 
     return resum
 
@@ -290,7 +288,7 @@ def _relink_operations(
     changed = [(old, all_rows[place]), *((dict(row), row) for row in all_rows[place + 1 :])]
     before = _to_blob(all_rows[place - 1]["id"]) if place else b""
     for _, row in changed:
-        row["id"] = operation_log.chain_operation_id(before, _to_blob(row["data"]))
+        row["id"] = reader.chain_operation_id(before, _to_blob(row["data"]))
         before = row["id"]
     return changed
 
@@ -347,7 +345,7 @@ def _reseal_facts(root: Path) -> None:
     found = [(name, value) for name, value in query_store(root, f"{sql} ORDER BY name") if name]
     fields = [part for pair in found for part in pair]
     execute_in_store(
-        root, ("UPDATE facts SET value = ? WHERE name = ''", (checksums.row_checksum(*fields),))
+        root, ("UPDATE facts SET value = ? WHERE name = ''", (rows.row_checksum(*fields),))
     )
 
 

@@ -15,9 +15,9 @@ from brain.objects import bundle as bundles
 from brain.objects import snapshot as snapshots
 from brain.objects import tree_node as nodes
 from brain.objects.tree_node import LEAF, TreeNode
-from brain.store import checksums, ref_table
-from brain.store.object_table import object_checksum
-from brain.store.protocol import ObjectKind
+from brain.store import ref_table, rows
+from brain.store.reader import object_checksum
+from brain.store.rows import ObjectKind
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -38,7 +38,7 @@ def query_store(root: Path, sql: str, args: Sequence[Any] = ()) -> list[tuple[An
 
 def pending_write_statement(path: str, kind: int, blob: bytes, before: bytes = b"") -> Statement:
     """Return what plants a file that is still to be written."""
-    checksum = checksums.row_checksum(path.encode(), b"%d" % kind, blob, before)
+    checksum = rows.row_checksum(path.encode(), b"%d" % kind, blob, before)
     return (
         "INSERT OR REPLACE INTO pending (path, kind, blob, before, checksum) VALUES (?,?,?,?,?)",
         (path, kind, blob, before, checksum),
@@ -63,7 +63,7 @@ def replace_facts(root: Path, found: dict[str, bytes]) -> None:
         root,
         ("DELETE FROM facts", ()),
         *[("INSERT INTO facts VALUES (?, ?)", row) for row in sorted(found.items())],
-        ("INSERT INTO facts VALUES (?, ?)", (ref_table.SEAL_FACT, checksums.row_checksum(*fields))),
+        ("INSERT INTO facts VALUES (?, ?)", (ref_table.SEAL_FACT, rows.row_checksum(*fields))),
     )
 
 

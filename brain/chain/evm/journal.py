@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...errors import Locked, StoreError, printable_text
-from ...store.writer_lock import writer_lock
+from ...store.writer import writer_lock
 from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from . import durable_files
 from .account import SignedTransaction

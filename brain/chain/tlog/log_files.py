@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed, printable_text
-from ...store import database_file, high_water_mark
+from ...store import database, high_water_mark
 from ...store.connection import Connection, DatabaseLabels
-from ...store.writer_lock import writer_lock
+from ...store.writer import writer_lock
 from ...trust import ed25519, keyfile
 from ...util.atomic_file import move_durable, sync_folder
 from . import log_schema
@@ -49,7 +49,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
                 _refuse_lost_log(folder)
                 _build_log(folder)
     except OSError as error:
-        raise database_file.open_database_error(error, LOG_LABELS) from error
+        raise database.open_database_error(error, LOG_LABELS) from error
 
 
 def _refuse_lost_log(folder: Path) -> None:
@@ -70,7 +70,7 @@ def _build_log(folder: Path) -> None:
     key = keyfile.create_key(folder, f"log-{secrets.token_hex(8)}")
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     os.chmod(path, 0o600)
-    db = database_file.open_for_writing(path, LOG_LOCK_SECONDS, LOG_LABELS)
+    db = database.open_for_writing(path, LOG_LOCK_SECONDS, LOG_LABELS)
     try:
         db.execute("PRAGMA journal_mode=MEMORY")
         log_schema.create_log_tables(db, key.key, key.name)
@@ -95,14 +95,14 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
     """
     path = os.fspath(folder / LOG_DATABASE)
-    database_file.check_database_files(path, LOG_LABELS)
+    database.check_database_files(path, LOG_LABELS)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise StoreError(
             f"the log {printable_text(path)} cannot be written",
             code="read_only",
             hint="committing needs write access to the folder of the log",
         )
-    return database_file.open_guarded(path, timeout, LOG_LABELS, log_schema.check_log_schema)
+    return database.open_guarded(path, timeout, LOG_LABELS, log_schema.check_log_schema)
 
 
 def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connection | None:
@@ -112,11 +112,11 @@ def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     """
     path = os.fspath(folder / LOG_DATABASE)
     try:
-        database_file.check_database_files(path, LOG_LABELS)
+        database.check_database_files(path, LOG_LABELS)
     except NotFound:
         _refuse_lost_log(folder)
         return None
-    return database_file.open_for_reading(path, timeout, LOG_LABELS, log_schema.check_log_schema)
+    return database.open_for_reading(path, timeout, LOG_LABELS, log_schema.check_log_schema)
 
 
 def load_log_key(folder: Path, log: LogReader) -> bytes:

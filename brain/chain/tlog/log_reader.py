@@ -11,9 +11,9 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ...errors import StoreError
-from ...store.checksums import row_checksum
 from ...store.connection import Connection, ConnectionHolder, SqlRow
-from ...store.schema import typed_columns
+from ...store.database import typed_columns
+from ...store.rows import row_checksum
 from ..ledger_protocol import NO_PARENT
 from . import compact_ranges
 from .checkpoints import Checkpoint

@@ -9,9 +9,9 @@ witness cosigned.
 from __future__ import annotations
 
 from ...errors import StoreError
-from ...store.checksums import row_checksum
 from ...store.connection import Connection
-from ...store.schema import check_table_schema, create_tables, read_header
+from ...store.database import check_table_schema, create_tables, read_header
+from ...store.rows import row_checksum
 
 LOG_APPLICATION_ID = 0x62726C31
 """Marks the file as a log (SQLite header, offset 68): "brl1"."""

@@ -15,7 +15,7 @@ from ...objects.tree_entry import TreeEntry
 from ...objects.tree_node import LEAF
 from ...ops import merge_state
 from ...results import Redacted
-from ...store.protocol import ObjectKind, StoreReader
+from ...store.rows import ObjectKind, StoreReader
 from ...trust import POLICY_PATH
 from ..core import secret_scan, working_copy
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction

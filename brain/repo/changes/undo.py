@@ -18,7 +18,7 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Edits
 from ...ops import merge_state
 from ...results import Operation, Undone
-from ...store.protocol import StoreReader, StoreTransaction
+from ...store.rows import StoreReader, StoreTransaction
 from ...util.utc_time import utc_time
 from ..core import working_copy
 from ..core.path_collisions import refuse_invalid_edits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...digest import blob_id
-from ...store.protocol import StoreTransaction
+from ...store.rows import StoreTransaction
 from .. import derive, lineage_cache
 from ..open.session import Session
 

@@ -12,7 +12,7 @@ from contextlib import closing
 from typing import Any
 
 from ...objects.tree_entry import TreeEntry
-from ...store.protocol import BlobPacking, StoreTransaction
+from ...store.rows import BlobPacking, StoreTransaction
 from ...util.process_pool import MAX_QUEUED_JOBS, helper_count, run_jobs_in_children
 from ...util.progress import Progress
 from ...worktree import file_reader

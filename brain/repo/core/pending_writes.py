@@ -17,7 +17,7 @@ from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
-from ...store.protocol import PendingWrite, StoreTransaction
+from ...store.rows import PendingWrite, StoreTransaction
 from ...util.progress import Progress, no_progress
 from ...worktree import file_fingerprint, file_reader, symlinks
 from ...worktree.dirfd import UNREADABLE, FolderHandles, open_root, unreadable_error

@@ -8,7 +8,7 @@ from ...errors import InvalidInput
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
-from ...store.protocol import StoreTransaction
+from ...store.rows import StoreTransaction
 from ...util.progress import Progress, no_progress
 from ...worktree import file_reader
 from ...worktree.file_reader import STREAMED_FILE_BYTES

@@ -24,8 +24,8 @@ from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
 from ...objects.snapshot import SNAPSHOT_FORMAT, Snapshot
 from ...objects.tree_entry import TreeEntry
-from ...store.protocol import ObjectKind, StoreTransaction
-from ...store.writer_lock import writer_lock
+from ...store.rows import ObjectKind, StoreTransaction
+from ...store.writer import writer_lock
 from ...util.progress import Progress, no_progress
 from .. import head_index, lineage_cache
 from ..open.session import Session, head_ref, validate_text

@@ -15,7 +15,7 @@ from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Notice
-from ...store.protocol import LARGE_BLOB_BYTES, StoreTransaction
+from ...store.rows import LARGE_BLOB_BYTES, StoreTransaction
 from ...util.progress import Progress, no_progress
 from ...worktree import file_checkout, file_fingerprint, file_reader
 from ...worktree.dirfd import FolderHandles, open_root

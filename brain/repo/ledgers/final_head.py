@@ -21,7 +21,7 @@ from ...chain.ledger_protocol import (
 )
 from ...encoding import pack
 from ...errors import BrainError, Locked, StoreError
-from ...store.protocol import StoreReader
+from ...store.rows import StoreReader
 from ..core.transaction import lock_for_writing, log_operation, store_transaction
 from ..open.session import Session
 from .last_seen_head import read_note_rows

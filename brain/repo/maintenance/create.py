@@ -17,8 +17,8 @@ from ...objects.bundle import Bundle
 from ...objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from ...objects.tree_entry import FILE, TreeEntry
 from ...results import Init
-from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
-from ...store.sqlite_store import create_store, open_store
+from ...store.rows import ObjectKind, PendingWrite, StoreTransaction
+from ...store.writer import create_store, open_store
 from ...util.atomic_file import sync_folder
 from ..core.transaction import lock_for_writing, log_operation, sign_new_snapshot
 from ..open import manifest

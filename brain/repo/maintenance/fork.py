@@ -20,8 +20,8 @@ from ...objects import lineage, operation
 from ...objects import snapshot as snapshots
 from ...objects.bundle import Bundle
 from ...results import Forked
-from ...store.protocol import ObjectKind, PendingWrite, StoreTransaction
-from ...store.sqlite_store import open_store
+from ...store.rows import ObjectKind, PendingWrite, StoreTransaction
+from ...store.writer import open_store
 from ...util.progress import Progress, no_progress
 from ..core.path_collisions import refuse_invalid_bundle
 from ..core.transaction import lock_for_writing

@@ -14,8 +14,8 @@ from ...objects import operation, verified_decode
 from ...objects import tree_node as nodes
 from ...objects.tree_node import LEAF
 from ...results import Collected
-from ...store.protocol import ObjectKind, StoreReader
-from ...store.sweep import incomplete_store_error
+from ...store.rows import ObjectKind, StoreReader
+from ...store.writer import incomplete_store_error
 from ...util.progress import Progress, no_progress
 from ...verdicts.read_verdicts import read_verdict_blobs
 from ..core import working_copy

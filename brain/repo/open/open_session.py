@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...errors import NoBrain, printable_text
-from ...store.sqlite_store import open_store_or_readonly
+from ...store.writer import open_store_or_readonly
 from .discovery import CONTROL_FOLDER, is_brain
 from .session import Session
 

@@ -17,7 +17,7 @@ from ...objects import verified_decode
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
-from ...store.protocol import ObjectKind, Store, StoreReader
+from ...store.rows import ObjectKind, Store, StoreReader
 from ..derived_db import DERIVATION_VERSION
 from .discovery import CONTROL_FOLDER, is_safe_cache_path
 from .side_stores import SideStores

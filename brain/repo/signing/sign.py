@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...results import Signature
-from ...store.protocol import StoreTransaction
+from ...store.rows import StoreTransaction
 from ...trust import ed25519, signature_format
 from ..core.transaction import lock_for_writing, store_transaction
 from ..open.session import Session

@@ -9,12 +9,12 @@ from ...errors import InvalidInput
 from ...results import Similar
 from ...search import similarity
 from ...search.bm25 import Bm25Selector
+from ...search.full_text import FullTextIndex
 from ...search.selector import SearchDocument
 from ...search.similarity import SimilarityFeatures
 from ...skills import document_parts
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import slugify
-from ...store.full_text_index import FullTextIndex
 from .. import derive, find_skill, select
 from ..open.session import Session
 

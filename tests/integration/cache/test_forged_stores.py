@@ -11,7 +11,7 @@ from brain import Brain, BrainError, StoreError
 from brain.objects import bundle as bundles
 from brain.store import ref_table
 from brain.store.connection import Connection
-from brain.store.protocol import ObjectKind
+from brain.store.rows import ObjectKind
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, open_brain
 from tests.support.refusals import raises_code

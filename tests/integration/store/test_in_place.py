@@ -9,7 +9,7 @@ import pytest
 
 from brain import Brain, NotFound
 from brain.errors import BrainError, StoreError
-from brain.store.sqlite_store import BULK_LOAD_BYTES, create_store, open_store
+from brain.store.writer import BULK_LOAD_BYTES, create_store, open_store
 from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.refusals import raises_code
 

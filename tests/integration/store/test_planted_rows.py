@@ -9,10 +9,10 @@ from brain import Brain, StoreError
 from brain.digest import blob_id
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.repo.core import parallel_read, read_files
-from brain.store import sqlite_store
-from brain.store.blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
-from brain.store.blobs.large_blob_writer import MAX_CHUNK_BYTES
-from brain.store.object_table import object_checksum
+from brain.store import writer
+from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
+from brain.store.large_blobs import MAX_CHUNK_BYTES
+from brain.store.reader import object_checksum
 from brain.util import process_pool
 from tests.support.agent_homes import skill_text, write_files
 from tests.support.refusals import raises_code
@@ -117,7 +117,7 @@ def test_every_way_to_record_many_files_keeps_them_whatever_stood_under_their_id
     tmp_path, record, size, monkeypatch
 ):
     if size != "usual":
-        monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 0)
+        monkeypatch.setattr(writer, "BULK_LOAD_BYTES", 0)
     if size == "bulk, read by children":
         monkeypatch.setattr(read_files, "_MIN_PARALLEL_BYTES", 1)
         monkeypatch.setattr(parallel_read, "_MIN_GROUP_BYTES", 4096)

@@ -17,7 +17,7 @@ from brain.objects.snapshot import Snapshot
 from brain.repo.core.transaction import log_operation
 from brain.repo.open.session import Session
 from brain.results import Finding, Verified
-from brain.store.protocol import ObjectKind
+from brain.store.rows import ObjectKind
 from brain.trust import ed25519
 from brain.util import process_pool
 from brain.verify import (

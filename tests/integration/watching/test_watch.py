@@ -7,7 +7,7 @@ import pytest
 from brain import Brain
 from brain.errors import Locked, StoreError
 from brain.results import Watched
-from brain.store.writer_lock import writer_lock
+from brain.store.writer import writer_lock
 from brain.watching import Watch, WatchFailure
 from tests.support.refusals import raises_code
 

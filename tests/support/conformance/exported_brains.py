@@ -13,7 +13,7 @@ from pathlib import Path
 from brain import Brain
 from brain.objects import lineage
 from brain.objects.snapshot import encode_snapshot
-from brain.store.protocol import ObjectKind
+from brain.store.rows import ObjectKind
 from brain.trust.signature_format import KeySignature, format_key
 from tests.support.conformance.signature_records import encode_signatures
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS

@@ -130,13 +130,13 @@ def _run_snapshot(folder: Path) -> str:
 
 def _run_first_load(folder: Path) -> str:
     """As `_snapshot`, by the way that is meant for large loads."""
-    from brain.store import sqlite_store
+    from brain.store import writer
 
-    usual, sqlite_store.BULK_LOAD_BYTES = sqlite_store.BULK_LOAD_BYTES, 1
+    usual, writer.BULK_LOAD_BYTES = writer.BULK_LOAD_BYTES, 1
     try:
         return _run_snapshot(folder)
     finally:
-        sqlite_store.BULK_LOAD_BYTES = usual
+        writer.BULK_LOAD_BYTES = usual
 
 
 def _run_restore(folder: Path) -> str:

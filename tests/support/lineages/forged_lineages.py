@@ -26,9 +26,10 @@ from brain.objects.tree_node import TreeNode
 from brain.repo.core.transaction import log_operation
 from brain.repo.open.discovery import CONTROL_FOLDER
 from brain.repo.open.session import Session
-from brain.store import checksums, operation_log, ref_table
-from brain.store.object_table import object_checksum
-from brain.store.protocol import ObjectKind
+from brain.store import reader, ref_table
+from brain.store import rows as checksums
+from brain.store.reader import object_checksum
+from brain.store.rows import ObjectKind
 from brain.verify.verification import verify_folder
 
 ForgeFunction = Callable[["RowForger"], None]
@@ -275,7 +276,7 @@ def forge_operation(forger: RowForger) -> None:
     rows[at] = (rows[at][0], pack(changed))
     here = b""
     for number, data in rows:
-        here = operation_log.chain_operation_id(here, data)
+        here = reader.chain_operation_id(here, data)
         db.execute("UPDATE operations SET id = ?, data = ? WHERE number = ?", (here, data, number))
     known = dict(db.execute("SELECT name, value FROM facts"))
     known.pop(ref_table.SEAL_FACT, None)
@@ -283,7 +284,7 @@ def forge_operation(forger: RowForger) -> None:
         sorted(
             {
                 **known,
-                ref_table.OPERATIONS_FACT: operation_log.encode_log_head(len(rows), here),
+                ref_table.OPERATIONS_FACT: reader.encode_log_head(len(rows), here),
             }.items()
         )
     )

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from brain.search import full_text
 from brain.search.bm25 import FIELD_WEIGHTS, Bm25Selector, index_fields
 from brain.search.keyword_score import KeywordSelector
 from brain.search.rank_fusion import HybridSelector
 from brain.search.selector import SkillCatalogue
-from brain.store import full_text_index
 from tests.support.search.labelled_skills import TASK_KINDS, LabelledSet, load_labelled_set
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def make_catalogue(labelled: LabelledSet) -> SkillCatalogue:
 
 def make_bm25_selector(labelled: LabelledSet, bodies: bool = False) -> Bm25Selector:
     """Return the selector by BM25 over the set; `bodies` lets their words count, too."""
-    index = full_text_index.open_memory_full_text(
-        (*FIELD_WEIGHTS, 1.0) if bodies else FIELD_WEIGHTS
-    )
+    index = full_text.open_memory_full_text((*FIELD_WEIGHTS, 1.0) if bodies else FIELD_WEIGHTS)
     with index.transaction():
         rows = [(one, (body,) if bodies else ()) for one, body in labelled.skills]
         index.update(b"", (), ((one.path, (*index_fields(one), *more)) for one, more in rows))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from brain.search import bm25
+from brain.search import bm25, full_text
 from brain.search.bm25 import Bm25Selector
 from brain.search.keyword_score import KeywordSelector
 from brain.search.rank_fusion import FUSION_DEPTH, WORDS_WEIGHT, HybridSelector, fuse_rankings
@@ -17,7 +17,6 @@ from brain.search.similarity import (
 )
 from brain.search.spelling import correct_word
 from brain.search.tokenizer import STOP_WORDS
-from brain.store import full_text_index
 from tests.support.skill_catalogues import index_words, make_catalogue, ranked_slugs, skill_document
 
 TABLES = skill_document("csv-to-excel", "Convert comma separated files into spreadsheets")
@@ -225,7 +224,7 @@ def test_what_goes_is_found_no_more_and_what_comes_is():
     assert ranked_slugs(selector.rank("alpha beta", 5)) == ["b"]
 
 
-STEMS = full_text_index.open_memory_full_text((1.0,)).stem_words
+STEMS = full_text.open_memory_full_text((1.0,)).stem_words
 COUNTS = {"csv": 3, "excel": 4, "check": 60, "creat": 80, "pdf": 12}
 
 

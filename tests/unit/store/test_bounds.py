@@ -16,19 +16,14 @@ from brain.digest import blob_id
 from brain.errors import InvalidInput, Locked, StoreError
 from brain.objects import operation
 from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
-from brain.store import checksums, full_text_index, redaction_table, sweep
-from brain.store.blobs import erase
-from brain.store.blobs.chunk_list import (
-    ChunkList,
-    decode_chunk_list,
-    encode_chunk_list,
-    plan_append,
-)
-from brain.store.blobs.encoder import BlobEncoder, BlobPacker
+from brain.search import full_text
+from brain.store import large_blobs, redaction_table, writer
+from brain.store import rows as checksums
+from brain.store.blobs import ChunkList, decode_chunk_list, encode_chunk_list, plan_append
 from brain.store.connection import Connection
-from brain.store.protocol import ObjectKind
-from brain.store.sqlite_store import SqliteStore, create_store
-from brain.store.writer_lock import writer_lock
+from brain.store.large_blobs import BlobEncoder, BlobPacker
+from brain.store.rows import ObjectKind
+from brain.store.writer import SqliteStore, create_store, writer_lock
 from tests.support.refusals import raises_code
 
 ID = blob_id(b"id")
@@ -187,7 +182,7 @@ def test_a_store_is_rewritten_where_there_is_room_for_two(store, tmp_path, free,
     file = tmp_path / "file"
     file.write_bytes(bytes(10))
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-    assert sweep._has_free_space(str(file)) is fits
+    assert writer._has_free_space(str(file)) is fits
     free_bytes = 2 * os.stat(tmp_path / "s/store.db").st_size
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free_bytes))
     assert not store.compact()
@@ -200,7 +195,7 @@ def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(store, code,
     def fail(db: Connection) -> None:
         raise StoreError("it fails", code=code)
 
-    monkeypatch.setattr(sweep, "_vacuum", fail)
+    monkeypatch.setattr(writer, "_vacuum", fail)
     if code == "no_space":
         assert store.compact() is False
     else:
@@ -228,10 +223,10 @@ def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(store, spli
     row = (7, data, checksums.row_checksum(b"7", data))
     store._db.execute("INSERT INTO dictionaries VALUES (?, ?, ?)", row)
     parts = [content[:split], content[split : split + 1], content[split + 1 :]]
-    assert erase.find_dictionary_pieces(store._db, parts) == {7: {data}}
-    assert erase.find_dictionary_pieces(store._db, [data[1:], b"."]) == {}
-    assert list(erase._iterate_pieces(data[1:])) == []
-    assert list(erase._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
+    assert large_blobs.find_dictionary_pieces(store._db, parts) == {7: {data}}
+    assert large_blobs.find_dictionary_pieces(store._db, [data[1:], b"."]) == {}
+    assert list(large_blobs._iterate_pieces(data[1:])) == []
+    assert list(large_blobs._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
 
 
 def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store):
@@ -242,13 +237,13 @@ def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store):
     with store.transaction(1 << 30) as tx:
         tx.put_blobs(list(zip(ids, contents, strict=True)))
     db = store._db
-    everything = list(erase._read_contents(db, 1, 1, 1000))
+    everything = list(large_blobs._read_contents(db, 1, 1, 1000))
     assert sorted(everything) == sorted(contents) and codecs(store) == [3]
-    assert list(erase._read_contents(db, 1, 3, 2)) == [everything[0], everything[3]]
-    pieces = set(erase._iterate_pieces(contents[0]))
-    erase.replace_dictionaries(db, {1: pieces})  # other blobs have these pieces, too
+    assert list(large_blobs._read_contents(db, 1, 3, 2)) == [everything[0], everything[3]]
+    pieces = set(large_blobs._iterate_pieces(contents[0]))
+    large_blobs.replace_dictionaries(db, {1: pieces})  # other blobs have these pieces, too
     assert codecs(store) == [3]
-    erase.replace_dictionaries(db, {1: {b"no other one"}})
+    large_blobs.replace_dictionaries(db, {1: {b"no other one"}})
     assert codecs(store) == [4]
     rows = db.fetch_all("SELECT number, length(data) > 0 FROM dictionaries ORDER BY number")
     assert rows == [(-2, 1), (-1, 0), (1, 0), (2, 1)]
@@ -264,7 +259,7 @@ def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
         large = tx.put_blob_stream(io.BytesIO(content), len(content), small)
         chunk_list = tx.chunk_list_of(large)  # type: ignore[attr-defined]
         assert chunk_list.chunks[0] == small
-        erase.erase_blob(tx, small, lambda free: set(), tx.put_chunks)  # type: ignore[arg-type, attr-defined]
+        large_blobs.erase_blob(tx, small, lambda free: set(), tx.put_chunks)  # type: ignore[arg-type, attr-defined]
         assert not tx.has_object(small)
         sizes = tx.chunk_list_of(large).sizes  # type: ignore[attr-defined]
         assert sizes == [4, 5, *chunk_list.sizes[1:]]
@@ -318,7 +313,7 @@ def test_a_lock_that_cannot_be_made_says_whether_the_folder_can_be_written(
 
 
 def test_the_index_of_words_is_marked_with_its_version(tmp_path):
-    index = full_text_index.open_full_text_index(tmp_path, [1.0, 1.0])
+    index = full_text.open_full_text_index(tmp_path, [1.0, 1.0])
     index._db.begin()
     index.update(b"one", [], [("a", ["x", ""]), ("b", ["x y", ""])])
     index._db.commit()
@@ -334,7 +329,7 @@ def test_the_index_of_words_is_marked_with_its_version(tmp_path):
     assert db.execute("PRAGMA user_version").fetchall() == [(1,)]
     db.execute("PRAGMA user_version=2").close()
     db.close()
-    index = full_text_index.open_full_text_index(tmp_path, [1.0, 1.0])
+    index = full_text.open_full_text_index(tmp_path, [1.0, 1.0])
     assert index.count_keys() == 0
     index.close()
     assert (tmp_path / "words.db").exists()

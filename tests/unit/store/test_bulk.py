@@ -7,10 +7,10 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import BrainError
-from brain.store.blobs import encoder
-from brain.store.protocol import ObjectKind
-from brain.store.readonly_store import open_store_reader
-from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store
+from brain.store import large_blobs
+from brain.store.reader import open_store_reader
+from brain.store.rows import ObjectKind
+from brain.store.writer import BULK_LOAD_BYTES, SqliteStore, create_store
 from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.refusals import raises_code
 
@@ -99,14 +99,14 @@ def test_the_dictionary_waits_for_a_batch_that_serves(store):
 
 def test_what_is_learned_while_a_batch_waits_for_the_worker_is_not_used_for_it(store, monkeypatch):
     late = threading.Event()
-    pack = encoder._compress_batch
+    pack = large_blobs._compress_batch
 
     def waiting(*arguments: Any) -> Any:
         assert late.wait(TIMEOUT_SECONDS)
         return pack(*arguments)
 
     with store.transaction(BULK_LOAD_BYTES) as tx:
-        monkeypatch.setattr(encoder, "_compress_batch", waiting)
+        monkeypatch.setattr(large_blobs, "_compress_batch", waiting)
         tx.put_blobs(pairs([b"one line\n" * 5000]))
         tx.put_blobs(pairs(SKILLS[:50]))
         tx.put_blobs(pairs(SKILLS[50:]))

@@ -10,10 +10,10 @@ import pytest
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
 from brain.store import store_database
-from brain.store.blobs.blob_checks import MIN_RANGES_TO_FORK, MIN_ROWS_PER_RANGE, check_small_blobs
+from brain.store.checks import MIN_RANGES_TO_FORK, MIN_ROWS_PER_RANGE, check_small_blobs
 from brain.store.connection import Connection
-from brain.store.protocol import LARGE_BLOB_BYTES
-from brain.store.sqlite_store import create_store
+from brain.store.rows import LARGE_BLOB_BYTES
+from brain.store.writer import create_store
 from tests.support.refusals import raises_code
 
 # What the children here do is safe whatever threads the tests before have left.

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from brain.digest import blob_id
 from brain.errors import Conflict
-from brain.store.blobs.chunk_list import (
+from brain.store.blobs import (
     EMPTY_CHUNK_LIST,
     MAX_LISTED_CHUNKS,
     MAX_PREFIX_DEPTH,
@@ -20,7 +20,7 @@ from brain.store.blobs.chunk_list import (
     encode_chunk_list,
     plan_append,
 )
-from brain.store.blobs.large_blob_writer import (
+from brain.store.large_blobs import (
     MAX_CHUNK_BYTES,
     MIN_CHUNK_BYTES,
     HashingReader,
@@ -28,7 +28,7 @@ from brain.store.blobs.large_blob_writer import (
     hash_next_bytes,
     read_to_end,
 )
-from brain.store.protocol import LARGE_BLOB_BYTES
+from brain.store.rows import LARGE_BLOB_BYTES
 from tests.support.refusals import raises_code
 
 NOISE = random.Random(1).randbytes(2 << 20)

@@ -12,12 +12,12 @@ import apsw
 import pytest
 
 from brain.errors import BrainError, Locked, StoreError
-from brain.store import full_text_index, ref_table
+from brain.search import full_text
+from brain.search.full_text import FullTextIndex
+from brain.store import ref_table
 from brain.store.connection import Connection, translate_engine_error
-from brain.store.full_text_index import FullTextIndex
-from brain.store.readonly_store import open_store_reader
-from brain.store.sqlite_store import BULK_LOAD_BYTES, create_store, open_store
-from brain.store.writer_lock import writer_lock
+from brain.store.reader import open_store_reader
+from brain.store.writer import BULK_LOAD_BYTES, create_store, open_store, writer_lock
 from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store, set_fact
 
@@ -115,7 +115,7 @@ def test_a_locked_error_is_what_a_busy_engine_becomes(tmp_path):
 HOLD = """
 import sys
 from pathlib import Path
-from brain.store.writer_lock import writer_lock
+from brain.store.writer import writer_lock
 with writer_lock(Path(sys.argv[1]), 5):
     print("held", flush=True)
     sys.stdin.read()
@@ -289,9 +289,9 @@ def fill(index: FullTextIndex, state: bytes = b"one") -> FullTextIndex:
 def index(request, tmp_path):
     in_file = request.param == "file"
     made = (
-        full_text_index.open_full_text_index(tmp_path, WEIGHTS)
+        full_text.open_full_text_index(tmp_path, WEIGHTS)
         if in_file
-        else full_text_index.open_memory_full_text(WEIGHTS)
+        else full_text.open_memory_full_text(WEIGHTS)
     )
     yield fill(made)
     made.close()
@@ -309,21 +309,21 @@ def test_keys_are_found_by_the_stems_of_their_words(index):
 
 
 def test_stems_are_counted_as_of_now_whoever_changed_the_index(tmp_path, monkeypatch):
-    reader, other = (full_text_index.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
+    reader, other = (full_text.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
     fill(reader)
     for _ in range(2):
         assert reader.count_documents(["date", "whale", "x"]) == {"date": 2, "x": 1}
     with other.transaction():
         other.update(b"two", ["a"], [("d", ("whales", ""))])
     assert reader.count_documents(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
-    monkeypatch.setattr(full_text_index, "_MAX_CACHED_COUNTS", 0)
+    monkeypatch.setattr(full_text, "_MAX_CACHED_COUNTS", 0)
     assert reader.count_documents(["whale", "y"]) == {"whale": 1, "y": 1}
     reader.close()
     other.close()
 
 
 def test_a_text_counts_by_its_weight():
-    made = full_text_index.open_memory_full_text((1.0, 5.0))
+    made = full_text.open_memory_full_text((1.0, 5.0))
     with made.transaction():
         made.update(b"", (), [("a", ("dates", "no")), ("b", ("no", "dates"))])
     assert keys(made, "dates") == ["b", "a"]
@@ -349,38 +349,38 @@ def test_no_words_find_nothing_and_a_negative_limit_takes_all(index):
 
 
 def test_the_file_is_found_again_and_is_for_its_owner_alone(tmp_path):
-    fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
-    again = full_text_index.open_full_text_index(tmp_path, WEIGHTS)
+    fill(full_text.open_full_text_index(tmp_path, WEIGHTS)).close()
+    again = full_text.open_full_text_index(tmp_path, WEIGHTS)
     assert again.state == b"one" and keys(again, "parse") == ["a"]
     again.close()
-    assert stat.S_IMODE((tmp_path / full_text_index.FULL_TEXT_FILE_NAME).stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / full_text.FULL_TEXT_FILE_NAME).stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense" * 2000, "version"])
 def test_a_file_that_is_no_index_is_replaced(tmp_path, damage):
     import apsw
 
-    path = tmp_path / full_text_index.FULL_TEXT_FILE_NAME
+    path = tmp_path / full_text.FULL_TEXT_FILE_NAME
     if isinstance(damage, bytes):
         path.write_bytes(damage)
     else:
         apsw.Connection(str(path)).execute("PRAGMA user_version=99").close()
-    fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
-    again = full_text_index.open_full_text_index(tmp_path, WEIGHTS)
+    fill(full_text.open_full_text_index(tmp_path, WEIGHTS)).close()
+    again = full_text.open_full_text_index(tmp_path, WEIGHTS)
     assert again.state == b"one"
     again.close()
 
 
 def test_where_no_file_can_be_the_index_is_in_memory(tmp_path):
-    (tmp_path / full_text_index.FULL_TEXT_FILE_NAME).mkdir()
+    (tmp_path / full_text.FULL_TEXT_FILE_NAME).mkdir()
     for folder in (tmp_path, tmp_path / "nowhere"):
-        made = fill(full_text_index.open_full_text_index(folder, WEIGHTS))
+        made = fill(full_text.open_full_text_index(folder, WEIGHTS))
         assert keys(made, "parse") == ["a"]
         made.close()
 
 
 def test_removing_leaves_nothing(tmp_path):
-    fill(full_text_index.open_full_text_index(tmp_path, WEIGHTS)).close()
-    full_text_index.delete_full_text_index(tmp_path)
-    full_text_index.delete_full_text_index(tmp_path)
+    fill(full_text.open_full_text_index(tmp_path, WEIGHTS)).close()
+    full_text.delete_full_text_index(tmp_path)
+    full_text.delete_full_text_index(tmp_path)
     assert list(tmp_path.iterdir()) == []

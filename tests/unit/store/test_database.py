@@ -15,11 +15,10 @@ import apsw
 import pytest
 
 from brain.errors import BrainError, Conflict, StoreError
-from brain.store import schema
+from brain.store import database
 from brain.store.connection import Connection
-from brain.store.readonly_store import open_store_reader
-from brain.store.sqlite_store import create_store, open_store
-from brain.store.writer_lock import writer_lock
+from brain.store.reader import open_store_reader
+from brain.store.writer import create_store, open_store, writer_lock
 from tests.support.refusals import raises_code
 
 NOBODY = 65534
@@ -146,8 +145,8 @@ def test_a_folder_that_cannot_be_made_is_an_error_with_a_hint(tmp_path):
 def test_the_file_says_what_it_is_and_how_it_is_kept(folder):
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         for pragma, value in (
-            ("application_id", schema.APPLICATION_ID),
-            ("user_version", schema.SCHEMA_VERSION),
+            ("application_id", database.APPLICATION_ID),
+            ("user_version", database.SCHEMA_VERSION),
             ("journal_mode", "wal"),
         ):
             assert db.execute(f"PRAGMA {pragma}").fetchall() == [(value,)]
@@ -225,7 +224,7 @@ def test_a_store_left_outside_the_log_by_a_crash_is_taken_back(folder):
     store.close()
 
 
-@pytest.mark.parametrize("version", [1, 2, 3, schema.SCHEMA_VERSION + 1])
+@pytest.mark.parametrize("version", [1, 2, 3, database.SCHEMA_VERSION + 1])
 def test_a_store_of_another_version_is_refused_and_left_as_it_is(folder, version):
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute(f"PRAGMA user_version={version}").fetchall()
@@ -241,7 +240,7 @@ def test_a_store_of_another_version_is_refused_and_left_as_it_is(folder, version
     "name", ["cards", "skill_log", "skill_paths", "merges", "sheet", "sqlite_stat1"]
 )
 def test_a_store_holds_nothing_that_is_derived(folder, name):
-    assert name not in {sql.split()[2] for sql in schema.TABLES}
+    assert name not in {sql.split()[2] for sql in database.TABLES}
     with closing(apsw.Connection(str(folder / "store.db"))) as db:
         db.execute("ANALYZE" if name == "sqlite_stat1" else f"CREATE TABLE {name} (x)").fetchall()
     for opened in (open_store_reader, open_store):
@@ -303,7 +302,7 @@ FULL = """
 import random, resource, signal, sys
 from pathlib import Path
 from brain.errors import StoreError
-from brain.store.sqlite_store import open_store
+from brain.store.writer import open_store
 store = open_store(Path(sys.argv[1]))
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (6 << 20, 6 << 20))

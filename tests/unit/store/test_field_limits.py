@@ -3,8 +3,10 @@
 import os
 import stat
 import zlib
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -13,21 +15,19 @@ from zstandard import ZstdCompressor
 from brain.digest import blob_id
 from brain.encoding import MAX_OBJECT_BYTES
 from brain.errors import NotFound, StoreError
-from brain.store import (
-    checksums,
-    field_limits,
-    file_checks,
-    high_water_mark,
-    operation_log,
-    ref_table,
-    store_database,
+from brain.store import checks, connection, high_water_mark, reader, ref_table, store_database
+from brain.store import rows as checksums
+from brain.store import rows as field_limits
+from brain.store.blobs import MAX_ROW_CONTENT_BYTES, BlobDecoder
+from brain.store.connection import Connection, FileIdentities
+from brain.store.rows import PendingWrite
+from brain.store.writer import (
+    SqliteStore,
+    create_store,
+    open_store,
+    open_store_or_readonly,
+    writer_lock,
 )
-from brain.store.blobs.codec import MAX_ROW_CONTENT_BYTES, BlobDecoder
-from brain.store.connection import Connection
-from brain.store.file_checks import FileIdentities
-from brain.store.protocol import PendingWrite
-from brain.store.sqlite_store import SqliteStore, create_store, open_store, open_store_or_readonly
-from brain.store.writer_lock import writer_lock
 from tests.support.refusals import raises_code
 
 
@@ -135,10 +135,10 @@ def test_the_head_of_a_log_at_a_number_is_that_of_then(store):
         ids = [tx.append_operation(b"%d" % number) for number in range(3)]
     head = 3, ids[2]
     for number, expected in ((0, 3), (1, 1), (2, 2), (3, 3), (4, 3), (-1, 3)):
-        encoded = operation_log.log_head_at(store._db, number, head)
-        assert encoded == operation_log.encode_log_head(expected, ids[expected - 1])
-    assert operation_log.log_head_at(store._db, 1, (0, b"")) == b""
-    assert operation_log.decode_log_head(None) == (0, b"")
+        encoded = reader.log_head_at(store._db, number, head)
+        assert encoded == reader.encode_log_head(expected, ids[expected - 1])
+    assert reader.log_head_at(store._db, 1, (0, b"")) == b""
+    assert reader.decode_log_head(None) == (0, b"")
     assert [store.read_operation(number).id for number in (1, 2, 3)] == ids
     for number in (0, 4):
         with raises_code("missing_operation", NotFound):
@@ -230,20 +230,20 @@ def test_a_dictionary_has_a_limit_and_a_fact_a_known_name(store, tmp_path):
 def test_a_refused_file_is_closed_again(tmp_path, monkeypatch):
     file = tmp_path / "file"
     file.write_bytes(b"x")
-    os.close(file_checks.open_regular_file(file, os.O_RDONLY))
+    os.close(connection.open_regular_file(file, os.O_RDONLY))
     os.link(file, tmp_path / "other")
     with raises_code("bad_store", StoreError, match="has another name elsewhere"):
-        file_checks.open_regular_file(file, os.O_RDONLY)
+        connection.open_regular_file(file, os.O_RDONLY)
     targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
     assert str(file) not in targets
     (tmp_path / "other").unlink()
     for user, fits in ((0, True), (file.stat().st_uid, True), (file.stat().st_uid + 1, False)):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         if fits:
-            os.close(file_checks.open_regular_file(file, os.O_RDONLY))
+            os.close(connection.open_regular_file(file, os.O_RDONLY))
             continue
         with raises_code("foreign_owner", StoreError):
-            file_checks.open_regular_file(file, os.O_RDONLY)
+            connection.open_regular_file(file, os.O_RDONLY)
 
 
 def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_path):
@@ -361,7 +361,7 @@ def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
     owners: list[tuple[int, int]] = []
     monkeypatch.setattr(os, "geteuid", lambda: user)
     monkeypatch.setattr(os, "fchown", lambda handle, user, group: owners.append((user, group)))
-    monkeypatch.setattr(file_checks, "check_regular_file", lambda path, found: None)
+    monkeypatch.setattr(connection, "check_regular_file", lambda path, found: None)
     head = bytes(7) + b"\1"
     for _ in range(2):  # a mark that is there keeps its owner
         high_water_mark.write_mark(str(tmp_path / "store.db"), head)
@@ -407,13 +407,13 @@ def test_rows_that_another_process_adds_during_the_search_are_not_stray(tmp_path
         closing(open_store(tmp_path / ".brain")) as store,
         closing(open_store(tmp_path / ".brain")) as other,
     ):
-        count = operation_log.count_stray_operations
+        find = checks.find_stray_rows
 
-        def add_and_count(db: Connection, head: tuple[int, bytes]) -> int:
+        def add_and_find(*args: Any) -> Iterator[str]:
             with other.transaction() as tx:
                 tx.append_operation(b"data")
-            return count(db, head)
+            return find(*args)
 
-        monkeypatch.setattr(operation_log, "count_stray_operations", add_and_count)
+        monkeypatch.setattr(checks, "find_stray_rows", add_and_find)
         assert store.check_stray_rows() == []
         assert (store.operation_count(), other.operation_count()) == (1, 1)

@@ -10,19 +10,25 @@ from zstandard import ZstdCompressor
 
 from brain.digest import blob_id
 from brain.errors import Conflict
-from brain.store import checksums
-from brain.store.blobs.chunk_list import (
+from brain.store import rows as checksums
+from brain.store.blobs import (
+    CODEC_CHUNK_LIST,
+    CODEC_RAW,
+    CODEC_ZSTD,
     EMPTY_CHUNK_LIST,
     MAX_LISTED_CHUNKS,
     ChunkList,
     encode_chunk_list,
 )
-from brain.store.blobs.codec import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
-from brain.store.blobs.encoder import TRAINING_SAMPLES
-from brain.store.blobs.large_blob_writer import HashingReader, cut_chunks
-from brain.store.protocol import LARGE_BLOB_BYTES, ObjectKind
-from brain.store.sqlite_store import BULK_LOAD_BYTES, SqliteStore, create_store
-from brain.store.sqlite_transaction import MIN_COMPRESSED_BATCH_BYTES, SqliteTransaction
+from brain.store.large_blobs import TRAINING_SAMPLES, HashingReader, cut_chunks
+from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind
+from brain.store.writer import (
+    BULK_LOAD_BYTES,
+    MIN_COMPRESSED_BATCH_BYTES,
+    SqliteStore,
+    SqliteTransaction,
+    create_store,
+)
 
 SMALL = [b"skill %d: " % number + b"say hello, " * 9 for number in range(30)]
 MANY = [b"skill %d: " % number + b"say hello, " * 99 for number in range(400)]

@@ -15,8 +15,8 @@ from brain.errors import BrainError, NotFound
 from brain.objects import lineage
 from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import Jump, Snapshot
-from brain.store.operation_log import chain_operation_id
-from brain.store.protocol import OperationRow
+from brain.store.reader import chain_operation_id
+from brain.store.rows import OperationRow
 from brain.verify import graph_check
 from brain.verify.graph_check import MAX_AHEAD_MS, MAX_CLOCK_SKEW_MS
 from tests.support.snapshot_graphs import SnapshotGraph

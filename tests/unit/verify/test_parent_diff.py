@@ -15,7 +15,7 @@ from brain.objects.operation import SnapshotOperation, snapshot_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from brain.objects.tree_entry import TreeEntry
 from brain.results import Finding
-from brain.store.protocol import BlobCheckResult
+from brain.store.rows import BlobCheckResult
 from brain.verify import blob_check, parent_diff
 from brain.verify.blob_check import BlobCheck, ClaimedSizes
 from brain.verify.operation_check import can_have_slug, skill_name_of_text

@@ -9,7 +9,7 @@ from brain.digest import blob_id
 from brain.errors import NotFound, StoreError
 from brain.repo.log_entry import CheckedPendingWrites, ConflictRow, MergeState
 from brain.results import Finding
-from brain.store.protocol import PendingWrite
+from brain.store.rows import PendingWrite
 from brain.verify import table_check
 
 ID = blob_id(b"somewhere")

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.repo.learning import record
 from brain.repo.learning.rounds import CaseRounds
-from brain.store.sqlite_transaction import SqliteTransaction
+from brain.store.writer import SqliteTransaction
 from tests.support.gated_brains import SKILL, make_gated_brain, propose
 from tests.support.process_death import dies_before_call
 

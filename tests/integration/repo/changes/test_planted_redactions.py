@@ -7,7 +7,7 @@ from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.repo.core.transaction import log_operation
 from brain.results import Finding
-from brain.store import checksums
+from brain.store import rows
 from brain.trust.signature_format import format_key
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
@@ -25,7 +25,7 @@ def planted(brain: Brain, path: str, said: str, at: str = "") -> bytes:
     with session.store.transaction() as tx:
         tx.redact_blob(entry.blob, snapshot, lambda others: others)
     db.execute("DELETE FROM redactions")
-    row = (entry.blob, snapshot, checksums.row_checksum(entry.blob, snapshot))
+    row = (entry.blob, snapshot, rows.row_checksum(entry.blob, snapshot))
     db.execute("INSERT INTO redactions VALUES (?, ?, ?)", row)
     session.clear_loaded()
     session.loaded_cards.clear()

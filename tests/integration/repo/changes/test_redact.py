@@ -10,9 +10,9 @@ from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.repo.changes import redact
 from brain.repo.derived_db import CONTENT_TABLES
-from brain.store import sqlite_store
-from brain.store.blobs.codec import BlobDecoder
-from brain.store.schema import TABLES
+from brain.store import writer as sqlite_store
+from brain.store.blobs import BlobDecoder
+from brain.store.database import TABLES
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder, drop_memory_cache
 from tests.support.refusals import raises_code
@@ -308,7 +308,7 @@ def test_history_is_looked_at_over_what_was_redacted(brain):
 DYING = """
 import os, sys
 from brain import Brain
-from brain.store.sqlite_store import SqliteStore
+from brain.store.writer import SqliteStore
 SqliteStore.compact = lambda self: os._exit(9)
 with Brain.open(sys.argv[1]) as brain:
     brain.files.redact("memory/notes.md", reason="x")

@@ -10,8 +10,8 @@ import pytest
 
 from brain import Brain, InvalidInput
 from brain.repo.core import parallel_read, read_files, working_copy
-from brain.store import sqlite_store
-from brain.store.protocol import LARGE_BLOB_BYTES
+from brain.store import writer
+from brain.store.rows import LARGE_BLOB_BYTES
 from brain.util import process_pool
 from brain.util.process_pool import MAX_QUEUED_JOBS
 from brain.worktree.walk import CandidateFile
@@ -29,7 +29,7 @@ pytestmark = [
 @pytest.fixture
 def large(brain, monkeypatch):
     """A brain whose files make several jobs for two children."""
-    monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 0)
+    monkeypatch.setattr(writer, "BULK_LOAD_BYTES", 0)
     monkeypatch.setattr(read_files, "_MIN_PARALLEL_BYTES", 1)
     monkeypatch.setattr(parallel_read, "_MIN_GROUP_BYTES", 4096)
     monkeypatch.setattr(process_pool, "processor_count", lambda: 2)

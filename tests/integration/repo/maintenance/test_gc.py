@@ -9,7 +9,7 @@ from brain.receipts import Receipt, encode_receipt
 from brain.repo.ledgers import last_seen_head
 from brain.repo.maintenance import gc
 from brain.repo.open.session import Session
-from brain.store.sqlite_reader import SqliteReader
+from brain.store.reader import SqliteReader
 from brain.worktree import file_fingerprint
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder

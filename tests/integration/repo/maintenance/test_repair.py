@@ -10,7 +10,7 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
 from brain.skills.skill_metadata import SkillMetadata, encode_skill_metadata
-from brain.store.blobs.codec import CODEC_RAW
+from brain.store.blobs import CODEC_RAW
 from brain.worktree import file_fingerprint
 from brain.worktree.file_writer import write_all
 from tests.integration.repo.conftest import write_file

@@ -186,7 +186,7 @@ def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain):
 
 def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(brain, monkeypatch):
     from brain.repo.core import transaction
-    from brain.store.writer_lock import writer_lock
+    from brain.store.writer import writer_lock
 
     desk = opened(brain, WRITE_MODE)
     desk.call("claude", "skill_manage", {"action": "create", "name": "x", "content": "X."})

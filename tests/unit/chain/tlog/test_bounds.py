@@ -14,7 +14,7 @@ from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.signed_note import SignedNote, encode_base64
 from brain.errors import BrainError, Conflict, InvalidInput, NotFound, ProofError, StoreError
-from brain.store import database_file
+from brain.store import database
 from tests.support.refusals import raises_code
 from tests.support.tlog_ledgers import (
     WITNESS,
@@ -175,7 +175,7 @@ def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, mon
 
     monkeypatch.setattr(log_files, "writer_lock", note(log_files.writer_lock))
     for name in ("open_for_writing", "open_for_reading"):
-        monkeypatch.setattr(database_file, name, note(getattr(database_file, name)))
+        monkeypatch.setattr(database, name, note(getattr(database, name)))
     with EmbeddedLedger(folder) as log:
         commit_snapshots(log, "a", [1])
     with EmbeddedLedger(folder) as log:
@@ -189,7 +189,7 @@ def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, mon
 
 def test_a_database_that_is_refused_is_closed(folder):
     log_files.create_log(folder)
-    db = database_file.open_for_writing(str(folder / "log.db"), 1.0, log_files.LOG_LABELS)
+    db = database.open_for_writing(str(folder / "log.db"), 1.0, log_files.LOG_LABELS)
     db.execute(f"PRAGMA user_version={log_schema.LOG_SCHEMA_VERSION + 1}")
     db.close()
     with raises_code("unsupported_version", BrainError):

@@ -1,14 +1,4 @@
-"""Verify every blob: small ones in parallel, then large ones.
-
-The rows are cut into ranges, which this process and forked children take from one queue;
-each process has its own connection. New rows are added behind the last range, so all
-processes see the same ranges; if rows are removed meanwhile, the epoch of the store
-changes and the caller begins again. Results come in the order of the rows.
-
-Large blobs are checked in the order in which they were stored, so the hash of one that
-grew continues where the one before it ended. A thousand versions of a growing file then
-cost little more than the last one.
-"""
+"""Verify every blob, and find rows that nothing else reads."""
 
 from __future__ import annotations
 
@@ -18,14 +8,25 @@ from contextlib import ExitStack, closing, contextmanager
 
 from blake3 import blake3
 
-from ...digest import NO_DIGEST
-from ...errors import BrainError, StoreError, corrupt_object_error
-from ...util.process_pool import JobQueue, SendValue, run_in_child
-from ..connection import Connection
-from ..protocol import BlobCheckResult, BlobPredicate, ExpectedSize
-from ..schema import typed_columns
-from .chunk_list import EMPTY_CHUNK_LIST, ChunkList, can_extend
-from .codec import CODEC_CHUNK_LIST, BlobDecoder, check_content
+from ..digest import DIGEST_SIZE, NO_DIGEST
+from ..errors import BrainError, StoreError, corrupt_object_error, printable_text
+from ..util.process_pool import JobQueue, SendValue, run_in_child
+from . import ref_table
+from . import rows as checksums
+from . import rows as field_limits
+from .blobs import (
+    CODEC_CHUNK_LIST,
+    CODEC_RAW,
+    CODEC_ZSTD,
+    EMPTY_CHUNK_LIST,
+    BlobDecoder,
+    ChunkList,
+    can_extend,
+    check_content,
+)
+from .connection import Connection
+from .database import typed_columns
+from .rows import BlobCheckResult, BlobPredicate, ExpectedSize
 
 MAX_ROW_RANGES = 256
 """Many ranges, so that no process waits long for the others at the end."""
@@ -183,3 +184,52 @@ class LargeBlobChecker:
         if id in self._prefixes:
             self._prefix_states[id] = (digest, chunk_list)
         return size
+
+
+_DICTIONARY_COLUMNS = typed_columns("number INTEGER, data BLOB, checksum BLOB")
+
+
+def find_stray_rows(
+    db: Connection, facts: dict[str, bytes], head: tuple[int, bytes]
+) -> Iterator[str]:
+    """Yield the faults; the operation log ends at `head`."""
+    ((count,),) = db.fetch_all(
+        "SELECT count(*) FROM operations WHERE number < 1 OR number > ?", (head[0],)
+    )
+    if count:
+        yield f"{count} rows of the operation log are beyond its end or before its beginning"
+    prefixes = (ref_table.REF_PREFIX, ref_table.META_PREFIX)
+    for name in facts:
+        if name not in ref_table.INTERNAL_FACTS and not name.startswith(prefixes):
+            yield f"there is no fact called {printable_text(name, 80)}"
+    for table in ("objects", "blobs"):
+        ((count,),) = db.fetch_all(
+            f"SELECT count(*) FROM {table} WHERE length(id) != {DIGEST_SIZE}"
+        )
+        if count:
+            yield f"{count} ids in the table {table} are not of {DIGEST_SIZE} bytes"
+    yield from _check_dictionaries(db)
+    # Redacted content is refused only if a fact counts redactions.
+    ((count,),) = db.fetch_all("SELECT count(*) FROM redactions")
+    if count > int.from_bytes(facts.get(ref_table.REDACTIONS_FACT, b""), "big"):
+        yield f"{count} blobs were redacted, but the facts count fewer"
+
+
+def _check_dictionaries(db: Connection) -> Iterator[str]:
+    """Check that each dictionary is stored twice, or was emptied by a redaction and is unused."""
+    rows = db.fetch_all(f"SELECT {_DICTIONARY_COLUMNS} FROM dictionaries ORDER BY number")
+    known = {number: (data, checksum) for number, data, checksum in rows if data or checksum}
+    for number, (data, checksum) in known.items():
+        if checksums.row_checksum(b"%d" % abs(number), data) != checksum:
+            yield f"a copy of dictionary {abs(number)} does not fit its checksum"
+        elif len(data) > field_limits.MAX_DICTIONARY_BYTES:
+            yield f"dictionary {abs(number)} has {len(data)} bytes"
+        elif known.get(-number) != (data, checksum):
+            yield f"dictionary {abs(number)} is not stored twice"
+    for (codec,) in db.fetch_all(f"SELECT DISTINCT {typed_columns('codec INTEGER')} FROM blobs"):
+        if codec < CODEC_RAW:
+            yield f"the codec {codec} of some blobs is unknown"
+            continue
+        number = codec - CODEC_ZSTD
+        if number > 0 and number not in known and -number not in known:
+            yield f"dictionary {number}, which some blobs need, is missing"

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
-from .connection import Connection, DatabaseLabels
-from .database_file import DisposableDatabase, delete_database
+from ..store.connection import Connection, DatabaseLabels
+from ..store.database import DisposableDatabase, delete_database
 
 FULL_TEXT_FILE_NAME = "words.db"
 

@@ -1,1 +1,0 @@
-"""How the content of a blob is packed: chunks, prefixes, compression."""
