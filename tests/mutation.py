@@ -79,12 +79,12 @@ def groups() -> dict[str, Group]:
             " tests/serving/test_document.py",
         ),
         "merging": _group(
-            *("brain/merging", "brain/ops"),
+            "brain/merging",
             tests="tests/property/test_merging.py tests/property/test_ancestry.py",
         ),
         "repo": _group(
             *("brain/repo/changes", "brain/repo/core", "brain/repo/skills", "brain/repo/index"),
-            *("brain/repo/history", "brain/repo/receipts"),
+            *("brain/ops", "brain/repo/receipts"),
             *("brain/repo/maintenance", "brain/repo/signing", "brain/repo/ledgers"),
         ),
         "log": _group(

@@ -231,8 +231,8 @@ class Brain(BrainParts):
         With `paths`, only the files at and below them. Unlike for `snapshot`, a path that
         does not exist is no error.
         """
+        from ..ops.diff import describe_edits
         from ..repo.changes import snapshot_folder, snapshot_paths
-        from ..repo.history.describe import describe_edits
 
         if paths is None:
             return self._locked.run_write(

@@ -19,7 +19,7 @@ class FilesPart(Part):
 
     def list(self, rev: str = "@") -> builtins.list[results.FileInfo]:
         """Return all files at a revision, by section and path, without their content."""
-        from ..repo.history import log
+        from ..ops import log
 
         return self._locked.run(log.list_revision_files, rev)
 

@@ -9,14 +9,14 @@ from ..repo.part import Part, lazy, reads, streams
 
 if TYPE_CHECKING:
     from .. import results
+    from ..ops import blame, diff, log, why
     from ..repo import revisions
-    from ..repo.history import blame, log, unified_diff, why
 else:
-    blame = lazy("brain.repo.history.blame")
-    log = lazy("brain.repo.history.log")
+    blame = lazy("brain.ops.blame")
+    log = lazy("brain.ops.log")
     revisions = lazy("brain.repo.revisions")
-    unified_diff = lazy("brain.repo.history.unified_diff")
-    why = lazy("brain.repo.history.why")
+    diff = lazy("brain.ops.diff")
+    why = lazy("brain.ops.why")
 
 
 class HistoryPart(Part):
@@ -55,23 +55,19 @@ class HistoryPart(Part):
 
         With `paths`, only what is at or below them.
         """
-        from ..repo.history import diff
-
         if to is None:
             return self._locked.run(diff.diff_with_folder, from_, list(paths))
         return self._locked.run(diff.diff_revisions, from_ or "@", to, list(paths))
 
     def diff_with_parent(self, rev: str = "@", *, paths: Sequence[str] = ()) -> results.Diff:
         """Compare a snapshot with its first parent, a genesis with nothing; as `diff`."""
-        from ..repo.history import diff
-
         return self._locked.run(diff.diff_with_parent, rev, list(paths))
 
-    patch = streams(lambda: unified_diff.render_patch)
+    patch = streams(lambda: diff.render_patch)
 
-    diff_stat = reads(lambda: unified_diff.build_diff_stats)
+    diff_stat = reads(lambda: diff.build_diff_stats)
 
-    find_undiffable = reads(lambda: unified_diff.find_undiffable)
+    find_undiffable = reads(lambda: diff.find_undiffable)
 
     def grep(
         self,
@@ -87,7 +83,7 @@ class HistoryPart(Part):
         With `fixed`, `pattern` is plain text; with `paths`, only files at or below them are
         searched. Raises `InvalidInput` (`bad_pattern`, `slow_pattern`).
         """
-        from ..repo.history import grep
+        from ..ops import grep
 
         request = grep.GrepRequest(
             pattern=pattern, revision=rev, ignore_case=ignore_case, is_fixed=fixed, paths=paths
@@ -106,6 +102,6 @@ class HistoryPart(Part):
 
     def check_ancestry(self, old: str, new: str = "@") -> results.Ancestry:
         """Return whether `new` descends from `old`, also across forks, and by which path."""
-        from ..repo.history import prove
+        from ..ops import prove
 
         return self._locked.run(prove.find_descent, old, new)

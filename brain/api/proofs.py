@@ -17,13 +17,13 @@ class ProofsPart(Part):
 
     def prove_file(self, path: str, rev: str = "@") -> bytes:
         """Prove that a file is in the snapshot, with its content. Raises `NotFound`."""
-        from ..repo.history import prove
+        from ..ops import prove
 
         return self._locked.run(prove.prove_path, path, rev)
 
     def prove_absence(self, path: str, rev: str = "@") -> bytes:
         """Prove that no file is at `path`. Raises `InvalidInput` (`path_is_there`)."""
-        from ..repo.history import prove
+        from ..ops import prove
 
         return self._locked.run(prove.prove_absence, path, rev)
 
@@ -32,7 +32,7 @@ class ProofsPart(Part):
 
         Raises `NotFound`.
         """
-        from ..repo.history import prove
+        from ..ops import prove
 
         return self._locked.run(prove.prove_section, name, rev)
 
@@ -41,7 +41,7 @@ class ProofsPart(Part):
 
         Raises `NotFound` (`not_an_ancestor`).
         """
-        from ..repo.history import prove
+        from ..ops import prove
 
         return self._locked.run(prove.prove_descent, ancestor, rev)
 

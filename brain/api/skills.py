@@ -186,7 +186,7 @@ class SkillsPart(Part):
 
     def history(self, slug: str) -> builtins.list[results.SkillVersion]:
         """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
-        from ..repo.history import log
+        from ..ops import log
 
         return self._locked.run(log.read_skill_history, slug)
 

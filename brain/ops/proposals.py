@@ -144,7 +144,7 @@ def accept_proposal(
     refused unless `allow_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`),
     `NotFound` (`no_proposal`), or as `merge_revision`.
     """
-    from ..repo.history import diff, unified_diff
+    from . import diff
     from .merge import merge_revision
 
     is_branch = session.reader.read_ref(head_ref(name_or_id)) is not None
@@ -163,7 +163,7 @@ def accept_proposal(
     head = session.head()
     if not allow_undiffable:
         base = _find_merge_base(session, head, tip)
-        unified_diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
+        diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
     message = message or f"Accept the proposal {name}"
     merged = merge_revision(session, tip.hex(), None, message, progress, ACCEPT_COMMAND)
     _sign_accepted(session, tip, AncestorSet(session, head))
@@ -277,7 +277,7 @@ def _no_proposal_error(name_or_id: str) -> NotFound:
 
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
-    from ..repo.history.diff import diff_revisions
+    from .diff import diff_revisions
 
     base = _find_merge_base(session, session.head(), tip)
     snapshots = _list_snapshots_since(session, base, tip)
@@ -302,7 +302,7 @@ def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
 
 
 def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:
-    from ..repo.history.log import signer_finder, snapshot_info
+    from .log import signer_finder, snapshot_info
 
     before = AncestorSet(session, base)
     snapshots = walk_first_parents(session.load_snapshot, tip)

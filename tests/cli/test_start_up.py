@@ -100,7 +100,7 @@ def test_reading_skills_loads_neither_yaml_nor_what_writes_or_signs(agent, comma
     assert "brain.repo.skills.skill_views" in modules
     assert not modules & {
         *("yaml", "zstandard", "brain.repo.core.transaction", "brain.worktree"),
-        *("brain.repo.history.log", "brain.api.signatures", "brain.skills.skill_document"),
+        *("brain.ops.log", "brain.api.signatures", "brain.skills.skill_document"),
     }
 
 
@@ -119,7 +119,7 @@ def test_a_verification_of_a_brain_without_a_trust_file_loads_no_yaml(folder):
 
 def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent):
     modules = loaded("diff", "@~1", "@", cwd=agent)
-    assert "brain.repo.history.diff" in modules
+    assert "brain.ops.diff" in modules
     assert not modules & {
         "brain.worktree.scan",
         "brain.skills.skill_document",

@@ -280,7 +280,7 @@ def _compute_deletions(session: Session, tx: StoreTransaction, step: _Step, curr
     A redo deletes them again. A file that the folder has otherwise by now stays, and one that
     was renamed is there under its new name.
     """
-    from ..history import diff
+    from ...ops import diff
 
     from_, to = next((old, new) for name, old, new in step.refs if name == current)
     before, after = session.bundle_of(from_), session.bundle_of(to)

@@ -186,11 +186,11 @@ def _describe_earlier(
 
 
 def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> str:
-    from ..history import diff, unified_diff
+    from ...ops import diff
 
     try:
         found = diff.diff_revisions(session, snapshot.parents[0].hex(), snapshot_id.hex())
-        patch = "".join(unified_diff.render_patch(session, found))
+        patch = "".join(diff.render_patch(session, found))
     except BrainError:  # redacted since
         return ""
     if len(patch) <= MAX_EDIT_CHARS:

@@ -53,7 +53,7 @@ def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[U
 
     `bundle` has the skill. Versions that were never used are left out, but for the present one.
     """
-    from ..history import log
+    from ...ops import log
 
     program = read_program_id(session, bundle, skill)
     rows = [

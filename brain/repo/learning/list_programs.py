@@ -9,13 +9,13 @@ from contextlib import suppress
 from ...errors import InvalidInput, NotFound, StoreError
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
+from ...ops.log import read_decision
 from ...programs import PROGRAM_FILE
 from ...results import ProposedProgram, SkillProgram
 from ...skills import skill_layout
 from ...skills.skill_version import version_value
 from .. import derive, find_skill
 from ..find_skill import FoundSkill
-from ..history.decisions import read_decision
 from ..open.session import Session
 from . import admission
 from .admission import RUNNABLE

@@ -23,6 +23,7 @@ from ...gating.decision import MAX_SCORE, CaseRow, GateDecision
 from ...gating.held_out import hash_input
 from ...gating.output_check import find_fault, score_outcome
 from ...objects.operation import DECISION_KINDS, evidence_blob
+from ...ops.log import find_decisions, find_rejections
 from ...results import Recheck, RecheckedCase, RecheckedNumber, SkillDecision
 from ...sandbox.job import DEFAULT_LIMITS, Sandbox
 from ...skills.slug import is_slug
@@ -35,7 +36,6 @@ from ...verdicts.verdict_rules import (
     state_again,
 )
 from ...verdicts.verdict_types import Verdict, VerdictCase
-from ..history.decisions import find_decisions, find_rejections
 from ..open.session import Session
 from ..provisional import find_first
 from ..revisions import REJECTED_REF_PREFIX, resolve_revision

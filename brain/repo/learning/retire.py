@@ -20,6 +20,7 @@ from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
+from ...ops import log
 from ...programs.program import id_of_files
 from ...results import Decided, Pinned
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
@@ -32,7 +33,6 @@ from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, skill_key
 from ..find_skill import FoundSkill, list_skill_entries
-from ..history import log
 from ..lineage_cache import AncestorSet
 from ..open import manifest
 from ..open.manifest import MANIFEST_PATH, load_manifest

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from ...chain.ledger_protocol import Commitment, Ledger
 from ...errors import Conflict, InvalidInput, NotFound
+from ...ops import prove
 from ...trust import ACCOUNTS_PATH
 from .. import account_file
-from ..history import prove
 from ..open.session import Session
 from ..revisions import resolve_revision
 from .commit import is_covered, read_checked_history

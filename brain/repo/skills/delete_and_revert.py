@@ -72,7 +72,7 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
     If it has another place by now, it stays there.
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    from ..history.log import find_skill_at_version
+    from ...ops.log import find_skill_at_version
 
     with locked_write_transaction(
         session, "revert", f"revert {printable_text(text, 80)} to {to_version}"

@@ -43,7 +43,7 @@ def _find_skill_version(session: Session, text: str, revision: str) -> tuple[byt
     skill, wanted = split_version(text)
     start = resolve_revision(session, revision)
     if wanted:
-        from ..history.log import find_skill_at_version
+        from ...ops.log import find_skill_at_version
 
         return find_skill_at_version(session, start, skill, wanted)
     return start, find_skill.find_skill(session, session.bundle_of(start), text)

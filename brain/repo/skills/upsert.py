@@ -309,7 +309,7 @@ def _rebase_text(
             hint=f"read it with `brain skill view {slug}`, and write to its text",
         )
     from ...merging import content_merge, skill_merge
-    from ..history.log import find_skill_at_version
+    from ...ops.log import find_skill_at_version
 
     session = txn.session
     base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, request.base)

@@ -3,7 +3,7 @@
 import pytest
 
 from brain import Brain, InvalidInput, NotFound
-from brain.repo.history import grep
+from brain.ops import grep
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
 

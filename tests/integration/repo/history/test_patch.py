@@ -5,7 +5,7 @@ import os
 import pytest
 
 from brain import InvalidInput
-from brain.repo.history import describe, unified_diff
+from brain.ops import diff as unified_diff
 from brain.results import DiffStat, FileState, UndiffableFile
 from tests.integration.repo.conftest import write_file
 
@@ -185,7 +185,7 @@ def test_each_removed_file_is_the_source_of_one_rename(brain):
 
 def test_changes_without_lines_are_told_as_edited(brain, tmp_path):
     words = [
-        " ".join(describe._line_count_words(DiffStat("a", added, removed)))
+        " ".join(unified_diff._line_count_words(DiffStat("a", added, removed)))
         for added, removed in ((-1, -1), (0, 0), (1, 0), (0, 1), (2, 0), (1, 1), (1, 2))
     ]
     assert words == [

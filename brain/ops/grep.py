@@ -8,14 +8,14 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ...errors import InvalidInput, printable_text
-from ...merging import lines
-from ...objects import bundle as bundles
-from ...objects import paths
-from ...objects.tree_entry import LINK, TreeEntry
-from ...results import GrepMatch
-from ..open.session import Session
-from ..revisions import resolve_revision
+from ..errors import InvalidInput, printable_text
+from ..merging import lines
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.tree_entry import LINK, TreeEntry
+from ..repo.open.session import Session
+from ..repo.revisions import resolve_revision
+from ..results import GrepMatch
 
 MAX_PATTERN_CHARS = 4096
 MAX_SEARCHED_BYTES = 32 << 20

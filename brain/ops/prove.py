@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ...errors import InvalidInput, printable_text
-from ...objects.ancestry import find_descent_path
-from ...objects.bundle import Bundle
-from ...objects.snapshot import Snapshot
-from ...proofs import proof_builder
-from ...proofs.proof_json import render_proof
-from ...results import Ancestry
-from ..open.session import Session
-from ..revisions import resolve_revision
+from ..errors import InvalidInput, printable_text
+from ..objects.ancestry import find_descent_path
+from ..objects.bundle import Bundle
+from ..objects.snapshot import Snapshot
+from ..proofs import proof_builder
+from ..proofs.proof_json import render_proof
+from ..repo.open.session import Session
+from ..repo.revisions import resolve_revision
+from ..results import Ancestry
 
 
 def prove_path(session: Session, path: str, revision: str) -> bytes:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from operator import attrgetter
 
-from ...errors import BrainError, NotFound, printable_text
-from ...receipts import Receipt, RunStep
-from ...receipts.receipt import receipt_to_json
-from ...results import RunSummary, SkillReasons, SkillVersion, VersionReason
-from ...skills.skill_address import split_version
-from .. import derive, find_skill
-from ..open.session import Session
-from ..read_receipts import (
+from ..errors import BrainError, NotFound, printable_text
+from ..receipts import Receipt, RunStep
+from ..receipts.receipt import receipt_to_json
+from ..repo import derive, find_skill
+from ..repo.open.session import Session
+from ..repo.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
     iter_parts,
@@ -20,7 +18,9 @@ from ..read_receipts import (
     read_receipt_state,
     sum_tokens,
 )
-from . import decisions, log
+from ..results import RunSummary, SkillReasons, SkillVersion, VersionReason
+from ..skills.skill_address import split_version
+from . import log
 
 _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 
@@ -35,7 +35,7 @@ def explain_skill(session: Session, slug: str) -> SkillReasons:
     try:
         versions = log.read_skill_history(session, name)
     except NotFound:  # all that there is may be rejected attempts
-        attempts = decisions.find_rejections(session, name)
+        attempts = log.find_rejections(session, name)
         if not attempts or wanted:
             raise
         return SkillReasons(slug=name, versions=[], decisions=attempts)
@@ -74,7 +74,7 @@ def explain_skill(session: Session, slug: str) -> SkillReasons:
             )
         )
     slug = current.slug if current else derive.slug_from_full_path(versions[0].path)
-    found = [*decisions.find_decisions(session, slug), *decisions.find_rejections(session, slug)]
+    found = [*log.find_decisions(session, slug), *log.find_rejections(session, slug)]
     found.sort(key=attrgetter("time"), reverse=True)
     return SkillReasons(
         slug=current.slug if current else name,

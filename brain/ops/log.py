@@ -1,4 +1,4 @@
-"""The log, the details of a snapshot, and the history of a skill."""
+"""The log, the details of a snapshot, the history of a skill, and the decisions about it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,28 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ... import results
-from ...errors import NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects import lineage, operation, paths
-from ...objects.snapshot import Snapshot
-from ...objects.tree_entry import ENTRY_KIND_NAMES
-from ...results import FileInfo, SnapshotInfo
-from ...util.utc_time import utc_time
-from ..lineage_cache import AncestorSet
-from ..open.session import Session
-from ..revisions import resolve_revision
+from .. import results
+from ..errors import NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import lineage, operation, paths
+from ..objects.operation import DECISION_KINDS
+from ..objects.snapshot import Snapshot
+from ..objects.tree_entry import ENTRY_KIND_NAMES
+from ..repo import lineage_cache
+from ..repo.derived_db import skill_key
+from ..repo.lineage_cache import AncestorSet
+from ..repo.open.session import Session
+from ..repo.revisions import list_rejected_refs, resolve_revision
+from ..results import FileInfo, SkillDecision, SnapshotInfo
+from ..results.text_format import DECISION_WORDS
+from ..util.utc_time import utc_time
+from ..verdicts.read_verdicts import read_verdict_state
+from ..verdicts.verdict_json import verdict_to_json
+from ..verdicts.verdict_summary import summarize_verdict
 
-if TYPE_CHECKING:  # the plain log starts faster without the modules about skills
-    from ..derived_db import SkillHistoryRow
-    from ..find_skill import FoundSkill
+if TYPE_CHECKING:
+    from ..repo.derived_db import SkillHistoryRow
+    from ..repo.find_skill import FoundSkill
 
 
 def snapshot_info(
@@ -30,8 +37,6 @@ def snapshot_info(
     """Return a snapshot as an entry of the log; `signers` are from `signer_finder`."""
     action = operation.operation_to_json(snapshot.operation)
     if action["kind"] in operation.DECISION_KINDS:
-        from .decisions import read_decision
-
         action["summary"] = read_decision(session, snapshot_id, snapshot).summary
     return SnapshotInfo(
         snapshot=snapshot_id.hex(),
@@ -51,7 +56,7 @@ def signer_finder(session: Session) -> Callable[[bytes], list[str]]:
     """Return a function that finds the keys with a valid signature of a snapshot."""
     if next(session.reader.stream_signatures(), None) is None:  # which spares asking for each
         return lambda _: []
-    from ..signing.sign import read_valid_signatures
+    from ..repo.signing.sign import read_valid_signatures
 
     return lambda snapshot_id: [row.key for row in read_valid_signatures(session, snapshot_id)]
 
@@ -132,7 +137,7 @@ def list_revision_files(session: Session, revision: str = "@") -> list[FileInfo]
 
 def show_snapshot(session: Session, rev: str = "@") -> results.SnapshotDetails:
     """Return a snapshot with its sections, signatures, and changes since its first parent."""
-    from ..signing.sign import read_valid_signatures
+    from ..repo.signing.sign import read_valid_signatures
     from . import diff
 
     snapshot_id = resolve_revision(session, rev)
@@ -166,7 +171,6 @@ def _read_verdict(
 ) -> dict[str, Any] | None:
     if snapshot.operation[0] not in operation.DECISION_KINDS:
         return None
-    from .decisions import read_decision
 
     return read_decision(session, snapshot_id, snapshot).verdict
 
@@ -189,7 +193,7 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
 
 def _without_moved(rows: Iterable[SkillHistoryRow]) -> list[SkillHistoryRow]:
     """Leave out the removals by which a skill only moved: the same snapshot adds it."""
-    from .. import derive
+    from ..repo import derive
 
     found = list(rows)
     added = {row.snapshot for row in found if row.change == derive.ADDED}
@@ -204,7 +208,7 @@ def _iter_skill_changes(
     Renames are followed. The membership test is costly, so the caller makes it, for the rows
     that matter only.
     """
-    from .. import derive, lineage_cache
+    from ..repo import derive, lineage_cache
 
     start = AncestorSet(session, head)
     queue = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
@@ -227,12 +231,12 @@ def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, by
     kind, *fields = snapshot.operation
     if kind == "genesis" or (kind == "upsert" and not fields[1]):  # a new skill
         return None
-    from . import renames
+    from . import diff
 
     parent, *others = snapshot.parents
     if any(bundles.has_entry(session.nodes, session.bundle_of(p), row.path) for p in others):
         return None  # it came from the other side of a merge, where its history goes on
-    moved = renames.find_rename_source(session, parent, row.snapshot, row.path)
+    moved = diff.find_rename_source(session, parent, row.snapshot, row.path)
     return (moved.path, parent) if moved is not None else None
 
 
@@ -241,9 +245,9 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    from ...skills import skill_address
-    from ...skills.slug import slugify
-    from .. import find_skill
+    from ..repo import find_skill
+    from ..skills import skill_address
+    from ..skills.slug import slugify
 
     current = find_skill.find_skill_or_none(
         session, session.bundle_of(session.head()), slug_or_path
@@ -259,7 +263,7 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
 
 
 def _is_other_skill(session: Session, path: str) -> bool:
-    from .. import derive
+    from ..repo import derive
 
     return derive.is_skill(session, session.bundle_of(session.head()), path)
 
@@ -273,8 +277,8 @@ def read_skill_history(session: Session, slug_or_path: str) -> list[results.Skil
 def _build_skill_version(
     session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]
 ) -> results.SkillVersion:
-    from ...skills import skill_version
-    from .. import derive
+    from ..repo import derive
+    from ..skills import skill_version
 
     snapshot = session.load_snapshot(row.snapshot)
     is_renamed = _is_renamed(session, row, rows)
@@ -291,7 +295,7 @@ def _build_skill_version(
 
 def _is_renamed(session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]) -> bool:
     """Tell whether a row that adds a skill continues its history under another path."""
-    from .. import derive
+    from ..repo import derive
 
     if row.change != derive.ADDED or all(other.path == row.path for other in rows):
         return False
@@ -306,7 +310,7 @@ def find_skill_at_version(
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    from .. import derive, find_skill
+    from ..repo import derive, find_skill
 
     matching = [
         row
@@ -326,3 +330,59 @@ def find_skill_at_version(
         code="no_version",
         hint=f"it has {', '.join(known_versions[-8:])}",
     )
+
+
+_UNREAD_VERDICTS = {
+    "redacted": "its verdict was redacted",
+    "missing": "its verdict is missing from the store",
+    "foreign": "its verdict cannot be read",
+}
+
+
+def find_decisions(session: Session, slug: str) -> list[SkillDecision]:
+    """Return the decisions about a skill in the lineage of the head, newest first."""
+    inside = AncestorSet(session, session.head())
+    rows = lineage_cache.read_decisions(session, skill_key(slug))
+    return [
+        read_decision(session, row.snapshot, session.load_snapshot(row.snapshot))
+        for row in reversed(rows)
+        if row.snapshot in inside
+    ]
+
+
+def find_rejections(session: Session, slug: str) -> list[SkillDecision]:
+    """Return the rejected attempts at a skill that are kept, newest first."""
+    found = [(here, session.load_snapshot(here)) for _, here in list_rejected_refs(session, slug)]
+    return [
+        read_decision(session, here, snapshot)
+        for here, snapshot in found
+        if _is_about(snapshot, slug)
+    ]
+
+
+def read_decision(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> SkillDecision:
+    """Return the decision of a snapshot, which is one."""
+    kind, slug, from_version, to_version, blob = snapshot.operation
+    state, verdict = read_verdict_state(session.reader, blob)
+    if verdict is None:
+        summary = f"{DECISION_WORDS[kind]}; {_UNREAD_VERDICTS[state]}"
+    elif (verdict.decision, verdict.skill) != (kind, slug):
+        summary = f"{DECISION_WORDS[kind]}; its verdict is about another decision"
+    else:
+        summary = summarize_verdict(verdict, to_version)
+    return SkillDecision(
+        decision=kind,
+        from_version=from_version,
+        to_version=to_version,
+        snapshot=snapshot_id.hex(),
+        time=utc_time(snapshot.time),
+        author=snapshot.author,
+        blob=blob.hex(),
+        state=state,
+        summary=summary,
+        verdict=None if verdict is None else verdict_to_json(verdict),
+    )
+
+
+def _is_about(snapshot: Snapshot, slug: str) -> bool:
+    return snapshot.operation[0] in DECISION_KINDS and snapshot.operation[1] == slug

@@ -12,17 +12,17 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
-from ...errors import NotFound, printable_text
-from ...merging import lines as diff3
-from ...merging.lines import UNMATCHED, match_lines
-from ...objects import bundle as bundles
-from ...objects import lineage
-from ...results import BlameLine
-from ...util.utc_time import utc_time
-from .. import find_skill, lineage_cache
-from ..open.session import Session
-from ..revisions import resolve_revision
-from . import renames
+from ..errors import NotFound, printable_text
+from ..merging import lines as diff3
+from ..merging.lines import UNMATCHED, match_lines
+from ..objects import bundle as bundles
+from ..objects import lineage
+from ..repo import find_skill, lineage_cache
+from ..repo.open.session import Session
+from ..repo.revisions import resolve_revision
+from ..results import BlameLine
+from ..util.utc_time import utc_time
+from . import diff
 
 
 class _BlameState(NamedTuple):
@@ -94,7 +94,7 @@ def _iter_parent_states(
         path = state.path
         entry = bundles.get_entry(session.nodes, session.bundle_of(parent), path)
         if entry is None:
-            moved = renames.find_rename_source(session, parent, state.snapshot, path)
+            moved = diff.find_rename_source(session, parent, state.snapshot, path)
             if moved is None:
                 continue
             path, entry = moved.path, moved

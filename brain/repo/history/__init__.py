@@ -1,1 +1,0 @@
-"""Reading history: log, diff, blame, branches, descent, proofs."""
