@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from brain.chain.ledger_protocol import Ledger
     from brain.experience.settings import ExperienceSettings
     from brain.repo.open.session import SigningKeyProvider
-    from brain.search.embedding import Embedder
+    from brain.search.embedder import Embedder
     from brain.util.progress import Progress
 
     from .progress_bar import ProgressBar

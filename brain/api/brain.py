@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..experience.settings import LoadExperienceSettings
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import PinnedRootsProvider, SigningKeyProvider
-    from ..search.embedding.embedder import OpenEmbedder
+    from ..search.embedder import OpenEmbedder
     from ..util.progress import Progress
     from ..watching.watch import Watch
     from .task import Task

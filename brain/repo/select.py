@@ -24,11 +24,16 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_entry import LINK
 from ..results import Selected, Selection
-from ..search import full_text as full_text_index
-from ..search.bm25 import FIELD_WEIGHTS, Bm25Selector, index_fields
+from ..search import full_text
 from ..search.full_text import FullTextIndex
-from ..search.selector import SearchDocument
-from ..search.session_cache import SearchCache
+from ..search.search_cache import SearchCache
+from ..search.selectors import (
+    FIELD_WEIGHTS,
+    Bm25Selector,
+    HybridSelector,
+    SearchDocument,
+    index_fields,
+)
 from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
@@ -41,8 +46,7 @@ if TYPE_CHECKING:
 
     from ..objects.bundle import Bundle
     from ..search.full_text import FullTextIndex
-    from ..search.selector import RankedSkill, Selector
-    from ..search.session_cache import SearchCache
+    from ..search.selectors import RankedSkill, Selector
 
 
 SEARCH_INDEX_FORMAT = 2
@@ -60,7 +64,7 @@ def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
             session.search_cache = SearchCache()
         return session.search_cache
     search_cache = SearchCache()
-    search_cache.index = full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+    search_cache.index = full_text.open_memory_full_text(FIELD_WEIGHTS)
     return search_cache
 
 
@@ -80,8 +84,8 @@ def query_index(
         search_cache.close()
         if session.cache.folder is not None and not isinstance(error, Locked):
             with suppress(OSError):
-                full_text_index.delete_full_text_index(session.cache.folder)
-        search_cache.index = full_text_index.open_memory_full_text(FIELD_WEIGHTS)
+                full_text.delete_full_text_index(session.cache.folder)
+        search_cache.index = full_text.open_memory_full_text(FIELD_WEIGHTS)
         _update_index(session, search_cache.index, bundle)
         return query(search_cache.index)
 
@@ -89,8 +93,8 @@ def query_index(
 def _open_index(session: Session) -> FullTextIndex:
     folder = session.cache.folder
     if folder is None:
-        return full_text_index.open_memory_full_text(FIELD_WEIGHTS)
-    return full_text_index.open_full_text_index(folder, FIELD_WEIGHTS)
+        return full_text.open_memory_full_text(FIELD_WEIGHTS)
+    return full_text.open_full_text_index(folder, FIELD_WEIGHTS)
 
 
 def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
@@ -287,8 +291,6 @@ class _RankingQuery(NamedTuple):
         meaning = self._load_catalogue().embedding(embedder, self.session.cache.folder)
         if by == EMBEDDING:
             return _RankingResult(meaning.rank(task, top), EMBEDDING)
-        from ..search.rank_fusion import HybridSelector
-
         return _RankingResult(
             self._search(lambda index: HybridSelector(meaning, Bm25Selector(index))), HYBRID
         )

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .tokenizer import STOP_WORDS, split_unspaced_runs, split_words
+from .selectors import STOP_WORDS, split_unspaced_runs, split_words
 
 NEAR_DUPLICATE_THRESHOLD = 0.5
 """Least similarity of near-duplicates; see docs/selection.md."""

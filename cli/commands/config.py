@@ -266,7 +266,7 @@ def config_embedder_command(app: App, off: bool, **changes: Any) -> None:
     never stored: it is read from --key-file, else from BRAIN_EMBEDDER_KEY, else, for the
     endpoint of OpenAI, from OPENAI_API_KEY.
     """
-    from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
+    from brain.search.embedder import EMBEDDER_SETTINGS
 
     store = _SettingsStore(embedder_settings_path(), EMBEDDER_SETTINGS, merge_embedder_settings)
     settings = _update_settings(app, store, off, changes)

@@ -15,7 +15,7 @@ from .settings_folder import ledger_settings_path
 if TYPE_CHECKING:
     from brain.models import Model
     from brain.models.config import ModelConfig
-    from brain.search.embedding import Embedder, EmbedderSettings
+    from brain.search.embedder import Embedder, EmbedderSettings
 
 
 MODEL_KEY_VARIABLE = "BRAIN_MODEL_KEY"
@@ -171,23 +171,22 @@ def open_user_embedder() -> Embedder | None:
     file = embedder_settings_path()
     if not file.exists():  # the usual case, without an import
         return None
-    from brain.search import embedding
-    from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
+    from brain.search.embedder import EMBEDDER_SETTINGS, EndpointEmbedder
 
     settings = EMBEDDER_SETTINGS.load(file)
     if settings is None:
         return None
     if settings.key_file:
-        return embedding.open_embedder(settings, EMBEDDER_SETTINGS.read_key(settings.key_file))
+        return EndpointEmbedder(settings, EMBEDDER_SETTINGS.read_key(settings.key_file))
     variable = _set_variable(_embedder_key_variables(settings))
-    return embedding.open_embedder(settings, os.environ.get(variable, "").strip())
+    return EndpointEmbedder(settings, os.environ.get(variable, "").strip())
 
 
 def merge_embedder_settings(
     before: EmbedderSettings | None, changes: Mapping[str, Any]
 ) -> EmbedderSettings:
     """Return `before` with `changes`. Raises `InvalidInput` (`bad_embedder`)."""
-    from brain.search.embedding.embedder_settings import EMBEDDER_SETTINGS
+    from brain.search.embedder import EMBEDDER_SETTINGS
 
     fields = EMBEDDER_SETTINGS.changed_fields(before)
     return EMBEDDER_SETTINGS.parse({**fields, **_absolute_paths(changes)})
@@ -222,7 +221,7 @@ def embedder_lines(description: Mapping[str, Any]) -> Iterator[str]:
 
 def _embedder_key_variables(settings: EmbedderSettings) -> list[str]:
     """Return the variables that may hold the key; the OpenAI key is sent to OpenAI only."""
-    from brain.search.embedding.embedder_settings import OPENAI_BASE_URL
+    from brain.search.embedder import OPENAI_BASE_URL
 
     return (
         [EMBEDDER_KEY_VARIABLE, _OPENAI_KEY_VARIABLE]

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from brain.search import similarity
-from brain.search.tokenizer import STOP_WORDS, split_words
+from brain.search.selectors import STOP_WORDS, split_words
 from tests.support.search import measure_selectors
 from tests.support.search.labelled_skills import (
     NEAR_DUPLICATES,

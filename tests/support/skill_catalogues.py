@@ -2,9 +2,14 @@
 
 from brain.digest import blob_id
 from brain.search import full_text
-from brain.search.bm25 import FIELD_WEIGHTS, index_fields
 from brain.search.full_text import FullTextIndex
-from brain.search.selector import RankedSkill, SearchDocument, SkillCatalogue
+from brain.search.selectors import (
+    FIELD_WEIGHTS,
+    RankedSkill,
+    SearchDocument,
+    SkillCatalogue,
+    index_fields,
+)
 
 
 def skill_document(path: str, description: str, name: str = "") -> SearchDocument:

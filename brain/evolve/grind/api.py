@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ...api.brain import Brain
     from ...experience.store import Item, Store
     from ...sandbox.job import Sandbox
-    from ...search.embedding.embedder import Embedder
+    from ...search.embedder import Embedder
     from ...solving.judge import Judge
     from .fleet import FleetSolving
 

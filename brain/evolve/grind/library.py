@@ -23,7 +23,7 @@ from .workspace import (
 )
 
 if TYPE_CHECKING:
-    from ...search.embedding.embedder import Embedder
+    from ...search.embedder import Embedder
 
 SUPPORT_FILE = f"{OWN_FOLDER}drafts.json"
 """Which tasks support each draft."""
@@ -111,7 +111,7 @@ def _words(text: str) -> set[str]:
 
 def _compare(skills: Sequence[WorkspaceSkill], task: Task, embedder: Embedder) -> list[float]:
     """Return the cosine similarity of each skill (name, description, beginning) to a task."""
-    from ...search.embedding.embedder import MAX_BATCH_TEXTS
+    from ...search.embedder import MAX_BATCH_TEXTS
 
     texts = [
         f"{one.name}\n{one.description}\n{body_of(one.files['SKILL.md'])}"[:_EMBEDDED_CHARS]

@@ -58,7 +58,7 @@ from .solve import (
 if TYPE_CHECKING:
     from ...api.brain import Brain
     from ...experience.store import Item
-    from ...search.embedding.embedder import Embedder
+    from ...search.embedder import Embedder
 
 OpenSolver = Callable[[Steps], Solver]
 Edit = Callable[[int, str, Mapping[str, bytes]], bytes]

@@ -23,8 +23,8 @@ from .discovery import CONTROL_FOLDER, is_safe_cache_path
 from .side_stores import SideStores
 
 if TYPE_CHECKING:
-    from ...search.embedding.embedder import OpenEmbedder
-    from ...search.session_cache import SearchCache
+    from ...search.embedder import OpenEmbedder
+    from ...search.search_cache import SearchCache
     from ...skills.index_lines import IndexText
     from ...skills.skill_metadata import SkillMetadata
     from ..derived_db import DerivedCache, StagedDerivation

@@ -8,9 +8,8 @@ from functools import partial
 from ...errors import InvalidInput
 from ...results import Similar
 from ...search import similarity
-from ...search.bm25 import Bm25Selector
 from ...search.full_text import FullTextIndex
-from ...search.selector import SearchDocument
+from ...search.selectors import Bm25Selector, SearchDocument
 from ...search.similarity import SimilarityFeatures
 from ...skills import document_parts
 from ...skills.skill_metadata import read_skill_metadata

@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from brain.digest import blob_id
 from brain.search import similarity
-from brain.search.bm25 import Bm25Selector
-from brain.search.selector import SearchDocument
+from brain.search.selectors import Bm25Selector, SearchDocument
 
 TASK_KINDS = {
     "t": "as one gives work to an agent",

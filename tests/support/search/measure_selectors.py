@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brain.search import full_text
-from brain.search.bm25 import FIELD_WEIGHTS, Bm25Selector, index_fields
-from brain.search.keyword_score import KeywordSelector
-from brain.search.rank_fusion import HybridSelector
-from brain.search.selector import SkillCatalogue
+from brain.search.selectors import (
+    FIELD_WEIGHTS,
+    Bm25Selector,
+    HybridSelector,
+    KeywordSelector,
+    SkillCatalogue,
+    index_fields,
+)
 from tests.support.search.labelled_skills import TASK_KINDS, LabelledSet, load_labelled_set
 
 if TYPE_CHECKING:
-    from brain.search.embedding import Embedder
-    from brain.search.selector import Selector
+    from brain.search.embedder import Embedder
+    from brain.search.selectors import Selector
 
 TABLE_BEGIN, TABLE_END = "<!-- measured -->", "<!-- end -->"
 TOP_PLACES = 5
@@ -67,19 +71,17 @@ def measure_word_selectors(labelled: LabelledSet) -> dict[str, dict[str, float]]
     return {name: measure_recall(selector, labelled) for name, selector in selectors.items()}
 
 
-def open_embedder(model: str, base_url: str) -> Embedder:
+def open_endpoint(model: str, base_url: str) -> Embedder:
     """Return the model behind an endpoint."""
-    from brain.search import embedding
+    from brain.search.embedder import OPENAI_BASE_URL, EmbedderSettings, EndpointEmbedder
 
-    return embedding.open_embedder(
-        embedding.EmbedderSettings(model=model, base_url=base_url or embedding.OPENAI_BASE_URL), ""
-    )
+    settings = EmbedderSettings(model=model, base_url=base_url or OPENAI_BASE_URL)
+    return EndpointEmbedder(settings, "")
 
 
 def make_model_selectors(labelled: LabelledSet, embedder: Embedder) -> dict[str, Selector]:
     """Return the selectors that need an embedder; vectors are kept in memory."""
-    from brain.search.embedding.embedding_selector import EmbeddingSelector
-    from brain.search.embedding.vector_cache import VectorCache
+    from brain.search.meaning import EmbeddingSelector, VectorCache
 
     vectors = VectorCache(None, embedder.identity)
     meaning = EmbeddingSelector(make_catalogue(labelled), embedder, vectors)
@@ -116,7 +118,7 @@ def main(file: Path, model: str, base_url: str) -> None:
     figures = measure_word_selectors(load_labelled_set())
     known = parse_table(text)
     if model:
-        selectors = make_model_selectors(load_labelled_set(), open_embedder(model, base_url))
+        selectors = make_model_selectors(load_labelled_set(), open_endpoint(model, base_url))
         known = {name: measure_recall(one, load_labelled_set()) for name, one in selectors.items()}
     figures.update({name: known[name] for name in MODEL_SELECTORS if name in known})
     lines = "\n".join(format_table(figures))

@@ -2,11 +2,18 @@
 
 import pytest
 
-from brain.search import bm25, full_text
-from brain.search.bm25 import Bm25Selector
-from brain.search.keyword_score import KeywordSelector
-from brain.search.rank_fusion import FUSION_DEPTH, WORDS_WEIGHT, HybridSelector, fuse_rankings
-from brain.search.selector import RankedSkill
+from brain.search import full_text, selectors
+from brain.search.selectors import (
+    FUSION_DEPTH,
+    STOP_WORDS,
+    WORDS_WEIGHT,
+    Bm25Selector,
+    HybridSelector,
+    KeywordSelector,
+    RankedSkill,
+    correct_word,
+    fuse_rankings,
+)
 from brain.search.similarity import (
     NEAR_DUPLICATE_THRESHOLD,
     SimilarityFeatures,
@@ -15,8 +22,6 @@ from brain.search.similarity import (
     rarity_weights,
     similarity_score,
 )
-from brain.search.spelling import correct_word
-from brain.search.tokenizer import STOP_WORDS
 from tests.support.skill_catalogues import index_words, make_catalogue, ranked_slugs, skill_document
 
 TABLES = skill_document("csv-to-excel", "Convert comma separated files into spreadsheets")
@@ -84,10 +89,10 @@ def test_a_long_task_costs_no_more_than_its_rarest_words():
         *(skill_document(f"s{number}", f"common word{number}") for number in range(50))
     )
     task = "common " + " ".join(f"word{number}" for number in range(40))
-    words = bm25.choose_query_words(index, task, 5)
+    words = selectors.choose_query_words(index, task, 5)
     assert len(words) == 5 and "common" not in words
-    assert len(bm25.choose_query_words(index, task)) == bm25.MAX_QUERY_WORDS
-    assert bm25.choose_query_words(index, "common", 5) == [
+    assert len(selectors.choose_query_words(index, task)) == selectors.MAX_QUERY_WORDS
+    assert selectors.choose_query_words(index, "common", 5) == [
         "common"
     ]  # the only one, whatever it hits
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from brain.search.embedding import vector_cache
+from brain.search import meaning
 from brain.util import settings_file
 from brain.util.atomic_file import move_durable, write_atomic
 
@@ -153,7 +153,7 @@ def test_two_threads_may_write_the_same_settings_at_once(tmp_path):
 def test_two_threads_may_shrink_the_vector_cache_at_once(tmp_path, monkeypatch):
     import numpy
 
-    monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
+    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", 0)
     replaced: list[object] = []
     real = os.replace
 
@@ -165,7 +165,7 @@ def test_two_threads_may_shrink_the_vector_cache_at_once(tmp_path, monkeypatch):
     row = numpy.zeros(4, "<f4")
 
     def shrink() -> None:
-        cache = vector_cache.VectorCache(str(tmp_path), "model")
+        cache = meaning.VectorCache(str(tmp_path), "model")
         cache._vectors = {bytes([number]) * 32: row for number in range(9)}
         cache._dimensions = 4
         cache.retain([b"\0" * 32])

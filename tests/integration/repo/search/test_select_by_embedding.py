@@ -14,7 +14,7 @@ from tests.support.derived_data import cache_folder
 from tests.support.refusals import raises_code
 
 if TYPE_CHECKING:
-    from brain.search.embedding.embedder import Matrix
+    from brain.search.embedder import Matrix
 
 MEANINGS = [("penguin", "bird", "feather"), ("whale", "fish", "sea"), ("oven", "bread", "loaf")]
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from brain.errors import ModelError
-from brain.search.embedding import endpoint_embedder
-from brain.search.embedding.embedder_settings import EmbedderSettings
-from brain.search.embedding.endpoint_embedder import EndpointEmbedder
+from brain.search import embedder as embedders
+from brain.search.embedder import EmbedderSettings, EndpointEmbedder
 from tests.support.refusals import raises_code
 
 KEY = "sk-the-key"
@@ -97,7 +96,7 @@ def test_without_a_key_none_is_sent(served):
 def test_a_long_text_is_cut(served):
     served.body = rows([1.0])
     embedder(served).embed(["x" * 100_000])
-    assert len(served.asked[0][2]["input"][0]) == endpoint_embedder.MAX_TEXT_CHARS
+    assert len(served.asked[0][2]["input"][0]) == embedders.MAX_TEXT_CHARS
 
 
 @pytest.mark.parametrize(
@@ -123,7 +122,7 @@ def test_an_answer_that_is_no_such_thing_is_refused(served, body):
 
 
 def test_an_answer_past_the_limit_is_not_read_to_its_end(served, monkeypatch):
-    monkeypatch.setattr(endpoint_embedder, "MAX_EMBEDDING_ANSWER_BYTES", 100)
+    monkeypatch.setattr(embedders, "MAX_EMBEDDING_ANSWER_BYTES", 100)
     served.body = rows([1.0] * 100, [1.0] * 100)
     assert refused(served).code == "answer_too_large"
 

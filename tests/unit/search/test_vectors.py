@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from brain.digest import blob_id
-from brain.search.embedding import vector_cache
-from brain.search.embedding.vector_cache import VectorCache
+from brain.search import meaning
+from brain.search.meaning import VectorCache
 
 
 def row(*numbers: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
@@ -86,7 +86,7 @@ def test_what_nobody_asks_for_any_more_goes_when_there_is_much_of_it(tmp_path, m
     made.add({A: row(1, 2), B: row(3, 4), C: row(5, 6)})
     made.retain([A])
     assert len(known(tmp_path)) == 3
-    monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
+    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", 0)
     made.retain([A, *blobs("never")])
     assert known(tmp_path) == {"a": [1, 2]}
     made.add({B: row(7, 8)})
@@ -96,7 +96,7 @@ def test_what_nobody_asks_for_any_more_goes_when_there_is_much_of_it(tmp_path, m
 
 
 def test_vectors_that_another_process_added_survive_a_shrink(tmp_path, monkeypatch):
-    monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
+    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", 0)
     first = VectorCache(str(tmp_path), "one")
     first.add({A: row(1, 2), B: row(3, 4)})
     VectorCache(str(tmp_path), "one").add({C: row(5, 6)})
@@ -105,19 +105,19 @@ def test_vectors_that_another_process_added_survive_a_shrink(tmp_path, monkeypat
 
 
 def test_a_writer_that_waited_for_a_shrink_adds_to_the_new_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(vector_cache, "_MAX_UNUSED_VECTORS", 0)
+    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", 0)
     first, second = VectorCache(str(tmp_path), "one"), VectorCache(str(tmp_path), "one")
     first.add({A: row(1, 2), B: row(3, 4)})
-    open_and_lock = vector_cache.lock_file
+    open_and_lock = meaning.lock_file
 
     @contextmanager
     def lock_after_a_shrink(path: str) -> Iterator[int]:
-        monkeypatch.setattr(vector_cache, "lock_file", open_and_lock)
+        monkeypatch.setattr(meaning, "lock_file", open_and_lock)
         with open(path, "r+b") as old:
             first.retain([])
             yield old.fileno()
 
-    monkeypatch.setattr(vector_cache, "lock_file", lock_after_a_shrink)
+    monkeypatch.setattr(meaning, "lock_file", lock_after_a_shrink)
     second.add({C: row(5, 6)})
     assert known(tmp_path) == {"c": [5, 6]}
 

@@ -1,23 +1,90 @@
-"""An embedder behind an endpoint with OpenAI's API.
+"""What turns texts into vectors: the protocol, the user's settings, and a model behind an endpoint.
 
-Its answers are untrusted: limited in size and time, and validated.
+The answers of an endpoint are untrusted: limited in size and time, and validated.
 """
 
 from __future__ import annotations
 
 import json
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import httpx2
-import numpy as np
-
-from ...errors import ModelError, printable_text
-from .embedder_settings import EmbedderSettings
+from ..errors import ModelError, printable_text
+from ..util import endpoints
+from ..util.settings_format import SettingsFormat
 
 if TYPE_CHECKING:
-    from .embedder import Matrix
+    from typing import Protocol
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Matrix = NDArray[np.float32]
+else:  # protocols are for type checkers only; creating them takes 3 ms
+    Protocol = object
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderSettings:
+    """A model behind an endpoint.
+
+    `base_url` is that of an endpoint with OpenAI's API. `key_file` holds its key, "" for
+    the environment. `timeout` is in seconds for one request.
+    """
+
+    model: str = ""
+    base_url: str = OPENAI_BASE_URL
+    key_file: str = ""
+    timeout: int = 30
+
+
+def _find_fault(settings: EmbedderSettings) -> str:
+    if not settings.model:
+        return "name a model behind an endpoint"
+    if len(settings.model) > 200 or not settings.model.isprintable():
+        return "the name of the model is too long or not printable"
+    fault = endpoints.find_url_fault(settings.base_url)
+    if fault:
+        return f"base_url {fault}"
+    return "key_file is not the name of a file" if "\0" in settings.key_file else ""
+
+
+EMBEDDER_SETTINGS = SettingsFormat(
+    name="brain v1 embedder",
+    settings_type=EmbedderSettings,
+    owner="the embedder",
+    command="brain config embedder",
+    code="bad_embedder",
+    hint="see `brain config embedder --help`",
+    ranges={"timeout": (1, 600)},
+    find_fault=_find_fault,
+)
+
+MAX_BATCH_TEXTS = 32
+"""Most texts in one call of `embed`."""
+
+
+class Embedder(Protocol):
+    """A model that turns texts into vectors of their meaning."""
+
+    @property
+    def identity(self) -> str:
+        """The model; vectors of different identities are not comparable."""
+
+    def embed(self, texts: Sequence[str]) -> Matrix:
+        """Return a vector of length 1 for each of at most `MAX_BATCH_TEXTS` texts, as rows.
+
+        Raises `ModelError`.
+        """
+
+
+OpenEmbedder = Callable[[], "Embedder | None"]
+"""Returns the user's embedder, None if none is configured; called on first use."""
+
 
 MAX_EMBEDDING_ANSWER_BYTES = 16 << 20
 """Size of one answer; one of 32 vectors of 3,072 numbers takes about 2 MB."""
@@ -28,9 +95,21 @@ _MAX_TRIES = 2
 
 
 class EndpointEmbedder:
-    """The `Embedder` for settings with an endpoint; `key` is its API key, "" for none."""
+    """The `Embedder` behind an endpoint with OpenAI's API; `key` is its API key, "" for none.
+
+    Raises `ModelError` (`not_installed`) without the extra `embed`.
+    """
 
     def __init__(self, settings: EmbedderSettings, key: str) -> None:
+        try:
+            import httpx2
+            import numpy  # noqa: F401 - used by the first answer
+        except ImportError as error:
+            raise ModelError(
+                f"embedding needs a package that is not installed: {error.name}",
+                code="not_installed",
+                hint="pip install 'agent-brain[embed]'",
+            ) from error
         self._settings = settings
         headers = {"Accept-Encoding": "identity"}
         if key:
@@ -47,6 +126,8 @@ class EndpointEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """See `Embedder.embed`; retries once after a transport error."""
+        import httpx2
+
         request = {
             "model": self._settings.model,
             "input": [text[:MAX_TEXT_CHARS] or " " for text in texts],
@@ -82,6 +163,8 @@ class EndpointEmbedder:
         return bytes(data)
 
     def _parse_matrix(self, data: bytes, count: int) -> Matrix:
+        import numpy as np
+
         try:
             rows = sorted(json.loads(data)["data"], key=lambda row: row["index"])
             if [row["index"] for row in rows] != list(range(count)):

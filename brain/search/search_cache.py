@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .selector import SkillCatalogue
+from .selectors import KeywordSelector, SkillCatalogue
 
 if TYPE_CHECKING:
     from ..objects.bundle import Bundle
-    from .embedding.embedder import Embedder
-    from .embedding.embedding_selector import EmbeddingSelector
+    from .embedder import Embedder
     from .full_text import FullTextIndex
-    from .keyword_score import KeywordSelector
+    from .meaning import EmbeddingSelector
 
 
 class SearchCache:
@@ -31,16 +30,13 @@ class SearchCache:
     def keyword(self) -> KeywordSelector:
         """The selector by keywords over the catalogue."""
         if self._keyword is None:
-            from .keyword_score import KeywordSelector
-
             self._keyword = KeywordSelector(self.catalogue)
         return self._keyword
 
     def embedding(self, embedder: Embedder, folder: str | None) -> EmbeddingSelector:
         """Return the selector by an embedder; `folder` caches its vectors."""
         if self._embedding is None:
-            from .embedding.embedding_selector import EmbeddingSelector
-            from .embedding.vector_cache import VectorCache
+            from .meaning import EmbeddingSelector, VectorCache
 
             vectors = VectorCache(folder, embedder.identity)
             self._embedding = EmbeddingSelector(self.catalogue, embedder, vectors)
