@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import BrainError, InvalidInput, printable_text
+from ..folder.ignore import IGNORE_FILE_NAME as IGNORE
 from ..objects.tree_entry import FILE
 from ..repo.changes.undo import list_operations
 from ..repo.maintenance.create import INITIAL_FOLDERS
 from ..repo.open import manifest
 from ..repo.open.discovery import CONTROL_FOLDER, is_brain
 from ..repo.open.open_session import open_session
-from ..worktree.ignore_rules import IGNORE_FILE_NAME as IGNORE
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .source_protocol import ImportStep, SourceFile

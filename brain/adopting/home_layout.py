@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import printable_text
+from ..folder.ignore import is_ignored_by_default
 from ..objects import paths
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..util.secret_names import is_secret_file_name
-from ..worktree.ignore_rules import is_ignored_by_default
 
 REASON_SECRETS = "secrets"
 REASON_DATABASE = "a database"

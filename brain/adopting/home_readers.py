@@ -10,8 +10,8 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
+from ..folder.handles import FolderHandles, open_root
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
-from ..worktree.dirfd import FolderHandles, open_root
 from .content_checks import filter_unsafe
 from .home_layout import REASON_OTHER, REASON_STATE, PathRule
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout

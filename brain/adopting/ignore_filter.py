@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ..worktree.ignore_rules import IgnoreRules
+from ..folder.ignore import IgnoreRules
 from .source_protocol import ImportStep, Notice, SourceFile, SourceStates
 
 IGNORED_CODE, IGNORED_REASON = "ignored", "ignored by the rules of this brain"

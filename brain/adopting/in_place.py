@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable_text
+from ..folder.handles import FolderHandles, open_root
+from ..folder.ignore import IGNORE_FILE_NAME, IgnoreRules
+from ..folder.read import read_working_file
+from ..folder.scan import scan_files
+from ..folder.write import remove_temporary_files, replace_file
 from ..objects.tree_entry import FILE
 from ..repo.index.memory_files import MEMORY_FOLDERS, MEMORY_NOTES
 from ..repo.open import manifest
 from ..repo.open.discovery import is_brain
-from ..worktree.dirfd import FolderHandles, open_root
-from ..worktree.file_reader import read_working_file
-from ..worktree.file_writer import remove_temporary_files, replace_file
-from ..worktree.ignore_rules import IGNORE_FILE_NAME, IgnoreRules
-from ..worktree.scan import scan_files
 from .create_brain import render_home_manifest
 from .ignore_filter import is_ignored
 from .layouts import LAYOUT_BY_KIND, HomeLayout

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, printable_text
+from ..folder.read import read_bounded_file
 from ..objects import paths
 from ..objects.tree_entry import FILE
 from ..skills.slug import slugify
 from ..util import strict_json
-from ..worktree.file_reader import read_bounded_file
 from . import home_layout, layouts
 from .content_checks import check_home_content
 from .git.history_reader import CERTAIN_CONFIDENCE, read_history

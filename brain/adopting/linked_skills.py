@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import printable_text
+from ..folder.left_out_skills import BEHIND_LINK, LeftOutPlace, find_left_out_skills
 from ..skills.skill_layout import SKILL_FILES
-from ..worktree.left_out_skills import find_left_out_skills
-from ..worktree.walk import BEHIND_LINK, LeftOutPlace
 from .home_layout import NO_SKILL_FOLDERS, HomeLayout, PathRule
 from .safe_read import SkipFile
 

@@ -16,11 +16,11 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import Conflict, InvalidInput, NotFound
+from ..folder.write import remove_working_file, write_working_files
 from ..objects.tree_entry import LINK
 from ..results import Notice, Published
 from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress
-from ..worktree.file_checkout import remove_working_file, write_working_files
 from .brain_protocol import AdoptionBrain
 from .content_checks import SECRET_CODE, describe_secrets, find_new_secrets
 from .home_origins import find_origins, find_sources

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 
 from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
+from ..folder.handles import FolderHandles, open_root
+from ..folder.write import write_working_file
 from ..limits import MAX_FILES
 from ..objects import paths
 from ..objects.tree_entry import EXECUTABLE, FILE, LINK
 from ..results import FileInfo
 from ..util import strict_json
-from ..worktree.dirfd import FolderHandles, open_root
-from ..worktree.file_checkout import write_working_file
 from .safe_read import SkipFile, read_home_file
 from .source_protocol import SourceFile
 

@@ -9,12 +9,12 @@ from itertools import chain
 from pathlib import Path
 
 from ..errors import InvalidInput, Locked, printable_text
+from ..folder.handles import FolderHandles, open_root
+from ..folder.ignore import IgnoreRules
+from ..folder.write import remove_temporary_files
 from ..objects import paths
 from ..repo.open.discovery import is_brain
 from ..util.file_lock import LockTimeout, lock_file
-from ..worktree.dirfd import FolderHandles, open_root
-from ..worktree.file_writer import remove_temporary_files
-from ..worktree.ignore_rules import IgnoreRules
 from .home_layout import PathRule
 from .home_readers import HomeReader
 from .ignore_filter import is_ignored

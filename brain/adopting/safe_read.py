@@ -8,10 +8,10 @@ import stat
 from pathlib import Path
 
 from ..errors import InvalidInput
+from ..folder import handles
+from ..folder.handles import FolderHandles
 from ..objects import paths
 from ..objects.tree_entry import LINK
-from ..worktree import file_fingerprint, symlinks
-from ..worktree.dirfd import FolderHandles
 from .skipped import reason_without_path
 from .source_protocol import SourceFile
 
@@ -60,7 +60,7 @@ def read_home_file(
         st = os.lstat(name, dir_fd=folder_fd)
         if stat.S_ISLNK(st.st_mode):
             return SourceFile(
-                LINK, symlinks.encode_link_target(path, symlinks.read_symlink(name, folder_fd))
+                LINK, handles.encode_link_target(path, handles.read_symlink(name, folder_fd))
             )
         if not stat.S_ISREG(st.st_mode):
             raise SkipFile("not_regular", "neither a file nor a folder")
@@ -83,9 +83,9 @@ def _read_regular(name: str, folder_fd: int, max_bytes: int) -> SourceFile:
         if not stat.S_ISREG(before.st_mode) or before.st_size > max_bytes:
             raise SkipFile("changed_while_reading", "it was replaced while it was read")
         content = os.read(fd, before.st_size)
-        fields = file_fingerprint.stat_fields
+        fields = handles.stat_fields
         if len(content) != before.st_size or fields(os.fstat(fd)) != fields(before):
             raise SkipFile("changed_while_reading", "it was changed while it was read")
-        return SourceFile(file_fingerprint.entry_kind(before.st_mode), content)
+        return SourceFile(handles.entry_kind(before.st_mode), content)
     finally:
         os.close(fd)

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import ACCESS_HINT, InvalidInput, printable_text
+from ..folder.handles import FolderHandles, open_root
+from ..folder.scan import NESTED_STORE_FOLDERS
 from ..objects import paths
 from ..objects.tree_entry import LINK
-from ..worktree.dirfd import FolderHandles, open_root
-from ..worktree.walk import NESTED_STORE_FOLDERS
 from .home_layout import (
     REASON_OTHER,
     REASON_RULE_FILE,

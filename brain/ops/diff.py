@@ -7,6 +7,7 @@ from functools import partial
 from itertools import islice
 
 from ..errors import InvalidInput, NotFound, printable_text
+from ..folder import read
 from ..merging import lines as diff3
 from ..merging import lines as line_diff
 from ..merging.lines import UNMATCHED, match_lines
@@ -24,7 +25,6 @@ from ..results.text_format import changes_outside_skills, format_skill_change
 from ..skills import skill_version
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
-from ..worktree import file_reader
 
 
 def diff_revisions(session: Session, from_: str, to: str, wanted_paths: Sequence[str] = ()) -> Diff:
@@ -219,7 +219,7 @@ def _match_renamed_skills(
 
 def _read_text(session: Session, entry: TreeEntry) -> bytes | None:
     """Return the content of an entry, which may be in the folder alone."""
-    from ..worktree import file_reader
+    from ..folder import read
 
     if entry.size > MAX_COMPARED_BYTES:
         return None
@@ -228,7 +228,7 @@ def _read_text(session: Session, entry: TreeEntry) -> bytes | None:
     except NotFound as error:
         if error.code == "redacted":
             return None
-        return file_reader.read_bounded_file(session.root, entry.path, MAX_COMPARED_BYTES)
+        return read.read_bounded_file(session.root, entry.path, MAX_COMPARED_BYTES)
 
 
 _CardsByPath = dict[str, SkillMetadata]
@@ -334,16 +334,14 @@ def _read_cards_with_folder(
     session: Session, differences: list[Difference]
 ) -> dict[bytes, SkillMetadata]:
     """Return the cards of both sides; the new content may be in the folder alone."""
-    from ..worktree import file_reader
+    from ..folder import read
 
     blobs = _find_skill_blobs(differences)
     missing_blobs = session.reader.find_missing(blobs)
     cards = lineage_cache.load_cards(session, [blob for blob in blobs if blob not in missing_blobs])
     for path, _, now in differences:
         if now is not None and now.blob in missing_blobs and derive.may_be_skill(path):
-            cards[now.blob] = read_skill_metadata(
-                file_reader.read_working_file(session.root, path), ""
-            )
+            cards[now.blob] = read_skill_metadata(read.read_working_file(session.root, path), "")
     return cards
 
 
@@ -516,7 +514,7 @@ def entry_kinds(session: Session, diff: Diff, change: PathChange) -> tuple[int |
         return old, None
     if diff.to:
         return old, _entry_kind(session, diff.to, change.path)
-    from ..worktree.file_fingerprint import entry_kind, lstat_or_none
+    from ..folder.handles import entry_kind, lstat_or_none
 
     found = lstat_or_none(session.root / change.path)
     return old, None if found is None else entry_kind(found.st_mode)
@@ -555,7 +553,7 @@ def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -
             return "redacted"
         if stored:
             raise
-        content = file_reader.read_bounded_file(session.root, path, MAX_DIFF_BYTES)
+        content = read.read_bounded_file(session.root, path, MAX_DIFF_BYTES)
         return _TOO_LARGE if content is None else content
     return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
 

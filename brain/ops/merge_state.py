@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 from .. import limits
 from ..encoding import pack
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..folder import read, write
+from ..folder.handles import FolderHandles, open_root
 from ..objects.tree_entry import FILE
 from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merge_state
 from ..repo.open.discovery import CONTROL_FOLDER
 from ..repo.open.session import Session
 from ..results import MergeConflict
 from ..store.rows import StoreTransaction
-from ..worktree import file_reader, file_writer
-from ..worktree.dirfd import FolderHandles, open_root
 
 if TYPE_CHECKING:
     from .merge_contents import PathConflict, UnresolvedConflict
@@ -108,7 +108,7 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
     if file.is_symlink() or not file.is_file():
         return None
     max_bytes = limits.MAX_LINE_MERGE_BYTES
-    content = file_reader.read_bounded_file(
+    content = read.read_bounded_file(
         session.control_folder, f"{CONFLICTS_FOLDER}/{path}", max_bytes
     )
     if content is None:
@@ -131,7 +131,7 @@ def write_marker_files(
         for conflict, _, draft in unresolved:
             if draft is not None:
                 text = content_merge.format_with_markers(draft, ours, theirs)
-                file_writer.replace_file(folders, f"{CONFLICTS_FOLDER}/{conflict.path}", FILE, text)
+                write.replace_file(folders, f"{CONFLICTS_FOLDER}/{conflict.path}", FILE, text)
 
 
 def remove_marker_files(session: Session) -> None:

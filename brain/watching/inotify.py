@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..errors import BrainError, InvalidInput, NoBrain, printable_text
-from ..worktree.ignore_rules import IGNORE_FILE_NAME, IgnoreRules
+from ..folder.ignore import IGNORE_FILE_NAME, IgnoreRules
 from .change_events import ObservedChanges
 
 _MODIFY, _ATTRIB, _CLOSE_WRITE = 0x2, 0x4, 0x8

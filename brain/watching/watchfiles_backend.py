@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import BrainError, InvalidInput, NoBrain, printable_text
-from ..worktree.ignore_rules import IGNORE_FILE_NAME, IgnoreRules
+from ..folder.ignore import IGNORE_FILE_NAME, IgnoreRules
 from .change_events import ObservedChanges
 
 if TYPE_CHECKING:

@@ -131,7 +131,7 @@ def _pin_root_keys(app: App, result: Adopted) -> None:
 
 def _adoption_lines(result: Adopted) -> Iterator[str]:
     from brain.adopting.content_checks import SECRET_CODE
-    from brain.worktree.dirfd import UNREADABLE
+    from brain.folder.handles import UNREADABLE
 
     what = f"{result.kind} at {escape(result.source)}"
     if result.brain and not result.changed and not result.conflicts:

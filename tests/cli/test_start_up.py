@@ -86,7 +86,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     modules = loaded(*arguments, cwd=agent)
     assert "brain.repo.skills.upsert" in modules
     unneeded = {
-        *("brain.worktree.scan", "zstandard", "yaml", "json", "brain.results.trust"),
+        *("brain.folder.scan", "zstandard", "yaml", "json", "brain.results.trust"),
         *("brain.repo.derive", "brain.skills.frontmatter_nodes"),
         "brain_cli.settings.user_ledgers",
     }
@@ -121,7 +121,7 @@ def test_a_diff_of_snapshots_does_not_load_what_scans_or_writes_skills(agent):
     modules = loaded("diff", "@~1", "@", cwd=agent)
     assert "brain.ops.diff" in modules
     assert not modules & {
-        "brain.worktree.scan",
+        "brain.folder.scan",
         "brain.skills.skill_document",
         "brain.results.trust",
     }

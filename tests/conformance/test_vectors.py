@@ -14,6 +14,7 @@ from brain.chain.tlog.log_verifier import verify_consistency, verify_inclusion
 from brain.digest import blob_id, domain_hash
 from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound
+from brain.folder.scan import check_name_collisions
 from brain.objects import (
     ancestry,
     lineage,
@@ -40,7 +41,6 @@ from brain.trust import ed25519, signature_format, signature_verification
 from brain.trust.rights_graph import RightsSource
 from brain.verify import operation_check
 from brain.verify.tree_check import check_bundles
-from brain.worktree.walk import check_name_collisions
 from tests.support.conformance.golden_vectors import (
     FAMILIES,
     VECTORS_FOLDER,

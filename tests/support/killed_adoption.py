@@ -19,14 +19,14 @@ NEW_BRAIN_KILL_POINTS = (
     "brain.api.imports:ImportsPart.record_states 1",
     "brain.repo.core.transaction:WriteTransaction.record_external 3",
     "brain.api.merge:MergePart.start 1",
-    "brain.worktree.file_checkout:StagedWriter.publish 2",
+    "brain.folder.write:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
     "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
     "brain.repo.core.transaction:WriteTransaction.record_external 1",
     "brain.repo.changes.import_source:log_operation 1",
     "brain.repo.core.transaction:apply_pending_writes 1",
-    "brain.worktree.file_checkout:StagedWriter.write 2",
+    "brain.folder.write:StagedWriter.write 2",
 )
 """For a new brain, and one that knows the source, in the order in which adoption gets there."""
 

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
+from brain.folder import handles, stat_cache, stat_cache_update
+from brain.folder.ignore import IgnoreRules
+from brain.folder.read import read_candidates
+from brain.folder.scan import ScanResult, scan_files
+from brain.folder.stat_cache import StatCache
 from brain.objects.tree_entry import FILE
-from brain.worktree import file_fingerprint, stat_cache, stat_cache_update
-from brain.worktree.file_reader import read_candidates
-from brain.worktree.ignore_rules import IgnoreRules
-from brain.worktree.scan import ScanResult, scan_files
-from brain.worktree.stat_cache import StatCache
 
 BUNDLE_ID = b"b" * 32
 HOUR_NS = 3600 * 10**9
@@ -58,7 +58,7 @@ def as_if_scanned_later(found: ScanResult) -> ScanResult:
     That is true only if the clock has ticked since, and spares the tests the margin.
     """
     wall, steady = found.started
-    return found._replace(started=file_fingerprint.ClockReading(wall + HOUR_NS, steady + HOUR_NS))
+    return found._replace(started=handles.ClockReading(wall + HOUR_NS, steady + HOUR_NS))
 
 
 def wait_for_clock_tick(root: Path) -> None:

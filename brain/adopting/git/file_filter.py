@@ -8,9 +8,9 @@ from functools import cache
 from typing import NamedTuple
 
 from ...errors import InvalidInput
+from ...folder import handles
 from ...objects import paths
 from ...objects.tree_entry import EXECUTABLE, FILE, LINK
-from ...worktree import symlinks
 from ..content_checks import check_home_content
 from ..home_layout import HomeLayout, default_skip_reason
 from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile
@@ -120,7 +120,7 @@ class CommitFiles:
     def _read_link(self, path: str, target: str, content: bytes) -> SourceFile:
         text = content.decode("utf-8", "surrogateescape")
         try:
-            file = SourceFile(LINK, symlinks.encode_link_target(target, text))
+            file = SourceFile(LINK, handles.encode_link_target(target, text))
         except InvalidInput as error:
             raise SkipFile(error.code, reason_without_path(error)) from error
         if target != path and not link_keeps_target(self._layout, path, target, text):

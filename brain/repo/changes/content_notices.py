@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ... import limits
 from ...errors import BrainError
+from ...folder.read import read_bounded_file
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import LINK, TreeEntry
@@ -16,7 +17,6 @@ from ...results import Notice
 from ...skills.skill_lint import check_skill
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.skill_version import compare_versions
-from ...worktree import file_reader
 from .. import derive, lineage_cache
 from ..open.manifest import MANIFEST_PATH, find_manifest_problems
 from ..open.session import Session
@@ -58,7 +58,7 @@ def check_folder(session: Session, before: Bundle, edits: Edits) -> list[Notice]
 
     def read(path: str) -> bytes | None:
         try:
-            return file_reader.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
+            return read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
         except BrainError:
             return None  # gone or unreadable; the scan of the folder reports it
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 
 from ...errors import BrainError, error_from_os, printable_text
+from ...folder import handles
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
@@ -13,7 +14,6 @@ from ...objects.operation import SnapshotOperation
 from ...results import LeftOutSkills, Notice, Recorded, Status, Uncovered, Verified
 from ...skills.skill_layout import SKILL_FILES
 from ...util.progress import Progress, no_progress
-from ...worktree import file_fingerprint
 from .. import derive
 from ..core import read_files, working_copy
 from ..core.pending_writes import find_pending_writes
@@ -106,7 +106,7 @@ def _unwritten_notices(session: Session, pending: Edits) -> list[Notice]:
     return [
         Notice(UNWRITTEN_CODE, path, message)
         for path, entry in sorted(pending.items())
-        if entry or file_fingerprint.lstat_or_none(session.root / path)
+        if entry or handles.lstat_or_none(session.root / path)
     ]
 
 

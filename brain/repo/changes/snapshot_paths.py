@@ -10,15 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 
 from ...errors import NotFound, printable_text
+from ...folder.ignore import IgnoreRules
+from ...folder.scan import PathScan, check_name_collisions, scan_named_paths
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import TreeEntry
 from ...results import Recorded
 from ...util.progress import Progress, no_progress
-from ...worktree.ignore_rules import IgnoreRules
-from ...worktree.scan_paths import PathScan, scan_named_paths
-from ...worktree.walk import check_name_collisions
 from ..core import read_files, working_copy
 from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..open.session import Session

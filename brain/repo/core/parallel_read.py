@@ -11,13 +11,12 @@ from collections.abc import Generator
 from contextlib import closing
 from typing import Any
 
+from ...folder import read
+from ...folder.read import STREAMED_FILE_BYTES, CandidateFile
 from ...objects.tree_entry import TreeEntry
 from ...store.rows import BlobPacking, StoreTransaction
 from ...util.process_pool import MAX_QUEUED_JOBS, helper_count, run_jobs_in_children
 from ...util.progress import Progress
-from ...worktree import file_reader
-from ...worktree.file_reader import STREAMED_FILE_BYTES
-from ...worktree.walk import CandidateFile
 from .. import lineage_cache
 from ..open.session import Session
 from .blob_batch import BlobBatch
@@ -66,8 +65,8 @@ def store_files_in_parallel(
 def _read_samples(session: Session, small: list[CandidateFile]) -> list[bytes]:
     some = [c for c in small if c.size <= _MAX_SAMPLE_BYTES]
     some = some[:: max(len(some) // _SAMPLE_COUNT, 1)]
-    read = file_reader.read_candidates(session.root, some, {})
-    return [content for _, content in read if isinstance(content, bytes)]
+    contents = read.read_candidates(session.root, some, {})
+    return [content for _, content in contents if isinstance(content, bytes)]
 
 
 def _split_into_groups(small: list[CandidateFile]) -> list[list[CandidateFile]]:
@@ -91,8 +90,8 @@ def _pack_group(
     session.declared_names.clear()
     batch = BlobBatch(session)
     entries: list[tuple[int, bytes, int, bytes]] = []
-    read = file_reader.read_candidates(session.root, group)
-    for candidate, (now, content) in zip(group, read, strict=True):
+    contents = read.read_candidates(session.root, group)
+    for candidate, (now, content) in zip(group, contents, strict=True):
         if not isinstance(content, bytes):
             raise ValueError("the file grew large after the scan")
         blob = batch.add(now.path, content)

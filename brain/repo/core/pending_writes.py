@@ -13,14 +13,14 @@ from itertools import chain
 
 from ...digest import NO_DIGEST
 from ...errors import BrainError, InvalidInput, NotFound, StoreError, printable_text
+from ...folder import handles, read
+from ...folder.handles import UNREADABLE, FolderHandles, open_root, unreadable_error
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK, TreeEntry
 from ...store.rows import PendingWrite, StoreTransaction
 from ...util.progress import Progress, no_progress
-from ...worktree import file_fingerprint, file_reader, symlinks
-from ...worktree.dirfd import UNREADABLE, FolderHandles, open_root, unreadable_error
 from ..log_entry import check_against_head, decode_log_entry
 from ..open.session import Session
 from . import working_copy
@@ -94,7 +94,7 @@ def _refuse_unsafe_paths(session: Session, added: Mapping[str, TreeEntry]) -> No
     for path, entry in added.items():
         paths.check_path(path)
         if entry.kind == LINK:
-            symlinks.check_link_inside(path, session.reader.read_blob(entry.blob, entry.size))
+            handles.check_link_inside(path, session.reader.read_blob(entry.blob, entry.size))
 
 
 def _refuse_blocked_parents(
@@ -206,7 +206,7 @@ def _is_content_stored(session: Session, path: str, among: Container[bytes] | No
     exists in the folder alone is never overwritten or removed, whatever the rows say.
     """
     try:
-        candidate = file_reader.lstat_candidate(session.root, path)
+        candidate = read.lstat_candidate(session.root, path)
         (entry,) = working_copy.hash_files(session, [candidate])
         if among is not None and entry.blob not in among:
             return False
@@ -251,7 +251,7 @@ def _add_hint(hint: str) -> Iterator[None]:
 
 def _file_fingerprint(session: Session, path: str) -> bytes:
     try:
-        added = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
+        added = handles.lstat_or_none(os.path.join(session.root, path))
     except OSError as error:
         raise unreadable_error(path, error) from error
-    return NO_DIGEST if added is None else file_fingerprint.fingerprint_of(added)
+    return NO_DIGEST if added is None else handles.fingerprint_of(added)

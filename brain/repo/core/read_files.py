@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from ...errors import InvalidInput
+from ...folder import read
+from ...folder.read import STREAMED_FILE_BYTES, CandidateFile
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import TreeEntry
 from ...store.rows import StoreTransaction
 from ...util.progress import Progress, no_progress
-from ...worktree import file_reader
-from ...worktree.file_reader import STREAMED_FILE_BYTES
-from ...worktree.walk import CandidateFile
 from ..open.session import Session
 from .blob_batch import BlobBatch
 
@@ -46,10 +45,10 @@ def store_files(
         )
     batch = BlobBatch(session)
     done = total - len(candidates)
-    for candidate, content in file_reader.read_candidates(session.root, candidates, skipped):
+    for candidate, content in read.read_candidates(session.root, candidates, skipped):
         done += 1
         fingerprints[candidate.path] = candidate.fingerprint
-        if isinstance(content, file_reader.LargeFile):
+        if isinstance(content, read.LargeFile):
             was = bundles.get_entry(session.nodes, base, candidate.path)
             blob = tx.put_blob_stream(content.raw, content.size, was.blob if was else None)
             content.verify_unchanged()

@@ -223,10 +223,10 @@ def lock_without_recovery(session: Session) -> Iterator[None]:
     with writer_lock(session.control_folder, LOCK_TIMEOUT_SECONDS) as previous_writer_died:
         _keep_out_of_git(session)
         if previous_writer_died:
-            from ...worktree import file_writer
+            from ...folder import write
 
             rows, _ = session.store.inspect_pending_writes()
-            file_writer.remove_temporary_files(session.root, [row.path for row in rows])
+            write.remove_temporary_files(session.root, [row.path for row in rows])
             if session.store.needs_compaction():
                 session.store.compact()
         yield

@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...digest import NO_DIGEST, blob_id, stream_blob_id
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
+from ...folder import handles, write
+from ...folder import read as file_reader
+from ...folder.handles import FolderHandles, open_root
+from ...folder.read import CandidateFile
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_entry import LINK, TreeEntry
 from ...results import Notice
 from ...store.rows import LARGE_BLOB_BYTES, StoreTransaction
 from ...util.progress import Progress, no_progress
-from ...worktree import file_checkout, file_fingerprint, file_reader
-from ...worktree.dirfd import FolderHandles, open_root
-from ...worktree.walk import CandidateFile, join_errors
 from ..open.session import Session
 from . import read_files
 
 if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
-    from ...worktree.ignore_rules import IgnoreRules
-    from ...worktree.scan import ScanResult
-    from ...worktree.stat_cache import StatCache
+    from ...folder.ignore import IgnoreRules
+    from ...folder.scan import ScanResult
+    from ...folder.stat_cache import StatCache
 
 NO_CONTENTS: Mapping[bytes, bytes] = {}
 _BLOBS_PER_BATCH = 1024
@@ -64,7 +65,7 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
             code="no_folder",
             hint="there is nothing left to record",
         )
-    from ...worktree.scan import scan_files
+    from ...folder.scan import scan_files
 
     session.drop_collected()  # a loaded bundle may have been garbage-collected since
     rules, cache = _load_rules_and_stat_cache(session)
@@ -108,7 +109,11 @@ def refuse_skipped(skipped: Mapping[str, InvalidInput], paths: Iterable[str] | N
         above = [path for path in sorted(skipped) if paths is None or path in paths]
         below = [path for path in paths or () if is_below(path, skipped)]
         if above or below:
-            raise join_errors([skipped[path] for path in above or sorted(skipped)])
+            errors = [skipped[path] for path in above or sorted(skipped)]
+            message = "; ".join(error.message for error in errors[:_MAX_SKIPPED_NOTICES])
+            if len(errors) > _MAX_SKIPPED_NOTICES:
+                message += f"; and {len(errors) - _MAX_SKIPPED_NOTICES} more"
+            raise InvalidInput(message, code=errors[0].code, hint=errors[0].hint)
 
 
 def stat_cache_file(session: Session) -> str | None:
@@ -128,8 +133,8 @@ def read_cached_bundle_id(session: Session) -> bytes:
 
 
 def _load_rules_and_stat_cache(session: Session) -> tuple[IgnoreRules, StatCache | None]:
-    from ...worktree import stat_cache
-    from ...worktree.ignore_rules import IgnoreRules
+    from ...folder import stat_cache
+    from ...folder.ignore import IgnoreRules
 
     rules = IgnoreRules.load(session.root)
     return rules, stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
@@ -145,7 +150,7 @@ def delete_stat_cache(session: Session) -> None:
 
 def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: Bundle) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
-    from ...worktree import stat_cache_update as caching
+    from ...folder import stat_cache_update as caching
 
     file, bundle_id = stat_cache_file(session), bundles.bundle_id(bundle)
     kept = {
@@ -164,7 +169,7 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
 
     Raises `InvalidInput` (`not_regular`) for what a brain cannot hold.
     """
-    stat_result = file_fingerprint.lstat_or_none(os.path.join(session.root, path))
+    stat_result = handles.lstat_or_none(os.path.join(session.root, path))
     if stat_result is None:
         return None
     if not stat.S_ISREG(stat_result.st_mode) and not stat.S_ISLNK(stat_result.st_mode):
@@ -175,9 +180,9 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
         )
     return CandidateFile(
         path,
-        file_fingerprint.entry_kind(stat_result.st_mode),
+        handles.entry_kind(stat_result.st_mode),
         stat_result.st_size,
-        file_fingerprint.fingerprint_of(stat_result),
+        handles.fingerprint_of(stat_result),
     )
 
 
@@ -334,9 +339,9 @@ def write_files(
     root = root or session.root
     for path, entry in writes.items():
         if entry is None:
-            file_checkout.remove_working_file(root, path)
+            write.remove_working_file(root, path)
     entries = sorted(entry for entry in writes.values() if entry is not None)
-    file_checkout.write_working_files(root, _stream_contents(session, entries, contents), progress)
+    write.write_working_files(root, _stream_contents(session, entries, contents), progress)
 
 
 def _stream_contents(

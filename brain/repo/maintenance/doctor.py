@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...errors import BrainError, SandboxError, printable_text
+from ...folder.ignore import IgnoreRules
+from ...folder.scan import unescape_mount_point
 from ...objects.bundle import walk_section
 from ...programs import PROGRAM_FILE
 from ...results import DoctorCheck
 from ...skills import SKILLS_SECTION
-from ...worktree.ignore_rules import IgnoreRules
-from ...worktree.mounts import unescape_mount_point
 from .. import head_index, log_entry
 from ..changes import content_notices, snapshot_folder
 from ..derived_db import CACHE_DIR_VARIABLE

@@ -59,7 +59,7 @@ def _has_own_store(folder: Path) -> bool:
 
 
 def _is_recorded_folder(root: Path, folder: Path) -> bool:
-    from ...worktree.scan_paths import is_path_ignored
+    from ...folder.scan import is_path_ignored
 
     try:
         return not is_path_ignored(root, f"{folder.relative_to(root).as_posix()}/x")

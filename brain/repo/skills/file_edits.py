@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 
 from ... import limits
 from ...errors import Conflict, InvalidInput, printable_text
+from ...folder.scan import is_path_ignored
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Edits
 from ...objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
 from ...skills import skill_layout
-from ...worktree.scan_paths import is_path_ignored
 from ..changes.snapshot_paths import parent_folders
 from ..core import working_copy
 from ..core.pending_writes import refuse_long_names

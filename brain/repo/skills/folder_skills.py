@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ... import limits
 from ...digest import blob_id
+from ...folder import read
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_entry import LINK
 from ...skills.skill_metadata import encode_skill_metadata, read_skill_metadata
-from ...worktree import file_reader
 from .. import derive
 from ..core import working_copy
 from ..open.session import Session
@@ -44,7 +44,7 @@ def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
         for path, entry in edits.items():
             if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
                 continue
-            content = file_reader.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
+            content = read.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
             # The file may have changed since it was hashed, so that it gets the id of this content.
             id = entry.blob if content is None else blob_id(content)
             edits[path] = entry._replace(blob=id)

@@ -7,12 +7,11 @@ from pathlib import Path
 
 from ... import limits
 from ...errors import InvalidInput, NotFound, printable_text
+from ...folder import scan
+from ...folder.ignore import IgnoreRules
+from ...folder.read import CandidateFile, read_working_file
 from ...objects.tree_entry import EXECUTABLE, LINK
 from ...skills import skill_layout
-from ...worktree import scan
-from ...worktree.file_reader import read_working_file
-from ...worktree.ignore_rules import IgnoreRules
-from ...worktree.walk import CandidateFile
 from .file_edits import ExecutableContent
 
 _HINT = "put the file itself there"

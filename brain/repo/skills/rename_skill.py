@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 
 from ...errors import Conflict, InvalidInput, printable_text
+from ...folder.ignore import IgnoreRules
+from ...folder.scan import scan_named_paths
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.tree_entry import TreeEntry
@@ -13,8 +15,6 @@ from ...results import Upserted
 from ...skills import skill_document, skill_version
 from ...skills.skill_document import UpdatedSkill
 from ...skills.slug import fold_to_slug, slugify
-from ...worktree.ignore_rules import IgnoreRules
-from ...worktree.scan_paths import scan_named_paths
 from .. import find_skill
 from ..core import working_copy
 from ..core.transaction import WriteTransaction, locked_write_transaction

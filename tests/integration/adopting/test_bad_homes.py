@@ -11,7 +11,7 @@ from brain import Brain, limits, results
 from brain.adopting import layouts, preview_adoption, scan_home
 from brain.adopting.in_place import ignore_lines
 from brain.errors import InvalidInput
-from brain.worktree.ignore_rules import IgnoreRules
+from brain.folder.ignore import IgnoreRules
 from tests.support.agent_homes import HOME_MAKERS, make_hermes_home, skill_text, write_files
 from tests.support.planted_secrets import SECRET_MAKERS
 from tests.support.refusals import raises_code

@@ -19,9 +19,9 @@ IN_PLACE = """
 import os, signal, sys
 from pathlib import Path
 from brain import Brain
-from brain.worktree import file_writer
+from brain.folder import write
 
-usual, left = file_writer._rename, int(sys.argv[2])
+usual, left = write._rename, int(sys.argv[2])
 
 def last(*args):
     global left
@@ -30,7 +30,7 @@ def last(*args):
         os.kill(os.getpid(), signal.SIGKILL)
     usual(*args)
 
-file_writer._rename = last
+write._rename = last
 Brain.adopt(Path(sys.argv[1]))
 """
 """Adopts a home in place, and is killed before so many files have their name."""

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from brain.errors import BrainError, NoBrain
+from brain.folder.ignore import IgnoreRules
 from brain.watching.change_events import ObservedChanges, WatchBackend
 from brain.watching.watchfiles_backend import WatchfilesBackend
-from brain.worktree.ignore_rules import IgnoreRules
 from tests.support.processes import TIMEOUT_SECONDS
 
 KINDS: list[Callable[[Path, IgnoreRules], WatchBackend]] = [WatchfilesBackend]

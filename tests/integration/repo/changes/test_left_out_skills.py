@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
+from brain.folder import left_out_skills
+from brain.folder.left_out_skills import BEHIND_LINK, LeftOutPlace
 from brain.results import LeftOutSkills
-from brain.worktree import left_out_skills
-from brain.worktree.walk import BEHIND_LINK, LeftOutPlace
 from tests.integration.repo.conftest import skill_text, write_file
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from brain import Brain, InvalidInput
+from brain.folder.read import CandidateFile
 from brain.repo.core import parallel_read, read_files, working_copy
 from brain.store import writer
 from brain.store.rows import LARGE_BLOB_BYTES
 from brain.util import process_pool
 from brain.util.process_pool import MAX_QUEUED_JOBS
-from brain.worktree.walk import CandidateFile
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.processes import child_process_ids
 from tests.support.refusals import raises_code

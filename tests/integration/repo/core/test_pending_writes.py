@@ -9,11 +9,11 @@ import pytest
 
 from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
+from brain.folder.handles import encode_link_target
 from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.repo.core import pending_writes
 from brain.store.blobs import CODEC_RAW
 from brain.store.rows import LARGE_BLOB_BYTES
-from brain.worktree.symlinks import encode_link_target
 from tests.integration.repo.conftest import write_file
 from tests.support.processes import TIMEOUT_SECONDS
 from tests.support.refusals import raises_code

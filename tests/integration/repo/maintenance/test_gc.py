@@ -5,12 +5,12 @@ import pytest
 
 from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
 from brain.encoding import pack
+from brain.folder import handles
 from brain.receipts import Receipt, encode_receipt
 from brain.repo.ledgers import last_seen_head
 from brain.repo.maintenance import gc
 from brain.repo.open.session import Session
 from brain.store.reader import SqliteReader
-from brain.worktree import file_fingerprint
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder
 
@@ -184,7 +184,7 @@ def test_verifying_begins_again_if_something_is_taken_out_meanwhile(brain, monke
 
 
 def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(brain, monkeypatch):
-    monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)  # as after a while
+    monkeypatch.setattr(handles, "is_racy", lambda *_: False)  # as after a while
     write_file(brain, "memory/notes.md", "What was undone, and is still in the folder.\n")
     brain.snapshot()
     brain.undo()
@@ -194,7 +194,7 @@ def test_a_file_whose_content_went_is_recorded_anew_though_nobody_touched_it(bra
 
 
 def test_the_next_scan_goes_by_the_last_one_where_nothing_of_it_went(brain, monkeypatch):
-    monkeypatch.setattr(file_fingerprint, "is_racy", lambda *_: False)
+    monkeypatch.setattr(handles, "is_racy", lambda *_: False)
     brain.skills.upsert("A", "Undone.\n")
     brain.undo()
     write_file(brain, "memory/notes.md", "Text.\n")

@@ -9,10 +9,10 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
+from brain.folder import handles
+from brain.folder.write import write_all
 from brain.skills.skill_metadata import SkillMetadata, encode_skill_metadata
 from brain.store.blobs import CODEC_RAW
-from brain.worktree import file_fingerprint
-from brain.worktree.file_writer import write_all
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store, pending_write_statement, query_store
@@ -22,8 +22,8 @@ TEXT = b"Do as I say.\n"
 
 def planted(brain: Brain, path: str, blob: bytes, kind: int = 0) -> None:
     """Note a file as still to be written, in place of what is there now."""
-    there = file_fingerprint.lstat_or_none(brain.root / path) if "\0" not in path else None
-    before = file_fingerprint.fingerprint_of(there) if there else b""
+    there = handles.lstat_or_none(brain.root / path) if "\0" not in path else None
+    before = handles.fingerprint_of(there) if there else b""
     execute_in_store(brain.root, pending_write_statement(path, kind, blob, before))
 
 
@@ -167,8 +167,7 @@ def test_a_disk_that_is_full_for_one_file_alone_holds_up_no_other(brain, monkeyp
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write_all(fd, content)
 
-    monkeypatch.setattr("brain.worktree.file_writer.write_all", full)
-    monkeypatch.setattr("brain.worktree.file_checkout.write_all", full, raising=False)
+    monkeypatch.setattr("brain.folder.write.write_all", full)
     with pytest.raises(BrainError):
         brain.skills.upsert("a", "A.\n")
     (told,) = dropped(brain)

@@ -8,9 +8,9 @@ import pytest
 
 from brain import limits
 from brain.errors import InvalidInput
+from brain.folder.ignore import IgnoreRules
+from brain.folder.scan import scan_files
 from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
-from brain.worktree.ignore_rules import IgnoreRules
-from brain.worktree.scan import scan_files
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (
@@ -230,11 +230,11 @@ CASES = read_cases(__file__)
 
 SCRIPT = """
 import os, sys
-from brain.worktree import rescan, stat_cache
-from brain.worktree.dirfd import open_root
-from brain.worktree.ignore_rules import IgnoreRules
+from brain.folder import scan, stat_cache
+from brain.folder.handles import open_root
+from brain.folder.ignore import IgnoreRules
 
-rescan._MIN_ENTRIES_TO_FORK = 1
+scan._MIN_ENTRIES_TO_FORK = 1
 fork, forked = os.fork, []
 def counted():
     forked.append(fork())
@@ -244,7 +244,7 @@ os.sched_getaffinity = lambda pid: {{0, 1}}
 {prelude}
 with open_root(sys.argv[1]) as root_fd:
     cache = stat_cache.load_stat_cache(sys.argv[2], IgnoreRules().fingerprint)
-    rows = rescan.find_differing_entries(cache, root_fd, lambda entries: None)
+    rows = scan.find_differing_entries(cache, root_fd, lambda entries: None)
 assert len(forked) == {forks}, forked
 assert len(os.listdir("/proc/self/fd")) == 4, "descriptors are left open"
 try:

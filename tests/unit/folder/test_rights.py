@@ -15,10 +15,10 @@ from pathlib import Path
 
 from brain.errors import BrainError
 from brain.objects.tree_entry import FILE
-from brain.worktree import file_checkout, stat_cache_update
-from brain.worktree.ignore_rules import IgnoreRules
-from brain.worktree.file_reader import read_candidates
-from brain.worktree.scan import scan_files
+from brain.folder import stat_cache_update, write
+from brain.folder.ignore import IgnoreRules
+from brain.folder.read import read_candidates
+from brain.folder.scan import scan_files
 
 if os.geteuid() == 0:  # root may read everything
     os.setegid(65534)

@@ -7,20 +7,31 @@ import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
 from ..objects.tree_entry import LINK
-from . import file_fingerprint, symlinks
-from .dirfd import UNREADABLE, FolderHandles, RootPath, open_folders, unreadable_error
-from .walk import TOO_LARGE, CandidateFile, candidate_from_stat, file_too_large_error
+from . import handles
+from .handles import UNREADABLE, FolderHandles, RootPath, open_folders, unreadable_error
 
+TOO_LARGE = "too_large"
+"""The code of the error for a file that is too large."""
 STREAMED_FILE_BYTES = 256 << 10
 """Files of this size or more are not read into memory as a whole."""
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _MAX_READ_ATTEMPTS = 3
 _TYPE_CHANGED_ERRNOS = {errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.EAGAIN, errno.EISDIR}
+
+
+class CandidateFile(NamedTuple):
+    """A file not proven unchanged; `size` is in bytes."""
+
+    path: str
+    kind: int
+    size: int
+    fingerprint: bytes
 
 
 class LargeFile:
@@ -34,11 +45,11 @@ class LargeFile:
         self.path = path
         self.raw = io.FileIO(fd)
         self.size = st.st_size
-        self._fields = file_fingerprint.stat_fields(st)
+        self._fields = handles.stat_fields(st)
 
     def verify_unchanged(self) -> None:
         """Raise `InvalidInput` (`changed_while_reading`) if the file changed since opening."""
-        if file_fingerprint.stat_fields(os.fstat(self.raw.fileno())) != self._fields:
+        if handles.stat_fields(os.fstat(self.raw.fileno())) != self._fields:
             raise _changed_while_reading_error(self.path, "its size or times changed")
 
 
@@ -136,13 +147,13 @@ def _read_if_unchanged(fd: int, size: int, known: bytes) -> bytes | None:
     """Return the content if the file is unchanged since the scan, the usual case."""
     content = os.read(fd, size + 1)
     st = os.fstat(fd)
-    same = stat.S_ISREG(st.st_mode) and file_fingerprint.fingerprint_of(st) == known
+    same = stat.S_ISREG(st.st_mode) and handles.fingerprint_of(st) == known
     return content if same and len(content) == size else None
 
 
 def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
     """Read from the start until the file does not change meanwhile."""
-    fields = file_fingerprint.stat_fields
+    fields = handles.stat_fields
     for _ in range(_MAX_READ_ATTEMPTS):
         st = os.fstat(fd)
         if not stat.S_ISREG(st.st_mode):
@@ -165,8 +176,8 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
 
 def _read_link(path: str, name: str, folder_fd: int) -> tuple[CandidateFile, bytes]:
     st = os.lstat(name, dir_fd=folder_fd)
-    content = symlinks.encode_link_target(path, symlinks.read_symlink(name, folder_fd))
-    return CandidateFile(path, LINK, len(content), file_fingerprint.fingerprint_of(st)), content
+    content = handles.encode_link_target(path, handles.read_symlink(name, folder_fd))
+    return CandidateFile(path, LINK, len(content), handles.fingerprint_of(st)), content
 
 
 def _read_error(path: str, error: OSError) -> InvalidInput:
@@ -182,4 +193,19 @@ def _changed_while_reading_error(path: str, how: str) -> InvalidInput:
         f"{printable_text(path)} changed while it was read: {how}",
         code="changed_while_reading",
         hint="try again while nothing writes to it",
+    )
+
+
+def candidate_from_stat(path: str, st: os.stat_result) -> CandidateFile:
+    """Return a file with its stat as a candidate."""
+    kind, fingerprint = handles.entry_kind(st.st_mode), handles.fingerprint_of(st)
+    return CandidateFile(path, kind, st.st_size, fingerprint)
+
+
+def file_too_large_error(path: str, size: int) -> InvalidInput:
+    """Return the error for a file that is too large."""
+    return InvalidInput(
+        f"{printable_text(path)} has {size} bytes, more than {limits.MAX_FILE_BYTES}",
+        code=TOO_LARGE,
+        hint="move it out of the brain, or name it in .brainignore",
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from brain.worktree.file_reader import read_candidates
+from brain.folder.read import read_candidates
 from tests.support.worktree_scans import (
     as_if_scanned_later,
     candidate_paths,

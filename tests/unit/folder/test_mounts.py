@@ -14,9 +14,9 @@ ISOLATED = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-Ur", "
 SCRIPT = """
 import sys
 from brain.errors import BrainError
-from brain.worktree.stat_cache import load_stat_cache
-from brain.worktree.ignore_rules import IgnoreRules
-from brain.worktree.scan import scan_files
+from brain.folder.stat_cache import load_stat_cache
+from brain.folder.ignore import IgnoreRules
+from brain.folder.scan import scan_files
 
 rules = IgnoreRules.load(sys.argv[1])
 cache = load_stat_cache(sys.argv[2], rules.fingerprint)

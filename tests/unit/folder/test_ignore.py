@@ -10,8 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.worktree.gitignore_patterns import MAX_PATTERN_CHARS, compile_pattern
-from brain.worktree.ignore_rules import MAX_IGNORE_FILE_BYTES, MAX_IGNORE_PATTERNS, IgnoreRules
+from brain.folder.ignore import (
+    MAX_IGNORE_FILE_BYTES,
+    MAX_IGNORE_PATTERNS,
+    MAX_PATTERN_CHARS,
+    IgnoreRules,
+    compile_pattern,
+)
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import candidate_paths, put_file, scan_without_cache

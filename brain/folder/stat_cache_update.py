@@ -9,13 +9,13 @@ from contextlib import suppress
 
 from ..objects.paths import TEMPORARY_PREFIX
 from ..util.atomic_file import write_atomic
-from . import file_fingerprint
-from .dirfd import OPEN_FOLDER_FLAGS, RootPath, open_root
+from . import handles
+from .handles import OPEN_FOLDER_FLAGS, RootPath, open_root
 from .scan import ScanResult
 from .stat_cache import ROOT_FOLDER_PATH, StatCache, encode_stat_cache
 
 CONTROL_FOLDER = ".brain"
-_UNREAD_FILE = file_fingerprint.pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
+_UNREAD_FILE = handles.pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
 """What is known of a file that no scan could read."""
 _MAX_CLOCK_SKEW_NS = 3600 * 10**9
 """Nanoseconds by which the clock of a file system that cannot be asked may differ from ours."""
@@ -59,7 +59,7 @@ def _scan_start_time(root_fd: int, scan: ScanResult) -> int:
     try:
         fd = os.open(temporary, _CREATE_FLAGS, 0o600, dir_fd=folder_fd)
         try:
-            return file_fingerprint.file_system_time(scan.started, os.fstat(fd).st_mtime_ns)
+            return handles.file_system_time(scan.started, os.fstat(fd).st_mtime_ns)
         finally:
             os.close(fd)
     except OSError:
@@ -85,9 +85,9 @@ def next_stat_cache(
     """
 
     def proven_or_unmatchable(fingerprint: bytes, is_proven: bool) -> bytes:
-        if is_proven and not file_fingerprint.is_racy(fingerprint, moment):
+        if is_proven and not handles.is_racy(fingerprint, moment):
             return fingerprint
-        return file_fingerprint.unmatchable_fingerprint(fingerprint)
+        return handles.unmatchable_fingerprint(fingerprint)
 
     reported_paths = [
         *(notice.path for notice in scan.notices),

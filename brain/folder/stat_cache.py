@@ -20,7 +20,7 @@ from typing import NamedTuple
 import msgpack
 from blake3 import blake3
 
-from . import file_fingerprint
+from . import handles
 
 ROOT_FOLDER_PATH = "."
 """The path of the root folder in the cache."""
@@ -46,7 +46,7 @@ class StatCachePart(NamedTuple):
 
     def entries(self) -> Iterator[tuple[bytes, bytes]]:
         """Yield every path with its fingerprint."""
-        size = file_fingerprint.FINGERPRINT_BYTES
+        size = handles.FINGERPRINT_BYTES
         for number, path in enumerate(self.paths.split(b"\0")):
             yield path, self.fingerprints[number * size : (number + 1) * size]
 
@@ -69,7 +69,7 @@ class StatCache:
     def entry_count(self) -> int:
         """The number of files and folders."""
         size = sum(len(part.fingerprints) for part in self.parts)
-        return size // file_fingerprint.FINGERPRINT_BYTES
+        return size // handles.FINGERPRINT_BYTES
 
     @cached_property
     def _first_sort_keys(self) -> list[tuple[bytes, bytes]]:

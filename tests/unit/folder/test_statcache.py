@@ -11,8 +11,8 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.worktree import file_fingerprint, stat_cache_update
-from brain.worktree.stat_cache import (
+from brain.folder import handles, stat_cache_update
+from brain.folder.stat_cache import (
     PATHS_PER_PART,
     StatCache,
     decode_stat_cache,
@@ -34,9 +34,7 @@ RULES = b"r" * 32
 NAMES = st.text(st.sampled_from("abé-./"), min_size=1, max_size=9).filter(
     lambda path: all(part not in ("", ".", "..") for part in path.split("/"))
 )
-PRINTS = st.binary(
-    min_size=file_fingerprint.FINGERPRINT_BYTES, max_size=file_fingerprint.FINGERPRINT_BYTES
-)
+PRINTS = st.binary(min_size=handles.FINGERPRINT_BYTES, max_size=handles.FINGERPRINT_BYTES)
 
 
 def empty() -> StatCache:
@@ -79,7 +77,7 @@ def test_a_large_cache_is_cut_into_parts_that_stay_small():
         cache = cache.with_changes(
             BUNDLE_ID, 0, {name: bytes(36) for name in names[start : start + 700]}
         )
-    sizes = [len(part.fingerprints) // file_fingerprint.FINGERPRINT_BYTES for part in cache.parts]
+    sizes = [len(part.fingerprints) // handles.FINGERPRINT_BYTES for part in cache.parts]
     assert sum(sizes) == 5000
     assert max(sizes) <= 2 * PATHS_PER_PART
     assert sorted(rows(cache)) == sorted(names)
@@ -197,10 +195,10 @@ def stat_with(mtime: int, ctime: int) -> os.stat_result:
 
 @pytest.mark.parametrize("time", [-1, 0, 2**63 - 1, 2**63, -(2**63) - 1, 253402300799 * 10**9])
 def test_files_22_every_time_has_a_fingerprint(time):
-    known = file_fingerprint.fingerprint_of(stat_with(time, time))
-    assert len(known) == file_fingerprint.FINGERPRINT_BYTES
-    assert file_fingerprint.fingerprint_mode(known) == 0o100644
-    assert file_fingerprint.is_racy(known, 10**18) == (time > 10**18)
+    known = handles.fingerprint_of(stat_with(time, time))
+    assert len(known) == handles.FINGERPRINT_BYTES
+    assert handles.fingerprint_mode(known) == 0o100644
+    assert handles.is_racy(known, 10**18) == (time > 10**18)
 
 
 @pytest.mark.parametrize(
@@ -209,36 +207,29 @@ def test_files_22_every_time_has_a_fingerprint(time):
 def test_a_fine_clock_has_a_margin_of_50_ms(age, recent):
     moment = 10**18 + 123_456_789
     for times in ((moment - age, 7), (7, moment - age)):
-        assert (
-            file_fingerprint.is_racy(file_fingerprint.fingerprint_of(stat_with(*times)), moment)
-            is recent
-        )
+        assert handles.is_racy(handles.fingerprint_of(stat_with(*times)), moment) is recent
 
 
 @pytest.mark.parametrize(("seconds", "recent"), [(0, True), (1, True), (2, False), (3, False)])
 def test_a_clock_of_whole_seconds_has_a_margin_of_two(seconds, recent):
     moment = 10**18
-    known = file_fingerprint.fingerprint_of(stat_with(moment - seconds * 10**9, 7))
-    assert file_fingerprint.is_racy(known, moment) is recent
+    known = handles.fingerprint_of(stat_with(moment - seconds * 10**9, 7))
+    assert handles.is_racy(known, moment) is recent
 
 
 def test_what_is_unproven_keeps_its_type_and_equals_no_file():
-    known = file_fingerprint.unmatchable_fingerprint(
-        file_fingerprint.fingerprint_of(stat_with(5, 5))
-    )
-    assert file_fingerprint.fingerprint_mode(known) == 0o100644
-    assert known != file_fingerprint.fingerprint_of(stat_with(0, 0))
+    known = handles.unmatchable_fingerprint(handles.fingerprint_of(stat_with(5, 5)))
+    assert handles.fingerprint_mode(known) == 0o100644
+    assert known != handles.fingerprint_of(stat_with(0, 0))
 
 
 def test_the_horizon_goes_by_the_longer_of_two_clocks():
-    now = file_fingerprint.read_clocks()
+    now = handles.read_clocks()
     second = 10**9
-    slept = file_fingerprint.ClockReading(now.wall_ns - 60 * second, now.monotonic_ns - second)
-    set_back = file_fingerprint.ClockReading(
-        now.wall_ns + 3600 * second, now.monotonic_ns - 60 * second
-    )
+    slept = handles.ClockReading(now.wall_ns - 60 * second, now.monotonic_ns - second)
+    set_back = handles.ClockReading(now.wall_ns + 3600 * second, now.monotonic_ns - 60 * second)
     for started in (slept, set_back):
-        assert file_fingerprint.file_system_time(started, 10**18) <= 10**18 - 60 * second
+        assert handles.file_system_time(started, 10**18) <= 10**18 - 60 * second
 
 
 def test_a_rebuilt_part_is_in_the_order_it_is_searched_in():
@@ -247,6 +238,6 @@ def test_a_rebuilt_part_is_in_the_order_it_is_searched_in():
     by_key = sorted(paths, key=folder_sort_key)
     cache = StatCache(bytes(32), bytes(32), 0, [])
     made = cache.with_changes(
-        bytes(32), 0, {name: bytes(file_fingerprint.FINGERPRINT_BYTES) for name in names}
+        bytes(32), 0, {name: bytes(handles.FINGERPRINT_BYTES) for name in names}
     )
     assert [path for part in made.parts for path, _ in part.entries()] == by_key

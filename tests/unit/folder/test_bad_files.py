@@ -11,8 +11,8 @@ import pytest
 
 from brain import limits
 from brain.errors import InvalidInput
-from brain.worktree.file_reader import read_candidates
-from brain.worktree.walk import join_errors
+from brain.folder.read import read_candidates
+from brain.repo.core.working_copy import refuse_skipped
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (
     candidate_paths,
@@ -68,8 +68,7 @@ def write_both(first: str, second: str) -> Callable[[Path], None]:
 
 def scan_strictly(root: Path) -> None:
     """Raise the error of a scan, or else one for what it skipped."""
-    skipped = scan_with_cache(root).skipped
-    raise join_errors([skipped[path] for path in sorted(skipped)])
+    refuse_skipped(scan_with_cache(root).skipped)
 
 
 REFUSED = [

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from brain.errors import BrainError, Conflict, InvalidInput
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
-from brain.worktree.file_checkout import (
+from brain.folder.write import (
     FileItem,
+    remove_temporary_files,
     remove_working_file,
     write_working_file,
     write_working_files,
 )
-from brain.worktree.file_writer import remove_temporary_files
+from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import plain_file, put_file, read_all_files, scan_with_cache
@@ -329,7 +329,7 @@ def test_no_descriptor_stays_open_after_success_or_failure(root, write):
 SCRIPT = """
 import os, signal, sys
 from brain.objects.tree_entry import FILE
-from brain.worktree.file_checkout import write_working_files
+from brain.folder.write import write_working_files
 
 def dying():
     yield b"half"

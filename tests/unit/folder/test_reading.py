@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from brain.errors import InvalidInput
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
-from brain.worktree import file_fingerprint, file_reader
-from brain.worktree.file_reader import (
+from brain.folder import handles, read
+from brain.folder.read import (
     STREAMED_FILE_BYTES,
+    CandidateFile,
     LargeFile,
     read_bounded_file,
     read_candidates,
     read_working_file,
 )
-from brain.worktree.walk import CandidateFile
+from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
 from tests.support.worktree_scans import put_file, scan_without_cache
 
 
@@ -45,7 +45,7 @@ def test_files_come_with_what_they_were_when_they_were_read(root):
         "a/run.sh": (EXECUTABLE, 3, b"two"),
     }
     for now, _ in read_candidates(root, found):
-        assert now.fingerprint == file_fingerprint.fingerprint_of((root / now.path).lstat())
+        assert now.fingerprint == handles.fingerprint_of((root / now.path).lstat())
 
 
 def test_an_empty_file_is_read(root):
@@ -229,7 +229,7 @@ def test_no_descriptor_stays_open(root):
         put_file(root, f"{name}/large", b"x" * STREAMED_FILE_BYTES)
     found = candidates(root)
     before = sorted(os.listdir("/proc/self/fd"))
-    walk = file_reader.read_candidates(root, found)
+    walk = read.read_candidates(root, found)
     for _ in range(4):
         next(walk)
     walk.close()
@@ -250,7 +250,7 @@ def test_files_06_what_is_not_a_regular_file_is_not_read_even_if_asked_for(root,
         path.symlink_to("/dev/zero")
     expected = {"fifo": "not_regular", "folder": "changed_while_reading", "zero": "link_outside"}
     assert code_of(lambda: read_working_file(root, "odd")) == expected[kind]
-    odd = CandidateFile("odd", FILE, 0, file_fingerprint.fingerprint_of(path.lstat()))
+    odd = CandidateFile("odd", FILE, 0, handles.fingerprint_of(path.lstat()))
     assert code_of(lambda: list(read_candidates(root, [odd]))) in (
         "not_regular",
         "changed_while_reading",

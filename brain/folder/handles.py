@@ -1,13 +1,20 @@
-"""Open folders by descriptor, part by part, without following links."""
+"""Folders by descriptor, the fingerprints of files, and links: no link is ever followed."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
+import struct
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from operator import attrgetter
+from typing import NamedTuple
 
 from ..errors import BrainError, InvalidInput, error_from_os, printable_text
+from ..objects.link_targets import is_safe_link_target
+from ..objects.tree_entry import EXECUTABLE, FILE, LINK
 
 RootPath = str | os.PathLike[str]
 """The folder that holds a brain."""
@@ -172,3 +179,123 @@ def write_all(fd: int, content: bytes) -> None:
     written = os.write(fd, content)
     while written < len(content):
         written += os.write(fd, memoryview(content)[written:])
+
+
+_FINGERPRINT_FORMAT = struct.Struct("<qqQQI")
+FINGERPRINT_BYTES = _FINGERPRINT_FORMAT.size
+"""Bytes in a fingerprint."""
+
+stat_fields = attrgetter("st_mtime_ns", "st_ctime_ns", "st_size", "st_ino", "st_mode")
+pack_fingerprint = _FINGERPRINT_FORMAT.pack
+"""Packs the `stat_fields` of a stat; raises `struct.error` for times outside 64 bits."""
+
+ABSENT_ERRNOS = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
+"""Errors for a path without a file; a name that is too long cannot exist."""
+
+_MIN_TIME_NS, _MAX_TIME_NS = -(1 << 63), (1 << 63) - 1
+_SECOND_NS = 1_000_000_000
+_FINE_TICK_NS = _SECOND_NS // 20
+_COARSE_TICK_NS = 2 * _SECOND_NS
+
+
+class ClockReading(NamedTuple):
+    """A point in time by both clocks of this machine, in nanoseconds."""
+
+    wall_ns: int
+    monotonic_ns: int
+
+
+def read_clocks() -> ClockReading:
+    """Return the present moment."""
+    return ClockReading(time.time_ns(), time.monotonic_ns())
+
+
+def file_system_time(started: ClockReading, file_time: int) -> int:
+    """Return the moment `started` by the clock of the file system, which now shows `file_time`.
+
+    The longer of two spans is subtracted: the wall clock may have been set back, the monotonic
+    one stops while the machine sleeps. An earlier moment only causes files to be read again.
+    """
+    at = read_clocks()
+    return file_time - max(at.wall_ns - started.wall_ns, at.monotonic_ns - started.monotonic_ns)
+
+
+def fingerprint_of(st: os.stat_result) -> bytes:
+    """Return the fingerprint of a file; times outside 64 bits are cut to the nearest."""
+    try:
+        return pack_fingerprint(*stat_fields(st))
+    except struct.error:
+        mtime, ctime, *others = stat_fields(st)
+        return pack_fingerprint(_clamp_time(mtime), _clamp_time(ctime), *others)
+
+
+def _clamp_time(time_ns: int) -> int:
+    return min(max(time_ns, _MIN_TIME_NS), _MAX_TIME_NS)
+
+
+def unmatchable_fingerprint(stored: bytes) -> bytes:
+    """Return a fingerprint of the same mode that no file has, so that the file is read again."""
+    return pack_fingerprint(0, 0, 0, 0, fingerprint_mode(stored))
+
+
+def fingerprint_mode(stored: bytes) -> int:
+    """Return the mode within a fingerprint."""
+    return int.from_bytes(stored[-4:], "little")
+
+
+def is_racy(stored: bytes, moment: int) -> bool:
+    """Tell whether a file could have changed after `moment` without a change of its times.
+
+    Times without nanoseconds come from a file system with a resolution of one or two seconds.
+    """
+    mtime, ctime, *_ = _FINGERPRINT_FORMAT.unpack(stored)
+    return _is_after(mtime, moment) or _is_after(ctime, moment)
+
+
+def _is_after(then: int, moment: int) -> bool:
+    return bool(then > moment - (_FINE_TICK_NS if then % _SECOND_NS else _COARSE_TICK_NS))
+
+
+def lstat_or_none(path: str | os.PathLike[str]) -> os.stat_result | None:
+    """Return the stat of a file or link, None if it does not exist."""
+    try:
+        return os.lstat(path)
+    except OSError as error:
+        if error.errno in ABSENT_ERRNOS:
+            return None
+        raise
+
+
+def entry_kind(mode: int) -> int:
+    """Return FILE, EXECUTABLE or LINK for a mode."""
+    if stat.S_ISLNK(mode):
+        return LINK
+    return EXECUTABLE if mode & stat.S_IXUSR else FILE
+
+
+def read_symlink(name: str, folder_fd: int) -> str:
+    """Return the text of the link `name`, with surrogates for bytes that are not UTF-8.
+
+    Raises `OSError` (EINVAL if it is not a link).
+    """
+    return os.readlink(name, dir_fd=folder_fd)
+
+
+def encode_link_target(path: str, target: str) -> bytes:
+    """Return the content of a link.
+
+    Raises `InvalidInput` (`link_outside`) if it may lead outside or is not UTF-8.
+    """
+    content = target.encode("utf-8", "surrogateescape")
+    check_link_inside(path, content)
+    return content
+
+
+def check_link_inside(path: str, content: bytes) -> None:
+    """Raise `InvalidInput` (`link_outside`) for a link that may lead outside the brain."""
+    if not is_safe_link_target(path, content):
+        raise InvalidInput(
+            f"the link {printable_text(path)} leads outside the brain: {printable_text(content)}",
+            code="link_outside",
+            hint="use a relative link with '..' only at its beginning",
+        )

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from ..results import LeftOutSkills
 from ..skills.skill_layout import SKILL_FILES
-from .dirfd import RootPath
-from .ignore_rules import is_ignored_by_default
-from .walk import BEHIND_LINK, LeftOutPlace
+from .handles import RootPath
+from .ignore import is_ignored_by_default
+
+BEHIND_LINK, IGNORED = "link_outside", "ignored"
+"""Why a place is left out; reasons of `LeftOutSkills`."""
+
+
+class LeftOutPlace(NamedTuple):
+    """A link that leads outside the brain, or a path that `.brainignore` excludes."""
+
+    path: str
+    reason: str
+
 
 _MAX_ENTRIES = 5000
 """Files and folders that one search looks at; an ignored folder may be very large."""
