@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.open.session import Session
-    from .branches import BranchesPart
+    from .branches import BranchesPart, MergePart, ProposalsPart, TagsPart
     from .files import FilesPart
     from .gaps import GapsPart
     from .gate import GatePart
@@ -22,17 +22,14 @@ if TYPE_CHECKING:
     from .imports import ImportsPart
     from .ledger import LedgerPart
     from .memory import MemoryPart
-    from .merge import MergePart
     from .patterns import PatternsPart
     from .programs import ProgramsPart
     from .prompt import PromptPart
     from .proofs import ProofsPart
-    from .proposals import ProposalsPart
     from .receipts import ReceiptsPart
     from .secrets import SecretsPart
     from .signatures import SignaturesPart
     from .skills import SkillsPart
-    from .tags import TagsPart
     from .trust import TrustPart
 
 
@@ -43,15 +40,20 @@ _CLOSE_SECONDS = 60.0
 class _LazyPart:
     """Imports the part of its name at the first use: `skills` is `skills.SkillsPart`.
 
+    `module` names another module that has it.
+
     On an open brain it is the part, on the class the class of the part, whose static methods
     need no brain: `Brain.receipts.show_file(data)`.
     """
+
+    def __init__(self, module: str = "") -> None:
+        self._module = module
 
     def __set_name__(self, owner: type, name: str) -> None:
         self._name = name
 
     def __get__(self, brain: Any, owner: type) -> Any:
-        module = import_module(f".{self._name}", __package__)
+        module = import_module(f".{self._module or self._name}", __package__)
         kind = getattr(module, f"{self._name.capitalize()}Part")
         if brain is None:
             return kind
@@ -60,8 +62,8 @@ class _LazyPart:
         return part
 
 
-def _lazy_part() -> Any:
-    return _LazyPart()
+def _lazy_part(module: str = "") -> Any:
+    return _LazyPart(module)
 
 
 class BrainParts:
@@ -81,9 +83,9 @@ class BrainParts:
     """Snapshots, differences, and the operation log."""
     branches: BranchesPart = _lazy_part()
     """List, create, delete and switch branches."""
-    tags: TagsPart = _lazy_part()
+    tags: TagsPart = _lazy_part("branches")
     """Names of snapshots that never move."""
-    merge: MergePart = _lazy_part()
+    merge: MergePart = _lazy_part("branches")
     """Merge a revision, and resolve conflicts."""
     ledger: LedgerPart = _lazy_part()
     """Commitments in ledgers, and evidence of them."""
@@ -160,7 +162,7 @@ class BrainParts:
     @cached_property
     def proposals(self) -> ProposalsPart[Self]:
         """Changes that wait for review."""
-        from .proposals import ProposalsPart
+        from .branches import ProposalsPart
 
         return ProposalsPart(self._locked, type(self))
 

@@ -1,4 +1,9 @@
-"""Create, delete, list and switch branches."""
+"""Create, delete, list and switch branches; create, delete and list tags.
+
+A tag is a ref `tags/NAME` that never moves, so garbage collection keeps its snapshot, and the
+operation log has it. Where new snapshots are signed, the snapshot that a tag names is signed
+too; the name itself is local, as a branch is.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +38,12 @@ PROPOSAL_REF_PREFIX = head_ref("proposed/")
 """The prefix of the refs of proposals; see `proposals`."""
 
 
-def check_branch_name(name: str) -> str:
-    """Return `name` if it is a valid branch name.
+def check_branch_name(name: str, kind: str = "branch") -> str:
+    """Return `name` if it is a valid one of a branch or a tag, the `kind`.
 
     It consists of parts separated by `/`, each of letters, digits and `_.+-`, starting with
     a letter or digit. It does not look like an id, end in `.lock` or contain `..`. Raises
-    `InvalidInput` (`bad_branch`).
+    `InvalidInput` (`bad_branch`, `bad_tag`).
     """
     is_reserved = (
         ".." in name
@@ -47,40 +52,42 @@ def check_branch_name(name: str) -> str:
     )
     if is_reserved or not _BRANCH_NAME.fullmatch(name) or _ID_LIKE.fullmatch(name):
         raise InvalidInput(
-            f"{printable_text(name, 80)!r} is not a valid name of a branch",
-            code="bad_branch",
+            f"{printable_text(name, 80)!r} is not a valid name of a {kind}",
+            code="bad_tag" if kind == "tag" else "bad_branch",
             hint="use letters, digits, '-', '.' and '/', but not the form of an id",
         )
     return name
 
 
-def summarize_branches(session: Session) -> Branches:
-    """Return the head, all branches and the conflicts of the pending merge."""
+def list_branches(session: Session) -> Branches:
+    """Return all branches with their heads, and the conflicts of the pending merge."""
+    current = head_ref(session.current_branch())
     return Branches(
-        session.head().hex(), list_branches(session), merge_state.list_conflicts(session)
+        session.head().hex(),
+        [
+            Branch(name.removeprefix(_BRANCH_REF_PREFIX), head.hex(), name == current)
+            for name, head in session.reader.list_refs().items()
+            if name.startswith(_BRANCH_REF_PREFIX)
+        ],
+        merge_state.list_conflicts(session),
     )
 
 
-def list_branches(session: Session) -> list[Branch]:
-    """Return all branches by name."""
-    current = session.current_branch()
-    return [
-        Branch(name.removeprefix(_BRANCH_REF_PREFIX), head.hex(), name == head_ref(current))
-        for name, head in session.reader.list_refs().items()
-        if name.startswith(_BRANCH_REF_PREFIX)
-    ]
-
-
-def create_branch(session: Session, name: str, revision: str = "@") -> Branch:
+def create_branch(session: Session, name: str, rev: str = "@") -> Branch:
     """Create a branch at a revision.
 
-    Raises `InvalidInput` (`bad_branch`) or `Conflict` (`branch_exists`).
+    Raises `InvalidInput` (`bad_branch`) or `Conflict` (`branch_exists`, `tag_exists`).
     """
     ref = head_ref(check_branch_name(name))
     with lock_for_writing(session), store_transaction(session) as tx:
-        refuse_name_collision(session, name)
-        _refuse_tag_name(session, name)
-        snapshot_id = resolve_revision(session, revision)
+        _refuse_branch_name(session, name)
+        if session.reader.read_ref(TAG_REF_PREFIX + name) is not None:
+            raise Conflict(
+                f"there is already a tag {printable_text(name)}",
+                code="tag_exists",
+                hint="choose another name",
+            )
+        snapshot_id = resolve_revision(session, rev)
         tx.update_ref(ref, None, snapshot_id)
         log_operation(session, tx, "branch", f"branch {name}", [(ref, b"", snapshot_id)])
     return Branch(name, snapshot_id.hex(), False)
@@ -112,8 +119,8 @@ def delete_branch(session: Session, name: str) -> Branch:
     return Branch(name, head.hex(), False)
 
 
-def switch_branch(session: Session, name: str, progress: Progress = no_progress) -> Switched:
-    """Switch to another branch, and write its files to the folder.
+def switch_branch(session: Session, name: str, progress: Progress | None = None) -> Switched:
+    """Make another branch current and its files those of the folder.
 
     Unrecorded changes that would be overwritten are first recorded on the old branch; other
     changes of the folder stay. Redacted files are left out. Raises `NotFound` (`no_branch`),
@@ -122,7 +129,9 @@ def switch_branch(session: Session, name: str, progress: Progress = no_progress)
     redacted: set[str] = set()
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
-        with write_transaction(session, "switch", f"switch to {name}", progress) as txn:
+        with write_transaction(
+            session, "switch", f"switch to {name}", progress or no_progress
+        ) as txn:
             head = _require_branch_head(session, name)
             if name != txn.branch:
                 target = session.bundle_of(head)
@@ -161,28 +170,20 @@ def _require_branch_head(session: Session, name: str) -> bytes:
     return head
 
 
-def refuse_name_collision(session: Session, name: str) -> None:
+def _refuse_branch_name(session: Session, name: str) -> None:
     """Refuse a name beside an equal one, and `a/b` beside `a`, as git does.
 
     Raises `Conflict` (`branch_exists`).
     """
-    for branch in list_branches(session):
-        if f"{name}/".startswith(f"{branch.name}/") or branch.name.startswith(f"{name}/"):
+    for ref in session.reader.list_refs():
+        branch = ref.removeprefix(_BRANCH_REF_PREFIX)
+        is_taken = f"{name}/".startswith(f"{branch}/") or branch.startswith(f"{name}/")
+        if branch != ref and is_taken:
             raise Conflict(
-                f"there is already a branch {printable_text(branch.name)}",
+                f"there is already a branch {printable_text(branch)}",
                 code="branch_exists",
                 hint="choose another name, or switch to it with `brain switch`",
             )
-
-
-def _refuse_tag_name(session: Session, name: str) -> None:
-    """Refuse the name of a tag: a revision names one snapshot. Raises `Conflict` (`tag_exists`)."""
-    if session.reader.read_ref(TAG_REF_PREFIX + name) is not None:
-        raise Conflict(
-            f"there is already a tag {printable_text(name)}",
-            code="tag_exists",
-            hint="choose another name",
-        )
 
 
 def list_proposal_tips(session: Session) -> dict[str, bytes]:
@@ -203,12 +204,12 @@ def list_tags(session: Session) -> list[Tag]:
     ]
 
 
-def create_tag(session: Session, name: str, revision: str = "@") -> Tag:
+def create_tag(session: Session, name: str, rev: str = "@") -> Tag:
     """Name the snapshot of a revision; sign it if the session has a key.
 
     Raises `InvalidInput` (`bad_tag`), or `Conflict` (`tag_exists`, `branch_exists`).
     """
-    ref = TAG_REF_PREFIX + _check_tag_name(name)
+    ref = TAG_REF_PREFIX + check_branch_name(name, "tag")
     with lock_for_writing(session), store_transaction(session) as tx:
         known = tx.read_ref(ref)
         if known is not None:
@@ -217,8 +218,8 @@ def create_tag(session: Session, name: str, revision: str = "@") -> Tag:
                 code="tag_exists",
                 hint=f"choose another name, or delete it with `brain tag --delete {name}`",
             )
-        refuse_name_collision(session, name)
-        snapshot_id = resolve_revision(session, revision)
+        _refuse_branch_name(session, name)
+        snapshot_id = resolve_revision(session, rev)
         tx.update_ref(ref, None, snapshot_id)
         sign_new_snapshot(session, tx, snapshot_id, session.load_snapshot(snapshot_id))
         log_operation(session, tx, "tag", f"tag {name}", [(ref, b"", snapshot_id)])
@@ -239,18 +240,6 @@ def delete_tag(session: Session, name: str) -> Tag:
         tx.update_ref(ref, snapshot_id, None)
         log_operation(session, tx, "tag", f"delete tag {name}", [(ref, snapshot_id, b"")])
     return _describe_tag(session, name, snapshot_id)
-
-
-def _check_tag_name(name: str) -> str:
-    """Return a name that a branch could have. Raises `InvalidInput` (`bad_tag`)."""
-    try:
-        return check_branch_name(name)
-    except InvalidInput as error:
-        raise InvalidInput(
-            f"{printable_text(name, 80)!r} is not a valid name of a tag",
-            code="bad_tag",
-            hint=error.hint,
-        ) from None
 
 
 def _describe_tag(session: Session, name: str, snapshot_id: bytes) -> Tag:

@@ -44,40 +44,48 @@ class _MergePlan(NamedTuple):
     added: set[str]
 
 
-def merge_revision(
+def start_merge(
     session: Session,
-    revision: str,
+    rev: str,
     choice: str | None = None,
     message: str = "",
-    progress: Progress = no_progress,
-    command: str = "merge",
+    progress: Progress | None = None,
 ) -> Merged:
     """Merge a revision into the current branch.
 
     `choice` ("ours", "theirs" or "both") decides every conflict. If conflicts remain, nothing
-    is recorded and no file is written: the merge is pending until `resolve_conflicts` and
-    `resume_merge`. `command` is stored with it; accepting a proposal always records a snapshot,
-    which names who accepted it. Raises `Conflict` (`merging`, `other_brain`).
+    is recorded and no file is written: see `list_conflicts`, `resolve` and `resume`.
+    Raises `Conflict` (`merging`, `other_brain`).
+    """
+    return begin_merge(session, rev, message, "merge", lambda conflict: choice, progress)
+
+
+def begin_merge(
+    session: Session,
+    rev: str,
+    message: str,
+    command: str,
+    choose: Chooser,
+    progress: Progress | None,
+) -> Merged:
+    """Merge a revision; `command` is stored with the merge.
+
+    Accepting a proposal always records a snapshot, which names who accepted it.
     """
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
-        theirs = resolve_revision(session, revision)
         request = MergeState(
-            theirs=theirs,
-            revision=revision,
+            theirs=resolve_revision(session, rev),
+            revision=rev,
             branch=session.current_branch(),
             message=message,
             command=command,
         )
-        return _run_merge(session, request, lambda conflict: choice, progress)
+        return _run_merge(session, request, choose, progress or no_progress)
 
 
-def resume_merge(session: Session, progress: Progress = no_progress) -> Merged:
-    """Finish the pending merge with the decisions that were made.
-
-    Later changes of either side are merged as well, and may be conflicts in turn. Raises
-    `NotFound` (`no_merge`) or `Conflict` (`other_branch`).
-    """
+def finish_merge(session: Session, progress: Progress | None) -> Merged:
+    """Finish the pending merge with the decisions that were made; see `proposals.resume_merge`."""
     with lock_for_writing(session):
         state = merge_state.require_merge(session)
         if state.branch != session.current_branch():
@@ -86,11 +94,12 @@ def resume_merge(session: Session, progress: Progress = no_progress) -> Merged:
                 code="other_branch",
                 hint=f"switch to it with `brain switch {printable_text(state.branch)}`",
             )
-        return _run_merge(session, state, _build_chooser(session, state.rows), progress)
+        choose = _build_chooser(session, state.rows)
+        return _run_merge(session, state, choose, progress or no_progress)
 
 
 def abort_merge(session: Session) -> list[MergeConflict]:
-    """Abort the pending merge; return its conflicts. Raises `NotFound` (`no_merge`)."""
+    """Give up the unfinished merge; return its conflicts. Raises `NotFound` (`no_merge`)."""
     with lock_for_writing(session):
         conflicts = merge_state.list_conflicts(session)
         merge_state.require_merge(session)
@@ -100,10 +109,8 @@ def abort_merge(session: Session) -> list[MergeConflict]:
     return conflicts
 
 
-def resolve_conflicts(
-    session: Session, conflict_paths: Sequence[str], choice: str
-) -> list[MergeConflict]:
-    """Decide conflicts by "ours", "theirs", "both", or "content" for the edited marker file.
+def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> list[MergeConflict]:
+    """Decide conflicts: "ours", "theirs", "both", or "content" for the edited marker file.
 
     A decision is about the files as they are by now, which may be later than the conflict; what
     was changed since is merged into an edited marker file. Raises `NotFound` (`no_merge`,
@@ -114,8 +121,8 @@ def resolve_conflicts(
         state = merge_state.require_merge(session)
         rows = {row.path: row for row in state.rows}
         bundle = session.bundle_of(session.head())
-        edits = working_copy.store_edits_at(session, tx, bundle, rows.keys() & conflict_paths)
-        for path in conflict_paths:
+        edits = working_copy.store_edits_at(session, tx, bundle, rows.keys() & paths)
+        for path in paths:
             if path not in rows:
                 raise NotFound(
                     f"there is no conflict at {printable_text(path)}",

@@ -23,7 +23,7 @@ from ..repo.revisions import resolve_revision
 from ..results import Merged, Proposal, SnapshotInfo
 from ..store.rows import Store
 from ..store.writer import open_store_or_readonly
-from ..util.progress import Progress, no_progress
+from ..util.progress import Progress
 from . import branches
 
 _SESSION_SUFFIX = re.compile("-[0-9a-f]{6}$")
@@ -99,7 +99,7 @@ def open_proposal(
 
 
 def list_proposals(session: Session) -> list[Proposal]:
-    """Return the proposals that are not merged into the current branch, by name."""
+    """Return the proposals with changes that the current branch lacks, by name."""
     current = session.current_branch()
     return [
         _describe_proposal(session, name, tip)
@@ -116,71 +116,73 @@ def list_open_tips(session: Session) -> dict[str, bytes]:
     }
 
 
-def find_proposal(session: Session, name_or_id: str) -> Proposal:
+def find_proposal(session: Session, name: str) -> Proposal:
     """Return an open proposal: all of it by its name, or up to the snapshot of an id.
 
     An id comes before a name. Raises `NotFound` (`no_proposal`).
     """
-    name = _resolve_proposal_name(session, name_or_id)
-    wanted = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
-    if wanted in (name, _SESSION_SUFFIX.sub("", name)):
-        tip = _require_tip(session, name)
+    found = _resolve_proposal_name(session, name)
+    wanted = name.removeprefix(PROPOSAL_BRANCH_PREFIX)
+    if wanted in (found, _SESSION_SUFFIX.sub("", found)):
+        tip = _require_tip(session, found)
     else:
-        tip = resolve_revision(session, name_or_id)
-    return _describe_proposal(session, name, tip)
+        tip = resolve_revision(session, name)
+    return _describe_proposal(session, found, tip)
 
 
 def accept_proposal(
     session: Session,
-    name_or_id: str,
+    snapshot: str,
     message: str = "",
-    progress: Progress = no_progress,
-    allow_undiffable: bool = False,
+    progress: Progress | None = None,
+    *,
+    include_undiffable: bool = False,
 ) -> Merged:
-    """Merge a snapshot of a proposal, by its id, into the current branch.
+    """Merge a proposal up to one snapshot, given by its full id: the one that was reviewed.
 
     If the session has a key, the accepted snapshots are signed where signatures are missing;
-    after conflicts, `resume_merge_or_accept` does so. Files that no text diff can show are
-    refused unless `allow_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`),
-    `NotFound` (`no_proposal`), or as `merge_revision`.
+    after conflicts, `merge.resume` signs. Files that `history.find_undiffable` names need
+    `include_undiffable`. Raises `InvalidInput` (`not_an_id`, `not_shown`), `NotFound`
+    (`no_proposal`), or as `merge.start`.
     """
     from . import diff
-    from .merge import merge_revision
+    from .merge import begin_merge
 
-    is_branch = session.reader.read_ref(head_ref(name_or_id)) is not None
-    if is_branch or (name_or_id and not is_hex(name_or_id)):
+    is_branch = session.reader.read_ref(head_ref(snapshot)) is not None
+    if is_branch or (snapshot and not is_hex(snapshot)):
         raise InvalidInput(
-            f"{printable_text(name_or_id, 80)} is not the id of a snapshot",
+            f"{printable_text(snapshot, 80)} is not the id of a snapshot",
             code="not_an_id",
             hint="give the id that was reviewed: the proposal of a name may have changed since",
         )
     try:
-        tip = resolve_revision(session, name_or_id)
+        tip = resolve_revision(session, snapshot)
     except NotFound as error:
         error.hint = "see `brain proposal list`"
         raise
     name = _resolve_proposal_name(session, tip.hex())
     head = session.head()
-    if not allow_undiffable:
+    if not include_undiffable:
         base = _find_merge_base(session, head, tip)
         diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
     message = message or f"Accept the proposal {name}"
-    merged = merge_revision(session, tip.hex(), None, message, progress, ACCEPT_COMMAND)
+    merged = begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
     _sign_accepted(session, tip, AncestorSet(session, head))
     return merged
 
 
-def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -> Merged:
-    """Finish the pending merge; if it accepts a proposal, sign as `accept_proposal` does.
+def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
+    """Record the unfinished merge, also that of a proposal, once its conflicts are resolved.
 
-    Raises `NotFound` (`no_proposal`) if the proposal was rejected since, or as
-    `resume_merge`.
+    Later changes of either side are merged as well, and may be conflicts in turn. If it accepts
+    a proposal, it signs as `proposals.accept` does. Raises `NotFound` (`no_merge`, or
+    `no_proposal` if the proposal was rejected since) or `Conflict` (`other_branch`).
     """
-    from .merge import resume_merge
+    from .merge import finish_merge
 
     state = load_merge_state(session)
     if state is None or state.command != ACCEPT_COMMAND:
-        return resume_merge(session, progress)
+        return finish_merge(session, progress)
     if _find_proposal_with(session, state.theirs) is None:
         raise NotFound(
             "the proposal of the pending merge was rejected",
@@ -188,7 +190,7 @@ def resume_merge_or_accept(session: Session, progress: Progress = no_progress) -
             hint="abort the merge with `brain merge --abort`",
         )
     head = session.head()
-    merged = resume_merge(session, progress)
+    merged = finish_merge(session, progress)
     _sign_accepted(session, state.theirs, AncestorSet(session, head))
     return merged
 
@@ -200,10 +202,10 @@ def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> No
         sign_missing(session, accepted.hex(), session.sign_with(), before)
 
 
-def reject_proposal(session: Session, name_or_id: str) -> Proposal:
-    """Delete the branch of a proposal; `undo` restores it. Raises `NotFound`."""
+def reject_proposal(session: Session, name: str) -> Proposal:
+    """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""
     with lock_for_writing(session), store_transaction(session) as tx:
-        name = _resolve_proposal_name(session, name_or_id)
+        name = _resolve_proposal_name(session, name)
         tip = _require_tip(session, name)
         proposal = _describe_proposal(session, name, tip)
         ref = branches.PROPOSAL_REF_PREFIX + name

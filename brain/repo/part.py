@@ -170,6 +170,9 @@ class Operation(Generic[P, T]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call the function with the session, in turn."""
+        if self._locked is None:  # on the class, as `HistoryPart.show(part, "@")`
+            part, *rest = args
+            return type(self)(self._find, self._run, part._locked)(*rest, **kwargs)  # type: ignore
         function = self._find()
         check_types(function, args, kwargs)
         result: T = self._run(self._locked, function, *args, **kwargs)

@@ -18,7 +18,7 @@ NEW_BRAIN_KILL_POINTS = (
     "brain.api.brain:Brain.init 1",
     "brain.api.imports:ImportsPart.record_states 1",
     "brain.repo.core.transaction:WriteTransaction.record_external 3",
-    "brain.api.merge:MergePart.start 1",
+    "brain.api.branches:MergePart.start 1",
     "brain.folder.write:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (

@@ -145,8 +145,8 @@ WITHOUT_BRAIN = (
 )
 """Commands about the user, a chain, tasks in folders, the program; and those of `brain.serve`."""
 PARTS = (
-    "branches files gaps gate history imports ledger memory merge prompt proofs proposals receipts "
-    "secrets signatures skills trust"
+    "branches files gaps gate history imports ledger memory prompt proofs receipts secrets "
+    "signatures skills trust"
 ).split()
 
 

@@ -7,11 +7,9 @@ from itertools import count
 import pytest
 
 from brain import Brain
-from brain.api.branches import BranchesPart
+from brain.api.branches import BranchesPart, ProposalsPart, TagsPart
 from brain.api.files import FilesPart
 from brain.api.gate import GatePart
-from brain.api.proposals import ProposalsPart
-from brain.api.tags import TagsPart
 from brain.evolve.grind.solve import MemoryItem
 from brain.repo.learning.gate import Gate
 from tests.support.grinds import (
