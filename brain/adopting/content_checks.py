@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from ..secrets import CERTAIN, SecretFinding, find_secrets
 from .home_layout import REASON_DATABASE
 from .scan_home import HomeFile

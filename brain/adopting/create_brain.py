@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ..errors import BrainError, InvalidInput, printable_text
 from ..folder.ignore import IGNORE_FILE_NAME as IGNORE
-from ..objects.tree_entry import FILE
+from ..objects.tree_node import FILE
 from ..repo.changes.undo import list_operations
 from ..repo.maintenance.create import INITIAL_FOLDERS
 from ..repo.open import manifest

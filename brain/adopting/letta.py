@@ -22,7 +22,7 @@ from typing import Any
 from ..errors import InvalidInput, printable_text
 from ..folder.read import read_bounded_file
 from ..objects import paths
-from ..objects.tree_entry import FILE
+from ..objects.tree_node import FILE
 from ..skills.slug import slugify
 from ..util import strict_json
 from . import home_layout, layouts

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ..errors import Conflict, InvalidInput, NotFound
 from ..folder.write import remove_working_file, write_working_files
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from ..results import Notice, Published
 from ..secrets import find_secrets
 from ..util.progress import Progress, no_progress

@@ -22,7 +22,7 @@ from ..folder.handles import FolderHandles, open_root
 from ..folder.write import write_working_file
 from ..limits import MAX_FILES
 from ..objects import paths
-from ..objects.tree_entry import EXECUTABLE, FILE, LINK
+from ..objects.tree_node import EXECUTABLE, FILE, LINK
 from ..results import FileInfo
 from ..util import strict_json
 from .safe_read import SkipFile, read_home_file

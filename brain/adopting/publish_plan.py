@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from ..errors import NotFound, printable_text
 from ..gating.case_paths import is_case_path, is_hidden_case
-from ..objects.link_targets import is_safe_link_target
-from ..objects.tree_entry import LINK
+from ..objects.collisions import is_safe_link_target
+from ..objects.tree_node import LINK
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
 from ..repo.open import manifest
 from ..repo.open.manifest import Manifest

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable_text
-from ..objects.link_targets import is_safe_link_target
-from ..objects.tree_entry import FILE, LINK
+from ..objects.collisions import is_safe_link_target
+from ..objects.tree_node import FILE, LINK
 from ..results import Notice
 from ..skills.skill_name import set_skill_name
 from ..skills.spec_export import export_to_spec

@@ -11,7 +11,7 @@ from ..errors import InvalidInput
 from ..folder import handles
 from ..folder.handles import FolderHandles
 from ..objects import paths
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from .skipped import reason_without_path
 from .source_protocol import SourceFile
 

@@ -15,7 +15,7 @@ from ..errors import ACCESS_HINT, InvalidInput, printable_text
 from ..folder.handles import FolderHandles, open_root
 from ..folder.scan import NESTED_STORE_FOLDERS
 from ..objects import paths
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from .home_layout import (
     REASON_OTHER,
     REASON_RULE_FILE,

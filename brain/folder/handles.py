@@ -13,8 +13,8 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from ..errors import BrainError, InvalidInput, error_from_os, printable_text
-from ..objects.link_targets import is_safe_link_target
-from ..objects.tree_entry import EXECUTABLE, FILE, LINK
+from ..objects.collisions import is_safe_link_target
+from ..objects.tree_node import EXECUTABLE, FILE, LINK
 
 RootPath = str | os.PathLike[str]
 """The folder that holds a brain."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from . import handles
 from .handles import UNREADABLE, FolderHandles, RootPath, open_folders, unreadable_error
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
-from ..objects import paths, portability
+from ..objects import collisions, paths
 from ..results import LeftOutSkills, Notice
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress
@@ -244,11 +244,11 @@ def check_name_collisions(prefix: str, names: list[str]) -> None:
 
 def _find_collisions(prefix: str, names: list[str]) -> Iterator[tuple[str, InvalidInput]]:
     """Yield each name of a folder that collides with another one, with the error."""
-    if portability.has_no_case_collisions(names):
+    if collisions.has_no_case_collisions(names):
         return
-    for other, name in portability.find_case_collisions(sorted(names)):
+    for other, name in collisions.find_case_collisions(sorted(names)):
         error = InvalidInput(
-            portability.case_collision_message(prefix + name, prefix + other),
+            collisions.case_collision_message(prefix + name, prefix + other),
             code="case_collision",
             hint="rename one of them, or exclude it in .brainignore",
         )

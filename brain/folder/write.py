@@ -19,7 +19,7 @@ from itertools import count
 from ..errors import BrainError, Conflict, InvalidInput, printable_text
 from ..objects import paths
 from ..objects.paths import TEMPORARY_PREFIX
-from ..objects.tree_entry import EXECUTABLE, LINK
+from ..objects.tree_node import EXECUTABLE, LINK
 from ..util.lazy_regex import lazy_pattern
 from ..util.progress import Progress
 from . import handles

@@ -14,13 +14,18 @@ from typing import NamedTuple
 from .. import limits, merkle
 from ..digest import domain_hash
 from ..encoding import MAX_OBJECT_BYTES, pack, unpack_unchecked
-from ..errors import RESTORE_HINT, FormatError, InvalidInput
+from ..errors import (
+    RESTORE_HINT,
+    FormatError,
+    InvalidInput,
+    corrupt_object_error,
+    malformed_object_error,
+)
 from . import paths, tree, tree_diff
 from .node_cache import NodeCache
 from .tree import TreeRoot
 from .tree_diff import Difference
-from .tree_entry import TreeEntry
-from .tree_node import INNER, NodeEntry, check_child_entries, entry_path, join_hashes
+from .tree_node import INNER, NodeEntry, TreeEntry, check_child_entries, entry_path, join_hashes
 
 Bundle = Mapping[str, TreeRoot]
 """Maps the name of each section to its tree, ascending by name."""
@@ -87,6 +92,21 @@ def decode_bundle(data: bytes) -> Bundle:
             code="not_canonical",
             hint=RESTORE_HINT,
         )
+    return bundle
+
+
+def decode_verified_bundle(id: bytes, data: bytes) -> Bundle:
+    """Return the bundle that `data` encodes.
+
+    Raises `FormatError` as `decode_bundle`, and `StoreError` (`corrupt_object`) if it has
+    another id.
+    """
+    try:
+        bundle = decode_bundle(data)
+    except FormatError as error:
+        raise malformed_object_error("bundle", id, error) from error
+    if bundle_id(bundle) != id:
+        raise corrupt_object_error(id)
     return bundle
 
 

@@ -20,7 +20,7 @@ from ..errors import FormatError, printable_text
 from ..util import strict_json
 from . import paths
 from .snapshot import MAX_TIME_MS
-from .tree_entry import MAX_SAFE_INTEGER
+from .tree_node import MAX_SAFE_INTEGER
 
 MAX_JSON_DEPTH = 8
 """The deepest nesting of lists and objects that is read; a receipt has five levels."""

@@ -13,7 +13,13 @@ from typing import Any, NamedTuple
 from .. import limits
 from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash
 from ..encoding import pack, unpack, unpack_unchecked
-from ..errors import RESTORE_HINT, FormatError, printable_text
+from ..errors import (
+    RESTORE_HINT,
+    FormatError,
+    corrupt_object_error,
+    malformed_object_error,
+    printable_text,
+)
 from . import operation as operations
 from .operation import SnapshotOperation
 
@@ -82,6 +88,16 @@ def decode_snapshot(data: bytes) -> Snapshot:
     snapshot = Snapshot._make((*value[:5], jump, *value[6:8], operation, *value[9:]))
     _check_genesis(snapshot)
     return snapshot
+
+
+def decode_verified_snapshot(id: bytes, data: bytes) -> Snapshot:
+    """Return the snapshot that `data` encodes. Raises `StoreError`, and as `decode_snapshot`."""
+    if snapshot_id(data) != id:
+        raise corrupt_object_error(id)
+    try:
+        return decode_snapshot(data)
+    except FormatError as error:
+        raise malformed_object_error("snapshot", id, error) from error
 
 
 def _is_known_shape(value: Any) -> bool:

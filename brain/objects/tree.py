@@ -12,10 +12,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from .node_boundary import is_node_boundary
 from .node_cache import NodeCache
-from .tree_entry import ChildEntry, TreeEntry
-from .tree_node import INNER, LEAF, NodeEntry, TreeNode, entry_path
+from .tree_node import (
+    INNER,
+    LEAF,
+    ChildEntry,
+    NodeEntry,
+    TreeEntry,
+    TreeNode,
+    entry_path,
+    is_node_boundary,
+)
 
 
 class TreeRoot(NamedTuple):

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 from .node_cache import NodeCache
 from .tree import TreeRoot, tree_depth
-from .tree_entry import TreeEntry
-from .tree_node import NodeEntry
+from .tree_node import NodeEntry, TreeEntry
 
 
 class Difference(NamedTuple):

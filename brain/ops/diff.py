@@ -15,7 +15,7 @@ from ..objects import bundle as bundles
 from ..objects import operation, paths
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
-from ..objects.tree_entry import ENTRY_KIND_NAMES, LINK, TreeEntry
+from ..objects.tree_node import ENTRY_KIND_NAMES, LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.derive import SkillHomes
 from ..repo.open.session import Session

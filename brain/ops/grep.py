@@ -12,7 +12,7 @@ from ..errors import InvalidInput, printable_text
 from ..merging import lines
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
 from ..results import GrepMatch

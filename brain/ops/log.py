@@ -13,7 +13,7 @@ from ..objects import bundle as bundles
 from ..objects import lineage, operation, paths
 from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
-from ..objects.tree_entry import ENTRY_KIND_NAMES
+from ..objects.tree_node import ENTRY_KIND_NAMES
 from ..repo import lineage_cache
 from ..repo.derived_db import skill_key
 from ..repo.lineage_cache import AncestorSet

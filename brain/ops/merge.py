@@ -9,8 +9,8 @@ from typing import NamedTuple
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..merging import content_merge
 from ..merging.content_merge import MERGE_CHOICES, ContentSides
-from ..objects import ancestry, operation
 from ..objects import bundle as bundles
+from ..objects import lineage, operation
 from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache
 from ..repo.core import working_copy
@@ -271,7 +271,7 @@ def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _Merge
     their_bundle = session.bundle_of(theirs)
     while True:
         merges = lineage_cache.list_merges(session)
-        bases = ancestry.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
+        bases = lineage.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
         merger = Merger(session)
         outcome = merger.merge(merger.build_base(bases, merges), txn.bundle, their_bundle, choose)
         session.nodes.drop_unstored()  # of a base that was merged itself

@@ -15,11 +15,11 @@ from ..digest import blob_id
 from ..errors import InvalidInput
 from ..merging import content_merge, skill_merge
 from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
-from ..objects import ancestry, paths
 from ..objects import bundle as bundles
+from ..objects import lineage, paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.node_cache import NodeCache
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.core.transaction import WriteTransaction
 from ..repo.lineage_cache import AncestorSet
@@ -242,7 +242,7 @@ class Merger:
         first, *others = sorted(bases)[:MAX_MERGE_BASES] or [b""]
         combined = session.bundle_of(first) if first else bundles.EMPTY_BUNDLE
         for other in others if depth < MAX_BASE_DEPTH else ():
-            lower_bases = ancestry.find_merge_bases(session.load_snapshot, merges, first, other)
+            lower_bases = lineage.find_merge_bases(session.load_snapshot, merges, first, other)
             base = self.build_base(lower_bases, merges, depth + 1)
             merged = self.merge(base, combined, session.bundle_of(other), leave_undecided)
             older = {item.conflict.path: item.conflict.base for item in merged.unresolved}

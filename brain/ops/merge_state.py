@@ -16,7 +16,7 @@ from ..encoding import pack
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..folder import read, write
 from ..folder.handles import FolderHandles, open_root
-from ..objects.tree_entry import FILE
+from ..objects.tree_node import FILE
 from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merge_state
 from ..repo.open.discovery import CONTROL_FOLDER
 from ..repo.open.session import Session

@@ -295,9 +295,9 @@ def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
 
 
 def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
-    from ..objects import ancestry
+    from ..objects import lineage
 
-    bases = ancestry.find_merge_bases(
+    bases = lineage.find_merge_bases(
         session.load_snapshot, lineage_cache.list_merges(session), head, tip
     )
     return bases[0] if bases else session.brain_id()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..errors import InvalidInput, printable_text
-from ..objects.ancestry import find_descent_path
 from ..objects.bundle import Bundle
+from ..objects.lineage import find_descent_path
 from ..objects.snapshot import Snapshot
 from ..proofs import proof_builder
 from ..proofs.proof_json import render_proof

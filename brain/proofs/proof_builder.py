@@ -8,14 +8,12 @@ from .. import merkle
 from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.ancestry import find_descent_path
 from ..objects.bundle import Bundle
-from ..objects.lineage import LoadSnapshot
+from ..objects.lineage import LoadSnapshot, find_descent_path
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot, encode_snapshot, snapshot_id
 from ..objects.tree import TreeRoot
-from ..objects.tree_entry import TreeEntry
-from ..objects.tree_node import LEAF, TreeNode, last_path_hash
+from ..objects.tree_node import LEAF, TreeEntry, TreeNode, last_path_hash
 from . import proof_types as proofs
 
 _NodePath = list[tuple[TreeNode, int]]

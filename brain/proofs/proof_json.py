@@ -15,7 +15,7 @@ from ..limits import MAX_PROOF_BYTES
 from ..merkle import AuditStep
 from ..objects.paths import TOP_SECTION
 from ..objects.tree import TreeRoot
-from ..objects.tree_entry import MAX_SAFE_INTEGER, TreeEntry
+from ..objects.tree_node import MAX_SAFE_INTEGER, TreeEntry
 from . import json_fields
 from .proof_types import (
     AnyProof,

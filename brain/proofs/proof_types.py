@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ..merkle import AuditStep
 from ..objects.tree import TreeRoot
-from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import TreeEntry
 
 
 class LevelStep(NamedTuple):

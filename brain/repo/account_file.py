@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..objects import bundle as bundles
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from ..trust import ACCOUNTS_PATH
 from .open.session import Session
 

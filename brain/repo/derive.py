@@ -17,8 +17,7 @@ from ..objects import operation as operations
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
-from ..objects.tree_entry import LINK, TreeEntry
-from ..objects.tree_node import LEAF, NodeEntry, TreeNode
+from ..objects.tree_node import LEAF, LINK, NodeEntry, TreeEntry, TreeNode
 from ..skills import SKILLS_SECTION, skill_layout
 from ..skills.skill_layout import FOLDER_SUFFIXES
 from ..skills.skill_metadata import SkillMetadata, decode_skill_metadata, read_skill_metadata

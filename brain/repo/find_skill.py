@@ -10,7 +10,7 @@ from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
 from ..objects import tree
 from ..objects.bundle import Bundle
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
 from ..skills.skill_address import address_group
 from ..skills.skill_metadata import SkillMetadata

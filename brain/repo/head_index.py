@@ -11,7 +11,7 @@ from ..errors import NotFound
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..skills import index_lines, index_text
 from ..skills.skill_address import address_group
 from ..skills.skill_metadata import SkillMetadata

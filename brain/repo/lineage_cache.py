@@ -19,7 +19,7 @@ from ..objects import lineage, operation
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
-from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import TreeEntry
 from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_skill_metadata
 from . import derive
 from .derive import BULK_PATH, CONTENT_UNREAD_FLAGS, find_cards, note_declared_name
@@ -315,9 +315,7 @@ class AncestorSet:
             return True
         if not self._merges:
             return False
-        from ..objects import ancestry
-
-        return ancestry.find_merge_bases(load, self._merges, snapshot_id, self._head) == [
+        return lineage.find_merge_bases(load, self._merges, snapshot_id, self._head) == [
             snapshot_id
         ]
 

@@ -14,7 +14,7 @@ from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.operation import MAX_KIND_BYTES
 from ..objects.snapshot import MAX_TIME_MS
-from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import TreeEntry
 from ..store.rows import OperationRow, PendingWrite
 from .open.session import Session
 

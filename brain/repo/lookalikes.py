@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ..errors import InvalidInput, printable_text
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
 from ..skills import deceptive_names, unicode_scripts
 from ..skills.skill_metadata import SkillMetadata

@@ -6,7 +6,7 @@ from ..errors import InvalidInput
 from ..gating.case_paths import slug_of_case
 from ..objects.bundle import Bundle
 from ..objects.operation import evidence_blob
-from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import TreeEntry
 from ..verdicts.read_verdicts import read_verdict_state
 from ..verdicts.verdict_types import Verdict
 from . import find_skill, lineage_cache

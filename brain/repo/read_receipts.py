@@ -15,7 +15,7 @@ from ..objects.bundle import Bundle
 from ..objects.operation import SnapshotOperation
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt
 from ..receipts.receipt import receipt_to_json
 from ..results import RunInfo

@@ -22,7 +22,7 @@ from ..errors import (
 )
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from ..results import Selected, Selection
 from ..search import full_text
 from ..search.full_text import FullTextIndex

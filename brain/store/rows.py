@@ -14,7 +14,7 @@ from ..digest import DIGEST_SIZE
 from ..encoding import MAX_OBJECT_BYTES
 from ..errors import InvalidInput, StoreError
 from ..objects import paths
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 
 CHECKSUM_BYTES = 8
 

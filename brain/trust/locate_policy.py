@@ -11,7 +11,7 @@ from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot
-from ..objects.tree_entry import LINK
+from ..objects.tree_node import LINK
 from . import POLICY_PATH
 from .policy import MAX_POLICY_BYTES, policy_error
 

@@ -13,7 +13,7 @@ from ..gating.held_out import hash_input, is_held_out_hash
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.node_cache import NodeCache
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import Receipt
 from ..receipts.receipt import own_sources
 from ..store.rows import StoreReader

@@ -21,7 +21,7 @@ from ..gating.decision import (
     decide,
     repeats,
 )
-from ..objects.tree_entry import MAX_SAFE_INTEGER
+from ..objects.tree_node import MAX_SAFE_INTEGER
 from .verdict_types import GATE_KINDS, NamedNumber, Verdict, VerdictCase
 
 MAX_ROUNDS_NAME, READ_NAME = "max_rounds", "read_cases"

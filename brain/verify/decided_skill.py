@@ -11,7 +11,7 @@ from itertools import chain, islice
 from .. import limits
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
-from ..objects.tree_entry import LINK, TreeEntry
+from ..objects.tree_node import LINK, TreeEntry
 from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
 from ..repo import derive
 from ..repo.open.session import Session

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..digest import NO_DIGEST, domain_hash
 from ..errors import BrainError
-from ..objects import ancestry, lineage, operation
+from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
 from ..repo.log_entry import decode_log_entry
 from ..repo.open.session import Session, head_ref
@@ -141,7 +141,7 @@ class MergeBaseCheck:
     def findings(self) -> Iterator[Finding]:
         """Yield the merges that name other bases."""
         load = self._session.load_snapshot
-        bases = ancestry.MergeBaseFinder(load, self._multi_parent)
+        bases = lineage.MergeBaseFinder(load, self._multi_parent)
         for here in self._merges:
             snapshot = load(here)
             try:

@@ -18,8 +18,7 @@ from ..objects import operation as operations
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
-from ..objects.tree_entry import TreeEntry
-from ..objects.tree_node import LEAF
+from ..objects.tree_node import LEAF, TreeEntry
 from ..repo.open.session import Session
 from ..results import Finding
 from ..skills import skill_layout

@@ -9,8 +9,8 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..errors import BrainError
-from ..objects import paths, portability
-from ..objects.link_targets import read_link_target
+from ..objects import collisions, paths
+from ..objects.collisions import read_link_target
 from ..objects.snapshot import Snapshot
 from ..repo.open.session import Session
 from ..results import Finding
@@ -116,7 +116,7 @@ class EdgeChecker:
         session = self._session
         new_entries = chain.from_iterable(change.walk_new_entries() for change in edge.changes)
         added_paths = [path for change in edge.changes for path in change.walk_added_paths()]
-        for fault in portability.find_portability_faults(
+        for fault in collisions.find_portability_faults(
             session.nodes,
             edge.before,
             edge.after,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ..errors import BrainError
 from ..objects import lineage
 from ..objects.snapshot import Snapshot
-from ..objects.tree_entry import TreeEntry
+from ..objects.tree_node import TreeEntry
 from ..programs.program import slug_of_tool
 from ..receipts import Receipt
 from ..repo.open.session import Session

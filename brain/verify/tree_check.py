@@ -16,11 +16,17 @@ from typing import NamedTuple
 from ..errors import RESTORE_HINT, FormatError, InvalidInput, printable_text
 from ..objects import paths
 from ..objects.bundle import Bundle
-from ..objects.node_boundary import MIN_NODE_ENTRIES, is_node_boundary
 from ..objects.node_cache import NodeCache
 from ..objects.tree import TreeRoot, tree_depth
-from ..objects.tree_entry import TreeEntry
-from ..objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
+from ..objects.tree_node import (
+    INNER,
+    LEAF,
+    MIN_NODE_ENTRIES,
+    NodeEntry,
+    TreeEntry,
+    TreeNode,
+    is_node_boundary,
+)
 
 _PATHS_PER_CHECK = 256
 

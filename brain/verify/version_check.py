@@ -9,8 +9,7 @@ from typing import NamedTuple, Self
 from ..errors import BrainError
 from ..objects import paths
 from ..objects.tree_diff import Difference
-from ..objects.tree_entry import LINK, TreeEntry
-from ..objects.tree_node import NodeEntry
+from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..repo import derive
 from ..repo.open.session import Session
 from ..results import Finding

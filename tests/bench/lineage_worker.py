@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from brain import Brain
-from brain.objects import ancestry
+from brain.objects import lineage
 from brain.proofs.proof_verification import verify_proof_bytes
 from brain.repo import lineage_cache
 
@@ -57,7 +57,7 @@ def bases(folder: str, count: int) -> list[float]:
 def _base(brain: Brain) -> object:
     session = brain._session
     head, side = (session.reader.read_ref(f"heads/{name}") or b"" for name in ("main", "side"))
-    return ancestry.find_merge_bases(
+    return lineage.find_merge_bases(
         session.load_snapshot, lineage_cache.list_merges(session), head, side
     )
 

@@ -7,7 +7,7 @@ from typing import Any
 from brain import encoding, limits
 from brain.chain.evidence import block_header, evidence_format, rlp, state_proof
 from brain.chain.tlog import log_entry, signed_note
-from brain.objects import node_boundary, snapshot
+from brain.objects import snapshot, tree_node
 from tests.conformance.independent import lineage as other_lineage
 from tests.conformance.independent import objects as other
 from tests.support.conformance.golden_vectors import read_vectors
@@ -107,10 +107,7 @@ def test_the_limits_are_those_of_the_library(project):
     assert f"in seconds since 1970, at most {block_header.MAX_BLOCK_TIME}" in text
     assert f"1 to {signed_note.MAX_NOTE_SIGNATURES} signature lines" in text
     assert f"{snapshot.MAX_TIME_MS}" in text
-    assert (
-        f"{node_boundary.MAX_NODE_ENTRIES - 1}^3 ≤ 2^22 < {node_boundary.MAX_NODE_ENTRIES}^3"
-        in text
-    )
+    assert f"{tree_node.MAX_NODE_ENTRIES - 1}^3 ≤ 2^22 < {tree_node.MAX_NODE_ENTRIES}^3" in text
 
 
 def test_every_link_within_the_documents_leads_to_a_heading(project):

@@ -13,7 +13,7 @@ from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.objects import paths as library_paths
 from brain.objects import snapshot, tree_node
-from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import TreeEntry
 from tests.conformance.independent import accounts as other_accounts
 from tests.conformance.independent import changes as other_changes
 from tests.conformance.independent import evidence as other_evidence

@@ -15,23 +15,13 @@ from brain.digest import blob_id, domain_hash
 from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound
 from brain.folder.scan import check_name_collisions
-from brain.objects import (
-    ancestry,
-    lineage,
-    operation,
-    paths,
-    snapshot,
-    tree,
-    tree_node,
-)
 from brain.objects import bundle as bundles
+from brain.objects import lineage, operation, paths, snapshot, tree, tree_node
+from brain.objects.collisions import require_portable
 from brain.objects.folding import fold_name
-from brain.objects.node_boundary import is_node_boundary
 from brain.objects.node_cache import NodeCache
-from brain.objects.portability import require_portable
 from brain.objects.tree import TreeRoot
-from brain.objects.tree_entry import FILE, TreeEntry
-from brain.objects.tree_node import INNER, join_hashes
+from brain.objects.tree_node import FILE, INNER, TreeEntry, is_node_boundary, join_hashes
 from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
 from brain.repo.open.session import Session
 from brain.store import redaction_table
@@ -229,7 +219,7 @@ def _lineage(vector: GoldenVector) -> dict[str, Any]:
     for here in ids:
         _check_place(known, ids[0], here)
     several = [(here, one.generation) for here, one in known.items() if len(one.parents) > 1]
-    bases = ancestry.MergeBaseFinder(known.__getitem__, several)
+    bases = lineage.MergeBaseFinder(known.__getitem__, several)
     for one in known.values():
         if one.operation[0] == "merge":
             _require(bases.find(*one.parents) == list(one.operation[1]), "bad_bases")

@@ -15,7 +15,7 @@ import pytest
 from brain import Brain, BrainError
 from brain.digest import blob_id
 from brain.errors import FormatError
-from brain.objects import ancestry, lineage, operation
+from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.repo.core.transaction import log_operation
@@ -153,7 +153,7 @@ def test_a_diamond_on_a_diamond_is_walked_in_linear_time():
         lambda: lineage.is_ancestor(dag.load, dag.ids[1], a),
         lambda: len(list(lineage.walk_ancestors(dag.load, a))) == len(dag.ids) - 1,
         lambda: (
-            ancestry.find_merge_bases(dag.load, dag.merges(), a, b)
+            lineage.find_merge_bases(dag.load, dag.merges(), a, b)
             == dag.best_common_ancestors(a, b)
         ),
     ):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.objects import ancestry
+from brain.objects import lineage
 from tests.support.hypothesis_strategies import ordered_subsets
 from tests.support.snapshot_graphs import SnapshotGraph
 
@@ -31,7 +31,7 @@ def dags(draw: st.DrawFn) -> SnapshotGraph:
     return dag
 
 
-PATIENCES = [0, 5, ancestry._MAX_LINE_TESTS]
+PATIENCES = [0, 5, lineage._MAX_LINE_TESTS]
 
 
 @pytest.mark.parametrize("patience", PATIENCES)
@@ -42,8 +42,8 @@ def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_anoth
     merges = data.draw(st.permutations(dag.merges()))
     for _ in range(6):
         a, b = (data.draw(st.sampled_from(dag.ids[-12:])) for _ in range(2))
-        with patch.object(ancestry, "_MAX_LINE_TESTS", patience):
-            assert ancestry.find_merge_bases(dag.load, merges, a, b) == dag.best_common_ancestors(
+        with patch.object(lineage, "_MAX_LINE_TESTS", patience):
+            assert lineage.find_merge_bases(dag.load, merges, a, b) == dag.best_common_ancestors(
                 a, b
             )
 
@@ -52,8 +52,8 @@ def test_the_merge_bases_are_the_common_ancestors_that_are_no_ancestors_of_anoth
 def test_both_orders_give_the_same_bases(dag):
     for a in dag.ids[-6:]:
         for b in dag.ids[-6:]:
-            there = ancestry.find_merge_bases(dag.load, dag.merges(), a, b)
-            assert there == ancestry.find_merge_bases(dag.load, dag.merges(), b, a)
+            there = lineage.find_merge_bases(dag.load, dag.merges(), a, b)
+            assert there == lineage.find_merge_bases(dag.load, dag.merges(), b, a)
 
 
 def descends(dag: SnapshotGraph, old: bytes, new: bytes) -> bool:
@@ -79,7 +79,7 @@ def steps(dag: SnapshotGraph, here: bytes) -> set[bytes]:
 def test_there_is_a_way_down_exactly_to_the_ancestors(dag):
     for new in dag.ids[-4:]:
         for old in dag.ids:
-            way = ancestry.find_descent_path(dag.load, old, new)
+            way = lineage.find_descent_path(dag.load, old, new)
             assert (way is not None) == descends(dag, old, new)
             if way is not None:
                 assert (way[0], way[-1]) == (new, old)

@@ -11,8 +11,7 @@ from brain.objects import snapshot, tree_node
 from brain.objects.operation import DECISION_KINDS, TASK_OUTCOMES, genesis_operation
 from brain.objects.snapshot import Jump, Snapshot
 from brain.objects.tree import TreeRoot
-from brain.objects.tree_entry import TreeEntry
-from brain.objects.tree_node import INNER, LEAF, TreeNode
+from brain.objects.tree_node import INNER, LEAF, TreeEntry, TreeNode
 from tests.support.hypothesis_strategies import brain_paths, encodable_texts, encodable_values
 
 digests = st.binary(max_size=8).map(blob_id)

@@ -9,7 +9,7 @@ import pytest
 from brain import Brain, BrainError
 from brain.objects import bundle as bundles
 from brain.objects.bundle import bundle_id
-from brain.objects.tree_entry import LINK
+from brain.objects.tree_node import LINK
 from brain.repo import derive, head_index, index_cache
 from brain.repo.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout

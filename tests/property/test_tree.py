@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from brain.objects import bundle as bundles
 from brain.objects import tree, tree_diff
 from brain.objects.tree import TreeRoot
-from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import TreeEntry
 from brain.verify.tree_check import check_bundles
 from tests.support.hypothesis_strategies import (
     EditsByPath,

@@ -4,7 +4,7 @@ import json
 
 from brain import Brain
 from brain.digest import blob_id
-from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import FILE, TreeEntry
 from brain.programs.program import Program
 from brain.receipts import Receipt
 from brain.repo.core.transaction import locked_write_transaction

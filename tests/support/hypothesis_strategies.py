@@ -13,7 +13,7 @@ from brain.errors import InvalidInput
 from brain.objects import paths, tree
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot
-from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import TreeEntry
 from tests.support.node_store import MemoryNodeStore, file_entry
 
 Value = TypeVar("Value")

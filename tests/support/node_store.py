@@ -4,8 +4,7 @@ from collections.abc import Iterable
 
 from brain.digest import blob_id
 from brain.objects.node_cache import NodeCache
-from brain.objects.tree_entry import FILE, TreeEntry
-from brain.objects.tree_node import INNER, TreeNode
+from brain.objects.tree_node import FILE, INNER, TreeEntry, TreeNode
 
 
 class MemoryNodeStore:

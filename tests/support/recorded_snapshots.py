@@ -10,7 +10,7 @@ from brain.objects.bundle import Bundle
 from brain.objects.node_cache import NodeCache
 from brain.objects.operation import genesis_operation, snapshot_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
-from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import TreeEntry
 from brain.proofs import proof_json
 from brain.proofs.proof_builder import build_absence_proof, build_path_proof
 from brain.proofs.proof_types import AnyProof

@@ -8,7 +8,7 @@ from brain.folder.ignore import IgnoreRules
 from brain.folder.read import read_candidates
 from brain.folder.scan import ScanResult, scan_files
 from brain.folder.stat_cache import StatCache
-from brain.objects.tree_entry import FILE
+from brain.objects.tree_node import FILE
 
 BUNDLE_ID = b"b" * 32
 HOUR_NS = 3600 * 10**9

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...errors import InvalidInput
 from ...folder import handles
 from ...objects import paths
-from ...objects.tree_entry import EXECUTABLE, FILE, LINK
+from ...objects.tree_node import EXECUTABLE, FILE, LINK
 from ..content_checks import check_home_content
 from ..home_layout import HomeLayout, default_skip_reason
 from ..safe_read import MAX_ADOPTED_FILE_BYTES, SkipFile

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ...digest import blob_id
 from ...errors import InvalidInput, ProofError
-from ...objects.tree_entry import LINK
+from ...objects.tree_node import LINK
 from ...proofs.proof_verification import verify_proof
 from ...trust import ACCOUNTS_PATH
 from ...trust.signature_format import parse_key

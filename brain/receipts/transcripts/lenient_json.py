@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from ... import limits
 from ...objects.snapshot import MAX_TIME_MS
-from ...objects.tree_entry import MAX_SAFE_INTEGER
+from ...objects.tree_node import MAX_SAFE_INTEGER
 from ...util import strict_json
 
 

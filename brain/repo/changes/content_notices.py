@@ -12,7 +12,7 @@ from ...errors import BrainError
 from ...folder.read import read_bounded_file
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...results import Notice
 from ...skills.skill_lint import check_skill
 from ...skills.skill_metadata import SkillMetadata, read_skill_metadata

@@ -16,7 +16,7 @@ from ...objects import bundle as bundles
 from ...objects import lineage, operation, paths
 from ...objects.bundle import Edits
 from ...objects.snapshot import MAX_PARENTS
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...ops.branches import check_branch_name
 from ...results import Imported, Notice
 from ...util.progress import Progress, no_progress

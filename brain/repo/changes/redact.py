@@ -7,12 +7,11 @@ from collections.abc import Iterator, Sequence
 from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects import operation, paths, verified_decode
+from ...objects import operation, paths
 from ...objects import snapshot as snapshots
 from ...objects import tree_node as nodes
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import TreeEntry
-from ...objects.tree_node import LEAF
+from ...objects.tree_node import LEAF, TreeEntry
 from ...ops import merge_state
 from ...results import Redacted
 from ...store.rows import ObjectKind, StoreReader
@@ -92,7 +91,7 @@ def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
     """Yield the blobs of the file in all snapshots of the store, also in undone ones."""
     brain = session.brain_id()
     for snapshot_id, data in list(session.reader.stream_objects(ObjectKind.SNAPSHOT)):
-        snapshot = verified_decode.decode_verified_snapshot(snapshot_id, data)
+        snapshot = snapshots.decode_verified_snapshot(snapshot_id, data)
         if (snapshot.brain or snapshot_id) == brain:
             entry = bundles.get_entry(session.nodes, session.load_bundle(snapshot.bundle), path)
             if entry is not None:

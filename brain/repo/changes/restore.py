@@ -8,7 +8,7 @@ from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...results import Restored
 from ...util.progress import Progress, no_progress
 from ..core import read_files, working_copy

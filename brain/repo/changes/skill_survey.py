@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import LINK
+from ...objects.tree_node import LINK
 from ...results import LeftOutSkills, SkillSurvey
 from ...skills import SKILLS_SECTION, skill_layout
 from .. import derive

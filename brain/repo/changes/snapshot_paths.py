@@ -15,7 +15,7 @@ from ...folder.scan import PathScan, check_name_collisions, scan_named_paths
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...results import Recorded
 from ...util.progress import Progress, no_progress
 from ..core import read_files, working_copy

@@ -19,7 +19,7 @@ from ...objects import bundle as bundles
 from ...objects import operation as operations
 from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ..lineage_cache import AncestorSet
 from ..open.session import Session
 

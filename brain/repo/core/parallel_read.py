@@ -13,7 +13,7 @@ from typing import Any
 
 from ...folder import read
 from ...folder.read import STREAMED_FILE_BYTES, CandidateFile
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...store.rows import BlobPacking, StoreTransaction
 from ...util.process_pool import MAX_QUEUED_JOBS, helper_count, run_jobs_in_children
 from ...util.progress import Progress

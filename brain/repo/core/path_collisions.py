@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ...objects import bundle as bundles
-from ...objects import paths, portability
+from ...objects import collisions as portability
+from ...objects import paths
 from ...objects.bundle import Bundle, Edits
-from ...objects.link_targets import read_link_target
-from ...objects.tree_entry import TreeEntry
+from ...objects.collisions import read_link_target
+from ...objects.tree_node import TreeEntry
 from ..open.session import Session
 
 

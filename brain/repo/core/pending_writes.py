@@ -18,7 +18,7 @@ from ...folder.handles import UNREADABLE, FolderHandles, open_root, unreadable_e
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...store.rows import PendingWrite, StoreTransaction
 from ...util.progress import Progress, no_progress
 from ..log_entry import check_against_head, decode_log_entry

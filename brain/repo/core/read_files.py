@@ -9,7 +9,7 @@ from ...folder import read
 from ...folder.read import STREAMED_FILE_BYTES, CandidateFile
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...store.rows import StoreTransaction
 from ...util.progress import Progress, no_progress
 from ..open.session import Session

@@ -12,7 +12,7 @@ from ... import results
 from ...errors import InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import lineage, paths
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...results import Notice
 from ...secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
 from ...util.progress import Progress, no_progress

@@ -23,7 +23,7 @@ from ...objects import snapshot as snapshots
 from ...objects.bundle import Bundle
 from ...objects.operation import SnapshotOperation
 from ...objects.snapshot import SNAPSHOT_FORMAT, Snapshot
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...store.rows import ObjectKind, StoreTransaction
 from ...store.writer import writer_lock
 from ...util.progress import Progress, no_progress

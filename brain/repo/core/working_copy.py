@@ -17,7 +17,7 @@ from ...folder.handles import FolderHandles, open_root
 from ...folder.read import CandidateFile
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...results import Notice
 from ...store.rows import LARGE_BLOB_BYTES, StoreTransaction
 from ...util.progress import Progress, no_progress

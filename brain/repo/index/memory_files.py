@@ -15,7 +15,7 @@ from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle
-from ...objects.link_targets import find_file
+from ...objects.collisions import find_file
 from ...skills.skill_layout import SKILL_FILES
 from ..core import working_copy as folders
 from ..open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest

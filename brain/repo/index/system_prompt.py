@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.link_targets import find_file
-from ...objects.tree_entry import TreeEntry
+from ...objects.collisions import find_file
+from ...objects.tree_node import TreeEntry
 from ...results import Index, IndexPage, Prompt
 from ...skills import index_lines as level0
 from ...skills.prompt_delimiters import delimit_text

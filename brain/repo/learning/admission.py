@@ -27,7 +27,7 @@ from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, StoreError, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
 from ...programs.program import Program, id_of_files, is_program_file

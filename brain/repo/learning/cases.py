@@ -27,7 +27,7 @@ from ...gating.held_out import HeldOutInputs, canonical_json, is_held_out
 from ...gating.output_check import read_output
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...programs.program import tool_name
 from ...receipts import Receipt, RunStep
 from ...receipts.budget import is_shortened

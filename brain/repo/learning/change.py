@@ -21,7 +21,7 @@ from ...gating.case_paths import is_in_cases, may_change
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import FILE, LINK, TreeEntry
+from ...objects.tree_node import FILE, LINK, TreeEntry
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
 from ...programs.program import Program, is_program_file

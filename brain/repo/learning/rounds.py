@@ -30,7 +30,7 @@ from ...gating.decision import (
 from ...gating.output_check import find_fault, read_output
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK
+from ...objects.tree_node import LINK
 from ...programs import PROGRAM_FILE
 from ...programs.program import slug_of_tool
 from ...programs.python_code import MAX_CODE_BYTES, find_called_names

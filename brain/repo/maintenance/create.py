@@ -15,7 +15,7 @@ from ...objects import operation
 from ...objects import snapshot as snapshots
 from ...objects.bundle import Bundle
 from ...objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
-from ...objects.tree_entry import FILE, TreeEntry
+from ...objects.tree_node import FILE, TreeEntry
 from ...results import Init
 from ...store.rows import ObjectKind, PendingWrite, StoreTransaction
 from ...store.writer import create_store, open_store

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from ...digest import NO_DIGEST
 from ...errors import FormatError, InvalidInput, NotFound, StoreError
-from ...objects import operation, verified_decode
+from ...objects import bundle as bundles
+from ...objects import operation
+from ...objects import snapshot as snapshots
 from ...objects import tree_node as nodes
 from ...objects.tree_node import LEAF
 from ...results import Collected
@@ -191,7 +193,7 @@ class _Marker:
             if snapshot_id in self._marked:
                 continue
             self._marked.add(snapshot_id)
-            snapshot = verified_decode.decode_verified_snapshot(
+            snapshot = snapshots.decode_verified_snapshot(
                 snapshot_id, self._reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
             )
             queue.extend(snapshot.parents)
@@ -211,7 +213,7 @@ class _Marker:
         if bundle_id in self._marked:
             return
         self._marked.add(bundle_id)
-        bundle = verified_decode.decode_verified_bundle(
+        bundle = bundles.decode_verified_bundle(
             bundle_id, self._reader.read_object(ObjectKind.BUNDLE, bundle_id)
         )
         queue = [root.node for root in bundle.values()]

@@ -38,7 +38,7 @@ from typing import Any, NamedTuple
 
 from ...errors import BrainError, Conflict, FormatError, InvalidInput
 from ...objects import paths
-from ...objects.link_targets import find_file
+from ...objects.collisions import find_file
 from ...util.money import MILLION, parse_money
 from .session import Session
 

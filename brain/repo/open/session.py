@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from ... import limits
 from ...digest import blob_id
 from ...errors import InvalidInput, StoreError, printable_text
+from ...objects import bundle as bundles
 from ...objects import snapshot as snapshots
-from ...objects import verified_decode
 from ...objects.bundle import EMPTY_BUNDLE, Bundle
 from ...objects.node_cache import NodeCache
 from ...objects.snapshot import Snapshot
@@ -221,7 +221,7 @@ class Session(SideStores):
         """Return a snapshot. Raises `NotFound`, `StoreError` or `FormatError`."""
         found = self._snapshots.get(snapshot_id)
         if found is None:
-            found = verified_decode.decode_verified_snapshot(
+            found = snapshots.decode_verified_snapshot(
                 snapshot_id, self.reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
             )
             self.keep_loaded_snapshot(snapshot_id, found)
@@ -246,7 +246,7 @@ class Session(SideStores):
         """Return a bundle by its id. Raises as `load_snapshot`."""
         found = self._bundles.get(bundle_id)
         if found is None:
-            found = verified_decode.decode_verified_bundle(
+            found = bundles.decode_verified_bundle(
                 bundle_id, self.reader.read_object(ObjectKind.BUNDLE, bundle_id)
             )
             self.keep_loaded_bundle(bundle_id, found)

@@ -9,7 +9,7 @@ from ...chain import account_statement
 from ...chain.account_statement import AccountStatement, BindingTerms
 from ...errors import InvalidInput, NotFound
 from ...objects import operation
-from ...objects.tree_entry import FILE, TreeEntry
+from ...objects.tree_node import FILE, TreeEntry
 from ...results import AccountBound, AccountUnbound, BoundAccount
 from ...trust import ACCOUNTS_PATH, ed25519, secp256k1
 from ...trust.signature_format import format_key

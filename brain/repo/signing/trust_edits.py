@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ...errors import InvalidInput, NotFound
 from ...objects import bundle as bundles
 from ...objects import operation
-from ...objects.tree_entry import FILE, TreeEntry
+from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
 from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
 from ...trust.signature_format import format_key, parse_key

@@ -8,7 +8,7 @@ from ...errors import Conflict, printable_text
 from ...gating.case_paths import slug_of_case
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_version
 from .. import derive, find_skill

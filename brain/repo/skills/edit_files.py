@@ -14,8 +14,8 @@ from ...errors import NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle, Edits
-from ...objects.link_targets import find_file, follow_link
-from ...objects.tree_entry import TreeEntry
+from ...objects.collisions import find_file, follow_link
+from ...objects.tree_node import TreeEntry
 from ...results import Recorded, Upserted
 from ...skills import skill_document, skill_layout
 from ...skills.slug import slugify

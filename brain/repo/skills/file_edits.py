@@ -10,7 +10,7 @@ from ...folder.scan import is_path_ignored
 from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Edits
-from ...objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
+from ...objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
 from ...skills import skill_layout
 from ..changes.snapshot_paths import parent_folders
 from ..core import working_copy

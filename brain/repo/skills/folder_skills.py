@@ -11,7 +11,7 @@ from ...digest import blob_id
 from ...folder import read
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK
+from ...objects.tree_node import LINK
 from ...skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 from .. import derive
 from ..core import working_copy

@@ -10,7 +10,7 @@ from ...merging.skill_merge import unite_skills
 from ...objects import bundle as bundles
 from ...objects import operation, paths
 from ...objects.bundle import Bundle
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.tree_node import LINK, TreeEntry
 from ...results import SkillMergeResult
 from ...skills import document_parts, skill_layout, skill_version
 from ...skills.skill_document import UpdatedSkill, upsert_document

@@ -10,7 +10,7 @@ from ...errors import InvalidInput, NotFound, printable_text
 from ...folder import scan
 from ...folder.ignore import IgnoreRules
 from ...folder.read import CandidateFile, read_working_file
-from ...objects.tree_entry import EXECUTABLE, LINK
+from ...objects.tree_node import EXECUTABLE, LINK
 from ...skills import skill_layout
 from .file_edits import ExecutableContent
 

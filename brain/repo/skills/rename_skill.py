@@ -10,7 +10,7 @@ from ...folder.ignore import IgnoreRules
 from ...folder.scan import scan_named_paths
 from ...objects import bundle as bundles
 from ...objects import operation
-from ...objects.tree_entry import TreeEntry
+from ...objects.tree_node import TreeEntry
 from ...results import Upserted
 from ...skills import skill_document, skill_version
 from ...skills.skill_document import UpdatedSkill

@@ -10,7 +10,7 @@ from ...errors import InvalidInput, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
-from ...objects.tree_entry import FILE, LINK, TreeEntry
+from ...objects.tree_node import FILE, LINK, TreeEntry
 from ...results import Notice, Upserted
 from ...skills import skill_version
 from ...skills.skill_document import UpdatedSkill

@@ -9,8 +9,8 @@ from ...errors import NotFound, printable_text
 from ...gating.case_paths import is_case_path, is_hidden_case
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
-from ...objects.link_targets import find_file, follow_link, resolve_links
-from ...objects.tree_entry import LINK, TreeEntry
+from ...objects.collisions import find_file, follow_link, resolve_links
+from ...objects.tree_node import LINK, TreeEntry
 from ...results import Skill, SkillFile, SkillView
 from ...skills import frontmatter
 from ...skills.skill_address import address_group, split_version

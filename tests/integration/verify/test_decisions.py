@@ -9,7 +9,7 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import encode_snapshot
-from brain.objects.tree_entry import LINK, TreeEntry
+from brain.objects.tree_node import LINK, TreeEntry
 from brain.repo.core.transaction import locked_write_transaction
 from brain.results import Finding
 from brain.store.reader import object_checksum

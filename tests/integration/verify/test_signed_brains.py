@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.errors import BrainError, InvalidInput
 from brain.objects import operation
-from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import FILE, TreeEntry
 from brain.repo.core.transaction import locked_write_transaction
 from brain.repo.open.session import Session
 from brain.trust import (

@@ -19,8 +19,7 @@ from brain.objects import bundle as bundles
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
-from brain.objects.tree_entry import TreeEntry
-from brain.objects.tree_node import TreeNode
+from brain.objects.tree_node import TreeEntry, TreeNode
 from brain.repo.core.transaction import log_operation
 from brain.repo.open.session import Session
 from brain.results import Verified

@@ -11,7 +11,7 @@ from brain.chain.evidence.evidence_builder import build_evidence
 from brain.chain.evm.account import Account
 from brain.chain.ledger_protocol import FINALIZED, Commitment
 from brain.digest import blob_id
-from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import FILE, TreeEntry
 from brain.proofs.proof_builder import build_path_proof
 from brain.proofs.proof_json import render_proof
 from brain.trust import ACCOUNTS_PATH, ed25519

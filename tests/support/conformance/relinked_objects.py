@@ -14,7 +14,7 @@ from brain.digest import blob_id, domain_hash
 from brain.encoding import unpack
 from brain.errors import BrainError
 from brain.objects import snapshot, tree_node
-from brain.objects.node_boundary import is_node_boundary
+from brain.objects.tree_node import is_node_boundary
 from brain.proofs.json_fields import to_base64
 from brain.trust import ed25519, signature_format
 from tests.support import ed25519_curve

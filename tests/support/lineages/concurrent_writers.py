@@ -122,7 +122,7 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
         return
     with Brain.open(folder, author="merger") as brain:
         from brain.objects import operation
-        from brain.objects.tree_entry import FILE, TreeEntry
+        from brain.objects.tree_node import FILE, TreeEntry
         from brain.repo.core import transaction
         from brain.repo.open.session import head_ref
 

@@ -18,7 +18,7 @@ from brain.folder.write import (
     write_working_file,
     write_working_files,
 )
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
+from brain.objects.tree_node import EXECUTABLE, FILE, LINK
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import plain_file, put_file, read_all_files, scan_with_cache
@@ -328,7 +328,7 @@ def test_no_descriptor_stays_open_after_success_or_failure(root, write):
 
 SCRIPT = """
 import os, signal, sys
-from brain.objects.tree_entry import FILE
+from brain.objects.tree_node import FILE
 from brain.folder.write import write_working_files
 
 def dying():

@@ -18,7 +18,7 @@ from brain.folder.read import (
     read_candidates,
     read_working_file,
 )
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
+from brain.objects.tree_node import EXECUTABLE, FILE, LINK
 from tests.support.worktree_scans import put_file, scan_without_cache
 
 

@@ -14,7 +14,7 @@ import os, shutil, sys, tempfile
 from pathlib import Path
 
 from brain.errors import BrainError
-from brain.objects.tree_entry import FILE
+from brain.objects.tree_node import FILE
 from brain.folder import stat_cache_update, write
 from brain.folder.ignore import IgnoreRules
 from brain.folder.read import read_candidates

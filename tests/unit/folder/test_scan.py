@@ -10,7 +10,7 @@ from brain import limits
 from brain.errors import InvalidInput
 from brain.folder.ignore import IgnoreRules
 from brain.folder.scan import scan_files
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK
+from brain.objects.tree_node import EXECUTABLE, FILE, LINK
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (

@@ -7,7 +7,7 @@ from brain.errors import NotFound
 from brain.objects import bundle as bundles
 from brain.objects.bundle import Bundle
 from brain.objects.node_cache import NodeCache
-from brain.objects.tree_entry import FILE, LINK, TreeEntry
+from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.ops import merge_contents
 from brain.ops.merge_contents import PathConflict
 

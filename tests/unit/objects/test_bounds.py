@@ -8,15 +8,7 @@ import pytest
 from brain.digest import blob_id
 from brain.errors import InvalidInput, NotFound, StoreError
 from brain.objects import bundle as bundles
-from brain.objects import (
-    lineage,
-    link_targets,
-    operation,
-    paths,
-    tree_entry,
-    tree_node,
-    verified_decode,
-)
+from brain.objects import collisions, lineage, operation, paths, tree_node
 from brain.objects import snapshot as snapshots
 from brain.objects.tree_node import TreeNode
 from tests.support.node_store import MemoryNodeStore, file_entries, file_entry
@@ -56,11 +48,11 @@ def test_what_an_operation_names_is_found_in_it():
 
 
 def test_the_greatest_numbers_are_those_of_the_format():
-    assert tree_entry.MAX_SAFE_INTEGER == 2**53 - 1
+    assert tree_node.MAX_SAFE_INTEGER == 2**53 - 1
     assert snapshots.MAX_TIME_MS == 253_402_300_799_999
-    assert (tree_entry.FILE, tree_entry.EXECUTABLE, tree_entry.LINK) == (0, 1, 2)
+    assert (tree_node.FILE, tree_node.EXECUTABLE, tree_node.LINK) == (0, 1, 2)
     assert (tree_node.LEAF, tree_node.INNER) == (0, 1)
-    assert link_targets.MAX_LINK_TARGET_BYTES == 4095
+    assert collisions.MAX_LINK_TARGET_BYTES == 4095
 
 
 LONG = "/".join(["x" * 250] * 4)
@@ -112,16 +104,16 @@ def test_a_path_reaches_to_its_limits(last, first_refused, code):
 
 def test_an_object_of_another_id_is_damaged():
     data = bundles.encode_bundle({})
-    assert verified_decode.decode_verified_bundle(bundles.bundle_id({}), data) == {}
+    assert bundles.decode_verified_bundle(bundles.bundle_id({}), data) == {}
     graph = SnapshotGraph()
     encoded = snapshots.encode_snapshot(graph.known[graph.ids[0]])
-    found = verified_decode.decode_verified_snapshot(graph.ids[0], encoded)
+    found = snapshots.decode_verified_snapshot(graph.ids[0], encoded)
     assert found == graph.known[graph.ids[0]]
     node = TreeNode(tree_node.LEAF, tuple(file_entries(["a"])))
     assert tree_node.decode_verified_node(node.id, node.encode()).entries == node.entries
     for decode, good in (
-        (verified_decode.decode_verified_bundle, data),
-        (verified_decode.decode_verified_snapshot, encoded),
+        (bundles.decode_verified_bundle, data),
+        (snapshots.decode_verified_snapshot, encoded),
         (tree_node.decode_verified_node, node.encode()),
     ):
         with raises_code("corrupt_object", StoreError):
@@ -144,11 +136,11 @@ class Links:
 
 
 def test_the_text_of_a_link_is_read_up_to_its_limit():
-    assert link_targets.read_link_target(Links(4095), ID) == b"x" * 4095
-    assert link_targets.read_link_target(Links(4096), ID) == b""
-    assert link_targets.read_link_target(Links(0), ID) is None
-    assert link_targets.is_safe_link_target("l", b"x" * 4095)
-    assert not link_targets.is_safe_link_target("l", b"x" * 4096)
+    assert collisions.read_link_target(Links(4095), ID) == b"x" * 4095
+    assert collisions.read_link_target(Links(4096), ID) == b""
+    assert collisions.read_link_target(Links(0), ID) is None
+    assert collisions.is_safe_link_target("l", b"x" * 4095)
+    assert not collisions.is_safe_link_target("l", b"x" * 4096)
 
 
 PATHS = ["SOUL.md", "a", "a-b/x", "skills/x", "skills/x.md", "skills/y/1", "skills/y/2", "z/1"]

@@ -10,13 +10,17 @@ from brain import limits
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from brain.objects import bundle as bundles
-from brain.objects import portability
+from brain.objects import collisions
 from brain.objects.bundle import Bundle
+from brain.objects.collisions import (
+    MAX_LINK_TARGET_BYTES,
+    find_portability_faults,
+    is_safe_link_target,
+    require_portable,
+)
 from brain.objects.folding import fold_name
-from brain.objects.link_targets import MAX_LINK_TARGET_BYTES, is_safe_link_target
 from brain.objects.node_cache import NodeCache
-from brain.objects.portability import find_portability_faults, require_portable
-from brain.objects.tree_entry import FILE, LINK, TreeEntry
+from brain.objects.tree_node import FILE, LINK, TreeEntry
 from tests.support.refusals import raises_code
 
 BLOB = blob_id(b"x")
@@ -91,7 +95,7 @@ def test_looking_up_finds_what_going_through_all_finds():
             return paths[place] if place < len(paths) else None
 
         equal_names = {one for one in names if one != name and fold_name(one) == fold_name(name)}
-        found = portability.find_case_variant(first_from, "x/", name)
+        found = collisions.find_case_variant(first_from, "x/", name)
         assert found in equal_names if equal_names else found is None, (name, paths)
 
 
@@ -104,10 +108,10 @@ def test_a_new_name_is_looked_up_without_going_through_its_folder():
         place = bisect_left(paths, start)
         return paths[place] if place < len(paths) else None
 
-    assert portability.find_case_variant(first_from, "", "10000-b-Skill") is None
-    assert portability.find_case_variant(first_from, "", "fresh-skill") is None
+    assert collisions.find_case_variant(first_from, "", "10000-b-Skill") is None
+    assert collisions.find_case_variant(first_from, "", "fresh-skill") is None
     assert (
-        portability.find_case_variant(first_from, "", "10003-B-skill") == "10003-b-skill"
+        collisions.find_case_variant(first_from, "", "10003-B-skill") == "10003-b-skill"
         or len(asked) < 60
     )
     assert len(asked) < 60

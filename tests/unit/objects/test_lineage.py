@@ -6,7 +6,7 @@ import pytest
 
 from brain.errors import NotFound
 from brain.objects import lineage
-from brain.objects.ancestry import find_descent_path, find_meeting_point, find_merge_bases
+from brain.objects.lineage import find_descent_path, find_meeting_point, find_merge_bases
 from brain.objects.snapshot import Snapshot
 from tests.support.snapshot_graphs import SnapshotGraph
 

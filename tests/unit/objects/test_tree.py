@@ -11,11 +11,17 @@ from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.objects import tree
 from brain.objects.lineage import walk_range
-from brain.objects.node_boundary import MAX_NODE_ENTRIES, MIN_NODE_ENTRIES, is_node_boundary
 from brain.objects.node_cache import MAX_CACHED_NODES, MAX_CACHED_SWEEP_NODES, NodeCache
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_diff import Difference, diff_trees
-from brain.objects.tree_node import INNER, LEAF, TreeNode
+from brain.objects.tree_node import (
+    INNER,
+    LEAF,
+    MAX_NODE_ENTRIES,
+    MIN_NODE_ENTRIES,
+    TreeNode,
+    is_node_boundary,
+)
 from tests.support.node_store import MemoryNodeStore, file_entries, file_entry, tree_levels
 from tests.support.snapshot_graphs import SnapshotGraph
 

@@ -14,7 +14,7 @@ from brain.errors import InvalidInput, NotFound, ProofError
 from brain.limits import MAX_MESSAGE_BYTES, MAX_PROOF_BYTES
 from brain.objects import bundle as bundles
 from brain.objects.snapshot import encode_snapshot
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
+from brain.objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
 from brain.proofs.proof_builder import build_absence_proof, build_path_proof, build_section_proof
 from brain.proofs.proof_json import parse_proof, render_proof
 from brain.proofs.proof_types import DescentProof

@@ -9,7 +9,7 @@ import pytest
 from brain.errors import InvalidInput, NotFound, ProofError
 from brain.limits import MAX_PROOF_BYTES
 from brain.objects import bundle as bundles
-from brain.objects.tree_entry import MAX_SAFE_INTEGER
+from brain.objects.tree_node import MAX_SAFE_INTEGER
 from brain.proofs import json_fields, proof_builder, proof_json
 from brain.proofs.proof_builder import build_descent_proof, build_path_proof, build_section_proof
 from brain.proofs.proof_json import parse_proof, render_proof

@@ -8,7 +8,7 @@ from brain.digest import blob_id
 from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.objects.snapshot import Snapshot
-from brain.objects.tree_entry import EXECUTABLE, FILE, LINK, TreeEntry
+from brain.objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
 from brain.trust import locate_policy
 from brain.trust.locate_policy import LocatePolicy, policy_locator
 from brain.trust.policy import MAX_POLICY_BYTES

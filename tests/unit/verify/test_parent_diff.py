@@ -13,7 +13,7 @@ from brain.objects import bundle as bundles
 from brain.objects.bundle import EMPTY_BUNDLE, Bundle
 from brain.objects.operation import SnapshotOperation, snapshot_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
-from brain.objects.tree_entry import TreeEntry
+from brain.objects.tree_node import TreeEntry
 from brain.results import Finding
 from brain.store.rows import BlobCheckResult
 from brain.verify import blob_check, parent_diff

@@ -11,11 +11,18 @@ from itertools import count
 import pytest
 
 from brain.errors import FormatError
-from brain.objects.node_boundary import MIN_NODE_ENTRIES, is_node_boundary
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot, build_tree
-from brain.objects.tree_entry import ChildEntry, TreeEntry
-from brain.objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
+from brain.objects.tree_node import (
+    INNER,
+    LEAF,
+    MIN_NODE_ENTRIES,
+    ChildEntry,
+    NodeEntry,
+    TreeEntry,
+    TreeNode,
+    is_node_boundary,
+)
 from brain.verify import tree_check
 from brain.verify.tree_check import check_bundles
 from tests.support.node_store import MemoryNodeStore, file_entry

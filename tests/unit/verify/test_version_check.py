@@ -11,7 +11,7 @@ from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_diff import Difference
-from brain.objects.tree_entry import FILE, LINK, TreeEntry
+from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.results import Finding
 from brain.skills.skill_metadata import SkillMetadata
 from brain.verify import version_check

@@ -4,9 +4,15 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any
 
-from brain.objects.node_boundary import MIN_NODE_ENTRIES, is_node_boundary
-from brain.objects.tree_entry import TreeEntry
-from brain.objects.tree_node import INNER, LEAF, NodeEntry, TreeNode
+from brain.objects.tree_node import (
+    INNER,
+    LEAF,
+    MIN_NODE_ENTRIES,
+    NodeEntry,
+    TreeEntry,
+    TreeNode,
+    is_node_boundary,
+)
 from tests.vectors.families.trees import entries
 from tests.vectors.families.vector import Vector, refused, valid
 

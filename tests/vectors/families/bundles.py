@@ -7,8 +7,7 @@ from brain.digest import blob_id, domain_hash
 from brain.encoding import pack
 from brain.objects import bundle as bundles
 from brain.objects.snapshot import encode_snapshot
-from brain.objects.tree_entry import TreeEntry
-from brain.objects.tree_node import LEAF, TreeNode, join_hashes
+from brain.objects.tree_node import LEAF, TreeEntry, TreeNode, join_hashes
 from tests.support.node_store import MemoryNodeStore
 from tests.vectors.families.hashes import CONTEXTS
 from tests.vectors.families.snapshots import GENESIS, LATER

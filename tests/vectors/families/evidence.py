@@ -7,7 +7,7 @@ from typing import Any
 from brain import check_evidence
 from brain.chain.evidence.evidence_model import KIND_ANCHOR
 from brain.errors import BrainError
-from brain.objects.tree_entry import LINK
+from brain.objects.tree_node import LINK
 from brain.results import Evidence
 from brain.trust import ed25519
 from brain.util.utc_time import epoch_ms

@@ -6,8 +6,7 @@ from itertools import count
 from brain import merkle
 from brain.digest import blob_id, domain_hash
 from brain.encoding import pack
-from brain.objects.node_boundary import is_node_boundary
-from brain.objects.tree_node import join_hashes
+from brain.objects.tree_node import is_node_boundary, join_hashes
 from tests.vectors.families.vector import Vector, as_hex, as_parts, valid
 
 CONTEXTS = (

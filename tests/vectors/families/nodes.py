@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from brain.digest import blob_id
-from brain.objects.node_boundary import MAX_NODE_ENTRIES
-from brain.objects.tree_entry import MAX_SAFE_INTEGER
-from brain.objects.tree_node import decode_node
+from brain.objects.tree_node import MAX_NODE_ENTRIES, MAX_SAFE_INTEGER, decode_node
 from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
 
 BLOB = blob_id(b"content")

@@ -4,7 +4,7 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import bundle as bundles
-from brain.objects.tree_entry import FILE, TreeEntry
+from brain.objects.tree_node import FILE, TreeEntry
 from brain.proofs.proof_builder import build_descent_proof
 from brain.proofs.proof_json import proof_to_json
 from tests.support.recorded_snapshots import (

@@ -6,10 +6,15 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import tree
-from brain.objects.node_boundary import MAX_NODE_ENTRIES, MIN_NODE_ENTRIES, is_node_boundary
 from brain.objects.node_cache import NodeCache
-from brain.objects.tree_entry import FILE, TreeEntry
-from brain.objects.tree_node import INNER
+from brain.objects.tree_node import (
+    FILE,
+    INNER,
+    MAX_NODE_ENTRIES,
+    MIN_NODE_ENTRIES,
+    TreeEntry,
+    is_node_boundary,
+)
 from tests.support.cases import read_cases
 from tests.support.node_store import MemoryNodeStore
 from tests.vectors.families.vector import Vector, valid

@@ -6,7 +6,7 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.errors import InvalidInput
 from brain.objects.tree_diff import Difference
-from brain.objects.tree_entry import FILE, LINK, TreeEntry
+from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.repo import head_index, index_cache
 from brain.repo.derived_db import CacheUnusable
 from brain.skills import index_lines
