@@ -19,7 +19,7 @@ from ..folder.read import read_working_file
 from ..folder.scan import scan_files
 from ..folder.write import remove_temporary_files, replace_file
 from ..objects.tree_node import FILE
-from ..repo.index.memory_files import MEMORY_FOLDERS, MEMORY_NOTES
+from ..ops.memory import MEMORY_FOLDERS, MEMORY_NOTES
 from ..repo.open import manifest
 from ..repo.open.discovery import is_brain
 from .create_brain import render_home_manifest

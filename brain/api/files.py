@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from .. import results
-    from ..repo.skills.file_edits import ContentChange
+    from ..ops.files import ContentChange
 
 
 class FilesPart(Part):
@@ -28,7 +28,7 @@ class FilesPart(Part):
 
         Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
         """
-        from ..repo.skills import edit_files
+        from ..ops import files as edit_files
 
         return self._locked.run(edit_files.read_file, path, rev)
 
@@ -37,7 +37,7 @@ class FilesPart(Part):
 
         Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
         """
-        from ..repo.skills import edit_files
+        from ..ops import files as edit_files
 
         return self._locked.run(edit_files.read_stored_file, path, rev)
 
@@ -49,7 +49,7 @@ class FilesPart(Part):
         folder since the last snapshot. If it raises, nothing changes. Raises `InvalidInput`
         or `Conflict` for a path that a brain cannot hold.
         """
-        from ..repo.skills import edit_files
+        from ..ops import files as edit_files
 
         return self._locked.run_write(edit_files.edit_file, path, change, message)
 
@@ -64,7 +64,7 @@ class FilesPart(Part):
         """Write files by their paths, None removes one, as one snapshot. Raises as `edit`."""
         from functools import partial
 
-        from ..repo.skills import edit_files
+        from ..ops import files as edit_files
 
         def keep(content: bytes | None, old: bytes | None) -> bytes | None:
             return content

@@ -73,9 +73,9 @@ class GatePart(Part):
 
         `slug` may name a version, as in SKILL@VERSION. Raises as `skills.view`.
         """
-        from ..repo.skills import skill_views
+        from ..ops import skills
 
-        return self._locked.run(skill_views.find_hidden_files, slug)
+        return self._locked.run(skills.find_hidden_files, slug)
 
     def read_held_out_filter(self) -> HeldOutInputs:
         """Return what keeps the inputs of held-out cases out of what evolvers are shown."""

@@ -9,8 +9,8 @@ from ..repo.part import Part
 
 if TYPE_CHECKING:
     from .. import results
+    from ..ops.memory import ContentCheck, MemoryOperation
     from ..repo.open.manifest import MemoryFile
-    from ..repo.skills.edit_memory import ContentCheck, MemoryOperation
 
 
 class MemoryPart(Part):
@@ -27,31 +27,31 @@ class MemoryPart(Part):
 
     def locate(self, target: str) -> MemoryFile:
         """Return the path of a memory, which may not exist yet, and its limit in characters."""
-        from ..repo.index import memory_files
+        from ..ops import memory
 
-        return self._locked.run(memory_files.locate_memory, target)
+        return self._locked.run(memory.locate_memory, target)
 
     def list_targets(self) -> list[str]:
         """Return the targets that there are; in the home of a program with their paths."""
-        from ..repo.index import memory_files
+        from ..ops import memory
 
-        return self._locked.run(memory_files.list_targets)
+        return self._locked.run(memory.list_targets)
 
     def list_shown(self) -> list[str]:
         """Return those of the targets memory and user whose entries every session is shown."""
-        from ..repo.index import memory_files
+        from ..ops import memory
 
-        return self._locked.run(memory_files.list_shown_targets)
+        return self._locked.run(memory.list_shown_targets)
 
     def read(self, target: str = "memory") -> results.MemoryRead:
         """Return the recorded entries of a memory; none if its file does not exist."""
-        from ..repo.skills import edit_memory
+        from ..ops import memory
 
-        return self._locked.run(edit_memory.read_memory, target)
+        return self._locked.run(memory.read_memory, target)
 
     def add(self, target: str, content: str, *, message: str = "") -> results.MemoryChanged:
         """Add an entry at the end, unless the same entry exists."""
-        from ..repo.skills.edit_memory import MemoryOperation
+        from ..ops.memory import MemoryOperation
 
         return self.apply(target, [MemoryOperation("add", content=content)], message=message)
 
@@ -59,14 +59,14 @@ class MemoryPart(Part):
         self, target: str, old_text: str, content: str, *, message: str = ""
     ) -> results.MemoryChanged:
         """Replace the entry with `old_text`."""
-        from ..repo.skills.edit_memory import MemoryOperation
+        from ..ops.memory import MemoryOperation
 
         operation = MemoryOperation("replace", content=content, old_text=old_text)
         return self.apply(target, [operation], message=message)
 
     def remove(self, target: str, old_text: str, *, message: str = "") -> results.MemoryChanged:
         """Remove the entry with `old_text`."""
-        from ..repo.skills.edit_memory import MemoryOperation
+        from ..ops.memory import MemoryOperation
 
         return self.apply(target, [MemoryOperation("remove", old_text=old_text)], message=message)
 
@@ -82,6 +82,6 @@ class MemoryPart(Part):
 
         `check` gets the old and the new content of the file, and may raise.
         """
-        from ..repo.skills import edit_memory
+        from ..ops import memory
 
-        return self._locked.run_write(edit_memory.edit_memory, target, operations, message, check)
+        return self._locked.run_write(memory.edit_memory, target, operations, message, check)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from .. import results
-    from ..repo.index.skill_index import IndexRequest
+    from ..ops.prompt import IndexRequest
     from ..skills.index_lines import TokenCounter
 
 
@@ -41,18 +41,18 @@ class PromptPart(Part):
         To fit the budget, descriptions are cut, then dropped, then skills are dropped.
         Raises `InvalidInput` (`bad_limit`, `bad_selector`).
         """
-        from ..repo.index import skill_index
+        from ..ops import prompt
 
-        return self._locked.run(skill_index.read_index, rev, _index_request(options))
+        return self._locked.run(prompt.read_index, rev, _index_request(options))
 
     def build_index_pages(self, rev: str = "@", **options: Unpack[IndexOptions]) -> list[bytes]:
         """Return the text of `build_index` and a newline as pieces of UTF-8.
 
         For a hundred thousand skills this is faster than one text.
         """
-        from ..repo.index import skill_index
+        from ..ops import prompt
 
-        return self._locked.run(skill_index.read_index_pages, rev, _index_request(options))
+        return self._locked.run(prompt.read_index_pages, rev, _index_request(options))
 
     def build_framed_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
         """Return the text of `build_index` between the delimiters it has in the prompt.
@@ -60,9 +60,9 @@ class PromptPart(Part):
         They mark it as data of this brain; no text inside can close them. A last line names
         the snapshot and its signers.
         """
-        from ..repo.index import system_prompt
+        from ..ops import prompt
 
-        return self._locked.run(system_prompt.build_framed_index, rev, _index_request(options))
+        return self._locked.run(prompt.build_framed_index, rev, _index_request(options))
 
     def build_framed_memory(
         self,
@@ -76,9 +76,9 @@ class PromptPart(Part):
 
         They take at most `max_size` by `measure`. `how` says what shows the others.
         """
-        from ..repo.index import system_prompt
+        from ..ops import prompt
 
-        return self._locked.run(system_prompt.build_framed_memory, rev, max_size, measure, how)
+        return self._locked.run(prompt.build_framed_memory, rev, max_size, measure, how)
 
     def build_framed_page(
         self, rev: str = "@", *, after: str = "", page_chars: int = 16_000
@@ -87,9 +87,9 @@ class PromptPart(Part):
 
         `after` is the address of a skill, "" for the first page.
         """
-        from ..repo.index import system_prompt
+        from ..ops import prompt
 
-        return self._locked.run(system_prompt.build_framed_page, rev, after, page_chars)
+        return self._locked.run(prompt.build_framed_page, rev, after, page_chars)
 
     def build_pages(
         self, rev: str = "@", *, page_chars: int = 32_000, **options: Unpack[IndexOptions]
@@ -98,20 +98,20 @@ class PromptPart(Part):
 
         Each frame is whole on one page. The budget must limit the index to a page.
         """
-        from ..repo.index import system_prompt
+        from ..ops import prompt
 
         request = _index_request(options)
-        return self._locked.run(system_prompt.build_prompt_pages, rev, request, page_chars)
+        return self._locked.run(prompt.build_prompt_pages, rev, request, page_chars)
 
     def build(self, rev: str = "@", **options: Unpack[IndexOptions]) -> results.Prompt:
         """Return the system prompt: system.md, fragments, index, memory."""
-        from ..repo.index import system_prompt
+        from ..ops import prompt
 
-        return self._locked.run(system_prompt.build_prompt, rev, _index_request(options))
+        return self._locked.run(prompt.build_prompt, rev, _index_request(options))
 
 
 def _index_request(options: IndexOptions) -> IndexRequest:
-    from ..repo.index.skill_index import IndexRequest
+    from ..ops.prompt import IndexRequest
 
     request = IndexRequest(limit=options.get("max_chars"), budget=options.get("budget"))
     task, count = options.get("task"), options.get("count")

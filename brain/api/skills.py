@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     import builtins
 
     from .. import results
+    from ..ops.files import ContentChange, SkillFiles
+    from ..ops.write_skill import UpsertCheck
     from ..receipts import Receipt
-    from ..repo.skills.file_edits import ContentChange, SkillFiles
-    from ..repo.skills.upsert import UpsertCheck
 
 
 class SkillsPart(Part):
@@ -56,7 +56,7 @@ class SkillsPart(Part):
         Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`,
         `path_conflict`).
         """
-        from ..repo.skills import upsert
+        from ..ops import write_skill as upsert
 
         request = upsert.UpsertRequest(
             name=name,
@@ -79,7 +79,7 @@ class SkillsPart(Part):
 
         Raises `NotFound` (`no_file`) or `InvalidInput` (`not_regular`, `too_many`, `too_large`).
         """
-        from ..repo.skills.read_skill_folder import read_skill_folder
+        from ..ops.files import read_skill_folder
 
         return call_system(read_skill_folder, Path(folder))
 
@@ -93,33 +93,31 @@ class SkillsPart(Part):
         be the path below skills/ where several skills share a slug. Raises as `files.edit`,
         and `NotFound` (`no_skill`).
         """
-        from ..repo.skills import edit_files
+        from ..ops import write_skill
 
-        return self._locked.run_write(edit_files.edit_skill, slug, file, change, message)
+        return self._locked.run_write(write_skill.edit_skill, slug, file, change, message)
 
     def delete(self, slug: str, *, message: str = "") -> results.Upserted:
         """Remove a skill with its files. Raises `NotFound` (`no_skill`)."""
-        from ..repo.skills import delete_and_revert
+        from ..ops import write_skill
 
-        return self._locked.run_write(delete_and_revert.delete_skill, slug, message)
+        return self._locked.run_write(write_skill.delete_skill, slug, message)
 
     def revert(self, slug: str, to_version: str, *, message: str = "") -> results.Upserted:
         """Write the text of an earlier version again, as a new version.
 
         Raises `NotFound` (`no_skill`, `no_version`).
         """
-        from ..repo.skills import delete_and_revert
+        from ..ops import write_skill
 
-        return self._locked.run_write(
-            delete_and_revert.revert_skill, slug, str(to_version), message
-        )
+        return self._locked.run_write(write_skill.revert_skill, slug, str(to_version), message)
 
     def rename(self, slug: str, new_name: str, *, message: str = "") -> results.Upserted:
         """Move a skill to another name, as its next version; its history goes on.
 
         Raises `NotFound` (`no_skill`), `InvalidInput`, or `Conflict` (`skill_exists`).
         """
-        from ..repo.skills import rename_skill
+        from ..ops import rename_skill
 
         return self._locked.run_write(rename_skill.rename_skill, slug, new_name, message)
 
@@ -137,7 +135,7 @@ class SkillsPart(Part):
         The text and the files that only `other` has are added; or `body` is the new text.
         Both histories stay. Raises `NotFound` (`no_skill`) or `InvalidInput` (`same_skill`).
         """
-        from ..repo.skills import merge_skills
+        from ..ops import merge_skills
 
         request = merge_skills.MergeSkillsRequest(
             slug=slug,
@@ -159,30 +157,30 @@ class SkillsPart(Part):
 
     def list(self, rev: str = "@") -> builtins.list[results.Skill]:
         """Return all skills at a revision, sorted by slug and path."""
-        from ..repo.skills import skill_views
+        from ..ops import skills
 
-        return self._locked.run(skill_views.list_skills, rev)
+        return self._locked.run(skills.list_skills, rev)
 
     def find_addresses(self, slug: str, rev: str = "@") -> builtins.list[str]:
         """Return the addresses of the skills that share a slug, sorted."""
-        from ..repo.skills import skill_views
+        from ..ops import skills
 
-        return self._locked.run(skill_views.list_addresses, slug, rev)
+        return self._locked.run(skills.list_addresses, slug, rev)
 
     def view(self, slug: str, rev: str = "@") -> results.SkillView:
         """Return a skill with its text. Raises `NotFound` (`no_skill`, `no_version`)."""
-        from ..repo.skills import skill_views
+        from ..ops import skills
 
-        return self._locked.run(skill_views.view_skill, slug, rev)
+        return self._locked.run(skills.view_skill, slug, rev)
 
     def read_file(self, slug: str, file: str = "", rev: str = "@") -> results.SkillFile:
         """Return a file of a skill, by default the file with its text, unchanged.
 
         Raises `NotFound` (`no_skill`, `no_version`, `no_file`) or `InvalidInput` (`too_large`).
         """
-        from ..repo.skills import skill_views
+        from ..ops import skills
 
-        return self._locked.run(skill_views.read_skill_file, slug, file, rev)
+        return self._locked.run(skills.read_skill_file, slug, file, rev)
 
     def history(self, slug: str) -> builtins.list[results.SkillVersion]:
         """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
@@ -197,9 +195,9 @@ class SkillsPart(Part):
 
         Without `strict`, only the rules that clients depend on.
         """
-        from ..repo.skills import skill_checks
+        from ..ops import skills
 
-        return self._locked.run(skill_checks.check_skills, [*slugs], strict)
+        return self._locked.run(skills.check_skills, [*slugs], strict)
 
     def check_names(self, paths: Sequence[str]) -> builtins.list[results.Notice]:
         """Return a notice for each skill at `paths` whose name looks like another one's."""
@@ -245,13 +243,13 @@ class SkillsPart(Part):
         The list is empty if a skill of that name exists: an upsert would improve that one.
         Raises `InvalidInput` for an invalid name.
         """
-        from ..repo.skills import similar_new
+        from ..ops import similar as similar_new
 
         content = encode_body(body)
         return self._locked.run(similar_new.find_similar_if_new, name, description, content, limit)
 
     def similar(self, slug: str, limit: int = 5) -> builtins.list[results.Similar]:
         """Return the skills similar to one, most similar first. Raises `NotFound`."""
-        from ..repo.skills import similar
+        from ..ops import similar
 
         return self._locked.run(similar.find_similar_to_skill, slug, limit)

@@ -12,7 +12,7 @@ neither. It is
 Later numbers may be padded with zeros, as in 2026.01.30. docs/format/frontmatter.md says what is
 next.
 
-`repo/skills/next_version.py` decides when a version is raised; `next_version` here counts.
+`ops/write_skill.py` decides when a version is raised; `next_version` here counts.
 """
 
 from __future__ import annotations

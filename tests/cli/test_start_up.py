@@ -84,10 +84,10 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     arguments = ("skill", "upsert", "fresh", "-d", "Fresh.")
     loaded(*arguments, cwd=agent)
     modules = loaded(*arguments, cwd=agent)
-    assert "brain.repo.skills.upsert" in modules
+    assert "brain.ops.write_skill" in modules
     unneeded = {
         *("brain.folder.scan", "zstandard", "yaml", "json", "brain.results.trust"),
-        *("brain.repo.derive", "brain.skills.frontmatter_nodes"),
+        *("brain.skills.frontmatter_nodes"),
         "brain_cli.settings.user_ledgers",
     }
     assert not modules & unneeded
@@ -97,7 +97,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
 def test_reading_skills_loads_neither_yaml_nor_what_writes_or_signs(agent, command):
     loaded("skill", "upsert", "fresh", "-d", "Fresh.", cwd=agent)
     modules = loaded("skill", *command, cwd=agent)
-    assert "brain.repo.skills.skill_views" in modules
+    assert "brain.ops.skills" in modules
     assert not modules & {
         *("yaml", "zstandard", "brain.repo.core.transaction", "brain.worktree"),
         *("brain.ops.log", "brain.api.signatures", "brain.skills.skill_document"),
@@ -132,7 +132,7 @@ def test_a_write_imports_nothing_of_ledgers_unless_it_is_committed(tmp_path):
     call = ("skill", "upsert", "a", "-d")
     modules = loaded(*call, "One", cwd=tmp_path)
     of_ledgers = {name for name in modules if name.startswith("brain.chain")}
-    assert "brain.repo.skills.upsert" in modules
+    assert "brain.ops.write_skill" in modules
     assert not of_ledgers | modules & {
         "brain.repo.ledgers.commit_policy",
         "brain.repo.ledgers.commit",

@@ -28,6 +28,7 @@ from ...gating.output_check import read_output
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_node import LINK, TreeEntry
+from ...ops.files import edit_file
 from ...programs.program import tool_name
 from ...receipts import Receipt, RunStep
 from ...receipts.budget import is_shortened
@@ -38,7 +39,6 @@ from ...skills import skill_layout
 from ...skills.slug import slugify
 from .. import derive, find_skill
 from ..open.session import Session
-from ..skills.edit_files import edit_file
 
 
 def read_cases(session: Session, slug: str) -> list[Case]:

@@ -22,6 +22,8 @@ from ...objects import bundle as bundles
 from ...objects import paths
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_node import FILE, LINK, TreeEntry
+from ...ops.files import build_edits, refuse_skill_name, refuse_unwritable_path
+from ...ops.write_skill import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
 from ...programs.program import Program, is_program_file
@@ -36,8 +38,6 @@ from ..changes.snapshot_paths import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..find_skill import FoundSkill
 from ..open.session import Session
-from ..skills.file_edits import build_edits, refuse_skill_name, refuse_unwritable_path
-from ..skills.upsert import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
 from .admission import (
     find_program,
     find_skill_or_retired,

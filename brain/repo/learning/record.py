@@ -16,6 +16,15 @@ from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...ops.branches import PROPOSAL_REF_PREFIX
+from ...ops.files import record_edits_at
+from ...ops.write_skill import (
+    NO_BASE_VERSION,
+    PlannedText,
+    has_had_version,
+    list_skill_files,
+    upsert_result,
+    write_planned,
+)
 from ...programs import PROGRAM_FILE
 from ...programs.program import Program
 from ...receipts import Receipt, decode_receipt
@@ -33,9 +42,6 @@ from ..lineage_cache import AncestorSet
 from ..open.session import Session
 from ..provisional import find_last_decision
 from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
-from ..skills.next_version import has_had_version
-from ..skills.skill_files import list_skill_files, record_edits_at, upsert_result
-from ..skills.upsert import NO_BASE_VERSION, PlannedText, write_planned
 from .admission import (
     TriedProgram,
     find_admission,

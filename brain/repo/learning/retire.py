@@ -21,6 +21,15 @@ from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...ops import log
+from ...ops.files import edit_file, record_edits_at
+from ...ops.write_skill import (
+    find_last_version,
+    list_skill_files,
+    plan_reverted_files,
+    record_skill,
+    refuse_nested_skills,
+    upsert_result,
+)
 from ...programs.program import id_of_files
 from ...results import Decided, Pinned
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
@@ -37,10 +46,6 @@ from ..lineage_cache import AncestorSet
 from ..open import manifest
 from ..open.manifest import MANIFEST_PATH, load_manifest
 from ..open.session import Session
-from ..skills.delete_and_revert import plan_reverted_files, refuse_nested_skills
-from ..skills.edit_files import edit_file
-from ..skills.next_version import find_last_version
-from ..skills.skill_files import list_skill_files, record_edits_at, record_skill, upsert_result
 from .admission import find_program, find_skill_or_retired, list_program_entries, was_admitted
 from .record import describe_decision, store_verdict
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, InvalidInput, ToolFailure, printable_text
-from ...repo.skills.edit_memory import MemoryOperation
+from ...ops.memory import MemoryOperation
 from ...skills.visible_text import clean_text
 from .secret_guard import NewSecretCheck
 from .skill_read import MAX_FILE_CHARS

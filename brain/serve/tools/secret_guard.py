@@ -14,7 +14,7 @@ from ...secrets import CERTAIN
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...repo.skills.file_edits import ContentChange
+    from ...ops.files import ContentChange
     from ...secrets import SecretFinding
 
 _MAX_NAMED = 20

@@ -16,7 +16,7 @@ from .tool_definitions import SKILL_ACTIONS, SKILL_FOLDERS
 
 if TYPE_CHECKING:
     from ...api.brain import Brain
-    from ...repo.skills.file_edits import ContentChange
+    from ...ops.files import ContentChange
     from ...results import Similar, Upserted
 
 Arguments = dict[str, Any]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import NotFound, ToolFailure, printable_text
 from ...gating.case_paths import is_in_cases
-from ...repo.skills.skill_views import missing_file_error
+from ...ops.skills import missing_file_error
 from ...skills import index_lines
 from ...skills.skill_address import digest_address, slug_of_digest_address
 from ...skills.skill_layout import category_from_path

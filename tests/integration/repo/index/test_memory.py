@@ -3,8 +3,8 @@
 import pytest
 
 from brain import Brain, InvalidInput, NotFound, limits
-from brain.repo.index import memory_files
-from brain.repo.skills.edit_memory import MemoryOperation
+from brain.ops import memory as memory_files
+from brain.ops.memory import MemoryOperation
 from tests.integration.repo.conftest import write_file
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code

@@ -3,7 +3,7 @@
 import pytest
 
 from brain.errors import InvalidInput, NotFound
-from brain.repo.skills.similar import MAX_COMPARED_SKILLS, find_similar_to_text
+from brain.ops.similar import MAX_COMPARED_SKILLS, find_similar_to_text
 from tests.support.refusals import raises_code
 
 BODY = "Open the workbook with the library.\nWrite one row per record.\nSave it under a new name.\n"

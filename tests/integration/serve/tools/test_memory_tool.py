@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from brain import Brain
 from brain.clients.client_table import load_clients
 from brain.errors import BrainError
-from brain.repo.index import memory_entries
+from brain.ops import memory
 from brain.serve.mcp.brain_pool import BrainPool
 from brain.serve.tools import TOOLS, Toolbox
 from tests.integration.serve.tools.conftest import ToolCaller
@@ -181,22 +181,20 @@ def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent):
 
 @given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
 def test_what_is_not_changed_stays_byte_for_byte(text):
-    for kind in (memory_entries.NOTE_FORMAT, memory_entries.JSONL_FORMAT):
-        found = memory_entries.parse_memory(text, kind)
+    for kind in (memory.NOTE_FORMAT, memory.JSONL_FORMAT):
+        found = memory.parse_memory(text, kind)
         last = found.entries[-1].text if found.entries else ""
-        assert memory_entries.format_memory(found, last) == text or not found.entries
-        grown = memory_entries.format_memory(
-            memory_entries.add_entry(found, '{"new": 1}', kind), last
-        )
+        assert memory.format_memory(found, last) == text or not found.entries
+        grown = memory.format_memory(memory.add_entry(found, '{"new": 1}', kind), last)
         assert grown.startswith(text.rstrip())
         assert grown.endswith(found.trailing or found.line_end)
-        assert memory_entries.parse_memory(grown, kind).entries[-1].text == '{"new": 1}'
+        assert memory.parse_memory(grown, kind).entries[-1].text == '{"new": 1}'
 
 
 def test_a_memory_of_blank_lines_is_cut_in_no_time():
     for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
-        for kind in (memory_entries.NOTE_FORMAT, memory_entries.JSONL_FORMAT):
-            assert len(memory_entries.parse_memory(text, kind).entries) <= 2
+        for kind in (memory.NOTE_FORMAT, memory.JSONL_FORMAT):
+            assert len(memory.parse_memory(text, kind).entries) <= 2
 
 
 def test_a_separator_does_not_enter_an_entry(agent):

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from brain.errors import InvalidInput
-from brain.repo.index.memory_entries import (
+from brain.ops.memory import (
     JSONL_FORMAT,
     NOTE_FORMAT,
     MemoryEntry,

@@ -5,26 +5,26 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ...errors import InvalidInput, printable_text
-from ...merging.skill_merge import unite_skills
-from ...objects import bundle as bundles
-from ...objects import operation, paths
-from ...objects.bundle import Bundle
-from ...objects.tree_node import LINK, TreeEntry
-from ...results import SkillMergeResult
-from ...skills import document_parts, skill_layout, skill_version
-from ...skills.skill_document import UpdatedSkill, upsert_document
-from .. import derive, find_skill, lineage_cache
-from ..changes import snapshot_paths
-from ..core.transaction import WriteTransaction, locked_write_transaction
-from ..find_skill import FoundSkill, list_skill_entries
-from ..lineage_cache import AncestorSet
-from ..open.session import Session
-from .next_version import build_new_version
-from .skill_files import (
+from ..errors import InvalidInput, printable_text
+from ..merging.skill_merge import unite_skills
+from ..objects import bundle as bundles
+from ..objects import operation, paths
+from ..objects.bundle import Bundle
+from ..objects.tree_node import LINK, TreeEntry
+from ..repo import derive, find_skill, lineage_cache
+from ..repo.changes import snapshot_paths
+from ..repo.core.transaction import WriteTransaction, locked_write_transaction
+from ..repo.find_skill import FoundSkill, list_skill_entries
+from ..repo.lineage_cache import AncestorSet
+from ..repo.open.session import Session
+from ..results import SkillMergeResult
+from ..skills import document_parts, skill_layout, skill_version
+from ..skills.skill_document import UpdatedSkill, upsert_document
+from .files import record_edits_at
+from .write_skill import (
+    build_new_version,
     flat_skill_folder,
     list_skill_files,
-    record_edits_at,
     record_skill,
 )
 

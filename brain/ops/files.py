@@ -1,23 +1,34 @@
-"""The edits of files in the folder of a skill, or anywhere in a brain."""
+"""Edit one file, of a skill or any other, as a function of its current content.
+
+The change is a function from the old content to the new, called inside the transaction,
+so two concurrent changes of a file happen one after the other and neither is lost. Manual
+edits of the file are recorded first, and are part of the old content.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ... import limits
-from ...errors import Conflict, InvalidInput, printable_text
-from ...folder.scan import is_path_ignored
-from ...objects import bundle as bundles
-from ...objects import paths
-from ...objects.bundle import Edits
-from ...objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
-from ...skills import skill_layout
-from ..changes.snapshot_paths import parent_folders
-from ..core import working_copy
-from ..core.pending_writes import refuse_long_names
-from ..core.transaction import WriteTransaction
-from ..open.session import Session
-from .skill_files import record_edits_at
+from .. import limits
+from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import operation, paths
+from ..objects.bundle import Bundle, Edits
+from ..objects.collisions import find_file, follow_link
+from ..objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
+from ..repo.core import working_copy
+from ..repo.core.pending_writes import refuse_long_names
+from ..repo.core.transaction import WriteTransaction, locked_write_transaction
+from ..repo.open.session import Session
+from ..repo.revisions import resolve_revision
+from ..results import Recorded
+from ..skills import skill_layout
+
+if TYPE_CHECKING:
+    from ..folder.read import CandidateFile
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Takes the content of a file and returns the new one; None stands for a missing file.
@@ -33,6 +44,61 @@ class ExecutableContent(bytes):
 
     Of other contents, a new one may if it begins with #!, and a file that exists stays as it is.
     """
+
+
+def read_file(session: Session, path: str, revision: str = "@") -> bytes:
+    """Return the content of a file at a revision; a link is followed within the brain.
+
+    Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
+    """
+    bundle, entry = _find_entry(session, path, revision)
+    return read_editable_content(session, follow_link(session.nodes, bundle, session.reader, entry))
+
+
+def read_stored_file(session: Session, path: str, revision: str = "@") -> bytes:
+    """Return what is stored of a file, of a link the text of it. Raises as `read_file`."""
+    return read_editable_content(session, _find_entry(session, path, revision)[1])
+
+
+def _find_entry(session: Session, path: str, revision: str) -> tuple[Bundle, TreeEntry]:
+    bundle, nodes = session.bundle_of(resolve_revision(session, revision)), session.nodes
+    full = paths.check_path(path)
+    entry = bundles.get_entry(nodes, bundle, full) or find_file(nodes, bundle, session.reader, full)
+    if entry is None:
+        raise NotFound(
+            f"the file {printable_text(path)} does not exist",
+            code="no_path",
+            hint="`brain show` lists the files of the brain; give a path relative to its folder",
+        )
+    return bundle, entry
+
+
+def edit_file(session: Session, path: str, change: ContentChange, message: str = "") -> Recorded:
+    """Change a file; records no snapshot if its content stays the same. Raises as `edit_files`."""
+    return edit_files(session, {path: change}, message)
+
+
+def edit_files(
+    session: Session, changes: Mapping[str, ContentChange], message: str = ""
+) -> Recorded:
+    """Change files by their paths, in one snapshot; none if their contents stay the same.
+
+    Raises `InvalidInput` or `Conflict` for a path that cannot be a file of the brain, and
+    what a change raises; then nothing changes.
+    """
+    from ..repo.changes.snapshot_folder import build_snapshot_result
+
+    for path in changes:
+        refuse_unwritable_path(session, path)
+    with locked_write_transaction(session, "snapshot", message or "snapshot") as txn:
+        edits: Edits = {}
+        for path, change in changes.items():
+            edits.update(apply_change(txn, path, change))
+        before = txn.bundle
+        if edits:
+            txn.record_snapshot(edits, operation.snapshot_operation(), message)
+            txn.writes.update(edits)
+    return build_snapshot_result(txn, before, edits, [])
 
 
 def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tuple[str, Edits]:
@@ -113,6 +179,12 @@ def refuse_skill_name(inner: str) -> None:
         )
 
 
+def record_edits_at(txn: WriteTransaction, paths: Iterable[str]) -> None:
+    """Record what the user changed in the folder at `paths`, before anything else."""
+    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, list(paths))
+    txn.record_manual_edits(edits)
+
+
 def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edits:
     """Return the edit that a change makes of the file at the full `path`; store its content.
 
@@ -173,6 +245,8 @@ def refuse_unwritable_path(session: Session, path: str) -> None:
 
     Raises `InvalidInput` (`bad_path`, `left_out`, `name_too_long`, `unsafe_path`, …).
     """
+    from ..folder.scan import is_path_ignored
+
     if is_path_ignored(session.root, paths.check_path(path)):
         raise InvalidInput(
             f"{printable_text(path)} has a name that is left out of a brain",
@@ -184,6 +258,8 @@ def refuse_unwritable_path(session: Session, path: str) -> None:
 
 
 def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
+    from ..repo.changes.snapshot_paths import parent_folders
+
     nodes, bundle = txn.session.nodes, txn.bundle
     inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
     if inside or any(
@@ -193,4 +269,65 @@ def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
             f"{printable_text(path)} cannot be both a file and a folder",
             code="path_conflict",
             hint="choose another name",
+        )
+
+
+_HINT = "put the file itself there"
+
+
+def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
+    """Return the text of a skill and its other files, by path in the folder.
+
+    What a brain ignores is left out. Raises `NotFound` (`no_file`) without a SKILL.md,
+    `InvalidInput` (`not_regular`, `link_outside`, `too_many`, `too_large`) or `OSError`.
+    """
+    from ..folder import scan
+    from ..folder.ignore import IgnoreRules
+
+    scanned = scan.scan_files(folder, IgnoreRules.load(folder), None)
+    for error in scanned.skipped.values():
+        raise error
+    for notice in scanned.notices:  # a scan leaves out what a reader of one folder must not miss
+        if notice.code in ("link_outside", "not_regular"):
+            problem = notice.message.removeprefix("left out: ")
+            raise InvalidInput(problem, code=notice.code, hint=_HINT)
+    found = scanned.changed
+    text = next((file.path for file in found if file.path in skill_layout.SKILL_FILES), None)
+    if text is None:
+        raise NotFound(
+            f"{printable_text(folder)} has no {skill_layout.SKILL_FILES[0]}",
+            code="no_file",
+            hint="name the folder of a skill, or the file with its text",
+        )
+    _refuse_unusable(folder, found)
+    contents = {file.path: _read_content(folder, file) for file in found}
+    return contents.pop(text), contents
+
+
+def _read_content(folder: Path, file: CandidateFile) -> bytes:
+    from ..folder.read import read_working_file
+
+    content = read_working_file(folder, file.path)
+    return ExecutableContent(content) if file.kind == EXECUTABLE else content
+
+
+def _refuse_unusable(folder: Path, found: list[CandidateFile]) -> None:
+    shown = printable_text(folder)
+    if linked := [file.path for file in found if file.kind == LINK]:
+        raise InvalidInput(
+            f"{printable_text(os.path.join(folder, linked[0]))} is a link",
+            code="not_regular",
+            hint=_HINT,
+        )
+    if len(found) > limits.MAX_WRITTEN_FILES:
+        raise InvalidInput(
+            f"{shown} has {len(found)} files, more than {limits.MAX_WRITTEN_FILES}",
+            code="too_many",
+            hint="copy it below skills/, and record it with `brain snapshot`",
+        )
+    if (size := sum(file.size for file in found)) > limits.MAX_EDIT_BYTES:
+        raise InvalidInput(
+            f"{shown} has {size} bytes, more than {limits.MAX_EDIT_BYTES}",
+            code="too_large",
+            hint="copy it below skills/, and record it with `brain snapshot`",
         )

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from ...errors import Conflict, InvalidInput, printable_text
-from ...folder.ignore import IgnoreRules
-from ...folder.scan import scan_named_paths
-from ...objects import bundle as bundles
-from ...objects import operation
-from ...objects.tree_node import TreeEntry
-from ...results import Upserted
-from ...skills import skill_document, skill_version
-from ...skills.skill_document import UpdatedSkill
-from ...skills.slug import fold_to_slug, slugify
-from .. import find_skill
-from ..core import working_copy
-from ..core.transaction import WriteTransaction, locked_write_transaction
-from ..find_skill import FoundSkill
-from ..open.session import Session
-from .next_version import find_last_version
-from .skill_files import list_skill_files, record_edits_at, record_skill
+from ..errors import Conflict, InvalidInput, printable_text
+from ..folder.ignore import IgnoreRules
+from ..folder.scan import scan_named_paths
+from ..objects import bundle as bundles
+from ..objects import operation
+from ..objects.tree_node import TreeEntry
+from ..repo import find_skill
+from ..repo.core import working_copy
+from ..repo.core.transaction import WriteTransaction, locked_write_transaction
+from ..repo.find_skill import FoundSkill
+from ..repo.open.session import Session
+from ..results import Upserted
+from ..skills import skill_document, skill_version
+from ..skills.skill_document import UpdatedSkill
+from ..skills.slug import fold_to_slug, slugify
+from .files import record_edits_at
+from .write_skill import find_last_version, list_skill_files, record_skill
 
 
 def rename_skill(session: Session, text: str, new_name: str, message: str = "") -> Upserted:

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
-from ...errors import InvalidInput
-from ...results import Similar
-from ...search import similarity
-from ...search.full_text import FullTextIndex
-from ...search.selectors import Bm25Selector, SearchDocument
-from ...search.similarity import SimilarityFeatures
-from ...skills import document_parts
-from ...skills.skill_metadata import read_skill_metadata
-from ...skills.slug import slugify
-from .. import derive, find_skill, select
-from ..open.session import Session
+from ..errors import InvalidInput
+from ..repo import derive, find_skill, select
+from ..repo.open.session import Session
+from ..results import Similar
+from ..search import similarity
+from ..search.full_text import FullTextIndex
+from ..search.selectors import Bm25Selector, SearchDocument
+from ..search.similarity import SimilarityFeatures
+from ..skills import document_parts
+from ..skills.skill_metadata import read_skill_metadata
+from ..skills.slug import slugify
+
+if TYPE_CHECKING:
+    from ..results import Similar
+
 
 MAX_COMPARED_SKILLS = 8
 """Best skills by BM25 that are compared."""
@@ -119,3 +124,17 @@ def _find_similar(
         )
         for score, skill in shown
     ]
+
+
+def find_similar_if_new(
+    session: Session, name: str, description: str | None, body: bytes | None, limit: int
+) -> list[Similar]:
+    """Return the skills similar to a new one, the most similar first.
+
+    Returns [] if a skill has that name already. Raises `InvalidInput` as `slugify` does.
+    """
+    found = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
+    if found is not None or "/" in name:  # a path is that of an existing skill, or a mistake
+        return []
+
+    return find_similar_to_text(session, name, description, body, limit)

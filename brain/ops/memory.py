@@ -1,0 +1,615 @@
+"""Memory files of an agent: where they are, what entries they have, and changes of these."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, pairwise, repeat
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+from .. import limits
+from ..errors import InvalidInput, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import paths
+from ..objects.bundle import Bundle
+from ..objects.collisions import find_file
+from ..repo.core import working_copy as folders
+from ..repo.open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
+from ..repo.open.session import Session
+from ..results import MemoryChanged, MemoryRead
+from ..skills.skill_layout import SKILL_FILES
+from ..util import strict_json
+from .files import edit_file, read_file
+
+if TYPE_CHECKING:
+    from ..clients.client_row import ClientFolder
+
+
+_ACTIONS = ("add", "replace", "remove")
+ContentCheck = Callable[[bytes | None, bytes | None], None]
+"""Gets the old and the new content of a file, None for no file, and may raise."""
+
+
+class MemoryOperation(NamedTuple):
+    """One change: `action` is "add" (`content`), "replace" (both) or "remove" (`old_text`).
+
+    `old_text` is text of the one entry that is replaced or removed.
+    """
+
+    action: str
+    content: str = ""
+    old_text: str = ""
+
+
+def read_memory(session: Session, target: str) -> MemoryRead:
+    """Return the entries of a memory; none if its file does not exist.
+
+    Raises as `locate_memory`, and `InvalidInput` (`not_text`).
+    """
+    file = locate_memory(session, target)
+    try:
+        content: bytes | None = read_file(session, file.path)
+    except NotFound:
+        content = None
+    memory = _parse_content(content, find_format(file.path), file.path)
+    return MemoryRead(
+        path=file.path,
+        text=format_memory(memory._replace(leading="", trailing="\n")),
+        entries=[entry.text for entry in memory.entries],
+        characters=entries_size(memory.entries),
+        limit=file.limit,
+    )
+
+
+def edit_memory(
+    session: Session,
+    target: str,
+    operations: Sequence[MemoryOperation],
+    message: str = "",
+    check: ContentCheck | None = None,
+) -> MemoryChanged:
+    """Apply all operations in one snapshot, or none if one fails.
+
+    Raises as `locate_memory`, and `InvalidInput` (`no_match`, `ambiguous`, `memory_full`,
+    `not_text`, `bad_arguments`), or what `check` raises.
+    """
+    file = locate_memory(session, target)
+    memory_format = find_format(file.path)
+    entries: MemoryEntries = []
+
+    def change(content: bytes | None) -> bytes | None:
+        before = _parse_content(content, memory_format, file.path)
+        after = _apply_operations(before, operations, memory_format)
+        _check_limit(before.entries, after.entries, file.limit, file.path)
+        entries[:] = after.entries
+        new = content
+        if after != before:
+            last = before.entries[-1].text if before.entries else ""
+            new = format_memory(after, last).encode()
+        if check is not None:
+            check(content, new)
+        return new
+
+    recorded = edit_file(session, file.path, change, message or _summarize(operations, file.path))
+    return MemoryChanged(
+        path=file.path,
+        entries=len(entries),
+        characters=entries_size(entries),
+        limit=file.limit,
+        snapshot=recorded.snapshot,
+        changed=recorded.changed,
+    )
+
+
+def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str) -> ParsedMemory:
+    try:
+        return parse_memory((content or b"").decode(), memory_format)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{printable_text(path)} is not UTF-8 text, so it cannot be edited as memory",
+            code="not_text",
+            hint="save it in UTF-8, or choose another memory",
+        ) from error
+
+
+def _apply_operations(
+    memory: ParsedMemory, operations: Sequence[MemoryOperation], memory_format: MemoryFormat
+) -> ParsedMemory:
+    for number, operation in enumerate(operations, 1):
+        try:
+            memory = _apply_operation(memory, operation, memory_format)
+        except InvalidInput as error:
+            if len(operations) > 1:
+                place = f"operation {number} of {len(operations)}"
+                error.message = f"{place}: {error.message}. None was done"
+            raise
+    return memory
+
+
+def _apply_operation(
+    memory: ParsedMemory, operation: MemoryOperation, memory_format: MemoryFormat
+) -> ParsedMemory:
+    if operation.action == "add":
+        return add_entry(memory, operation.content, memory_format)
+    if operation.action == "replace":
+        old_text, content = operation.old_text, operation.content
+        return replace_entry(memory, old_text, content, memory_format)
+    if operation.action == "remove":
+        return remove_entry(memory, operation.old_text)
+    raise InvalidInput(
+        f"there is no memory action {printable_text(operation.action)}",
+        code="bad_arguments",
+        hint=f"the actions are: {', '.join(_ACTIONS)}",
+    )
+
+
+def _check_limit(before: MemoryEntries, after: MemoryEntries, limit: int, path: str) -> None:
+    old_size, new_size = entries_size(before), entries_size(after)
+    if new_size <= max(limit, old_size):
+        return
+    raise InvalidInput(
+        f"{printable_text(path)} would have {new_size} of {limit} characters; it has {old_size}",
+        code="memory_full",
+        hint="make room in the same call, with operations that remove or shorten entries:\n"
+        + format_entry_list(before)
+        if before
+        else "say it shorter",
+    )
+
+
+def _summarize(operations: Sequence[MemoryOperation], path: str) -> str:
+    actions = [operation.action for operation in operations]
+    counts = (f"{name} {actions.count(name)}" for name in _ACTIONS if name in actions)
+    return f"{', '.join(counts)} in {path}"
+
+
+MEMORY_FOLDERS = ("memory", "memories")
+MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
+"""Target to file name, and to its limit in characters unless the manifest has one."""
+RECORD_SUFFIXES = (".jsonl", ".ndjson")
+META_RECORDS, META_LIMIT = "meta.jsonl", 2000
+"""Records of what the agent learned to do, and the characters of them in the prompt."""
+_MAX_NAMED_RECORDS = 20
+
+
+def locate_memory(session: Session, target: str) -> MemoryFile:
+    """Return the path of a memory, present or future, and its limit in characters.
+
+    A target is `memory`, `user`, the name of a JSON Lines file, or in the home of a program
+    the path of one of its memory files. Of a link, the path is that of the file it leads to.
+    Raises `NotFound` (`no_memory`) for any other, and `InvalidInput` (`bad_path`,
+    `bad_manifest`).
+    """
+    manifest = load_manifest(session)
+    home = find_home_memory(manifest.home) if manifest.home else None
+    listed = {file.path: file.limit for file in manifest.memory or ()}
+    if target in MEMORY_NOTES:
+        name, most = MEMORY_NOTES[target]
+        if home is None or any(path.rpartition("/")[2] == name for path in listed):
+            path = _locate_notes(session, name, listed)
+        else:
+            path, most = home.notes[target]
+    elif home is not None and is_note_file(home, target) and _has_file(session, target):
+        path, most = target, MAX_NOTES_CHARS
+    else:
+        path, most = _locate_records(session, target, home), limits.MAX_EDIT_BYTES
+    return MemoryFile(_follow_link(session, path), listed.get(path, most))
+
+
+def _follow_link(session: Session, path: str) -> str:
+    """Return where a memory is written: to no other kind of file, and to no skill."""
+    bundle = session.bundle_of(session.head())
+    linked = find_file(session.nodes, bundle, session.reader, path)
+    ending = path.rpartition("/")[2].rpartition(".")[2]
+    if linked is None or not linked.path.endswith(f".{ending}"):
+        return path
+    return path if linked.path.endswith(SKILL_FILES) else linked.path
+
+
+def find_format(path: str) -> MemoryFormat:
+    """Return how the entries of a memory file are separated."""
+    return JSONL_FORMAT if path.endswith(RECORD_SUFFIXES) else NOTE_FORMAT
+
+
+def list_targets(session: Session) -> list[str]:
+    """Return the targets of the memories that there are, some with their paths in brackets.
+
+    A home of a program is named with the files in which it keeps memory.
+    """
+    kind = load_manifest(session).home
+    return _list_targets(session, find_home_memory(kind) if kind else None)
+
+
+def _list_targets(session: Session, home: HomeMemory | None) -> list[str]:
+    if home is None:
+        return [*MEMORY_NOTES, *_list_record_files(session, MEMORY_FOLDERS)]
+    notes = [f"{target} ({locate_memory(session, target).path})" for target in MEMORY_NOTES]
+    files = islice(list_note_files(session, home), _MAX_NAMED_RECORDS)
+    return [*notes, *files, *_list_record_files(session, home.folders)]
+
+
+def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[MemoryFile]:
+    """Yield the memories in the system prompt: those of the manifest, else the usual ones.
+
+    The usual ones are the notes, and the records of what the agent learned to do. Last come the
+    files of the targets memory and user, also if the manifest names them as files that say
+    who the agent is.
+    """
+    manifest, bundle = load_manifest(session, snapshot_id), session.bundle_of(snapshot_id)
+    targets = [locate_memory(session, target) for target in MEMORY_NOTES]
+    if manifest.memory is not None:
+        for item in manifest.memory:
+            yield from _expand_memory_item(session, bundle, item)
+        yield from (file for file in targets if file.path in manifest.system)
+        return
+    usual = [
+        MemoryFile(path, most)
+        for name, most in MEMORY_NOTES.values()
+        for path in (name, *(f"{above}/{name}" for above in MEMORY_FOLDERS))
+    ]
+    usual += [MemoryFile(f"{above}/{META_RECORDS}", META_LIMIT) for above in MEMORY_FOLDERS]
+    found = {file.path: file for file in (*usual, *targets)}
+    yield from (f for f in found.values() if bundles.has_entry(session.nodes, bundle, f.path))
+
+
+def list_shown_targets(session: Session) -> list[str]:
+    """Return those of the targets memory and user whose entries are in the system prompt."""
+    manifest, bundle = load_manifest(session), session.bundle_of(session.head())
+    if manifest.memory is None:
+        return list(MEMORY_NOTES)
+    shown = set(manifest.system)
+    shown.update(file.path for file in list_prompt_memories(session, session.head()))
+    linked = (find_file(session.nodes, bundle, session.reader, path) for path in list(shown))
+    shown.update(entry.path for entry in linked if entry is not None)
+    return [name for name in MEMORY_NOTES if locate_memory(session, name).path in shown]
+
+
+def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
+    ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
+    if ending is None:
+        yield item
+        return
+    folder = item.path.removesuffix(ending)
+    depth = folder.count("/") + 1
+    for entry in bundles.walk_below(session.nodes, bundle, folder):
+        if entry.path.endswith(".md") and (ending == "/" or entry.path.count("/") == depth):
+            yield MemoryFile(entry.path, item.limit)
+
+
+def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
+    usual = [name, *(f"{above}/{name}" for above in MEMORY_FOLDERS)]
+    known = [*(path for path in listed if path.rpartition("/")[2] == name), *usual]
+    for path in known:
+        if _has_file(session, path):
+            return path
+    if known[0] in listed:
+        return known[0]
+    for other, _ in MEMORY_NOTES.values():  # in the folder of the other notes
+        for path in (other, *(f"{above}/{other}" for above in MEMORY_FOLDERS)):
+            if _has_file(session, path):
+                return path.removesuffix(other) + name
+    return f"{MEMORY_FOLDERS[0]}/{name}"
+
+
+def _locate_records(session: Session, target: str, home: HomeMemory | None) -> str:
+    folders = MEMORY_FOLDERS if home is None else home.folders
+    if not target.endswith(RECORD_SUFFIXES) or not folders:
+        new = "; a new one has a name such as notes.jsonl" if folders else ""
+        raise NotFound(
+            f"there is no memory {printable_text(target, 80)}",
+            code="no_memory",
+            hint=f"there are: {', '.join(map(printable_text, _list_targets(session, home)))}{new}",
+        )
+    above, _, name = paths.check_path(target).rpartition("/")
+    if above in folders:
+        return target
+    if above:
+        raise NotFound(
+            f"{printable_text(target, 80)} is not in {' or '.join(folders)}",
+            code="no_memory",
+            hint="give only the name of the file",
+        )
+    for path in (f"{above}/{name}" for above in folders):
+        if _has_file(session, path):
+            return path
+    return f"{folders[0]}/{name}"
+
+
+def _has_file(session: Session, path: str) -> bool:
+    if bundles.has_entry(session.nodes, session.bundle_of(session.head()), path):
+        return True
+    return session.has_folder and folders.find_candidate(session, path) is not None
+
+
+def _list_record_files(session: Session, folders: Sequence[str]) -> list[str]:
+    bundle = session.bundle_of(session.head())
+    found = [
+        entry.path.removeprefix(f"{above}/")
+        for above in folders
+        for entry in bundles.walk_below(session.nodes, bundle, above)
+        if entry.path.endswith(RECORD_SUFFIXES) and "/" not in entry.path.removeprefix(f"{above}/")
+    ]
+    return found[:_MAX_NAMED_RECORDS]
+
+
+MAX_NOTES_CHARS = 20_000
+"""Characters of a memory file that is named by its path."""
+
+
+class HomeMemory(NamedTuple):
+    """The memory of a home.
+
+    `notes`: the file of each target. `folders`: where JSON Lines may lie. `patterns`: folders
+    of Markdown files, in which a part may be `*`.
+    """
+
+    notes: dict[str, MemoryFile]
+    folders: tuple[str, ...]
+    patterns: tuple[tuple[str, ...], ...]
+
+
+def find_home_memory(kind: str) -> HomeMemory | None:
+    """Return where a kind of home keeps memory, None for an unknown kind or one without."""
+    folder = next((folder for folder in _list_folders() if folder.kind == kind), None)
+    if folder is None or not folder.memory_files:
+        return None
+    notes = {file.target: MemoryFile(file.path, file.max_chars) for file in folder.memory_files}
+    notes.setdefault("user", notes["memory"])  # most programs have one file for both
+    places = [place.partition("=")[0] for place in folder.memory]
+    found = [place.removesuffix("/") for place in places if place.endswith("/")]
+    return HomeMemory(
+        notes,
+        tuple(place for place in found if "*" not in place),
+        tuple(tuple(place.split("/")) for place in found),
+    )
+
+
+def _list_folders() -> Iterator[ClientFolder]:
+    from ..clients.client_table import load_clients
+
+    for client in load_clients().values():
+        yield from filter(None, (client.home, client.project))
+
+
+def list_note_files(session: Session, home: HomeMemory) -> Iterator[str]:
+    """Yield the Markdown files in the folders of memory, without those of the targets."""
+    targets = {file.path for file in home.notes.values()}
+    for pattern in home.patterns:
+        bundle = session.bundle_of(session.head())
+        for entry in bundles.walk_below(session.nodes, bundle, pattern[0]):
+            if entry.path not in targets and is_note_file(home, entry.path):
+                yield entry.path
+
+
+def is_note_file(home: HomeMemory, path: str) -> bool:
+    """Tell whether a path is that of a Markdown file in a folder of memory."""
+    parts = path.split("/")
+    return path.endswith(".md") and any(
+        len(parts) > len(pattern)
+        and all(part in ("*", there) for part, there in zip(pattern, parts, strict=False))
+        for pattern in home.patterns
+    )
+
+
+NOTE_SEPARATOR = "\n§\n"
+"""The text between two entries of notes."""
+_LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
+_SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_HEADING_OR_ITEM = re.compile(r"(?:#{1,6}|[-*+]|\d{1,9}[.)])[ \t]")
+_MAX_JSON_DEPTH = 64
+_PREVIEW_CHARS = 120
+
+
+class MemoryEntry(NamedTuple):
+    """An entry, and the text between it and the one before."""
+
+    separator: str
+    text: str
+
+
+MemoryEntries = list[MemoryEntry]
+
+
+class ParsedMemory(NamedTuple):
+    """The entries of a memory, the blanks above and below them, and its line end."""
+
+    leading: str
+    entries: MemoryEntries
+    trailing: str
+    line_end: str
+
+
+class MemoryFormat(NamedTuple):
+    """How to split a kind of memory, the separator of new entries, and the check of an entry.
+
+    `split` gets a text without trailing blanks.
+    """
+
+    split: Callable[[str], MemoryEntries]
+    separator: str
+    check_entry: Callable[[str], str]
+
+
+def parse_memory(text: str, memory_format: MemoryFormat) -> ParsedMemory:
+    """Split the text of a memory into its entries."""
+    blanks = _LEADING_BLANKS.match(text)
+    leading = blanks[0] if blanks else ""
+    body = text[len(leading) :]
+    stripped = body.rstrip()
+    line_end = "\r\n" if "\r\n" in text else "\n"
+    return ParsedMemory(leading, memory_format.split(stripped), body[len(stripped) :], line_end)
+
+
+def format_memory(memory: ParsedMemory, last: str = "") -> str:
+    """Return the text of a memory; `last` was its last entry when it was read.
+
+    A new last entry gets a line end, for programs that append lines.
+    """
+    if not memory.entries:
+        return memory.leading
+    is_new = memory.entries[-1].text != last
+    trailing_text = memory.trailing or (memory.line_end if is_new else "")
+    return f"{memory.leading}{''.join(chain.from_iterable(memory.entries))}{trailing_text}"
+
+
+def entries_size(entries: MemoryEntries) -> int:
+    """Return the characters of entries and their separators."""
+    return sum(map(len, chain.from_iterable(entries)))
+
+
+def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> ParsedMemory:
+    """Return a memory with one more entry at the end, unless it has that entry."""
+    text = _prepare_entry(memory, content, memory_format)
+    if text in map(itemgetter(1), memory.entries):
+        return memory
+    between = _convert_line_ends(memory_format.separator, memory.line_end) if memory.entries else ""
+    return memory._replace(entries=[*memory.entries, MemoryEntry(between, text)])
+
+
+def replace_entry(
+    memory: ParsedMemory, old_text: str, content: str, memory_format: MemoryFormat
+) -> ParsedMemory:
+    """Return a memory with the one entry that has `old_text` replaced.
+
+    Raises `InvalidInput` (`no_match`, `ambiguous`, `bad_arguments`).
+    """
+    entries = memory.entries
+    place = _find_entry(entries, old_text)
+    new = entries[place]._replace(text=_prepare_entry(memory, content, memory_format))
+    return memory._replace(entries=[*entries[:place], new, *entries[place + 1 :]])
+
+
+def remove_entry(memory: ParsedMemory, old_text: str) -> ParsedMemory:
+    """Return a memory without the one entry that has `old_text`. Raises as `replace_entry`."""
+    place = _find_entry(memory.entries, old_text)
+    rest = memory.entries[:place] + memory.entries[place + 1 :]
+    if rest and place == 0:
+        rest[0] = rest[0]._replace(separator="")
+    return memory._replace(entries=rest)
+
+
+def format_entry_list(entries: MemoryEntries, max_rows: int = 40) -> str:
+    """Return entries as numbered lines, each cut short."""
+    rows = [
+        f"{n}. {printable_text(entry.text, _PREVIEW_CHARS)}"
+        for n, entry in enumerate(entries[:max_rows], 1)
+    ]
+    unlisted_count = len(entries) - len(rows)
+    return "\n".join([*rows, f"({unlisted_count} more)"] if unlisted_count else rows)
+
+
+def _prepare_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> str:
+    return _convert_line_ends(memory_format.check_entry(content), memory.line_end)
+
+
+def _convert_line_ends(text: str, line_end: str) -> str:
+    return text.replace("\r\n", "\n").replace("\n", line_end) if line_end != "\n" else text
+
+
+def _find_entry(entries: MemoryEntries, old_text: str) -> int:
+    wanted = old_text.strip().replace("\r\n", "\n")
+    if not wanted:
+        raise InvalidInput(
+            "old_text is empty", code="bad_arguments", hint="give a part of the entry to change"
+        )
+    places = [
+        place for place, entry in enumerate(entries) if wanted in entry.text.replace("\r\n", "\n")
+    ]
+    if not places:
+        raise InvalidInput(
+            f"no entry has '{printable_text(wanted)}'",
+            code="no_match",
+            hint=f"the entries are:\n{format_entry_list(entries)}"
+            if entries
+            else "there are no entries",
+        )
+    if len({entries[place].text for place in places}) > 1:
+        raise InvalidInput(
+            f"{len(places)} entries have '{printable_text(wanted)}'",
+            code="ambiguous",
+            hint="give more of the one you mean:\n"
+            + format_entry_list([entries[place] for place in places], 10),
+        )
+    return places[0]
+
+
+def _split_notes(text: str) -> MemoryEntries:
+    if not text:
+        return []
+    parts = _SEPARATOR_LINE.split(text)
+    rest = [MemoryEntry(*pair) for pair in zip(parts[1::2], parts[2::2], strict=True)]
+    if _HEADING_OR_ITEM.match(parts[0].lstrip()):
+        return [*_split_at(parts[0], _block_starts(parts[0])), *rest]
+    return [MemoryEntry("", parts[0]), *rest]
+
+
+def _split_records(text: str) -> MemoryEntries:
+    plain = text[:1] == "{" and text.count("\n") == text.count("\n{")
+    if plain and "\r" not in text:  # the usual case, on a fast path
+        first, *rest = text.split("\n")
+        return [
+            MemoryEntry("", first),
+            *map(MemoryEntry._make, zip(repeat("\n"), rest, strict=False)),
+        ]
+    return _split_at(text, (line.start() for line in _LINE.finditer(text) if line[0].strip()))
+
+
+def _block_starts(text: str) -> Iterator[int]:
+    blank = True
+    for line in _LINE.finditer(text):
+        if line[0].strip() and (blank or _HEADING_OR_ITEM.match(line[0])):
+            yield line.start()
+        blank = not line[0].strip()
+
+
+def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
+    """Split a text at `starts`; the trailing blanks of an entry become the next separator."""
+    entries: MemoryEntries = []
+    before = ""
+    for start, end in pairwise([*starts, len(text)]):
+        block = text[start if entries else 0 : end]
+        body = block.rstrip() if end < len(text) else block
+        entries.append(MemoryEntry(before, body))
+        before = block[len(body) :]
+    return entries
+
+
+def _check_note(content: str) -> str:
+    text = content.strip()
+    if not text:
+        raise InvalidInput(
+            "content is empty", code="bad_arguments", hint="give the text of the entry"
+        )
+    if re.search(r"(?m)^§[ \t]*\r?$", text):
+        raise InvalidInput(
+            "content has a line § of its own, which separates entries",
+            code="bad_arguments",
+            hint="give the entries one by one",
+        )
+    return text
+
+
+def _check_record(content: str) -> str:
+    data = content.encode()
+    try:
+        if strict_json.nesting_depth(data, _MAX_JSON_DEPTH) > _MAX_JSON_DEPTH:
+            raise ValueError("nested too deeply")
+        record = strict_json.parse_unbounded_json(data)
+        if not isinstance(record, dict) or not record:
+            raise ValueError("not an object with fields")
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+        line.encode()
+    except ValueError as error:
+        raise InvalidInput(
+            f"content is not one JSON object: {printable_text(error)}",
+            code="bad_arguments",
+            hint='this memory holds JSON Lines: give an object such as {"lesson": "…"}',
+        ) from error
+    return line
+
+
+NOTE_FORMAT = MemoryFormat(_split_notes, NOTE_SEPARATOR, _check_note)
+JSONL_FORMAT = MemoryFormat(_split_records, "\n", _check_record)

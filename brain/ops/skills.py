@@ -1,0 +1,241 @@
+"""List skills, view one with its text or its files, and check those of the folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+from .. import limits
+from ..digest import blob_id
+from ..errors import NotFound, printable_text
+from ..gating.case_paths import is_case_path, is_hidden_case
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle
+from ..objects.collisions import find_file, follow_link, resolve_links
+from ..objects.tree_node import LINK, TreeEntry
+from ..repo import derive, find_skill
+from ..repo.find_skill import FoundSkill, list_skill_entries
+from ..repo.open.session import Session
+from ..repo.revisions import resolve_revision
+from ..results import Skill, SkillFile, SkillProblem, SkillView
+from ..skills import frontmatter
+from ..skills.skill_address import address_group, split_version
+from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
+
+_MAX_NAMED_FILES = 20
+_MAX_LINKED_FILES = 200
+
+
+def list_skills(session: Session, revision: str = "@") -> list[Skill]:
+    """Return all skills at a revision, by slug, without reading bodies."""
+    bundle = session.bundle_of(resolve_revision(session, revision))
+    every = find_skill.find_all_skills(session, bundle)
+    addresses = find_skill.address_all(found.path for found in every)
+    lines = [Skill(*found.summary, addresses[found.path]) for found in every]
+    return sorted(lines, key=lambda line: (line.slug, line.path))
+
+
+def list_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
+    """Return the addresses of the skills that share a slug at a revision, sorted."""
+    bundle = session.bundle_of(resolve_revision(session, revision))
+    group = find_skill.find_paths_with_slug(session, bundle, slug)
+    return sorted(address_group(slug, group).values())
+
+
+def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
+    skill, wanted = split_version(text)
+    start = resolve_revision(session, revision)
+    if wanted:
+        from .log import find_skill_at_version
+
+        return find_skill_at_version(session, start, skill, wanted)
+    return start, find_skill.find_skill(session, session.bundle_of(start), text)
+
+
+def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
+    """Return one skill with its text; `text` may be SLUG@VERSION.
+
+    Raises `NotFound` (`no_skill`, `no_version`).
+    """
+    snapshot_id, found = _find_skill_version(session, text, revision)
+    files = list_skill_entries(session, session.bundle_of(snapshot_id), found)
+    main = next(entry for entry in files if entry.path == found.path)
+    content = session.reader.read_blob(main.blob, main.size)
+    fields, body = frontmatter.load_leniently(content)
+    return SkillView(
+        *found.summary, snapshot_id.hex(), fields, body, [entry.path for entry in files]
+    )
+
+
+def read_skill_file(session: Session, text: str, inner: str = "", revision: str = "@") -> SkillFile:
+    """Return a file of a skill, by default its own text; `text` may be SLUG@VERSION.
+
+    A link is followed within the brain, but to no held-out case. Raises `NotFound` (`no_skill`,
+    `no_version`, `no_file`, `dead_link`) or `InvalidInput` (`too_large`).
+    """
+    from . import files as file_edits
+
+    snapshot_id, found = _find_skill_version(session, text, revision)
+    bundle = session.bundle_of(snapshot_id)
+    entries = list_skill_entries(session, bundle, found)
+    home = found.folder or ""
+    main = next(entry for entry in entries if entry.path == found.path)
+    others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
+    files = list(_list_files(session, bundle, others))
+    nodes, reader, path = session.nodes, session.reader, f"{home}{inner}" if inner else found.path
+    if inner and inner not in others:
+        entry = find_file(nodes, bundle, reader, path)  # in a folder that is a link
+    else:
+        entry = follow_link(nodes, bundle, reader, others[inner]) if inner else main
+    content = b"" if entry is None else file_edits.read_editable_content(session, entry)
+    if entry is None or (entry.path != path and is_hidden_case(entry.path, content)):
+        raise missing_file_error(found.slug, inner, files)
+    return SkillFile(*found.summary, snapshot_id.hex(), inner, content, files)
+
+
+def _list_files(session: Session, bundle: Bundle, others: Mapping[str, TreeEntry]) -> Iterator[str]:
+    """Yield the files of a skill; in the place of a link to a folder, those in it but cases."""
+    for inner, entry in others.items():
+        folder = ""
+        if entry.kind == LINK:
+            folder = resolve_links(session.nodes, bundle, session.reader, entry.path)
+        below = bundles.walk_below(session.nodes, bundle, folder) if folder else iter(())
+        linked = [one.path for one in islice(below, _MAX_LINKED_FILES)]
+        shown = (path.removeprefix(folder) for path in linked if not is_case_path(path))
+        yield from (f"{inner}{rest}" for rest in shown) if linked else [inner]
+
+
+def find_hidden_files(session: Session, text: str, revision: str = "@") -> set[str]:
+    """Return the files of a skill that agents never see: its held-out cases.
+
+    They are by path in the folder of the skill. Raises as `view_skill`.
+    """
+    snapshot_id, found = _find_skill_version(session, text, revision)
+    home = found.folder or ""
+    return {
+        entry.path.removeprefix(home)
+        for entry in list_skill_entries(session, session.bundle_of(snapshot_id), found)
+        if is_case_path(entry.path)
+        and is_hidden_case(entry.path, session.reader.read_blob(entry.blob, entry.size))
+    }
+
+
+def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
+    """Return the error for a missing file of a skill, with names of its files."""
+    from ..util.suggestions import suggest_names
+
+    near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
+    names = ", ".join(map(printable_text, near))
+    return NotFound(
+        f"{slug} has no file {printable_text(inner)}",
+        code="no_file",
+        hint=f"it has {names}" if near else "it has no files",
+    )
+
+
+def _choose_skill(
+    session: Session, bundle: Bundle, every: list[FoundSkill], text: str
+) -> FoundSkill:
+    """Return the skill that `text` means; one that is in the folder only by slug or path."""
+    exact = [found for found in every if text in (found.slug, found.path)]
+    return exact[0] if len(exact) == 1 else find_skill.find_skill(session, bundle, text)
+
+
+def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
+    """Check skills of the folder, all or some, against agentskills.io.
+
+    With `strict` by the rules of the specification, else by what clients need.
+    """
+    with read_folder_skills(session) as folder:
+        return _check_folder_skills(session, folder, texts, strict)
+
+
+def _check_folder_skills(
+    session: Session, skills: FolderSkills, texts: list[str], strict: bool
+) -> list[SkillProblem]:
+    from ..repo import lookalikes
+    from ..skills import deceptive_names
+    from ..skills.skill_lint import WARNING, check_skill
+
+    every = find_skill.find_all_skills(session, skills.bundle)
+    chosen = [_choose_skill(session, skills.bundle, every, text) for text in texts] or every
+    shared: dict[str, list[str]] = {}
+    called: dict[str, list[str]] = {}
+    for found in every:
+        shared.setdefault(found.slug, []).append(found.path)
+        skeleton = deceptive_names.name_skeleton(found.card.name or found.slug)
+        called.setdefault(skeleton, []).append(found.path)
+    stored = list({found.blob for found in chosen} - skills.contents.keys())
+    content = dict(derive.read_skill_contents(session, stored))
+    content |= {blob: text for blob, text in skills.contents.items() if text is not None}
+    out: list[SkillProblem] = []
+    for found in chosen:
+        report = partial(SkillProblem, found.slug, found.path)
+        folder = found.path.split("/")[-2] if found.folder else None
+        if found.blob not in content:
+            size = f"more than {limits.MAX_SKILL_BYTES} bytes"
+            out.append(report("too_large", "error", 0, size))
+            continue
+        out += [
+            report(*row) for row in check_skill(found.path, content[found.blob], folder, strict)
+        ]
+        others = [path for path in shared[found.slug] if path != found.path]
+        if others:
+            message = f"shares its slug with {', '.join(map(printable_text, others))}"
+            out.append(report("duplicate_slug", "error", 0, message))
+        name = found.card.name or found.slug
+        namesakes = called[deceptive_names.name_skeleton(name)]
+        alike = [path for path in namesakes if path != found.path]
+        if alike:
+            message = lookalikes.describe_same_name(name, alike[:_MAX_NAMED_FILES])
+            out.append(report(lookalikes.SAME_NAME_CODE, WARNING, 0, message))
+    return out
+
+
+class FolderSkills(NamedTuple):
+    """The bundle that a snapshot would record, and the content of the skills that changed.
+
+    `contents` has them by blob id; None stands for one of more than MAX_SKILL_BYTES.
+    """
+
+    bundle: Bundle
+    contents: dict[bytes, bytes | None]
+
+
+@contextmanager
+def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
+    """Read the skills of the folder; nothing is stored. Raises as a snapshot does."""
+    from ..folder import read
+    from ..repo.core import working_copy
+
+    head = session.bundle_of(session.head())
+    if not session.has_folder:
+        yield FolderSkills(head, {})
+        return
+    scan = working_copy.scan_folder(session)
+    entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
+    edits = working_copy.diff_folder(session, scan, head, entries)
+    contents: dict[bytes, bytes | None] = {}
+    staged: list[bytes] = []
+    try:
+        for path, entry in edits.items():
+            if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
+                continue
+            content = read.read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
+            # The file may have changed since it was hashed, so that it gets the id of this content.
+            id = entry.blob if content is None else blob_id(content)
+            edits[path] = entry._replace(blob=id)
+            contents[id] = content
+            if id not in session.new_cards:
+                session.new_cards[id] = encode_skill_metadata(
+                    read_skill_metadata(content or b"", "")
+                )
+                staged.append(id)
+        yield FolderSkills(bundles.update_bundle(session.nodes, head, edits), contents)
+    finally:
+        session.nodes.drop_unstored()
+        for id in staged:
+            session.new_cards.pop(id, None)

@@ -1,1 +1,0 @@
-"""The Level-0 index, memory files and the system prompt."""

@@ -1,1 +1,0 @@
-"""Writing skills (upsert, revert, merge) and reading them."""
