@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from brain.errors import BrainError, InvalidInput
-from brain.util.login import login_name
+from brain.util.text import login_name
 
 from . import std_streams
 from .error_report import USAGE, Failure

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from brain.errors import BrainError, InvalidInput
-from brain.util.lazy_regex import lazy_pattern
-from brain.util.money import parse_money
+from brain.util.text import lazy_pattern, parse_money
 
 from .context import App
 from .error_report import Failure

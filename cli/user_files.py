@@ -117,7 +117,7 @@ def write_output_file(name: str, data: bytes, overwrite: bool = True) -> None:
     if name.startswith(_DEVICE_FOLDERS) or (place.exists() and not place.is_file()):
         place.write_bytes(data)
         return
-    from brain.util.atomic_file import write_atomic
+    from brain.util.files import write_atomic
 
     target = os.path.realpath(name) if place.is_symlink() else name
     write_atomic(target, data, mode=None)

@@ -17,7 +17,7 @@ from ..errors import printable_text
 from ..folder.ignore import is_ignored_by_default
 from ..objects import paths
 from ..repo.changes.import_source import BRAIN_OWNED_FILES
-from ..util.secret_names import is_secret_file_name
+from ..util.files import is_secret_file_name
 
 REASON_SECRETS = "secrets"
 REASON_DATABASE = "a database"

@@ -14,7 +14,7 @@ from ..folder.ignore import IgnoreRules
 from ..folder.write import remove_temporary_files
 from ..objects import paths
 from ..repo.open.discovery import is_brain
-from ..util.file_lock import LockTimeout, lock_file
+from ..util.files import LockTimeout, lock_file
 from .home_layout import PathRule
 from .home_readers import HomeReader
 from .ignore_filter import is_ignored

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import BrainError, printable_text
-from ..util import settings_file
+from ..util import settings
 from .evm import durable_files
 
 ANCHORS_FILE = "anchors.jsonl"
@@ -34,7 +34,7 @@ def append_anchor_record(folder: Path, record: AnchorRecord) -> None:
     dropped. Raises as `read_anchor_records` does, and `StoreError`.
     """
     path = folder / ANCHORS_FILE
-    with settings_file.exclusive_lock(path):
+    with settings.exclusive_lock(path):
         records = read_anchor_records(folder)
         if record in records:
             return

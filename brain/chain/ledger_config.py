@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import InvalidInput, NotFound, printable_text
-from ..util import settings_file
+from ..util import settings as settings_file
 
 LEDGERS_FORMAT = "brain v1 ledgers"
 LOCAL_LEDGER = "local"

@@ -21,7 +21,7 @@ from ..errors import BrainError
 from ..experience.store import RateLimit
 from ..repo.open.manifest import NO_BOUNDS, Bounds, refuse_off
 from ..results import BudgetStatus, BudgetUse, EvolverCost
-from ..util.money import MILLION
+from ..util.text import MILLION
 from ..util.utc_time import utc_time
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import psycopg
 
 from ..errors import StoreError, printable_text
-from ..util.file_lock import LockTimeout
+from ..util.files import LockTimeout
 from .settings import describe_url
 
 T = TypeVar("T")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import parse_qs, urlsplit
 
 from ..errors import printable_text
-from ..util.settings_format import SettingsFormat
+from ..util.settings import SettingsFormat
 
 EXPERIENCE_URL_VARIABLE = "BRAIN_EXPERIENCE_URL"
 _SCHEMES = ("postgresql", "postgresql+psycopg")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
 from ..store.database import SideDatabase, SideFileFormat
-from ..util.file_lock import LockTimeout, lock_file
+from ..util.files import LockTimeout, lock_file
 
 if TYPE_CHECKING:
     from ..store.connection import Connection

@@ -29,7 +29,7 @@ from blake3 import blake3
 
 from ..errors import InvalidInput, printable_text
 from ..objects import paths
-from ..util.secret_names import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
+from ..util.files import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
 from .handles import RootPath, open_root, unreadable_error
 
 DEFAULT_RULES_VERSION = b"2"

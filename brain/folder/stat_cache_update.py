@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 
 from ..objects.paths import TEMPORARY_PREFIX
-from ..util.atomic_file import write_atomic
+from ..util.files import write_atomic
 from . import handles
 from .handles import OPEN_FOLDER_FLAGS, RootPath, open_root
 from .scan import ScanResult

@@ -20,8 +20,8 @@ from ..errors import BrainError, Conflict, InvalidInput, printable_text
 from ..objects import paths
 from ..objects.paths import TEMPORARY_PREFIX
 from ..objects.tree_node import EXECUTABLE, LINK
-from ..util.lazy_regex import lazy_pattern
 from ..util.progress import Progress
+from ..util.text import lazy_pattern
 from . import handles
 from .handles import (
     OPEN_FOLDER_FLAGS,

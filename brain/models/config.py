@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from ..errors import printable_text
-from ..util import endpoints
-from ..util.money import parse_money
-from ..util.settings_format import SettingsFormat
+from ..util import settings as endpoints
+from ..util.settings import SettingsFormat
+from ..util.text import parse_money
 
 PROVIDERS = ("anthropic", "openai", "bedrock")
 _MODEL_NAME = re.compile(r"[!-~]{1,200}", re.ASCII)

@@ -28,8 +28,8 @@ from ..repo.open.session import Session, head_ref
 from ..repo.revisions import resolve_revision
 from ..results import MergeConflict, Merged, MergedSkill
 from ..skills import skill_version
-from ..util.login import login_name
 from ..util.progress import Progress, no_progress
+from ..util.text import login_name
 from . import merge_contents, merge_state
 from .branches import PROPOSAL_REF_PREFIX, list_proposal_tips
 from .merge_contents import Chooser, Decision, MergeOutcome, Merger, PathConflict, list_merge_paths

@@ -125,7 +125,7 @@ def find_hidden_files(session: Session, text: str, revision: str = "@") -> set[s
 
 def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     """Return the error for a missing file of a skill, with names of its files."""
-    from ..util.suggestions import suggest_names
+    from ..util.text import suggest_names
 
     near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
     names = ", ".join(map(printable_text, near))

@@ -270,7 +270,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
 
 def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
-    from ..util.suggestions import suggest_names
+    from ..util.text import suggest_names
     from . import derive
 
     names = {

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ..errors import SandboxError, printable_text
-from ..util.secret_names import is_secret_file_name
+from ..util.files import is_secret_file_name
 
 MAX_ENTRIES = 200_000
 """Files and folders in an approved folder, which are searched in about a second."""

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ModelError, printable_text
-from ..util import endpoints
-from ..util.settings_format import SettingsFormat
+from ..util import settings as endpoints
+from ..util.settings import SettingsFormat
 
 if TYPE_CHECKING:
     from typing import Protocol

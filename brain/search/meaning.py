@@ -20,8 +20,7 @@ from blake3 import blake3
 
 from ..digest import blob_id
 from ..errors import ModelError
-from ..util.atomic_file import write_atomic
-from ..util.file_lock import lock_file
+from ..util.files import lock_file, write_atomic
 from .embedder import MAX_BATCH_TEXTS, Embedder
 from .selectors import RankedSkill, SearchDocument, SkillCatalogue
 

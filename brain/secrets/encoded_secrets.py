@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import key_patterns
 from .secret_hit import SecretHit
 

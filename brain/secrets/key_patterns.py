@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import randomness
 from .placeholders import is_placeholder, is_weak_password
 from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit

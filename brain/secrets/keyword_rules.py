@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import randomness
 from .placeholders import decode_text, is_placeholder, is_weak_password
 from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit

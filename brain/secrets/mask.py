@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
 from .secret_hit import SecretHit, secret_mark
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import binascii
 from itertools import pairwise
 
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 
 _PLACEHOLDER = lazy_pattern(
     rb"(?i)(?<![a-z0-9])(?:your?|my|the|some|test|todo)(?![a-z0-9])|insert|replace"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 
 _VALUE_PART = lazy_pattern(rb"[^-_./:@=]+")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..errors import printable_text
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 
 CERTAIN = "certain"
 """The format leaves no doubt: the prefix and length of an issuer, or the body of a private key."""

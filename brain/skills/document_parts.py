@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _OPENING_LINE = re.compile(rb"(?:[ \t]*\r?\n)*---[ \t]*(?:\r?\n|\Z)")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..errors import InvalidInput
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import document_parts, frontmatter_fields
 from .document_parts import DocumentParts
 from .frontmatter import field_values, parse_front_matter, parse_if_any

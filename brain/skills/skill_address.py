@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from .. import limits
 from ..digest import blob_id
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import SKILLS_SECTION, skill_layout
 from .visible_text import fold_to_line
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import FormatError, InvalidInput
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import document_parts, frontmatter_regex, frontmatter_subset, skill_version
 from .frontmatter import parse_front_matter
 from .frontmatter_fields import NULL_KIND, TEXT_KIND, FrontMatter

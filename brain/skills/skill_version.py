@@ -21,7 +21,7 @@ import re
 from typing import NamedTuple
 
 from ..errors import InvalidInput, printable_text
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 
 FIRST_VERSION = "1"
 """The version of a skill without one."""

@@ -17,7 +17,7 @@ import unicodedata
 
 from ..errors import InvalidInput, printable_text
 from ..limits import MAX_SKILL_NAME_CHARS, MAX_SLUG_CHARS
-from ..util.lazy_regex import lazy_pattern
+from ..util.text import lazy_pattern
 from . import unicode_scripts
 from .visible_text import hidden_code_point_pattern
 

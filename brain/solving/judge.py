@@ -22,7 +22,7 @@ from ..repo.derived_db import cache_root
 from ..secrets import mask_secrets
 from ..skills.visible_text import clean_text
 from ..tasks.task import Task
-from ..util.atomic_file import write_atomic
+from ..util.files import write_atomic
 
 if TYPE_CHECKING:
     from ..models import Model

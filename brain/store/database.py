@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from ..errors import BrainError, Locked, NotFound, StoreError, printable_text
-from ..util.file_lock import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait
+from ..util.files import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait
 from . import connection
 from .connection import Connection, DatabaseLabels, SqlRow, copy_owner
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ..errors import Conflict, StoreError
-from ..util.atomic_file import sync_folder
+from ..util.files import sync_folder
 from . import database, ref_table
 from .connection import STORE_LABELS, Connection
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 from .. import limits
 from ..digest import blob_id
 from ..errors import BrainError, InvalidInput, Locked, StoreError
-from ..util.file_lock import LockTimeout, lock_file
+from ..util.files import LockTimeout, lock_file
 from . import high_water_mark, ref_table, store_database
 from . import reader as operation_log
 from . import reader as pending_table

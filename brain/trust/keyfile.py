@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import BrainError, Conflict, InvalidInput, NotFound, error_from_os, printable_text
-from ..util.atomic_file import write_atomic
+from ..util.files import write_atomic
 from . import ed25519
 from .signature_format import format_key, parse_key
 

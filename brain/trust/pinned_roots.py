@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ..digest import is_hex_digest
 from ..errors import InvalidInput, error_from_os, printable_text
-from ..util import settings_file, strict_json
+from ..util import settings, strict_json
 from .signature_format import parse_key
 
 ROOTS_FORMAT = "brain v1 roots"
@@ -44,7 +44,7 @@ def pin_first_roots(path: Path, brain: str, keys: Collection[str]) -> bool:
     """
     if not keys or brain in _load_all_roots(path):
         return False
-    with settings_file.exclusive_lock(path):
+    with settings.exclusive_lock(path):
         pins_by_brain = _load_all_roots(path)
         if brain in pins_by_brain:
             return False
@@ -60,7 +60,7 @@ def change_pinned_roots(
     Raises `InvalidInput`: `bad_key`, `bad_roots`, or `not_pinned` for a key in
     `remove` that is not pinned.
     """
-    with settings_file.exclusive_lock(path):
+    with settings.exclusive_lock(path):
         pins_by_brain = _load_all_roots(path)
         before = pins_by_brain.get(brain, [])
         for key in remove:
@@ -89,7 +89,7 @@ def _save_roots(
         )
     rest = {name: pins for name, pins in pins_by_brain.items() if name != brain}
     brains = {**rest, **({brain: sorted(keys)} if keys else {})}
-    settings_file.replace_settings_file(
+    settings.replace_settings_file(
         path, {"format": ROOTS_FORMAT, "brains": dict(sorted(brains.items()))}
     )
 
@@ -97,7 +97,7 @@ def _save_roots(
 def _load_all_roots(path: Path) -> dict[str, list[str]]:
     try:
         with path.open("rb") as file:
-            data = file.read(settings_file.MAX_SETTINGS_BYTES + 1)
+            data = file.read(settings.MAX_SETTINGS_BYTES + 1)
     except FileNotFoundError:
         return {}
     except OSError as error:
@@ -110,7 +110,7 @@ def _load_all_roots(path: Path) -> dict[str, list[str]]:
             hint="repair the file, or remove it and pin your keys again",
         )
 
-    if len(data) > settings_file.MAX_SETTINGS_BYTES:
+    if len(data) > settings.MAX_SETTINGS_BYTES:
         raise make_error("it is too large")
     document = strict_json.parse_json(data, _MAX_DEPTH, _MAX_VALUES, make_error)
     if not isinstance(document, dict) or document.keys() != {"format", "brains"}:

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..errors import printable_text
-from .suggestions import suggest_names
+from .text import suggest_names
 
 Schema = Mapping[str, Any]
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from brain.clients.client_row import ARGUMENTS, COMMAND, NAME, PROGRAM, McpSettings
 from brain.errors import Conflict, InvalidInput, printable_text
 from brain.skills.strict_yaml import load_yaml_file
-from brain.util.atomic_file import write_atomic
+from brain.util.files import write_atomic
 
 from . import json_editor, toml_yaml_editor
 

@@ -32,7 +32,7 @@ from ..settings.user_models import (
 from ..terminal import escape
 
 if TYPE_CHECKING:
-    from brain.util.settings_format import SettingsFormat
+    from brain.util.settings import SettingsFormat
 
 
 _LEDGER_TEXT = TextType("bad_ledger")

@@ -157,7 +157,7 @@ def keystore_address(keystore: str) -> str:
 
 def read_keystore(keystore: str) -> bytes:
     """Return the content of a keystore file. Raises `NotFound` (`no_key`), `InvalidInput`."""
-    from brain.util.secret_file import read_secret_file
+    from brain.util.files import read_secret_file
 
     try:
         return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")

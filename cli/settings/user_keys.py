@@ -140,7 +140,7 @@ def read_passphrase(passphrase_file: str | None) -> bytes:
     path = passphrase_file or os.environ.get("BRAIN_PASSPHRASE_FILE")
     if not path:
         return b""
-    from brain.util.secret_file import read_secret_file
+    from brain.util.files import read_secret_file
 
     content = read_secret_file(path, _MAX_PASSPHRASE_BYTES, "the passphrase")
     passphrase = content[:_MAX_PASSPHRASE_BYTES].partition(b"\n")[0].rstrip(b"\r")

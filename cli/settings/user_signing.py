@@ -36,7 +36,7 @@ def read_signing_setting() -> str | None:
     path = signing_settings_path()
     if not path.is_file():
         return None
-    from brain.util.settings_file import load_settings
+    from brain.util.settings import load_settings
 
     fields: dict[str, Any] = load_settings(path, _FORMAT, _error) or {}
     key = fields.get("key", "")
@@ -51,7 +51,7 @@ def save_signing_setting(key: str | None) -> None:
     if key is None:
         path.unlink(missing_ok=True)
         return
-    from brain.util.settings_file import exclusive_lock, replace_settings_file
+    from brain.util.settings import exclusive_lock, replace_settings_file
 
     with exclusive_lock(path):
         replace_settings_file(path, {"format": _FORMAT, "key": key})

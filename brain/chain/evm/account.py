@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from ...errors import InvalidInput
 from ...trust import secp256k1
-from ...util.import_guard import preserve_recursion_limit
 from ..evidence.keccak import keccak256
 
 MAX_KEYSTORE_BYTES = 64 << 10
@@ -19,6 +20,20 @@ MAX_SCRYPT_BYTES = 1 << 30
 """Memory in bytes that opening a keystore may take; a usual one takes 256 MiB."""
 MAX_PBKDF2_ROUNDS = 10_000_000
 """Rounds of PBKDF2 that opening a keystore may take."""
+
+
+@contextmanager
+def preserve_recursion_limit() -> Iterator[None]:
+    """Restore the recursion limit after the block, which imports web3 or eth_account.
+
+    Both import py_ecc, which raises the limit a hundredfold for the whole process. Deeply nested
+    JSON or YAML would then crash the process instead of raising `RecursionError`.
+    """
+    before = sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

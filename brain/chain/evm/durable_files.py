@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ...errors import error_from_os
-from ...util.atomic_file import move_durable, write_atomic
+from ...util.files import move_durable, write_atomic
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...errors import LedgerError, printable_text
 from ...secrets import mask_remote_message
-from ...util.import_guard import preserve_recursion_limit
 from . import rpc_decode
+from .account import preserve_recursion_limit
 from .evm_config import url_host
 from .rpc_decode import BlockInfo
 

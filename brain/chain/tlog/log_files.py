@@ -16,7 +16,7 @@ from ...store import database, high_water_mark
 from ...store.connection import Connection, DatabaseLabels
 from ...store.writer import writer_lock
 from ...trust import ed25519, keyfile
-from ...util.atomic_file import move_durable, sync_folder
+from ...util.files import move_durable, sync_folder
 from . import log_schema
 from .log_reader import LogReader
 

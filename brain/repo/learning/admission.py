@@ -34,7 +34,7 @@ from ...programs.program import Program, id_of_files, is_program_file
 from ...skills import skill_layout
 from ...skills.slug import slugify
 from ...util import strict_json
-from ...util.atomic_file import write_atomic
+from ...util.files import write_atomic
 from ...verdicts.verdict_types import GATE_KINDS
 from .. import find_skill, lineage_cache
 from ..core import working_copy

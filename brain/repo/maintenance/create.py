@@ -19,7 +19,7 @@ from ...objects.tree_node import FILE, TreeEntry
 from ...results import Init
 from ...store.rows import ObjectKind, PendingWrite, StoreTransaction
 from ...store.writer import create_store, open_store
-from ...util.atomic_file import sync_folder
+from ...util.files import sync_folder
 from ..core.transaction import lock_for_writing, log_operation, sign_new_snapshot
 from ..open import manifest
 from ..open.discovery import CONTROL_FOLDER

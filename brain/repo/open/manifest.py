@@ -39,7 +39,7 @@ from typing import Any, NamedTuple
 from ...errors import BrainError, Conflict, FormatError, InvalidInput
 from ...objects import paths
 from ...objects.collisions import find_file
-from ...util.money import MILLION, parse_money
+from ...util.text import MILLION, parse_money
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"

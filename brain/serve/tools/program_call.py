@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...errors import BrainError, NotFound, ToolFailure, printable_text
 from ...programs.program import slug_of_tool, tool_name
-from ...util.suggestions import suggest_names
+from ...util.text import suggest_names
 from . import argument_check, tool_errors
 from .program_tools import LESSONS_ANSWER, is_callable_name, list_acquired, list_built_in_tools
 from .tool import ToolResult

@@ -6,7 +6,7 @@ from itertools import islice
 
 from ... import limits
 from ...errors import ToolFailure, printable_text
-from ...util.suggestions import suggest_names
+from ...util.text import suggest_names
 
 _SUGGESTED_LINES = 3
 _MAX_COMPARED_LINES = 5000

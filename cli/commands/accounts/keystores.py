@@ -39,7 +39,7 @@ def chain_account_new_command(app: App, file: str, passphrase_file: str | None) 
     'brain config ledger NAME --keystore FILE'.
     """
     from brain.chain.evm import account
-    from brain.util.atomic_file import write_atomic
+    from brain.util.files import write_atomic
 
     path = os.path.abspath(os.path.expanduser(file))
     if os.path.lexists(path):

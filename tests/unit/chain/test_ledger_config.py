@@ -5,7 +5,7 @@ import pytest
 
 from brain.chain import ledger_config
 from brain.errors import BrainError, InvalidInput, NotFound
-from brain.util import settings_file
+from brain.util import settings
 from tests.support.error_codes import error_code
 from tests.support.refusals import raises_code
 
@@ -51,7 +51,7 @@ def test_only_the_user_can_read_them(tmp_path):
         b'{"format": "brain v1 ledgers", "ledgers": {"../a": {}}}',
         b"[" * 100_000,
         b"\xff\xfe",
-        b" " * (settings_file.MAX_SETTINGS_BYTES + 1),
+        b" " * (settings.MAX_SETTINGS_BYTES + 1),
     ],
 )
 def test_a_file_that_is_none_is_refused(tmp_path, text):

@@ -14,7 +14,7 @@ import pytest
 from brain.errors import BrainError
 from brain.trust import ed25519, pinned_roots
 from brain.trust.signature_format import format_key
-from brain.util import settings_file
+from brain.util import settings
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import PUBLIC_KEYS
 
@@ -137,16 +137,16 @@ def test_a_change_that_changes_nothing_writes_nothing(path):
 
 
 def test_roots_that_another_process_pins_meanwhile_stay(path, monkeypatch):
-    lock = settings_file.exclusive_lock
+    lock = settings.exclusive_lock
 
     @contextmanager
     def lock_after_another(path: Path) -> Iterator[None]:
-        monkeypatch.setattr(settings_file, "exclusive_lock", lock)
+        monkeypatch.setattr(settings, "exclusive_lock", lock)
         assert pinned_roots.pin_first_roots(path, BRAIN, [B])
         with lock(path):
             yield
 
-    monkeypatch.setattr(settings_file, "exclusive_lock", lock_after_another)
+    monkeypatch.setattr(settings, "exclusive_lock", lock_after_another)
     assert not pinned_roots.pin_first_roots(path, BRAIN, [A])
     assert pinned_roots.load_pinned_roots(path, BRAIN) == [B]
 
@@ -163,7 +163,7 @@ def test_a_file_that_the_system_does_not_open_is_an_error_and_not_an_empty_one(p
 
 def test_a_file_of_the_greatest_size_is_read(path):
     pinned_roots.pin_first_roots(path, BRAIN, [A])
-    path.write_text(path.read_text().ljust(settings_file.MAX_SETTINGS_BYTES))
+    path.write_text(path.read_text().ljust(settings.MAX_SETTINGS_BYTES))
     assert pinned_roots.load_pinned_roots(path, BRAIN) == [A]
     path.write_text(path.read_text() + " ")
     with pytest.raises(BrainError, match="too large"):

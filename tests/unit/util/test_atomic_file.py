@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from brain.search import meaning
-from brain.util import settings_file
-from brain.util.atomic_file import move_durable, write_atomic
+from brain.util import settings
+from brain.util.files import move_durable, write_atomic
 
 
 @pytest.fixture
@@ -143,9 +143,7 @@ def _run_in_threads(count: int, work: object) -> list[Exception]:
 
 def test_two_threads_may_write_the_same_settings_at_once(tmp_path):
     path = tmp_path / "settings.json"
-    failures = _run_in_threads(
-        2, lambda: settings_file.replace_settings_file(path, {"format": "x"})
-    )
+    failures = _run_in_threads(2, lambda: settings.replace_settings_file(path, {"format": "x"}))
     assert failures == []
     assert os.listdir(tmp_path) == ["settings.json"]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from brain.util import file_lock
-from brain.util.file_lock import (
+from brain.util import files
+from brain.util.files import (
     LONGEST_WAIT_SECONDS,
     SHORTEST_WAIT_SECONDS,
     LockTimeout,
@@ -122,7 +122,7 @@ def test_a_wait_with_a_limit_ends_in_time(tmp_path, monkeypatch):
     def sleep(seconds: float) -> Any:
         clock[0] += seconds
 
-    monkeypatch.setattr(file_lock.time, "sleep", sleep)  # type: ignore[attr-defined]
+    monkeypatch.setattr(files.time, "sleep", sleep)  # type: ignore[attr-defined]
     with lock_file(tmp_path / "lock"):
         with pytest.raises(LockTimeout), lock_file(tmp_path / "lock", 3):
             pass

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.util.suggestions import suggest_names
+from brain.util.text import suggest_names
 
 NAMES = ["oracle-manipulation", "oracles", "reentrancy", "signature-replay", "a"]
 

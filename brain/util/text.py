@@ -1,11 +1,19 @@
-"""Suggests the names closest to one that does not exist, fast also among very many."""
+"""Text of small values: patterns compiled on first use, similar names, money, the user's name."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, partial
 from heapq import nlargest
 from operator import itemgetter
+from typing import AnyStr
+
+
+def lazy_pattern(pattern: AnyStr, flags: int = 0) -> Callable[[], re.Pattern[AnyStr]]:
+    """Return a function that returns the compiled expression."""
+    return cache(partial(re.compile, pattern, flags))
+
 
 _MAX_COMPARED = 64
 """Names compared letter by letter: those that share the most pairs of letters."""
@@ -32,3 +40,26 @@ def _score_shared_pairs(text: str, names: Iterable[str]) -> Iterator[tuple[float
         shared = len(found(name))
         if shared:
             yield shared / (1 + len(name) + len(text)), name
+
+
+def login_name() -> str:
+    """Return the name the user logged in with, "brain" if there is none."""
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return "brain"
+
+
+MILLION = 1_000_000
+
+
+def parse_money(text: str) -> int:
+    """Return the millionths of an amount, with up to six decimals, as in 2.50; -1 for none."""
+    whole, dot, part = text.partition(".")
+    digits = whole + part
+    is_amount = text.isascii() and whole.isdigit() and digits.isdigit() and bool(part) == bool(dot)
+    if not is_amount or len(whole) > 9 or len(part) > 6:
+        return -1
+    return int(whole) * MILLION + int(part.ljust(6, "0"))

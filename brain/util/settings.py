@@ -1,0 +1,192 @@
+"""Settings of the user: files of JSON, their fields as a class declares them, model endpoints."""
+
+from __future__ import annotations
+
+import dataclasses
+import ipaddress
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from urllib.parse import urlsplit
+
+from ..errors import InvalidInput, printable_text
+from .files import lock_file, read_secret_file, write_atomic
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+
+MAX_SETTINGS_BYTES = 1 << 20
+"""Size limit of a settings file."""
+
+MakeSettingsError = Callable[[str], InvalidInput]
+"""Makes the error for a message."""
+
+
+@contextmanager
+def exclusive_lock(path: Path) -> Iterator[None]:
+    """Lock the folder of a file, which is created, against other changes of files in it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with lock_file(path.parent):
+        yield
+
+
+def replace_settings_file(path: Path, document: Mapping[str, Any]) -> None:
+    """Replace a settings file, for its owner alone; call it under `exclusive_lock`."""
+    write_atomic(path, (json.dumps(document, indent=2) + "\n").encode())
+
+
+def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dict[str, Any] | None:
+    """Return the fields of a settings file of `format`, None if the file is missing.
+
+    Raises the error of `make_error` if the file is too large or malformed.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_SETTINGS_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    if len(data) > MAX_SETTINGS_BYTES:
+        raise make_error(f"{printable_text(path)} is larger than {MAX_SETTINGS_BYTES} bytes")
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise make_error(f"{printable_text(path)} is not JSON") from error
+    if not isinstance(document, dict) or document.pop("format", None) != format:
+        raise make_error(f"{printable_text(path)} is not of the format {format!r}")
+    return document
+
+
+_Settings = TypeVar("_Settings", bound="DataclassInstance")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsFormat(Generic[_Settings]):
+    """A kind of settings file that holds one frozen dataclass of texts and whole numbers.
+
+    `owner` is the subject of errors, whose code is `code`; `command` changes the settings.
+    `ranges` are the bounds of numbers. `find_fault` describes any other fault, "" if none.
+    """
+
+    name: str
+    settings_type: type[_Settings]
+    owner: str
+    command: str
+    code: str
+    hint: str
+    ranges: Mapping[str, tuple[int, int]]
+    find_fault: Callable[[_Settings], str]
+
+    def error(self, problem: str) -> InvalidInput:
+        """Return the error for invalid settings, or for something that they name."""
+        return InvalidInput(f"{self.owner}: {problem}", code=self.code, hint=self.hint)
+
+    def parse(self, fields: Mapping[str, Any], source: str = "") -> _Settings:
+        """Check fields and return the settings. Raises `error`, which names the `source`."""
+        defaults: dict[str, Any] = {
+            field.name: field.default for field in dataclasses.fields(self.settings_type)
+        }
+        for key, value in fields.items():
+            if key not in defaults:
+                raise self.error(f"{source}there is no setting {printable_text(key, 40)}")
+            expected_type = type(defaults[key])
+            if type(value) is not expected_type:
+                expected = "text" if expected_type is str else "a whole number"
+                raise self.error(f"{source}{key} is not {expected}")
+            lowest, highest = self.ranges.get(key, (value, value))
+            if not lowest <= value <= highest:
+                raise self.error(f"{source}{key} must be from {lowest} to {highest}")
+        settings = self.settings_type(**fields)
+        fault = self.find_fault(settings)
+        if fault:
+            raise self.error(f"{source}{fault}")
+        return settings
+
+    def load(self, path: Path) -> _Settings | None:
+        """Return the settings in a file, None if it is missing. Raises `error`."""
+        fields = load_settings(path, self.name, self.error)
+        return None if fields is None else self.parse(fields, f"{printable_text(path)}: ")
+
+    def save(self, path: Path, settings: _Settings) -> None:
+        """Write settings to a file that only the user can read. Raises `OSError`."""
+        with exclusive_lock(path):
+            replace_settings_file(path, {"format": self.name, **self.changed_fields(settings)})
+
+    def changed_fields(self, settings: _Settings | None) -> dict[str, Any]:
+        """Return the settings that differ from their defaults."""
+        if settings is None:
+            return {}
+        values = ((field, getattr(settings, field.name)) for field in dataclasses.fields(settings))
+        return {field.name: value for field, value in values if value != field.default}
+
+    def read_key(self, path: str) -> str:
+        """Return the key in a file. Raises `InvalidInput` (`no_key`, `key_readable`)."""
+        return read_key_file(path, self.owner, self.command)
+
+
+MAX_API_KEY_BYTES = 16 << 10
+_LOCAL_NAMES = ("localhost", "ip6-localhost")
+_KEY_PATTERN = re.compile(r"[!-~]+", re.ASCII)
+_VISIBLE_PATTERN = re.compile(r"[!-~]{1,200}", re.ASCII)
+
+
+def find_url_fault(url: str) -> str:
+    """Return the fault of an address, "" if there is none.
+
+    It must be an address, contain no key, and be encrypted outside private networks.
+    """
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return "is not an address"
+    if parts.scheme not in ("http", "https") or not host or not _VISIBLE_PATTERN.fullmatch(url):
+        return "is not an address such as http://localhost:11434/v1"
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        return "contains more than an address: store keys in a file"
+    if parts.scheme == "http" and not _is_private_host(host):
+        return "is unencrypted and leaves this network: use https"
+    return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host in _LOCAL_NAMES
+
+
+def _is_private_host(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_private
+    except ValueError:
+        return host in _LOCAL_NAMES
+
+
+def read_key_file(path: str, owner: str, command: str) -> str:
+    """Return the key in a file that only its owner may read.
+
+    Messages contain the `owner` of the key, and the `command` that configures its file. Raises
+    `InvalidInput` (`no_key`, `key_readable`).
+    """
+    try:
+        data = read_secret_file(path, MAX_API_KEY_BYTES, f"the key of {owner}")
+    except OSError as error:
+        raise InvalidInput(
+            f"the key of {owner} cannot be read from {printable_text(path)}: {error.strerror}",
+            code="no_key",
+            hint=f"name its file with `{command} --key-file FILE`",
+        ) from error
+    key = data.decode("ascii", "replace").strip()
+    if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
+        raise InvalidInput(
+            f"{printable_text(path)} holds no key of {owner}",
+            code="no_key",
+            hint=f"write only the key to it, or name another with `{command} --key-file FILE`",
+        )
+    return key
