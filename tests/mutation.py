@@ -83,9 +83,9 @@ def groups() -> dict[str, Group]:
             tests="tests/property/test_merging.py tests/property/test_ancestry.py",
         ),
         "repo": _group(
-            *("brain/repo/changes", "brain/repo/core", "brain/ops"),
+            *("brain/repo/core", "brain/ops"),
             *("brain/ops", "brain/repo/receipts"),
-            *("brain/repo/maintenance", "brain/repo/signing", "brain/repo/ledgers"),
+            *("brain/repo/signing", "brain/repo/ledgers"),
         ),
         "log": _group(
             "brain/chain/tlog",

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..errors import InvalidInput, printable_text
-from ..repo.changes.import_source import BRAIN_OWNED_FILES, ImportSource
+from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..repo.open.discovery import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from .. import results
-    from ..repo.changes.import_source import ImportSource, ImportStep
+    from ..ops.import_states import ImportSource, ImportStep
 
 
 class _History(Protocol):

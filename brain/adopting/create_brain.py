@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ..errors import BrainError, InvalidInput, printable_text
 from ..folder.ignore import IGNORE_FILE_NAME as IGNORE
 from ..objects.tree_node import FILE
-from ..repo.changes.undo import list_operations
-from ..repo.maintenance.create import INITIAL_FOLDERS
+from ..ops.create import INITIAL_FOLDERS
+from ..ops.undo import list_operations
 from ..repo.open import manifest
 from ..repo.open.discovery import CONTROL_FOLDER, is_brain
 from ..repo.open.open_session import open_session

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from ..errors import printable_text
 from ..folder.ignore import is_ignored_by_default
 from ..objects import paths
-from ..repo.changes.import_source import BRAIN_OWNED_FILES
+from ..ops.import_states import BRAIN_OWNED_FILES
 from ..util.files import is_secret_file_name
 
 REASON_SECRETS = "secrets"

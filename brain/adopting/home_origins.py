@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..digest import blob_id
-from ..repo.changes.import_source import BRAIN_OWNED_FILES, ImportSource
+from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..results import FileInfo
 from ..skills.skill_layout import FOLDER_SUFFIXES
 from .brain_protocol import AdoptionBrain

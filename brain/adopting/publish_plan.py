@@ -11,7 +11,7 @@ from ..errors import NotFound, printable_text
 from ..gating.case_paths import is_case_path, is_hidden_case
 from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import LINK
-from ..repo.changes.import_source import BRAIN_OWNED_FILES
+from ..ops.import_states import BRAIN_OWNED_FILES
 from ..repo.open import manifest
 from ..repo.open.manifest import Manifest
 from ..results import FileInfo, Notice, Skill

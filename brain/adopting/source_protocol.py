@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from ..repo.changes.import_source import ImportStep, SourceFile
+from ..ops.import_states import ImportStep, SourceFile
 from ..results import Notice
 
 __all__ = ["DetectedSource", "ImportStep", "Notice", "SourceFile", "SourceReader", "SourceStates"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..digest import blob_id
 from ..errors import InvalidInput, printable_text
-from ..repo.changes.import_source import ImportSource
+from ..ops.import_states import ImportSource
 from ..skills.slug import fold_to_slug
 from . import layouts, publish_manifest
 from .git.history_reader import CERTAIN_CONFIDENCE, GitHistoryReader

@@ -54,7 +54,7 @@ class Brain(BrainParts):
         `sign_with` is as for `open`.
         Raises `InvalidInput` (`brain_exists`, `not_a_folder`, `bad_manifest`).
         """
-        from ..repo.maintenance.create import create_brain
+        from ..ops.create import create_brain
 
         session, _ = call_system(create_brain, Path(path), name, layout, author, sign_with)
         return cls(session)
@@ -166,7 +166,7 @@ class Brain(BrainParts):
 
         As `verify`; `pinned_roots` is as `roots` for `open`.
         """
-        from ..repo.changes import snapshot_folder
+        from ..ops import snapshot as snapshot_folder
         from ..repo.open.session import Session
         from ..store.reader import open_store_reader
         from ..verify import verification
@@ -194,7 +194,7 @@ class Brain(BrainParts):
         Files that a brain cannot hold, or that cannot be read, are left out with a notice; with
         `strict` they raise `InvalidInput`.
         """
-        from ..repo.changes import snapshot_folder
+        from ..ops import snapshot as snapshot_folder
 
         return self._locked.run(snapshot_folder.read_status, strict, progress or no_progress)
 
@@ -214,12 +214,12 @@ class Brain(BrainParts):
         `NotFound` (`no_path`) for a path that neither the folder nor the head has.
         """
         if paths:
-            from ..repo.changes import snapshot_paths
+            from ..ops import snapshot as snapshot_paths
 
             return self._locked.run_write(
                 snapshot_paths.snapshot_paths, message, list(paths), strict, progress or no_progress
             )
-        from ..repo.changes import snapshot_folder
+        from ..ops import snapshot as snapshot_folder
 
         return self._locked.run_write(
             snapshot_folder.snapshot_folder, message, strict, progress or no_progress
@@ -231,8 +231,9 @@ class Brain(BrainParts):
         With `paths`, only the files at and below them. Unlike for `snapshot`, a path that
         does not exist is no error.
         """
+        from ..ops import snapshot as snapshot_folder
+        from ..ops import snapshot as snapshot_paths
         from ..ops.diff import describe_edits
-        from ..repo.changes import snapshot_folder, snapshot_paths
 
         if paths is None:
             return self._locked.run_write(
@@ -249,19 +250,19 @@ class Brain(BrainParts):
 
         Files that were changed since the last snapshot are recorded first.
         """
-        from ..repo.changes import restore
+        from ..ops import restore
 
         return self._locked.run(restore.restore_files, rev, list(paths), progress or no_progress)
 
     def undo(self) -> results.Undone:
         """Undo the last operation, not one on another branch. Raises `NotFound` or `Conflict`."""
-        from ..repo.changes import undo
+        from ..ops import undo
 
         return self._locked.run(undo.undo_operation)
 
     def redo(self) -> results.Undone:
         """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
-        from ..repo.changes import undo
+        from ..ops import undo
 
         return self._locked.run(undo.redo_operation)
 
@@ -311,7 +312,7 @@ class Brain(BrainParts):
         the head in the folder is `uncovered`. `ledgers` are compared with the lineage, too. Raises
         `InvalidInput` (`bad_key`), or `LedgerError`.
         """
-        from ..repo.changes import snapshot_folder
+        from ..ops import snapshot as snapshot_folder
         from ..verify import verification
 
         requirements = verification.parse_requirements(require_signatures, roots)
@@ -326,19 +327,19 @@ class Brain(BrainParts):
 
         Raises `StoreError` (`incomplete`), having removed nothing, if the store is damaged.
         """
-        from ..repo.maintenance import gc
+        from ..ops import gc
 
         return self._locked.run(gc.collect_garbage, grace, progress or no_progress)
 
     def doctor(self) -> list[results.DoctorCheck]:
         """Check the environment of the brain: store, file system, caches, permissions."""
-        from ..repo.maintenance import doctor
+        from ..ops import doctor
 
         return self._locked.run(doctor.run_doctor)
 
     def repair(self) -> list[results.DoctorCheck]:
         """Give up recorded files that cannot be written and block writers; return which."""
-        from ..repo.maintenance.repair import repair_brain
+        from ..ops.doctor import repair_brain
 
         return self._locked.run(repair_brain)
 
@@ -351,7 +352,7 @@ class Brain(BrainParts):
 
         Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
         """
-        from ..repo.maintenance import fork
+        from ..ops import create as fork
 
         return self._locked.run(fork.fork_brain, Path(path), rev, progress or no_progress)
 

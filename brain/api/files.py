@@ -85,6 +85,6 @@ class FilesPart(Part):
         verifies; the head no longer has the file. Raises `NotFound` (`no_path`, `redacted`),
         `InvalidInput` or `Conflict` (`unrecorded_changes`, `merging`).
         """
-        from ..repo.changes import redact
+        from ..ops import redact
 
         return self._locked.run(redact.redact_file, path, reason, rev, history)

@@ -96,7 +96,7 @@ class HistoryPart(Part):
 
     def list_operations(self, limit: int | None = None) -> list[results.Operation]:
         """Return the operation log, newest first."""
-        from ..repo.changes import undo
+        from ..ops import undo
 
         return self._locked.run(undo.list_operations, limit)
 

@@ -10,7 +10,7 @@ from ..util.progress import no_progress
 
 if TYPE_CHECKING:
     from .. import results
-    from ..repo.changes.import_source import ImportSource, ImportStep
+    from ..ops.import_states import ImportSource, ImportStep
     from ..util.progress import Progress
 
 
@@ -19,22 +19,22 @@ class ImportsPart(Part):
 
     def record_states(self, source: ImportSource, steps: Iterable[ImportStep]) -> results.Imported:
         """Record states on the branch of their source, all or none. Raises `InvalidInput`."""
-        from ..repo.changes import import_source
+        from ..ops import import_states
 
-        return self._locked.run(import_source.import_steps, source, steps)
+        return self._locked.run(import_states.import_steps, source, steps)
 
     def record_folder(
         self, source: ImportSource, message: str = "", progress: Progress | None = None
     ) -> results.Imported:
         """Record the folder of this brain, which another program shares."""
-        from ..repo.changes import import_source
+        from ..ops import import_states
 
         return self._locked.run(
-            import_source.import_folder, source, message, progress or no_progress
+            import_states.import_folder, source, message, progress or no_progress
         )
 
     def find_last_state(self, branch: str) -> str | None:
         """Return the source's name for the state at the head of a branch, None without one."""
-        from ..repo.changes import import_source
+        from ..ops import import_states
 
-        return self._locked.run(import_source.last_imported_revision, branch)
+        return self._locked.run(import_states.last_imported_revision, branch)

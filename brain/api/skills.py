@@ -151,9 +151,9 @@ class SkillsPart(Part):
 
         Raises `InvalidInput` for what a brain cannot hold.
         """
-        from ..repo.changes import skill_survey
+        from ..ops import snapshot
 
-        return self._locked.run(skill_survey.survey_folder)
+        return self._locked.run(snapshot.survey_folder)
 
     def list(self, rev: str = "@") -> builtins.list[results.Skill]:
         """Return all skills at a revision, sorted by slug and path."""

@@ -86,7 +86,7 @@ def edit_files(
     Raises `InvalidInput` or `Conflict` for a path that cannot be a file of the brain, and
     what a change raises; then nothing changes.
     """
-    from ..repo.changes.snapshot_folder import build_snapshot_result
+    from .snapshot import build_snapshot_result
 
     for path in changes:
         refuse_unwritable_path(session, path)
@@ -258,7 +258,7 @@ def refuse_unwritable_path(session: Session, path: str) -> None:
 
 
 def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
-    from ..repo.changes.snapshot_paths import parent_folders
+    from .snapshot import parent_folders
 
     nodes, bundle = txn.session.nodes, txn.bundle
     inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))

@@ -12,7 +12,6 @@ from ..objects import operation, paths
 from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache
-from ..repo.changes import snapshot_paths
 from ..repo.core.transaction import WriteTransaction, locked_write_transaction
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
@@ -20,6 +19,7 @@ from ..repo.open.session import Session
 from ..results import SkillMergeResult
 from ..skills import document_parts, skill_layout, skill_version
 from ..skills.skill_document import UpdatedSkill, upsert_document
+from . import snapshot
 from .files import record_edits_at
 from .write_skill import (
     build_new_version,
@@ -50,7 +50,7 @@ def merge_skills(session: Session, request: MergeSkillsRequest) -> SkillMergeRes
     """
     slug, absorbed = printable_text(request.slug, 80), printable_text(request.absorbed_skill, 80)
     both = _find_both(session, session.bundle_of(session.head()), request)
-    snapshot_paths.snapshot_paths(
+    snapshot.snapshot_paths(
         session, "", [(skill.folder or skill.path).rstrip("/") for skill in both]
     )
     with locked_write_transaction(session, "absorb", f"merge {absorbed} into {slug}") as txn:

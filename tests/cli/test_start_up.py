@@ -106,7 +106,7 @@ def test_reading_skills_loads_neither_yaml_nor_what_writes_or_signs(agent, comma
 
 def test_a_status_loads_no_archive_libraries_and_no_signatures(agent):
     modules = loaded("status", cwd=agent)
-    assert "brain.repo.changes.snapshot_folder" in modules
+    assert "brain.ops.snapshot" in modules
     assert not modules & {"shutil", "lzma", "brain.api.signatures", "brain_cli.revision_paths"}
 
 

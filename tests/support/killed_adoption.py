@@ -24,7 +24,7 @@ NEW_BRAIN_KILL_POINTS = (
 KNOWN_SOURCE_KILL_POINTS = (
     "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
     "brain.repo.core.transaction:WriteTransaction.record_external 1",
-    "brain.repo.changes.import_source:log_operation 1",
+    "brain.ops.import_states:log_operation 1",
     "brain.repo.core.transaction:apply_pending_writes 1",
     "brain.folder.write:StagedWriter.write 2",
 )

@@ -23,6 +23,7 @@ from ...objects import paths
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_node import FILE, LINK, TreeEntry
 from ...ops.files import build_edits, refuse_skill_name, refuse_unwritable_path
+from ...ops.snapshot import snapshot_paths
 from ...ops.write_skill import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
@@ -34,7 +35,6 @@ from ...skills.slug import fold_to_slug, is_slug, slugify
 from ...skills.visible_text import clean_text
 from ...verdicts.verdict_types import ChangedFile
 from .. import find_skill
-from ..changes.snapshot_paths import snapshot_paths
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..find_skill import FoundSkill
 from ..open.session import Session

@@ -22,6 +22,7 @@ from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...ops import log
 from ...ops.files import edit_file, record_edits_at
+from ...ops.snapshot import refuse_new_collisions
 from ...ops.write_skill import (
     find_last_version,
     list_skill_files,
@@ -37,7 +38,6 @@ from ...skills.slug import slugify
 from ...skills.yaml_list import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
 from .. import derive, find_skill, lineage_cache
-from ..changes.snapshot_paths import refuse_new_collisions
 from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, skill_key

@@ -8,9 +8,9 @@ from brain import Brain, check_evidence, check_proof
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.errors import InvalidInput, NotFound
 from brain.objects.tree_node import FILE
+from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.ops.memory import MemoryOperation
 from brain.receipts import Receipt
-from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
 from brain.trust.ed25519 import public_key
 from tests.support.refusals import raises_code
 

@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain, StoreError
 from brain.digest import blob_id
-from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.repo.core import parallel_read, read_files
 from brain.store import writer
 from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.repo.changes import content_notices
+from brain.ops import snapshot
 from brain.repo.open.manifest import MANIFEST_PATH
 from brain.repo.open.manifest_keys import MANIFEST_KEYS
 from brain.results import Notice
@@ -36,7 +36,7 @@ def write(brain: Brain, path: str, text: str) -> None:
 
 def content_of(notices: list[Notice]) -> list[Notice]:
     """Return the notices about the content of skills and of the manifest."""
-    codes = (content_notices.VERSION_CODE, "bad_yaml", "bad_manifest")
+    codes = (snapshot.VERSION_CODE, "bad_yaml", "bad_manifest")
     return [notice for notice in notices if notice.code in codes]
 
 
@@ -96,14 +96,14 @@ def test_the_keys_of_the_manifest_are_those_of_its_schema():
 
 
 def test_very_many_notices_are_counted(brain):
-    count = content_notices.MAX_NOTICES + 5
+    count = snapshot.MAX_NOTICES + 5
     for number in range(count):
         write(brain, f"skills/s{number}/SKILL.md", TEXT.replace("oracle", f"s{number}"))
     brain.snapshot()
     for number in range(count):
         write(brain, f"skills/s{number}/SKILL.md", TEXT.replace("oracle", f"s{number}") + "x\n")
     notices = content_of(brain.snapshot().notices)
-    assert len(notices) == content_notices.MAX_NOTICES + 1
+    assert len(notices) == snapshot.MAX_NOTICES + 1
     assert notices[-1].message == "5 more edited skills keep their versions"
 
 

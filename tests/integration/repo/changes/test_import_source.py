@@ -2,7 +2,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput
-from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.util.utc_time import utc_time
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code

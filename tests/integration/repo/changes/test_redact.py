@@ -8,7 +8,7 @@ import pytest
 
 from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
 from brain.digest import blob_id
-from brain.repo.changes import redact
+from brain.ops import redact
 from brain.repo.derived_db import CONTENT_TABLES
 from brain.store import writer as sqlite_store
 from brain.store.blobs import BlobDecoder

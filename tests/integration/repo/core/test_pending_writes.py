@@ -10,7 +10,7 @@ import pytest
 from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.folder.handles import encode_link_target
-from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.repo.core import pending_writes
 from brain.store.blobs import CODEC_RAW
 from brain.store.rows import LARGE_BLOB_BYTES

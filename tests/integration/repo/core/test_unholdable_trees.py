@@ -11,7 +11,7 @@ import pytest
 from brain import Brain, InvalidInput
 from brain.objects import operation
 from brain.objects.tree_node import FILE, LINK, TreeEntry
-from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.repo.core import transaction as turns
 from tests.support.refusals import raises_code
 

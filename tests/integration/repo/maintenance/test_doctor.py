@@ -7,7 +7,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import SandboxError, StoreError
-from brain.repo.maintenance import doctor
+from brain.ops import doctor
 from brain.results import DoctorCheck
 from brain.sandbox import find_sandbox
 from brain.sandbox.job import SandboxProfile

@@ -6,9 +6,9 @@ import pytest
 from brain import Brain, BrainError, InvalidInput, NotFound, StoreError
 from brain.encoding import pack
 from brain.folder import handles
+from brain.ops import gc
 from brain.receipts import Receipt, encode_receipt
 from brain.repo.ledgers import last_seen_head
-from brain.repo.maintenance import gc
 from brain.repo.open.session import Session
 from brain.store.reader import SqliteReader
 from tests.integration.repo.conftest import skill_text, write_file

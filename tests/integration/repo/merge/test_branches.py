@@ -1,7 +1,7 @@
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
-from brain.repo.changes.import_source import ImportSource, ImportStep, SourceFile
+from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.repo.log_entry import decode_log_entry
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ... import limits
-from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects import operation, paths
-from ...objects import snapshot as snapshots
-from ...objects import tree_node as nodes
-from ...objects.bundle import Bundle
-from ...objects.tree_node import LEAF, TreeEntry
-from ...ops import merge_state
-from ...results import Redacted
-from ...store.rows import ObjectKind, StoreReader
-from ...trust import POLICY_PATH
-from ..core import secret_scan, working_copy
-from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..open.session import Session, head_ref, validate_text
-from ..revisions import resolve_revision
+from .. import limits
+from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import operation, paths
+from ..objects import snapshot as snapshots
+from ..objects import tree_node as nodes
+from ..objects.bundle import Bundle
+from ..objects.tree_node import LEAF, TreeEntry
+from ..repo.core import secret_scan, working_copy
+from ..repo.core.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..repo.open.session import Session, head_ref, validate_text
+from ..repo.revisions import resolve_revision
+from ..results import Redacted
+from ..store.rows import ObjectKind, StoreReader
+from ..trust import POLICY_PATH
+from . import merge_state
 
 MIN_REDACTED_BYTES = 2
 """The least size of content to redact; shorter content is no secret and is in many files."""

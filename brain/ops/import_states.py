@@ -10,22 +10,27 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from ...digest import NO_DIGEST
-from ...errors import InvalidInput, printable_text
-from ...objects import bundle as bundles
-from ...objects import lineage, operation, paths
-from ...objects.bundle import Edits
-from ...objects.snapshot import MAX_PARENTS
-from ...objects.tree_node import TreeEntry
-from ...ops.branches import check_branch_name
-from ...results import Imported, Notice
-from ...util.progress import Progress, no_progress
-from ..core import working_copy
-from ..core.blob_batch import BlobBatch
-from ..core.path_collisions import CollisionFilter
-from ..core.transaction import WriteTransaction, lock_for_writing, log_operation, store_transaction
-from ..open.session import Session, head_ref
-from . import snapshot_folder
+from ..digest import NO_DIGEST
+from ..errors import InvalidInput, printable_text
+from ..objects import bundle as bundles
+from ..objects import lineage, operation, paths
+from ..objects.bundle import Edits
+from ..objects.snapshot import MAX_PARENTS
+from ..objects.tree_node import TreeEntry
+from ..repo.core import working_copy
+from ..repo.core.blob_batch import BlobBatch
+from ..repo.core.path_collisions import CollisionFilter
+from ..repo.core.transaction import (
+    WriteTransaction,
+    lock_for_writing,
+    log_operation,
+    store_transaction,
+)
+from ..repo.open.session import Session, head_ref
+from ..results import Imported, Notice
+from ..util.progress import Progress, no_progress
+from . import snapshot as snapshot_folder
+from .branches import check_branch_name
 
 BRAIN_OWNED_FILES = frozenset({"manifest.yaml", ".brainignore", "trust.json"})
 """Files that configure the brain: an import neither removes them nor takes them over."""

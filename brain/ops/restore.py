@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ...errors import NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects import operation, paths
-from ...objects.bundle import Bundle, Edits
-from ...objects.tree_node import TreeEntry
-from ...results import Restored
-from ...util.progress import Progress, no_progress
-from ..core import read_files, working_copy
-from ..core.path_collisions import refuse_invalid_edits
-from ..core.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..core.working_copy import find_redacted_paths
-from ..open.session import Session
-from ..revisions import resolve_revision
+from ..errors import NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import operation, paths
+from ..objects.bundle import Bundle, Edits
+from ..objects.tree_node import TreeEntry
+from ..repo.core import read_files, working_copy
+from ..repo.core.path_collisions import refuse_invalid_edits
+from ..repo.core.transaction import WriteTransaction, lock_for_writing, write_transaction
+from ..repo.core.working_copy import find_redacted_paths
+from ..repo.open.session import Session
+from ..repo.revisions import resolve_revision
+from ..results import Restored
+from ..util.progress import Progress, no_progress
 
 
 def restore_files(

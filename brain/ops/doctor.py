@@ -1,4 +1,4 @@
-"""Check a brain and its surroundings for problems; change nothing."""
+"""Check the environment of a brain, and repair what can be: pending writes and a wrong cache."""
 
 from __future__ import annotations
 
@@ -7,18 +7,21 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from ...errors import BrainError, SandboxError, printable_text
-from ...folder.ignore import IgnoreRules
-from ...folder.scan import unescape_mount_point
-from ...objects.bundle import walk_section
-from ...programs import PROGRAM_FILE
-from ...results import DoctorCheck
-from ...skills import SKILLS_SECTION
-from .. import head_index, log_entry
-from ..changes import content_notices, snapshot_folder
-from ..derived_db import CACHE_DIR_VARIABLE
-from ..open import manifest
-from ..open.session import Session
+from ..errors import BrainError, SandboxError, printable_text
+from ..folder.ignore import IgnoreRules
+from ..folder.scan import unescape_mount_point
+from ..objects.bundle import walk_section
+from ..programs import PROGRAM_FILE
+from ..repo import head_index, log_entry
+from ..repo.core import pending_writes
+from ..repo.core.transaction import lock_without_recovery
+from ..repo.derived_db import CACHE_DIR_VARIABLE
+from ..repo.open import manifest
+from ..repo.open.session import Session
+from ..results import DoctorCheck
+from ..skills import SKILLS_SECTION
+from ..verify import cache_check
+from . import snapshot
 
 _MIN_FREE_BYTES = 256 << 20
 
@@ -37,7 +40,7 @@ _NETWORK_FILE_SYSTEMS = {
 }
 
 
-_NO_FAULTS = (snapshot_folder.UNWRITTEN_CODE, content_notices.VERSION_CODE)
+_NO_FAULTS = (snapshot.UNWRITTEN_CODE, snapshot.VERSION_CODE)
 """Codes of notices that `_unfinished` reports, or that are no fault."""
 _CONTENT_HINTS = {
     "bad_yaml": "mend the front matter before the next snapshot",
@@ -170,7 +173,7 @@ def _experience(session: Session) -> Iterator[DoctorCheck]:
 
 
 def _folder(session: Session) -> Iterator[DoctorCheck]:
-    status = snapshot_folder.read_status(session)
+    status = snapshot.read_status(session)
     count = len(status.added) + len(status.modified) + len(status.removed)
     message = f"{count} files differ from the head" if count else "the same as the head"
     yield DoctorCheck("folder", True, message, "")
@@ -182,7 +185,7 @@ def _folder(session: Session) -> Iterator[DoctorCheck]:
 
 
 def _sandbox(session: Session) -> Iterator[DoctorCheck]:
-    from ...sandbox.find_sandbox import probe_sandbox
+    from ..sandbox.find_sandbox import probe_sandbox
 
     try:
         profile = probe_sandbox()
@@ -216,4 +219,37 @@ _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
     _experience,
     _folder,
     _sandbox,
+)
+
+
+def repair_brain(session: Session) -> list[DoctorCheck]:
+    """Run all repairs under the write lock; return what they did.
+
+    Raises `Locked`, and `StoreError` for a store that cannot be read.
+    """
+    with lock_without_recovery(session):
+        return [result for repair in _REPAIRS for result in repair(session)]
+
+
+def _drop_pending_writes(session: Session) -> Iterator[DoctorCheck]:
+    for path, reason in pending_writes.write_or_drop_pending(session):
+        name = printable_text(path) or "a damaged row"
+        hint = "`brain status` shows how the folder differs from the head"
+        yield DoctorCheck("unfinished writes", True, f"dropped {name}: {reason}", hint)
+
+
+def _repair_cache(session: Session) -> Iterator[DoctorCheck]:
+    deviations = [
+        *cache_check.card_deviations(cache_check.find_wrong_cards(session)),
+        *cache_check.find_cache_deviations(session),
+    ]
+    if deviations:
+        session.replace_cache()
+    for _, message in deviations:
+        yield DoctorCheck("cache", True, f"emptied: {message}", "it is made anew as it is needed")
+
+
+_REPAIRS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
+    _drop_pending_writes,
+    _repair_cache,
 )

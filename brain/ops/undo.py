@@ -12,22 +12,22 @@ import os
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...digest import NO_DIGEST
-from ...errors import Conflict, NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects.bundle import Edits
-from ...ops import merge_state
-from ...results import Operation, Undone
-from ...store.rows import StoreReader, StoreTransaction
-from ...util.utc_time import utc_time
-from ..core import working_copy
-from ..core.path_collisions import refuse_invalid_edits
-from ..core.pending_writes import add_pending_writes, apply_pending_writes
-from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..log_entry import LoggedOperation, decode_log_entry
-from ..open.session import Session, head_ref
-from ..revisions import DROP_KIND
-from .snapshot_paths import parent_folders
+from ..digest import NO_DIGEST
+from ..errors import Conflict, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects.bundle import Edits
+from ..repo.core import working_copy
+from ..repo.core.path_collisions import refuse_invalid_edits
+from ..repo.core.pending_writes import add_pending_writes, apply_pending_writes
+from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo.log_entry import LoggedOperation, decode_log_entry
+from ..repo.open.session import Session, head_ref
+from ..repo.revisions import DROP_KIND
+from ..results import Operation, Undone
+from ..store.rows import StoreReader, StoreTransaction
+from ..util.utc_time import utc_time
+from . import merge_state
+from .snapshot import parent_folders
 
 _BRANCH_REF_PREFIX = head_ref("")
 _RefMove = tuple[str, bytes, bytes]
@@ -280,7 +280,7 @@ def _compute_deletions(session: Session, tx: StoreTransaction, step: _Step, curr
     A redo deletes them again. A file that the folder has otherwise by now stays, and one that
     was renamed is there under its new name.
     """
-    from ...ops import diff
+    from . import diff
 
     from_, to = next((old, new) for name, old, new in step.refs if name == current)
     before, after = session.bundle_of(from_), session.bundle_of(to)

@@ -8,24 +8,24 @@ If a reachable object is missing, the store is damaged and nothing is removed.
 
 from __future__ import annotations
 
-from ...digest import NO_DIGEST
-from ...errors import FormatError, InvalidInput, NotFound, StoreError
-from ...objects import bundle as bundles
-from ...objects import operation
-from ...objects import snapshot as snapshots
-from ...objects import tree_node as nodes
-from ...objects.tree_node import LEAF
-from ...results import Collected
-from ...store.rows import ObjectKind, StoreReader
-from ...store.writer import incomplete_store_error
-from ...util.progress import Progress, no_progress
-from ...verdicts.read_verdicts import read_verdict_blobs
-from ..core import working_copy
-from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..ledgers import final_head, last_seen_head
-from ..log_entry import decode_log_entry, load_merge_state
-from ..open.session import Session
-from ..revisions import DROP_KIND, MAX_REJECTED, list_rejected_refs
+from ..digest import NO_DIGEST
+from ..errors import FormatError, InvalidInput, NotFound, StoreError
+from ..objects import bundle as bundles
+from ..objects import operation
+from ..objects import snapshot as snapshots
+from ..objects import tree_node as nodes
+from ..objects.tree_node import LEAF
+from ..repo.core import working_copy
+from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo.ledgers import final_head, last_seen_head
+from ..repo.log_entry import decode_log_entry, load_merge_state
+from ..repo.open.session import Session
+from ..repo.revisions import DROP_KIND, MAX_REJECTED, list_rejected_refs
+from ..results import Collected
+from ..store.rows import ObjectKind, StoreReader
+from ..store.writer import incomplete_store_error
+from ..util.progress import Progress, no_progress
+from ..verdicts.read_verdicts import read_verdict_blobs
 
 GRACE_DAYS = 30
 _DAY_MS = 86_400_000

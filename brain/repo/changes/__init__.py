@@ -1,1 +1,0 @@
-"""Recording, restoring, undoing, editing, importing and erasing content."""

@@ -1,1 +1,0 @@
-"""Creating, forking, checking and repairing brains, and collecting garbage."""
