@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         VerificationFailed,
     )
     from .proofs.proof_verification import check_proof
-    from .repo.open.discovery import find_brain
+    from .repo.session import find_brain
     from .trust.equivocation_proof import check_equivocation
 
 __all__ = [
@@ -72,7 +72,7 @@ _HOMES = {
     "check_evidence": ".chain.evidence.offline_check",
     "check_proof": ".proofs.proof_verification",
     "commit_batch": ".api.batch",
-    "find_brain": ".repo.open.discovery",
+    "find_brain": ".repo.session",
 }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from brain.chain.evm.fees import Quote
     from brain.chain.ledger_protocol import Ledger
     from brain.experience.settings import ExperienceSettings
-    from brain.repo.open.session import SigningKeyProvider
+    from brain.repo.session import SigningKeyProvider
     from brain.search.embedder import Embedder
     from brain.util.progress import Progress
 

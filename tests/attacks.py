@@ -25,8 +25,8 @@ import apsw
 from brain import Brain, BrainError
 from brain.encoding import pack
 from brain.repo import derive
-from brain.repo.core.transaction import log_operation
 from brain.repo.derived_db import CACHE_DIR_VARIABLE
+from brain.repo.transaction import log_operation
 from brain.results import SnapshotDetails, SnapshotInfo
 from brain.serve.tools import Toolbox
 from brain.store import rows

@@ -83,9 +83,10 @@ def groups() -> dict[str, Group]:
             tests="tests/property/test_merging.py tests/property/test_ancestry.py",
         ),
         "repo": _group(
-            *("brain/repo/core", "brain/ops"),
+            *("brain/repo/transaction.py", "brain/repo/working_copy.py"),
             *("brain/ops", "brain/repo/receipts"),
             *("brain/repo/signing", "brain/repo/ledgers"),
+            tests="tests/integration/repo/core",
         ),
         "log": _group(
             "brain/chain/tlog",
@@ -145,7 +146,8 @@ def draw_mutants(group: Group, chance: random.Random) -> Iterator[Mutant]:
     files = [
         path.relative_to(PROJECT).as_posix()
         for folder in group.code
-        for path in sorted((PROJECT / folder).rglob("*.py"))
+        for path in [PROJECT / folder, *sorted((PROJECT / folder).rglob("*.py"))]
+        if path.is_file()
     ]
     sizes = [(PROJECT / path).read_bytes().count(b"\n") for path in files]
     while True:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ..errors import InvalidInput, printable_text
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
-from ..repo.open.discovery import is_brain
+from ..repo.session import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress

@@ -16,9 +16,9 @@ from ..folder.ignore import IGNORE_FILE_NAME as IGNORE
 from ..objects.tree_node import FILE
 from ..ops.create import INITIAL_FOLDERS
 from ..ops.undo import list_operations
-from ..repo.open import manifest
-from ..repo.open.discovery import CONTROL_FOLDER, is_brain
-from ..repo.open.open_session import open_session
+from ..repo import manifest
+from ..repo.part import open_session
+from ..repo.session import CONTROL_FOLDER, is_brain
 from .brain_protocol import AdoptionBrain
 from .layouts import LAYOUT_BY_KIND, HomeLayout
 from .source_protocol import ImportStep, SourceFile

@@ -20,8 +20,8 @@ from ..folder.scan import scan_files
 from ..folder.write import remove_temporary_files, replace_file
 from ..objects.tree_node import FILE
 from ..ops.memory import MEMORY_FOLDERS, MEMORY_NOTES
-from ..repo.open import manifest
-from ..repo.open.discovery import is_brain
+from ..repo import manifest
+from ..repo.session import is_brain
 from .create_brain import render_home_manifest
 from .ignore_filter import is_ignored
 from .layouts import LAYOUT_BY_KIND, HomeLayout

@@ -12,8 +12,8 @@ from ..gating.case_paths import is_case_path, is_hidden_case
 from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import LINK
 from ..ops.import_states import BRAIN_OWNED_FILES
-from ..repo.open import manifest
-from ..repo.open.manifest import Manifest
+from ..repo import manifest
+from ..repo.manifest import Manifest
 from ..results import FileInfo, Notice, Skill
 from ..skills.skill_layout import SKILL_FILES
 from .brain_protocol import AdoptionBrain

@@ -13,7 +13,7 @@ from ..folder.handles import FolderHandles, open_root
 from ..folder.ignore import IgnoreRules
 from ..folder.write import remove_temporary_files
 from ..objects import paths
-from ..repo.open.discovery import is_brain
+from ..repo.session import is_brain
 from ..util.files import LockTimeout, lock_file
 from .home_layout import PathRule
 from .home_readers import HomeReader

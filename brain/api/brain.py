@@ -7,8 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ..repo.open.discovery import CONTROL_FOLDER, find_brain, is_brain
-from ..repo.part import call_system
+from ..repo.part import call_system, open_session
+from ..repo.session import CONTROL_FOLDER, find_brain, is_brain
 from ..util.progress import no_progress
 from .parts import BrainParts
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..chain.ledger_protocol import Ledger
     from ..experience.settings import LoadExperienceSettings
     from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.open.session import PinnedRootsProvider, SigningKeyProvider
+    from ..repo.session import PinnedRootsProvider, SigningKeyProvider
     from ..search.embedder import OpenEmbedder
     from ..util.progress import Progress
     from ..watching.watch import Watch
@@ -81,8 +81,6 @@ class Brain(BrainParts):
         user has pinned for a brain id, for `verify` and prompts. A store that cannot be written
         can be read. Raises `NoBrain`, or `StoreError` for damage.
         """
-        from ..repo.open.open_session import open_session
-
         session = call_system(open_session, Path(path), author)
         session.sign_with = sign_with
         session.open_embedder = embedder
@@ -167,7 +165,7 @@ class Brain(BrainParts):
         As `verify`; `pinned_roots` is as `roots` for `open`.
         """
         from ..ops import snapshot as snapshot_folder
-        from ..repo.open.session import Session
+        from ..repo.session import Session
         from ..store.reader import open_store_reader
         from ..verify import verification
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .. import results
     from ..ops import branches, merge, merge_state, proposals
     from ..repo.learning import list_programs
-    from ..repo.open.session import Session
+    from ..repo.session import Session
 else:
     branches = lazy("brain.ops.branches")
     list_programs = lazy("brain.repo.learning.list_programs")

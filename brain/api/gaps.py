@@ -86,7 +86,7 @@ class GapsPart(Part):
 
         Raises `InvalidInput` (`bad_manifest`).
         """
-        from ..repo.open import manifest
+        from ..repo import manifest
 
         return self._locked.run(manifest.load_manifest).gaps_are_periodic
 
@@ -95,7 +95,7 @@ class GapsPart(Part):
 
         Raises `InvalidInput` (`bad_manifest`).
         """
-        from ..repo.open import manifest
+        from ..repo import manifest
 
         if are_skills_disabled():
             return manifest.OFF

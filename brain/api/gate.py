@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..repo.learning.gate import Gate
     from ..repo.learning.provisional import Provisional
     from ..repo.learning.rounds import CaseRunner, GateLimits
-    from ..repo.open.manifest import Bounds
-    from ..repo.open.session import Session
+    from ..repo.manifest import Bounds
+    from ..repo.session import Session
     from ..sandbox.job import Sandbox
 
 
@@ -148,13 +148,13 @@ class GatePart(Part):
         That is the stricter one of what the head says and what manifest.yaml in the folder says.
         Raises `InvalidInput` (`bad_manifest`).
         """
-        from ..repo.open import manifest
+        from ..repo import manifest
 
         return self._locked.run(manifest.load_learning_policy)[1]
 
     def read_day_bounds(self) -> Bounds:
         """Return what models may cost in a day, by the stricter one as for the mode."""
-        from ..repo.open import manifest
+        from ..repo import manifest
 
         return self._locked.run(manifest.load_day_bounds)
 

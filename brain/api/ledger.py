@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..repo.ledgers import commit_policy
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.ledgers.supersede import RepairPlan
-    from ..repo.open.manifest import CommitPolicy
+    from ..repo.manifest import CommitPolicy
 
 else:
     commit_policy = lazy("brain.repo.ledgers.commit_policy")
@@ -104,7 +104,7 @@ class LedgerPart(Part):
 
     def read_policy(self) -> CommitPolicy | None:
         """Return the commit policy of the manifest. Raises `InvalidInput` (`bad_manifest`)."""
-        from ..repo.open import manifest
+        from ..repo import manifest
 
         return self._locked.run(
             lambda session: manifest.load_commit_policy(session, session.head())

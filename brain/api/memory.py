@@ -10,7 +10,7 @@ from ..repo.part import Part
 if TYPE_CHECKING:
     from .. import results
     from ..ops.memory import ContentCheck, MemoryOperation
-    from ..repo.open.manifest import MemoryFile
+    from ..repo.manifest import MemoryFile
 
 
 class MemoryPart(Part):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.open.session import Session
+    from ..repo.session import Session
     from .branches import BranchesPart, MergePart, ProposalsPart, TagsPart
     from .files import FilesPart
     from .gaps import GapsPart
@@ -171,7 +171,7 @@ def _commit_if_due(locked: LockedSession, result: Written) -> Written:
     """Return what a write made with its commitment, if the manifest asks for one."""
     if locked.open_ledger is None or not result.changed:
         return result
-    from ..repo.open import manifest
+    from ..repo import manifest
 
     if not locked.run(manifest.may_have_commit_policy, bytes.fromhex(result.snapshot)):
         return result

@@ -52,7 +52,7 @@ class PatternsPart(Part):
 
     def _may_record(self) -> bool:
         from ..experience.patterns import is_enabled
-        from ..repo.open.manifest import OFF, load_learning_policy
+        from ..repo.manifest import OFF, load_learning_policy
 
         return is_enabled() and self._locked.run(load_learning_policy)[1] != OFF
 

@@ -9,7 +9,7 @@ from ..repo.part import Part
 if TYPE_CHECKING:
     from .. import results
     from ..receipts import Receipt
-    from ..repo.open.manifest import SynthesisPolicy
+    from ..repo.manifest import SynthesisPolicy
 
 
 class ReceiptsPart(Part):
@@ -53,7 +53,7 @@ class ReceiptsPart(Part):
 
         Raises `InvalidInput` (`bad_manifest`).
         """
-        from ..repo.open import manifest
+        from ..repo import manifest
 
         return self._locked.run(lambda session: manifest.load_manifest(session).synthesis)
 

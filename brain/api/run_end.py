@@ -12,9 +12,9 @@ from ..experience.recorder import Note, Recorder
 
 if TYPE_CHECKING:
     from ..experience.store import Store
-    from ..repo.core.current_run import Run
-    from ..repo.open.session import Session
+    from ..repo.current_run import Run
     from ..repo.part import LockedSession
+    from ..repo.session import Session
 
 SKILLS_ENABLED_VARIABLE = "SKILLS_ENABLED"
 """Turns learning from gaps off in the environment, if it is false, 0, no or off."""
@@ -67,7 +67,7 @@ def submit_report(locked: LockedSession, **report: Any) -> None:
 
 def _is_off(session: Session) -> bool:
     """Tell whether the manifest turns evolution off; one that cannot be read does not."""
-    from ..repo.open import manifest
+    from ..repo import manifest
 
     try:
         return manifest.load_learning_policy(session)[1] == manifest.OFF
@@ -99,7 +99,7 @@ def note_run_end(
     counts = run.tool_calls if may_be_hard and run.tool_calls.calls else None
     if not (run.used_skills or counts or reports):
         return
-    from ..repo.open import manifest
+    from ..repo import manifest
 
     policy, mode = locked.run(manifest.load_learning_policy)
     if mode == manifest.OFF:

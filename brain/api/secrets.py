@@ -30,14 +30,12 @@ class SecretsPart(Part):
         Findings that `secrets.accepted` of the manifest names are only counted. Raises
         `NotFound` (`no_path`).
         """
-        from ..repo.core import secret_scan
+        from ..repo import secrets
 
-        return self._locked.run(
-            secret_scan.scan_revision, paths, rev, history, progress or no_progress
-        )
+        return self._locked.run(secrets.scan_revision, paths, rev, history, progress or no_progress)
 
     def scan_text(self, content: bytes) -> list[SecretFinding]:
         """Return the secrets in a text that is not recorded."""
-        from ..repo.core import secret_scan
+        from ..repo import secrets
 
-        return self._locked.run(secret_scan.scan_text, content)
+        return self._locked.run(secrets.scan_text, content)

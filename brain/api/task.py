@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ..errors import BrainError
 from ..programs.program import slug_of_tool
 from ..receipts.receipt import CALLED_BY
-from ..repo.core.current_run import LoadedSkill
+from ..repo.current_run import LoadedSkill
 from ..repo.part import LockedSession
 from ..repo.receipts import runs
 from .run_end import are_skills_disabled, may_have_failures, note_run_end
@@ -19,7 +19,7 @@ from .run_end import are_skills_disabled, may_have_failures, note_run_end
 if TYPE_CHECKING:
     from .. import results
     from ..receipts import Receipt
-    from ..repo.core.current_run import Run
+    from ..repo.current_run import Run
 
 MAX_REPORTED_CALLS = 16
 """Skills whose calls are reported at the end of a run with an unknown outcome."""

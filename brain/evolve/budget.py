@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import BrainError
 from ..experience.store import RateLimit
-from ..repo.open.manifest import NO_BOUNDS, Bounds, refuse_off
+from ..repo.manifest import NO_BOUNDS, Bounds, refuse_off
 from ..results import BudgetStatus, BudgetUse, EvolverCost
 from ..util.text import MILLION
 from ..util.utc_time import utc_time

@@ -49,7 +49,7 @@ from ..programs import PROGRAM_FILE
 from ..programs.program import fit_summary, tool_name
 from ..receipts.budget import shorten_without_secrets
 from ..repo.learning.change import ProposedChange
-from ..repo.open.manifest import OFF
+from ..repo.manifest import OFF
 from ..results import GapResult, GateOutcome
 from ..sandbox.find_sandbox import find_sandbox
 from ..skills.visible_text import fold_to_line

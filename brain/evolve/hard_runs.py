@@ -30,7 +30,7 @@ from ..limits import MAX_TRANSCRIPT_BYTES
 from ..receipts import Receipt, decode_receipt, encode_receipt
 from ..receipts.transcripts import read_transcripts
 from ..repo.learning.change import ProposedChange
-from ..repo.open.manifest import OFF
+from ..repo.manifest import OFF
 from ..repo.receipts.runs import LEARNED_OUTCOMES, find_trigger
 from ..results import GateOutcome, ScheduledStep
 from .budget import Interrupted, now_ms

@@ -25,7 +25,7 @@ from ..experience.patterns import ENABLED_VARIABLE, NEW, PATTERNS
 from ..experience.patterns import is_enabled as are_patterns_enabled
 from ..experience.run_end import SYNTHESIS
 from ..experience.store import RateLimit
-from ..repo.open.manifest import NO_BOUNDS, OFF, Bounds
+from ..repo.manifest import NO_BOUNDS, OFF, Bounds
 from ..results import (
     EvolutionDecision,
     EvolutionStatus,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ..api.brain import Brain
     from ..api.task import Task
     from ..models import Model
-    from ..repo.open.manifest import SynthesisPolicy
+    from ..repo.manifest import SynthesisPolicy
     from .drafts import NoSkill, SkillAnswer, SkillDraft
 
 EVOLVER = "synthesis"

@@ -18,8 +18,8 @@ from ..merging.lines import UNMATCHED, match_lines
 from ..objects import bundle as bundles
 from ..objects import lineage
 from ..repo import find_skill, lineage_cache
-from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
 from ..results import BlameLine
 from ..util.utc_time import utc_time
 from . import diff

@@ -12,20 +12,20 @@ import re
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
-from ..repo.core import working_copy
-from ..repo.core.path_collisions import refuse_invalid_bundle
-from ..repo.core.transaction import (
+from ..repo import working_copy
+from ..repo.lineage_cache import AncestorSet
+from ..repo.revisions import TAG_REF_PREFIX, resolve_revision
+from ..repo.session import Session, head_ref
+from ..repo.signing.sign import read_valid_signatures
+from ..repo.transaction import (
     lock_for_writing,
     log_operation,
+    refuse_invalid_bundle,
     sign_new_snapshot,
     store_transaction,
     write_transaction,
 )
-from ..repo.core.working_copy import find_redacted_paths
-from ..repo.lineage_cache import AncestorSet
-from ..repo.open.session import Session, head_ref
-from ..repo.revisions import TAG_REF_PREFIX, resolve_revision
-from ..repo.signing.sign import read_valid_signatures
+from ..repo.working_copy import find_redacted_paths
 from ..results import Branch, Branches, Switched, Tag
 from ..util.progress import Progress, no_progress
 from ..util.utc_time import utc_time

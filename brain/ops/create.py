@@ -17,12 +17,15 @@ from ..objects import snapshot as snapshots
 from ..objects.bundle import Bundle
 from ..objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from ..objects.tree_node import FILE, TreeEntry
-from ..repo.core.path_collisions import refuse_invalid_bundle
-from ..repo.core.transaction import lock_for_writing, log_operation, sign_new_snapshot
-from ..repo.open import manifest
-from ..repo.open.discovery import CONTROL_FOLDER
-from ..repo.open.session import Session, SigningKeyProvider, head_ref
+from ..repo import manifest
 from ..repo.revisions import resolve_revision
+from ..repo.session import CONTROL_FOLDER, Session, SigningKeyProvider, head_ref
+from ..repo.transaction import (
+    lock_for_writing,
+    log_operation,
+    refuse_invalid_bundle,
+    sign_new_snapshot,
+)
 from ..results import Forked, Init
 from ..store.rows import ObjectKind, PendingWrite, StoreTransaction
 from ..store.writer import create_store, open_store

@@ -18,8 +18,8 @@ from ..objects.tree_diff import Difference
 from ..objects.tree_node import ENTRY_KIND_NAMES, LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.derive import SkillHomes
-from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
 from ..results import Diff, DiffStat, FileState, PathChange, SkillChange, UndiffableFile
 from ..results.text_format import changes_outside_skills, format_skill_change
 from ..skills import skill_version
@@ -73,7 +73,7 @@ def diff_with_folder(
     A proposal has no folder: its head is compared with its base. `wanted_paths` are as for
     `diff_revisions`.
     """
-    from ..repo.core import working_copy
+    from ..repo import working_copy
 
     if not session.has_folder:
         base, head = session.base().hex(), session.head().hex()
@@ -574,7 +574,7 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
 
 def refuse_undiffable(session: Session, diff: Diff) -> None:
     """Raise `InvalidInput` (`not_shown`) if a patch cannot show a file that is added or changed."""
-    from ..repo.core import working_copy
+    from ..repo import working_copy
 
     undiffable = [file.path for file in find_undiffable(session, diff) if file.after is not None]
     if undiffable:

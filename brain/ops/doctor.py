@@ -12,12 +12,10 @@ from ..folder.ignore import IgnoreRules
 from ..folder.scan import unescape_mount_point
 from ..objects.bundle import walk_section
 from ..programs import PROGRAM_FILE
-from ..repo import head_index, log_entry
-from ..repo.core import pending_writes
-from ..repo.core.transaction import lock_without_recovery
+from ..repo import head_index, log_entry, manifest, transaction
 from ..repo.derived_db import CACHE_DIR_VARIABLE
-from ..repo.open import manifest
-from ..repo.open.session import Session
+from ..repo.session import Session
+from ..repo.transaction import lock_without_recovery
 from ..results import DoctorCheck
 from ..skills import SKILLS_SECTION
 from ..verify import cache_check
@@ -232,7 +230,7 @@ def repair_brain(session: Session) -> list[DoctorCheck]:
 
 
 def _drop_pending_writes(session: Session) -> Iterator[DoctorCheck]:
-    for path, reason in pending_writes.write_or_drop_pending(session):
+    for path, reason in transaction.write_or_drop_pending(session):
         name = printable_text(path) or "a damaged row"
         hint = "`brain status` shows how the folder differs from the head"
         yield DoctorCheck("unfinished writes", True, f"dropped {name}: {reason}", hint)

@@ -19,11 +19,10 @@ from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.collisions import find_file, follow_link
 from ..objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
-from ..repo.core import working_copy
-from ..repo.core.pending_writes import refuse_long_names
-from ..repo.core.transaction import WriteTransaction, locked_write_transaction
-from ..repo.open.session import Session
+from ..repo import working_copy
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
+from ..repo.transaction import WriteTransaction, locked_write_transaction, refuse_long_names
 from ..results import Recorded
 from ..skills import skill_layout
 

@@ -15,12 +15,12 @@ from ..objects import operation
 from ..objects import snapshot as snapshots
 from ..objects import tree_node as nodes
 from ..objects.tree_node import LEAF
-from ..repo.core import working_copy
-from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo import working_copy
 from ..repo.ledgers import final_head, last_seen_head
 from ..repo.log_entry import decode_log_entry, load_merge_state
-from ..repo.open.session import Session
 from ..repo.revisions import DROP_KIND, MAX_REJECTED, list_rejected_refs
+from ..repo.session import Session
+from ..repo.transaction import lock_for_writing, log_operation, store_transaction
 from ..results import Collected
 from ..store.rows import ObjectKind, StoreReader
 from ..store.writer import incomplete_store_error

@@ -13,8 +13,8 @@ from ..merging import lines
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.tree_node import LINK, TreeEntry
-from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
 from ..results import GrepMatch
 
 MAX_PATTERN_CHARS = 4096

@@ -17,8 +17,8 @@ from ..objects.tree_node import ENTRY_KIND_NAMES
 from ..repo import lineage_cache
 from ..repo.derived_db import skill_key
 from ..repo.lineage_cache import AncestorSet
-from ..repo.open.session import Session
 from ..repo.revisions import list_rejected_refs, resolve_revision
+from ..repo.session import Session
 from ..results import FileInfo, SkillDecision, SnapshotInfo
 from ..results.text_format import DECISION_WORDS
 from ..util.utc_time import utc_time

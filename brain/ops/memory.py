@@ -15,9 +15,9 @@ from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.collisions import find_file
-from ..repo.core import working_copy as folders
-from ..repo.open.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
-from ..repo.open.session import Session
+from ..repo import working_copy as folders
+from ..repo.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
+from ..repo.session import Session
 from ..results import MemoryChanged, MemoryRead
 from ..skills.skill_layout import SKILL_FILES
 from ..util import strict_json

@@ -12,20 +12,19 @@ from ..merging.content_merge import MERGE_CHOICES, ContentSides
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects.lineage import walk_first_parents
-from ..repo import lineage_cache
-from ..repo.core import working_copy
-from ..repo.core.blob_batch import BlobBatch
-from ..repo.core.path_collisions import refuse_invalid_bundle
-from ..repo.core.transaction import (
+from ..repo import lineage_cache, working_copy
+from ..repo.lineage_cache import AncestorSet
+from ..repo.log_entry import ACCEPT_COMMAND, ConflictRow, MergeState
+from ..repo.revisions import resolve_revision
+from ..repo.session import Session, head_ref
+from ..repo.transaction import (
     WriteTransaction,
     lock_for_writing,
+    refuse_invalid_bundle,
     store_transaction,
     write_transaction,
 )
-from ..repo.lineage_cache import AncestorSet
-from ..repo.log_entry import ACCEPT_COMMAND, ConflictRow, MergeState
-from ..repo.open.session import Session, head_ref
-from ..repo.revisions import resolve_revision
+from ..repo.working_copy import BlobBatch
 from ..results import MergeConflict, Merged, MergedSkill
 from ..skills import skill_version
 from ..util.progress import Progress, no_progress

@@ -21,9 +21,9 @@ from ..objects.bundle import Bundle, Edits
 from ..objects.node_cache import NodeCache
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache
-from ..repo.core.transaction import WriteTransaction
 from ..repo.lineage_cache import AncestorSet
-from ..repo.open.session import Session
+from ..repo.session import Session
+from ..repo.transaction import WriteTransaction
 from ..skills import skill_version
 from ..skills.skill_document import set_version
 from ..trust import POLICY_PATH

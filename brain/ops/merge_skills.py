@@ -12,10 +12,10 @@ from ..objects import operation, paths
 from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache
-from ..repo.core.transaction import WriteTransaction, locked_write_transaction
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
-from ..repo.open.session import Session
+from ..repo.session import Session
+from ..repo.transaction import WriteTransaction, locked_write_transaction
 from ..results import SkillMergeResult
 from ..skills import document_parts, skill_layout, skill_version
 from ..skills.skill_document import UpdatedSkill, upsert_document

@@ -18,8 +18,7 @@ from ..folder import read, write
 from ..folder.handles import FolderHandles, open_root
 from ..objects.tree_node import FILE
 from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merge_state
-from ..repo.open.discovery import CONTROL_FOLDER
-from ..repo.open.session import Session
+from ..repo.session import CONTROL_FOLDER, Session
 from ..results import MergeConflict
 from ..store.rows import StoreTransaction
 

@@ -11,10 +11,10 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, bundle_id
 from ..objects.collisions import find_file
 from ..objects.tree_node import TreeEntry
+from ..repo import manifest
 from ..repo.index_cache import IndexLines, read_cached_index
-from ..repo.open import manifest
-from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
 from ..results import Index, IndexPage, Prompt, Selection
 from ..skills import index_lines as level0
 from ..skills.index_lines import IndexText, TokenCounter

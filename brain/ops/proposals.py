@@ -15,11 +15,11 @@ from ..digest import is_hex
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache
-from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND, load_merge_state
-from ..repo.open.session import Session, head_ref
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session, head_ref
+from ..repo.transaction import lock_for_writing, log_operation, store_transaction
 from ..results import Merged, Proposal, SnapshotInfo
 from ..store.rows import Store
 from ..store.writer import open_store_or_readonly

@@ -8,8 +8,8 @@ from ..objects.lineage import find_descent_path
 from ..objects.snapshot import Snapshot
 from ..proofs import proof_builder
 from ..proofs.proof_json import render_proof
-from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
 from ..results import Ancestry
 
 

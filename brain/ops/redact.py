@@ -12,10 +12,10 @@ from ..objects import snapshot as snapshots
 from ..objects import tree_node as nodes
 from ..objects.bundle import Bundle
 from ..objects.tree_node import LEAF, TreeEntry
-from ..repo.core import secret_scan, working_copy
-from ..repo.core.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..repo.open.session import Session, head_ref, validate_text
+from ..repo import secrets, working_copy
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session, head_ref, validate_text
+from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..results import Redacted
 from ..store.rows import ObjectKind, StoreReader
 from ..trust import POLICY_PATH
@@ -54,7 +54,7 @@ def redact_file(
             all_paths = [each for holders in paths_by_blob.values() for each in holders]
             _refuse_trust_file(all_paths)
             _refuse_unrecorded_edits(txn, all_paths)
-            masked_reason = secret_scan.mask_recorded_message(session, reason)
+            masked_reason = secrets.mask_recorded_message(session, reason)
             for blob, holders in paths_by_blob.items():
                 redact_operation = operation.redact_operation(path, blob, masked_reason)
                 _record_and_destroy(txn, redact_operation, blob, holders)

@@ -11,11 +11,10 @@ from ..folder.scan import scan_named_paths
 from ..objects import bundle as bundles
 from ..objects import operation
 from ..objects.tree_node import TreeEntry
-from ..repo import find_skill
-from ..repo.core import working_copy
-from ..repo.core.transaction import WriteTransaction, locked_write_transaction
+from ..repo import find_skill, working_copy
 from ..repo.find_skill import FoundSkill
-from ..repo.open.session import Session
+from ..repo.session import Session
+from ..repo.transaction import WriteTransaction, locked_write_transaction
 from ..results import Upserted
 from ..skills import skill_document, skill_version
 from ..skills.skill_document import UpdatedSkill

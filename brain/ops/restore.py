@@ -9,12 +9,16 @@ from ..objects import bundle as bundles
 from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.tree_node import TreeEntry
-from ..repo.core import read_files, working_copy
-from ..repo.core.path_collisions import refuse_invalid_edits
-from ..repo.core.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..repo.core.working_copy import find_redacted_paths
-from ..repo.open.session import Session
+from ..repo import working_copy
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
+from ..repo.transaction import (
+    WriteTransaction,
+    lock_for_writing,
+    refuse_invalid_edits,
+    write_transaction,
+)
+from ..repo.working_copy import find_redacted_paths
 from ..results import Restored
 from ..util.progress import Progress, no_progress
 
@@ -74,7 +78,7 @@ def _diff_with_folder(
     session = txn.session
     changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
     skipped = folder_scan.scan.skipped
-    entries = read_files.store_files(session, txn.store_tx, txn.bundle, changed, skipped=skipped)
+    entries = working_copy.store_files(session, txn.store_tx, txn.bundle, changed, skipped=skipped)
     edits = working_copy.diff_folder(session, folder_scan, txn.bundle, entries)
     return {path: entry for path, entry in edits.items() if path in known}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
 from ..repo import derive, find_skill, select
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Similar
 from ..search import similarity
 from ..search.full_text import FullTextIndex

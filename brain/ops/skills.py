@@ -18,8 +18,8 @@ from ..objects.collisions import find_file, follow_link, resolve_links
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill
 from ..repo.find_skill import FoundSkill, list_skill_entries
-from ..repo.open.session import Session
 from ..repo.revisions import resolve_revision
+from ..repo.session import Session
 from ..results import Skill, SkillFile, SkillProblem, SkillView
 from ..skills import frontmatter
 from ..skills.skill_address import address_group, split_version
@@ -209,7 +209,7 @@ class FolderSkills(NamedTuple):
 def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
     """Read the skills of the folder; nothing is stored. Raises as a snapshot does."""
     from ..folder import read
-    from ..repo.core import working_copy
+    from ..repo import working_copy
 
     head = session.bundle_of(session.head())
     if not session.has_folder:

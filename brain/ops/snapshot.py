@@ -18,14 +18,17 @@ from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.operation import SnapshotOperation
 from ..objects.tree_node import LINK, TreeEntry
-from ..repo import derive, lineage_cache
-from ..repo.core import read_files, working_copy
-from ..repo.core.pending_writes import find_pending_writes
-from ..repo.core.transaction import WriteTransaction, lock_for_writing, write_transaction
-from ..repo.core.working_copy import FolderScan
+from ..repo import derive, lineage_cache, working_copy
 from ..repo.log_entry import load_merge_state
-from ..repo.open.manifest import MANIFEST_PATH, find_manifest_problems
-from ..repo.open.session import Session
+from ..repo.manifest import MANIFEST_PATH, find_manifest_problems
+from ..repo.session import Session
+from ..repo.transaction import (
+    WriteTransaction,
+    find_pending_writes,
+    lock_for_writing,
+    write_transaction,
+)
+from ..repo.working_copy import FolderScan
 from ..results import LeftOutSkills, Notice, Recorded, SkillSurvey, Status, Uncovered, Verified
 from ..skills import SKILLS_SECTION, skill_layout
 from ..skills.skill_layout import SKILL_FILES
@@ -163,7 +166,7 @@ def snapshot_folder_auto_message(
         ) as txn:
             before = txn.bundle
             with closing(
-                read_files.store_files(
+                working_copy.store_files(
                     session,
                     txn.store_tx,
                     before,
@@ -243,10 +246,10 @@ def _name_notices(txn: WriteTransaction, before: Bundle, edits: Edits) -> list[N
 def _secret_notices(txn: WriteTransaction, edits: Edits) -> list[Notice]:
     if not edits:
         return []
-    from ..repo.core import secret_scan
+    from ..repo import secrets
 
-    notices = secret_scan.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
-    return [*secret_scan.masked_message_notices(txn.message_was_masked), *notices]
+    notices = secrets.scan_edits(txn.session, txn.head, edits) if any(edits.values()) else []
+    return [*secrets.masked_message_notices(txn.message_was_masked), *notices]
 
 
 def snapshot_paths(
@@ -300,7 +303,7 @@ def _record_paths(
     size = sum(file.size for file in scan.files)
     with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
         before = txn.bundle
-        stored = read_files.store_files(
+        stored = working_copy.store_files(
             *(session, txn.store_tx, before, scan.files),
             progress=progress,
             skipped=None if needed is None else scan.skipped,

@@ -16,13 +16,18 @@ from ..digest import NO_DIGEST
 from ..errors import Conflict, NotFound, printable_text
 from ..objects import bundle as bundles
 from ..objects.bundle import Edits
-from ..repo.core import working_copy
-from ..repo.core.path_collisions import refuse_invalid_edits
-from ..repo.core.pending_writes import add_pending_writes, apply_pending_writes
-from ..repo.core.transaction import lock_for_writing, log_operation, store_transaction
+from ..repo import working_copy
 from ..repo.log_entry import LoggedOperation, decode_log_entry
-from ..repo.open.session import Session, head_ref
 from ..repo.revisions import DROP_KIND
+from ..repo.session import Session, head_ref
+from ..repo.transaction import (
+    add_pending_writes,
+    apply_pending_writes,
+    lock_for_writing,
+    log_operation,
+    refuse_invalid_edits,
+    store_transaction,
+)
 from ..results import Operation, Undone
 from ..store.rows import StoreReader, StoreTransaction
 from ..util.utc_time import utc_time

@@ -9,7 +9,6 @@ from ..errors import BrainError, NotFound, printable_text
 from ..receipts import Receipt, RunStep
 from ..receipts.receipt import receipt_to_json
 from ..repo import derive, find_skill
-from ..repo.open.session import Session
 from ..repo.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -18,6 +17,7 @@ from ..repo.read_receipts import (
     read_receipt_state,
     sum_tokens,
 )
+from ..repo.session import Session
 from ..results import RunSummary, SkillReasons, SkillVersion, VersionReason
 from ..skills.skill_address import split_version
 from . import log

@@ -20,13 +20,12 @@ from ..objects import operation
 from ..objects.bundle import Bundle, Edits
 from ..objects.operation import SnapshotOperation, upsert_operation
 from ..objects.tree_node import FILE, LINK, TreeEntry
-from ..repo import derive, find_skill, lineage_cache
-from ..repo.core import working_copy
-from ..repo.core.transaction import WriteTransaction, locked_write_transaction
-from ..repo.core.working_copy import is_below
+from ..repo import derive, find_skill, lineage_cache, working_copy
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
-from ..repo.open.session import Session
+from ..repo.session import Session
+from ..repo.transaction import WriteTransaction, locked_write_transaction
+from ..repo.working_copy import is_below
 from ..results import Notice, Upserted
 from ..skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
 from ..skills.skill_document import UpdatedSkill
@@ -220,7 +219,7 @@ def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
 
 def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     from ..repo import derive
-    from ..repo.open.manifest import load_manifest
+    from ..repo.manifest import load_manifest
 
     session = txn.session
     folder = derive.find_new_skill_folder(session, txn.bundle)
@@ -420,17 +419,17 @@ def record_upsert(
 
     `kind` is its operation, by default an upsert.
     """
-    from ..repo.core import secret_scan
+    from ..repo import secrets
 
     if isinstance(receipt, bytes):
         receipt = txn.store_tx.put_blob(receipt)
     evidence = receipt or NO_DIGEST
     kind = kind or operation.upsert_operation(slug, new.previous_version or "", new.version)
     upserted = record_skill(txn, slug, path, new, kind, message, others, evidence)
-    notices = secret_scan.masked_message_notices(txn.message_was_masked)
-    notices += secret_scan.scan_skill(txn.session, txn.head, path, new.content)
+    notices = secrets.masked_message_notices(txn.message_was_masked)
+    notices += secrets.scan_skill(txn.session, txn.head, path, new.content)
     if others:
-        notices += secret_scan.scan_edits(txn.session, txn.head, others)
+        notices += secrets.scan_edits(txn.session, txn.head, others)
     if new.version == new.previous_version:
         kept = f"keeps its version {printable_text(new.version, 80)!r}, which has no next one"
         notices = [Notice("version_kept", path, kept), *notices]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..objects import bundle as bundles
 from ..objects.tree_node import LINK
 from ..trust import ACCOUNTS_PATH
-from .open.session import Session
+from .session import Session
 
 if TYPE_CHECKING:
     from ..chain.account_statement import AccountStatement

@@ -25,7 +25,7 @@ from ..skills.skill_version import compare_versions
 from ..skills.slug import is_slug, is_windows_device, slugify
 from ..verdicts.verdict_types import Verdict
 from .derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
-from .open.session import Session
+from .session import Session
 
 ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")

@@ -18,7 +18,7 @@ from ..skills.slug import slugify
 from . import derive, lineage_cache
 from .derive import SkillWithCard
 from .lineage_cache import AncestorSet
-from .open.session import Session
+from .session import Session
 
 if TYPE_CHECKING:
     from ..results.common import Version

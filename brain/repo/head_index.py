@@ -29,7 +29,7 @@ from .index_cache import (
     read_cached_index,
 )
 from .lineage_cache import is_cached, load_cards
-from .open.session import Session
+from .session import Session
 
 _MIN_REWRITE_LINES = 256
 _REWRITE_DIVISOR = 32

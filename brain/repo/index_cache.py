@@ -19,7 +19,7 @@ from ..objects.bundle import EMPTY_BUNDLE, Bundle
 from ..skills import index_lines, index_text
 from ..skills.index_text import IndexPages
 from .derived_db import CacheUnusable
-from .open.session import Session
+from .session import Session
 
 if TYPE_CHECKING:
     from .derive import SkillWithCard

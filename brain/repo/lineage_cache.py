@@ -24,7 +24,7 @@ from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_s
 from . import derive
 from .derive import BULK_PATH, CONTENT_UNREAD_FLAGS, find_cards, note_declared_name
 from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow, StagedDerivation
-from .open.session import Session, head_ref
+from .session import Session, head_ref
 
 _SNAPSHOTS_PER_BATCH = 256
 _FORK_RANK_BITS = 49

@@ -16,7 +16,7 @@ from ..objects.operation import MAX_KIND_BYTES
 from ..objects.snapshot import MAX_TIME_MS
 from ..objects.tree_node import TreeEntry
 from ..store.rows import OperationRow, PendingWrite
-from .open.session import Session
+from .session import Session
 
 _FIELD_TYPES = [int, str, str, str, tuple, tuple, int]
 _REF_MOVE_TYPES = [str, bytes, bytes]

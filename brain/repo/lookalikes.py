@@ -17,7 +17,7 @@ from ..skills import deceptive_names, unicode_scripts
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.slug import slugify
 from . import derive, find_skill, lineage_cache
-from .open.session import Session
+from .session import Session
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000

@@ -19,17 +19,18 @@ from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ..errors import InvalidInput, error_from_os
+from ..errors import InvalidInput, NoBrain, error_from_os, printable_text
 
 if TYPE_CHECKING:
     import inspect
+    from pathlib import Path
 
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..experience.recorder import Recorder
     from ..experience.store import Store
     from ..util.progress import Progress
-    from .open.session import Session
+    from .session import Session
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -109,6 +110,22 @@ class LockedSession:
         """Wait until all that runs have left is noted."""
         if self.recorder is not None:
             self.recorder.wait(timeout)
+
+
+def open_session(folder: Path, author: str = "") -> Session:
+    """Open the brain in a folder, read-only if the store has no write permission.
+
+    Raises `NoBrain`, `StoreError`, or `InvalidInput` for a bad author.
+    """
+    from ..store.writer import open_store_or_readonly
+    from .session import CONTROL_FOLDER, Session, is_brain
+
+    root = folder.absolute()
+    if not is_brain(root):
+        raise NoBrain(
+            f"there is no brain in {printable_text(root)}", hint="make one with `brain init`"
+        )
+    return Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
 
 
 class Part:

@@ -14,7 +14,7 @@ from .derive import read_decision_verdict
 from .derived_db import PROVISIONAL_KEY, DecisionRow, skill_key
 from .find_skill import FoundSkill
 from .lineage_cache import AncestorSet
-from .open.session import Session
+from .session import Session
 
 
 def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, Verdict, str]]:

@@ -22,8 +22,8 @@ from ..results import RunInfo
 from ..skills.skill_version import recorded_version
 from . import derive
 from .derive import SkillHomes
-from .open.session import Session
 from .revisions import resolve_revision
+from .session import Session
 
 
 class ReceiptPart(NamedTuple):

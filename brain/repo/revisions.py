@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..digest import is_hex
 from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import lineage
-from .open.session import Session, head_ref
+from .session import Session, head_ref
 
 MIN_ID_DIGITS = 6
 TAG_REF_PREFIX = "tags/"

@@ -38,8 +38,8 @@ from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
 from .derived_db import DERIVATION_VERSION as DERIVED
-from .open.session import Session
 from .revisions import resolve_revision
+from .session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from ..errors import BrainError, InvalidInput
 from ..objects import bundle as bundles
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..trust import ACCOUNTS_PATH
 

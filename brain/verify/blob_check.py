@@ -13,7 +13,7 @@ from contextlib import suppress
 from ..errors import BrainError
 from ..objects import bundle as bundles
 from ..objects.snapshot import Snapshot
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..store.rows import BlobCheckResult
 from ..util.progress import Progress

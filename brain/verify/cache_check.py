@@ -9,7 +9,7 @@ from ..objects.tree_node import LEAF
 from ..repo import derive, index_cache
 from ..repo.derive import SkillWithCard
 from ..repo.derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _CARDS_PER_BATCH = 4096

@@ -14,7 +14,7 @@ from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
 from ..repo import derive
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..skills import skill_layout
 from ..skills.skill_version import recorded_version
 from ..verdicts.verdict_types import ProgramFile

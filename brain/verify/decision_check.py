@@ -41,8 +41,8 @@ from ..objects.bundle import Bundle, get_entry
 from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
 from ..programs import SCHEMA_FILE
-from ..repo.open import manifest
-from ..repo.open.session import Session
+from ..repo import manifest
+from ..repo.session import Session
 from ..results import Finding
 from ..skills.skill_version import compare_versions
 from ..util import strict_json

@@ -28,7 +28,7 @@ from ..gating.case_paths import slug_of_case
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..receipts import Receipt, decode_receipt
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..verdicts.read_verdicts import read_verdict_state
 from ..verdicts.standing_cases import StandingCases
 from ..verdicts.verdict_rules import find_wrong_continuation

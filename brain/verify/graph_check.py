@@ -10,7 +10,7 @@ from ..errors import BrainError
 from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
 from ..repo.log_entry import decode_log_entry
-from ..repo.open.session import Session, head_ref
+from ..repo.session import Session, head_ref
 from ..results import Finding
 from .findings import error_finding, finding_from_error
 

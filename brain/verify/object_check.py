@@ -19,7 +19,7 @@ from ..objects import bundle as bundles
 from ..objects import snapshot as snapshots
 from ..objects import tree_node as tree_nodes
 from ..objects.tree_node import TreeNode
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..store.rows import ObjectKind, ObjectRange
 from .findings import finding_from_error

@@ -19,7 +19,7 @@ from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_node import LEAF, TreeEntry
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..skills import skill_layout
 from ..trust import POLICY_PATH as TRUST

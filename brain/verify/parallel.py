@@ -13,7 +13,7 @@ from typing import Any
 from ..digest import DIGEST_SIZE, NO_DIGEST
 from ..errors import BrainError
 from ..objects.snapshot import Snapshot
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..util.process_pool import MAX_QUEUED_JOBS
 from ..util.progress import Progress, no_progress

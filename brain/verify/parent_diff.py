@@ -12,7 +12,7 @@ from ..errors import BrainError
 from ..objects import collisions, paths
 from ..objects.collisions import read_link_target
 from ..objects.snapshot import Snapshot
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..trust import POLICY_PATH
 from . import operation_check, tree_check

@@ -14,7 +14,7 @@ from ..errors import BrainError, FormatError
 from ..objects.operation import BINDING_KINDS
 from ..objects.snapshot import Snapshot
 from ..receipts import Receipt
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 
 LOOKUP_BATCH_RECEIPTS = 512

@@ -28,7 +28,6 @@ from ..objects import operation as operations
 from ..objects.snapshot import Snapshot
 from ..receipts import Receipt, RunStep, decode_receipt
 from ..repo import read_receipts
-from ..repo.open.session import Session
 from ..repo.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -36,6 +35,7 @@ from ..repo.read_receipts import (
     read_part,
     read_part_at_revision,
 )
+from ..repo.session import Session
 from ..results import Finding, ReceiptVerified
 
 _RUN_FIELDS = ("run", "task", "agent", "model", "started", "snapshot_before", "bundle_before")

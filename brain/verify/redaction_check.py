@@ -12,7 +12,7 @@ from ..digest import NO_DIGEST
 from ..errors import BrainError
 from ..objects import lineage, operation
 from ..objects.snapshot import Snapshot
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from .findings import finding_from_error
 

@@ -18,7 +18,7 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree_node import TreeEntry
 from ..programs.program import slug_of_tool
 from ..receipts import Receipt
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from .decided_skill import find_texts, find_usual_texts, read_program, read_version
 from .decision_check import DecisionCheck

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..digest import NO_DIGEST
 from ..errors import BrainError, InvalidInput, NotVouched
 from ..objects.snapshot import Snapshot
-from ..repo.open.session import Session, head_ref
+from ..repo.session import Session, head_ref
 from ..results import Equivocation, Finding, Signer
 from ..store.rows import ObjectKind
 from ..trust import equivocation, locate_policy, signature_verification

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ..digest import DIGEST_SIZE
 from ..errors import BrainError, printable_text
 from ..repo.log_entry import check_against_head, load_merge_state
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..store.rows import PendingWrite
 from .findings import error_finding, finding_from_error

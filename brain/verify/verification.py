@@ -60,8 +60,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..errors import BrainError, FormatError, NotFound, StoreError
-from ..repo.open.discovery import CONTROL_FOLDER
-from ..repo.open.session import PinnedRootsProvider, Session
+from ..repo.session import CONTROL_FOLDER, PinnedRootsProvider, Session
 from ..results import Finding, Signer, Verified
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
 from ..util.progress import Progress, no_progress

@@ -11,7 +11,7 @@ from ..objects import paths
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..repo import derive
-from ..repo.open.session import Session
+from ..repo.session import Session
 from ..results import Finding
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.skill_version import compare_versions, recorded_version

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, error_from_os
 from ..folder.ignore import IgnoreRules
-from ..repo.open.discovery import CONTROL_FOLDER
+from ..repo.session import CONTROL_FOLDER
 from ..results import Watched
 from ..store.writer import writer_lock
 from .change_events import ObservedChanges, WatchBackend

@@ -16,7 +16,7 @@ from .settings_folder import user_settings_folder
 from .user_signing import default_signing_key
 
 if TYPE_CHECKING:
-    from brain.repo.open.session import SigningKeyProvider
+    from brain.repo.session import SigningKeyProvider
 
 DEFAULT_KEY_NAME = "default"
 """The name of a key that is created without a name."""

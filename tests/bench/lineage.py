@@ -11,7 +11,7 @@ from pathlib import Path
 from brain import Brain
 from brain.objects import operation
 from brain.objects.tree_node import FILE, TreeEntry
-from brain.repo.core.transaction import WriteTransaction, locked_write_transaction
+from brain.repo.transaction import WriteTransaction, locked_write_transaction
 from brain.trust import ed25519
 from brain.trust.signature_format import format_key
 from tests.bench.arena import Arena

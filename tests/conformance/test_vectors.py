@@ -23,7 +23,7 @@ from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_node import FILE, INNER, TreeEntry, is_node_boundary, join_hashes
 from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
-from brain.repo.open.session import Session
+from brain.repo.session import Session
 from brain.store import redaction_table
 from brain.store.rows import ObjectKind
 from brain.store.writer import create_store

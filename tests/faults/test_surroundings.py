@@ -10,7 +10,7 @@ import pytest
 from brain_cli.invocation import run_cli
 
 from brain import Brain, Locked
-from brain.repo.core import transaction
+from brain.repo import transaction
 from brain.results import Verified
 from brain.store.writer import writer_lock
 from brain.util.utc_time import epoch_ms

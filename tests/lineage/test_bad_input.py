@@ -19,7 +19,7 @@ from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.ops import doctor
-from brain.repo.core.transaction import log_operation
+from brain.repo.transaction import log_operation
 from brain.store.rows import ObjectKind
 from brain.store.writer import open_store
 from tests.support.refusals import raises_code

@@ -18,7 +18,7 @@ from brain.repo.learning.rounds import (
     CaseRounds,
     OutputJudge,
 )
-from brain.repo.open.session import Session
+from brain.repo.session import Session
 from brain.verdicts.gate_verdict import GateRecord, build_gate_verdict
 from brain.verdicts.verdict_json import decode_verdict, encode_verdict
 from brain.verdicts.verdict_types import Verdict, VerdictCase

@@ -7,7 +7,7 @@ from brain.digest import blob_id
 from brain.objects.tree_node import FILE, TreeEntry
 from brain.programs.program import Program
 from brain.receipts import Receipt
-from brain.repo.core.transaction import locked_write_transaction
+from brain.repo.transaction import locked_write_transaction
 from brain.verdicts.verdict_json import encode_verdict
 from brain.verdicts.verdict_types import NamedNumber, NamedText, ProgramFile, Verdict, VerdictCase
 

@@ -9,7 +9,7 @@ from brain.objects import snapshot as snapshots
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import FILE, TreeEntry
-from brain.repo.core.transaction import log_operation
+from brain.repo.transaction import log_operation
 from brain.store.rows import ObjectKind
 
 

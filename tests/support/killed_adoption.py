@@ -17,15 +17,15 @@ from brain import Brain
 NEW_BRAIN_KILL_POINTS = (
     "brain.api.brain:Brain.init 1",
     "brain.api.imports:ImportsPart.record_states 1",
-    "brain.repo.core.transaction:WriteTransaction.record_external 3",
+    "brain.repo.transaction:WriteTransaction.record_external 3",
     "brain.api.branches:MergePart.start 1",
     "brain.folder.write:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
     "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
-    "brain.repo.core.transaction:WriteTransaction.record_external 1",
+    "brain.repo.transaction:WriteTransaction.record_external 1",
     "brain.ops.import_states:log_operation 1",
-    "brain.repo.core.transaction:apply_pending_writes 1",
+    "brain.repo.transaction:apply_pending_writes 1",
     "brain.folder.write:StagedWriter.write 2",
 )
 """For a new brain, and one that knows the source, in the order in which adoption gets there."""

@@ -36,14 +36,12 @@ from ...skills.slug import slugify
 from ...util import strict_json
 from ...util.files import write_atomic
 from ...verdicts.verdict_types import GATE_KINDS
-from .. import find_skill, lineage_cache
-from ..core import working_copy
+from .. import find_skill, lineage_cache, working_copy
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, program_key
 from ..find_skill import FoundSkill
 from ..lineage_cache import AncestorSet
-from ..open.discovery import is_safe_cache_path
-from ..open.session import Session
+from ..session import Session, is_safe_cache_path
 
 
 def list_program_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:

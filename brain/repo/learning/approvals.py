@@ -15,7 +15,7 @@ from ...running.broker import MIN_SECRET_CHARS, SecretValues
 from ...running.fetch import find_scope, read_address
 from ...sandbox.hidden_paths import explain_refusal, find_hidden
 from ...util.files import is_secret_file_name, write_atomic
-from ..open.session import Session
+from ..session import Session
 from .admission import (
     NOTHING_APPROVED,
     Approvals,

@@ -22,8 +22,8 @@ from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import ProgramFile, Verdict
 from .. import find_skill
 from ..derive import read_decision_verdict
-from ..open.session import Session
 from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
+from ..session import Session
 from .change import PlannedChange
 
 

@@ -38,7 +38,7 @@ from ...secrets import has_masked_secret
 from ...skills import skill_layout
 from ...skills.slug import slugify
 from .. import derive, find_skill
-from ..open.session import Session
+from ..session import Session
 
 
 def read_cases(session: Session, slug: str) -> list[Case]:

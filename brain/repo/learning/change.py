@@ -35,9 +35,9 @@ from ...skills.slug import fold_to_slug, is_slug, slugify
 from ...skills.visible_text import clean_text
 from ...verdicts.verdict_types import ChangedFile
 from .. import find_skill
-from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..find_skill import FoundSkill
-from ..open.session import Session
+from ..session import Session
+from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import (
     find_program,
     find_skill_or_retired,

@@ -47,8 +47,8 @@ from ...verdicts.gate_verdict import (
     go_on_with,
 )
 from ...verdicts.verdict_types import Verdict
-from ..open import manifest
-from ..open.session import Session
+from .. import manifest
+from ..session import Session
 from . import record, rounds
 from .admission import find_admission
 from .attempts import EVOLVER_TRAILER, find_same_attempt, read_numbers

@@ -26,13 +26,13 @@ from .. import derive, find_skill, lineage_cache
 from ..derived_db import SkillHistoryRow, skill_key
 from ..find_skill import FoundSkill
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
+from ..session import Session
 from .admission import Runnable, list_program_entries
 
 if TYPE_CHECKING:
     from ...receipts import Receipt
-    from ..core.current_run import LoadedSkill
-    from ..core.transaction import WriteTransaction
+    from ..current_run import LoadedSkill
+    from ..transaction import WriteTransaction
 
 _ANY_VERSION = "1"
 
@@ -297,7 +297,7 @@ def count_ended_run(
 
 def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
     """Count the uses of a run of another program, as `count_ended_run`."""
-    from ..core.current_run import LoadedSkill
+    from ..current_run import LoadedSkill
 
     loaded = [
         LoadedSkill(step.name, step.version)

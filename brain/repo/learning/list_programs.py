@@ -16,7 +16,7 @@ from ...skills import skill_layout
 from ...skills.skill_version import version_value
 from .. import derive, find_skill
 from ..find_skill import FoundSkill
-from ..open.session import Session
+from ..session import Session
 from . import admission
 from .admission import RUNNABLE
 

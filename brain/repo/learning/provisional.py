@@ -32,10 +32,10 @@ from ...verdicts.gate_verdict import GateVerdict
 from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_types import Verdict
 from .. import find_skill, provisional
-from ..core.transaction import WriteTransaction
 from ..derive import verdict_id
-from ..open.manifest import load_manifest
-from ..open.session import Session
+from ..manifest import load_manifest
+from ..session import Session
+from ..transaction import WriteTransaction
 from . import record
 from .cases import read_held_out, refuse_same_inputs
 from .change import SkillEdit, plan_change

@@ -36,9 +36,9 @@ from ...verdicts.verdict_rules import (
     state_again,
 )
 from ...verdicts.verdict_types import Verdict, VerdictCase
-from ..open.session import Session
 from ..provisional import find_first
 from ..revisions import REJECTED_REF_PREFIX, resolve_revision
+from ..session import Session
 from .change import SkillsAt
 from .rounds import AND, FAILED, SANDBOX_RUNNER, UNJUDGED, OutputJudge, SandboxRunner, kind_of_case
 

@@ -36,12 +36,12 @@ from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
 from .. import find_skill
-from ..core.transaction import WriteTransaction, locked_write_transaction
 from ..derive import read_decision_verdict, verdict_id
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
 from ..provisional import find_last_decision
 from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
+from ..session import Session
+from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import (
     TriedProgram,
     find_admission,

@@ -37,15 +37,14 @@ from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_versio
 from ...skills.slug import slugify
 from ...skills.yaml_list import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
-from .. import derive, find_skill, lineage_cache
-from ..core.transaction import WriteTransaction, locked_write_transaction
+from .. import derive, find_skill, lineage_cache, manifest
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, skill_key
 from ..find_skill import FoundSkill, list_skill_entries
 from ..lineage_cache import AncestorSet
-from ..open import manifest
-from ..open.manifest import MANIFEST_PATH, load_manifest
-from ..open.session import Session
+from ..manifest import MANIFEST_PATH, load_manifest
+from ..session import Session
+from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import find_program, find_skill_or_retired, list_program_entries, was_admitted
 from .record import describe_decision, store_verdict
 

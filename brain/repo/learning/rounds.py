@@ -45,8 +45,8 @@ from ...skills.slug import fold_to_slug
 from ...verdicts.gate_verdict import GateCase, GateRecord
 from .. import derive, find_skill
 from ..find_skill import FoundSkill
-from ..open.session import Session
 from ..select import BM25, SelectionRequest, select_from_bundle
+from ..session import Session
 from .cases import read_held_out
 from .change import PlannedChange, SkillsAt, body_of
 from .list_programs import find_code_paths, find_skill_of_code

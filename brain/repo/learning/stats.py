@@ -16,10 +16,9 @@ from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
 from ...skills.skill_version import version_value
 from ...util.utc_time import utc_time
-from .. import derive, find_skill
+from .. import derive, find_skill, manifest
 from ..find_skill import FoundSkill
-from ..open import manifest
-from ..open.session import Session
+from ..session import Session
 from .admission import RUNNABLE
 from .list_programs import list_programs
 from .retire import PINNED, find_protection, is_pinned

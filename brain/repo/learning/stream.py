@@ -25,9 +25,9 @@ from .. import lineage_cache
 from ..derive import read_decision_verdict
 from ..derived_db import DerivedCache
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
 from ..provisional import list_provisional
 from ..revisions import list_rejected_refs
+from ..session import Session
 
 
 class _Attempt(NamedTuple):

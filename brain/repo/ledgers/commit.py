@@ -23,10 +23,10 @@ from ...errors import Conflict, NotFound, VerificationFailed
 from ...objects import lineage
 from ...results import Committed, CostQuote, LedgerStatus
 from .. import lineage_cache
-from ..core.transaction import lock_for_writing
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
 from ..revisions import resolve_revision
+from ..session import Session
+from ..transaction import lock_for_writing
 from . import final_head, last_seen_head
 
 if TYPE_CHECKING:

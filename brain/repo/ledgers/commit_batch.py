@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...chain.ledger_protocol import Commitment, CommitRequest
 from ...errors import BrainError, error_from_os
 from ...results import Batch, Committed, LeftOutBrain
-from ..open.open_session import open_session
-from ..open.session import Session
+from ..part import open_session
+from ..session import Session
 from . import commit, last_seen_head
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...errors import Conflict, NotFound
 from ...results import Committed
-from ..open.session import Session
+from ..session import Session
 from .commit import build_commit_request, record_commitment, refuse_read_only
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ...chain.ledger_protocol import Ledger
 from ...errors import BrainError, Conflict, error_from_os
 from ...results import Committed, NotCommitted
-from ..open.manifest import CommitPolicy, load_commit_policy
-from ..open.session import Session
+from ..manifest import CommitPolicy, load_commit_policy
+from ..session import Session
 from ..signing import signature_policy
 from . import commit, last_seen_head
 from .last_seen_head import LastSeenHead

@@ -9,8 +9,8 @@ from ...errors import Conflict, InvalidInput, NotFound
 from ...ops import prove
 from ...trust import ACCOUNTS_PATH
 from .. import account_file
-from ..open.session import Session
 from ..revisions import resolve_revision
+from ..session import Session
 from .commit import is_covered, read_checked_history
 
 

@@ -9,8 +9,8 @@ from ...chain.ledger_protocol import STATUS_ORDER, Commitment, Ledger, LedgerHea
 from ...encoding import pack, unpack
 from ...errors import FormatError
 from ...store.rows import StoreReader
-from ..core.transaction import lock_for_writing, log_operation, store_transaction
-from ..open.session import Session
+from ..session import Session
+from ..transaction import lock_for_writing, log_operation, store_transaction
 
 LOG_IDENTITY_PREFIX = "tlog:"
 """The start of the identity of every log of a machine."""

@@ -18,7 +18,7 @@ from ...chain.ledger_protocol import Commitment, Ledger, LedgerHead, PricedLedge
 from ...errors import BrainError, FormatError, NotFound
 from ...results import Finding, LedgersVerified, LedgerVerdict, Verified
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
+from ..session import Session
 from . import final_head
 from .commit import count_covered_snapshots
 from .last_seen_head import (

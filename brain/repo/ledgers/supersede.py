@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...chain.ledger_protocol import Commitment, not_open_error
 from ...errors import Conflict
 from ...results import Superseded
-from ..open.session import Session
 from ..revisions import resolve_revision
+from ..session import Session
 from . import final_head, last_seen_head
 from .commit import (
     describe_commitment,

@@ -18,11 +18,11 @@ from ...receipts.budget import shorten_without_secrets
 from ...receipts.uses import ToolCallCounts
 from ...skills.skill_version import recorded_version
 from .. import find_skill
-from ..core.current_run import Run
-from ..core.transaction import locked_write_transaction
-from ..open.manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
-from ..open.session import Session
+from ..current_run import Run
+from ..manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
 from ..read_receipts import ReceiptPart, iter_parts, read_part_at_revision
+from ..session import Session
+from ..transaction import locked_write_transaction
 
 _RUN_ID_BYTES = 16
 _MAX_MESSAGE_CHARS = 120

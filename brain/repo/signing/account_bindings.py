@@ -14,11 +14,11 @@ from ...results import AccountBound, AccountUnbound, BoundAccount
 from ...trust import ACCOUNTS_PATH, ed25519, secp256k1
 from ...trust.signature_format import format_key
 from ...util.utc_time import utc_time
+from .. import working_copy
 from ..account_file import read_statements
-from ..core import working_copy
-from ..core.transaction import WriteTransaction, locked_write_transaction
-from ..open.session import Session
 from ..revisions import resolve_revision
+from ..session import Session
+from ..transaction import WriteTransaction, locked_write_transaction
 from .sign import read_signatures
 
 

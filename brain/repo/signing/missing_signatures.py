@@ -6,10 +6,10 @@ from ...results import Signature
 from ...trust import ed25519, signature_verification
 from ...trust.batch_verify import SignersBySnapshot, verify_in_background
 from ...trust.rights_graph import RightsGraph
-from ..core.transaction import lock_for_writing, store_transaction
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
 from ..revisions import resolve_revision
+from ..session import Session
+from ..transaction import lock_for_writing, store_transaction
 from .sign import sign_in_transaction
 from .signature_policy import read_rights_graph
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from ...results import Signature
 from ...store.rows import StoreTransaction
 from ...trust import ed25519, signature_format
-from ..core.transaction import lock_for_writing, store_transaction
-from ..open.session import Session
 from ..revisions import resolve_revision
+from ..session import Session
+from ..transaction import lock_for_writing, store_transaction
 
 
 def sign_revision(session: Session, revision: str, seed: bytes) -> Signature:

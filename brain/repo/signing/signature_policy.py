@@ -19,7 +19,7 @@ from ...trust.signature_rights import (
     find_objection,
 )
 from ..lineage_cache import AncestorSet
-from ..open.session import Session
+from ..session import Session
 from .sign import list_valid_signatures
 
 _MAX_NAMED_KEYS = 3

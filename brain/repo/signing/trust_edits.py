@@ -15,10 +15,10 @@ from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
 from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
 from ...trust.signature_format import format_key, parse_key
-from ..core import working_copy
-from ..core.transaction import WriteTransaction, locked_write_transaction
-from ..open.session import Session
+from .. import working_copy
 from ..revisions import resolve_revision
+from ..session import Session
+from ..transaction import WriteTransaction, locked_write_transaction
 from .sign import read_signatures
 from .signature_policy import read_rights_graph
 

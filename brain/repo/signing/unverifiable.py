@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...errors import InvalidInput, NotFound
 from ...objects import bundle as bundles
 from ...trust import POLICY_PATH
-from ..open.session import Session
+from ..session import Session
 
 
 def find_unverifiable(session: Session) -> str | None:

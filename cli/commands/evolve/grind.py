@@ -204,7 +204,7 @@ def evolve_grind_command(
 
 def _open_meter(app: App, max_tokens: int | None, max_cost: int | None) -> Callable[[Model], Model]:
     from brain.evolve import budget
-    from brain.repo.open.manifest import Bounds
+    from brain.repo.manifest import Bounds
 
     opened: list[budget.Budget] = []
 

@@ -86,7 +86,7 @@ def evolve_run_command(
     if print_unit:
         _print_unit(app, print_unit)
         return
-    from brain.repo.open.manifest import Bounds
+    from brain.repo.manifest import Bounds
 
     evolve.require_evolution(app.brain)
     model, budget = find_user_model(), Bounds(max_tokens, max_cost)

@@ -15,7 +15,7 @@ from brain.gating.held_out import is_held_out
 from brain.models.calls import AskLimits
 from brain.receipts import Receipt, RunStep, keep_text
 from brain.receipts.receipt import run_source
-from brain.repo.open.manifest import SynthesisPolicy
+from brain.repo.manifest import SynthesisPolicy
 from tests.support.refusals import raises_code
 from tests.support.scripted_model import FakeModel
 

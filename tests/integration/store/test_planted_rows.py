@@ -8,12 +8,10 @@ import pytest
 from brain import Brain, StoreError
 from brain.digest import blob_id
 from brain.ops.import_states import ImportSource, ImportStep, SourceFile
-from brain.repo.core import parallel_read, read_files
 from brain.store import writer
 from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
 from brain.store.large_blobs import MAX_CHUNK_BYTES
 from brain.store.reader import object_checksum
-from brain.util import process_pool
 from tests.support.agent_homes import skill_text, write_files
 from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store
@@ -111,17 +109,13 @@ def _paths(folder: Path) -> list[str]:
     return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
 
 
-@pytest.mark.parametrize("size", ["usual", "bulk", "bulk, read by children"])
+@pytest.mark.parametrize("size", ["usual", "bulk"])
 @pytest.mark.parametrize("record", [_snapshot, _record_folder, _restore, _take_in, _adopt])
 def test_every_way_to_record_many_files_keeps_them_whatever_stood_under_their_ids(
     tmp_path, record, size, monkeypatch
 ):
     if size != "usual":
         monkeypatch.setattr(writer, "BULK_LOAD_BYTES", 0)
-    if size == "bulk, read by children":
-        monkeypatch.setattr(read_files, "_MIN_PARALLEL_BYTES", 1)
-        monkeypatch.setattr(parallel_read, "_MIN_GROUP_BYTES", 4096)
-        monkeypatch.setattr(process_pool, "processor_count", lambda: 2)
     folder = write_files(tmp_path / "folder", {**FILES, "memory/large.md": LARGE})
     with Brain.init(tmp_path / "first", name="agent", author="tester") as first:
         record(folder, first)

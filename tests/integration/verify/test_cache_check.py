@@ -10,7 +10,7 @@ from brain.digest import blob_id
 from brain.errors import FormatError, NotFound, StoreError
 from brain.repo import index_cache
 from brain.repo.derived_db import CacheUnusable
-from brain.repo.open.session import Session
+from brain.repo.session import Session
 from brain.verify import cache_check
 
 WRONG_CHANGES = "the cached changes of skills, its decision or merge differ from the snapshot"

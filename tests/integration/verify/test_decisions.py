@@ -10,7 +10,7 @@ from brain.digest import blob_id
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import encode_snapshot
 from brain.objects.tree_node import LINK, TreeEntry
-from brain.repo.core.transaction import locked_write_transaction
+from brain.repo.transaction import locked_write_transaction
 from brain.results import Finding
 from brain.store.reader import object_checksum
 from brain.trust.signature_format import format_key

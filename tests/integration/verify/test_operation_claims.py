@@ -14,7 +14,7 @@ from brain.objects import tree_node as nodes
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import TreeNode
-from brain.repo.core.transaction import log_operation
+from brain.repo.transaction import log_operation
 from brain.results import Finding
 from brain.store.reader import object_checksum
 from brain.store.rows import ObjectKind

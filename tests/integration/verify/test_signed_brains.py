@@ -6,8 +6,8 @@ from brain import Brain
 from brain.errors import BrainError, InvalidInput
 from brain.objects import operation
 from brain.objects.tree_node import FILE, TreeEntry
-from brain.repo.core.transaction import locked_write_transaction
-from brain.repo.open.session import Session
+from brain.repo.session import Session
+from brain.repo.transaction import locked_write_transaction
 from brain.trust import (
     equivocation_proof,
     locate_policy,

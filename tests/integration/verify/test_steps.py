@@ -14,8 +14,8 @@ from brain.errors import BrainError, FormatError, NotFound, StoreError
 from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
-from brain.repo.core.transaction import log_operation
-from brain.repo.open.session import Session
+from brain.repo.session import Session
+from brain.repo.transaction import log_operation
 from brain.results import Finding, Verified
 from brain.store.rows import ObjectKind
 from brain.trust import ed25519

@@ -20,8 +20,8 @@ from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.objects.tree_node import TreeEntry, TreeNode
-from brain.repo.core.transaction import log_operation
-from brain.repo.open.session import Session
+from brain.repo.session import Session
+from brain.repo.transaction import log_operation
 from brain.results import Verified
 from brain.store.rows import ObjectKind
 from brain.util import process_pool

@@ -90,7 +90,7 @@ def _prepare_undone(folder: Path) -> None:
 KILLED_WRITER_CODE = """
 import os, sys
 from pathlib import Path
-from brain.repo.core import transaction
+from brain.repo import transaction
 from tests.support.faults.write_scenarios import SCENARIOS
 transaction.apply_pending_writes = lambda *_: os._exit(9)
 SCENARIOS["upsert-new"].run(Path(sys.argv[1]))

@@ -123,8 +123,8 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
     with Brain.open(folder, author="merger") as brain:
         from brain.objects import operation
         from brain.objects.tree_node import FILE, TreeEntry
-        from brain.repo.core import transaction
-        from brain.repo.open.session import head_ref
+        from brain.repo import transaction
+        from brain.repo.session import head_ref
 
         session = brain._session
         for number in range(merges):

@@ -23,9 +23,8 @@ from brain.objects import lineage
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import TreeNode
-from brain.repo.core.transaction import log_operation
-from brain.repo.open.discovery import CONTROL_FOLDER
-from brain.repo.open.session import Session
+from brain.repo.session import CONTROL_FOLDER, Session
+from brain.repo.transaction import log_operation
 from brain.store import reader, ref_table
 from brain.store import rows as checksums
 from brain.store.reader import object_checksum

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, rule
 
 from brain import Brain
-from brain.repo.core import working_copy
+from brain.repo import working_copy
 from tests.support.lineages.brain_with_model import (
     BRANCH_NAMES,
     CONFLICT_CHOICES,

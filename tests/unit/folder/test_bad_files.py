@@ -12,7 +12,7 @@ import pytest
 from brain import limits
 from brain.errors import InvalidInput
 from brain.folder.read import read_candidates
-from brain.repo.core.working_copy import refuse_skipped
+from brain.repo.working_copy import refuse_skipped
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (
     candidate_paths,

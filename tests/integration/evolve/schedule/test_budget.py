@@ -18,7 +18,7 @@ from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.ask import ask_text
 from brain.models.config import Prices
-from brain.repo.open.manifest import Bounds, parse_manifest
+from brain.repo.manifest import Bounds, parse_manifest
 from brain.results import ScheduledStep
 from tests.integration.evolve.schedule.test_scheduler import (
     HOUR,

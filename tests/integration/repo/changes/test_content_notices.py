@@ -7,8 +7,7 @@ import pytest
 
 from brain import Brain
 from brain.ops import snapshot
-from brain.repo.open.manifest import MANIFEST_PATH
-from brain.repo.open.manifest_keys import MANIFEST_KEYS
+from brain.repo.manifest import MANIFEST_KEYS, MANIFEST_PATH
 from brain.results import Notice
 from tests.support.cases import read_cases
 

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.errors import BrainError
 from brain.objects import bundle as bundles
-from brain.repo.core.transaction import log_operation
+from brain.repo.transaction import log_operation
 from brain.results import Finding
 from brain.store import rows
 from brain.trust.signature_format import format_key

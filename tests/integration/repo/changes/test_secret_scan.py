@@ -6,7 +6,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import InvalidInput, NotFound
-from brain.repo.core import secret_scan
+from brain.repo import secrets
 from tests.support import planted_secrets
 
 KEY = planted_secrets.SECRET_MAKERS["github-token"](random.Random(11))
@@ -111,7 +111,7 @@ def test_a_secret_in_a_skill_is_told_as_it_is_written(brain):
 
 
 def test_beyond_some_megabytes_a_snapshot_says_that_it_did_not_look(brain):
-    part = secret_scan.MAX_SCANNED_BYTES // 16
+    part = secrets.MAX_SCANNED_BYTES // 16
     for number in range(18):
         write(brain, f"memory/{number}.md", f"{KEY}\n" + "x" * (part - len(KEY) - 1))
     *found, notice = brain.snapshot().notices
@@ -180,7 +180,7 @@ def test_a_keystore_in_the_folder_is_noticed(brain):
 def test_a_secret_in_a_message_of_old_is_found_in_the_history(brain, monkeypatch):
     write(brain, "memory/notes.md", "nothing\n")
     with monkeypatch.context() as before:  # as programs recorded it that mask nothing
-        before.setattr(secret_scan, "mask_recorded_message", lambda session, message: message)
+        before.setattr(secrets, "mask_recorded_message", lambda session, message: message)
         done = brain.snapshot(f"Use\n{KEY} from now on")
     assert brain.secrets.scan().ok
     (leak,) = brain.secrets.scan(history=True).findings

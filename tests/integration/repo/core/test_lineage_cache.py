@@ -7,7 +7,7 @@ from brain.objects import lineage, operation
 from brain.objects import snapshot as snapshots
 from brain.repo import derive, lineage_cache
 from brain.repo.derived_db import CacheUnusable, DerivedCache
-from brain.repo.open.session import Session
+from brain.repo.session import Session
 from brain.store.rows import ObjectKind
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import drop_memory_cache

@@ -11,7 +11,7 @@ from brain import Brain, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.folder.handles import encode_link_target
 from brain.ops.import_states import ImportSource, ImportStep, SourceFile
-from brain.repo.core import pending_writes
+from brain.repo import transaction
 from brain.store.blobs import CODEC_RAW
 from brain.store.rows import LARGE_BLOB_BYTES
 from tests.integration.repo.conftest import write_file
@@ -199,7 +199,7 @@ def test_only_content_of_a_file_that_the_store_has_may_be_written_over(brain):
     os.mkfifo(brain.root / "pipe")
     (brain.root / "folder").mkdir()
     stored = {
-        path: pending_writes._is_content_stored(session, path, None)
+        path: transaction._is_content_stored(session, path, None)
         for path in os.listdir(brain.root)
         if not path.startswith(".")
     }

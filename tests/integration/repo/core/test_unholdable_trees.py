@@ -12,7 +12,7 @@ from brain import Brain, InvalidInput
 from brain.objects import operation
 from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.ops.import_states import ImportSource, ImportStep, SourceFile
-from brain.repo.core import transaction as turns
+from brain.repo import transaction as turns
 from tests.support.refusals import raises_code
 
 KINDS = {"file": FILE, "link": LINK}

@@ -228,7 +228,7 @@ def test_derived_data_of_another_version_are_made_anew(brain, who, monkeypatch):
     brain.skills.upsert("s77", "better\n")
     before = brain.skills.list(), brain.skills.history("s77"), brain.prompt.build_index()
     inode = (cache_folder(brain) / "derived.db").stat().st_ino
-    monkeypatch.setattr("brain.repo.open.session.DERIVATION_VERSION", DERIVATION_VERSION + 1)
+    monkeypatch.setattr("brain.repo.session.DERIVATION_VERSION", DERIVATION_VERSION + 1)
     with Brain.open(brain.root) as other:
         if who == "a writer":
             write_file(other, "memory/a.md", "a\n")

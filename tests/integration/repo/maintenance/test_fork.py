@@ -5,7 +5,7 @@ import pytest
 from brain import Brain, InvalidInput
 from brain.objects import bundle as bundles
 from brain.objects import snapshot as snapshots
-from brain.repo.core.transaction import log_operation
+from brain.repo.transaction import log_operation
 from brain.store.rows import ObjectKind
 from brain.verify.verification import verify_folder
 from tests.support.refusals import raises_code

@@ -9,7 +9,7 @@ from brain.folder import handles
 from brain.ops import gc
 from brain.receipts import Receipt, encode_receipt
 from brain.repo.ledgers import last_seen_head
-from brain.repo.open.session import Session
+from brain.repo.session import Session
 from brain.store.reader import SqliteReader
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder

@@ -5,7 +5,7 @@ import pytest
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.encoding import pack
 from brain.ops import merge_state
-from brain.repo.core.transaction import lock_for_writing, store_transaction
+from brain.repo.transaction import lock_for_writing, store_transaction
 from brain.trust import ed25519
 from brain.trust.signature_format import format_key
 from tests.support.refusals import raises_code

@@ -6,7 +6,7 @@ import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound
 from brain.ops.merge_contents import build_sibling_path
-from brain.repo.core.transaction import log_operation
+from brain.repo.transaction import log_operation
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code
 

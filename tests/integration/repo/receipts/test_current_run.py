@@ -8,7 +8,7 @@ import pytest
 from brain import Brain, InvalidInput, Locked
 from brain.digest import blob_id
 from brain.receipts import FileWrite, Receipt, RunStep, budget, decode_receipt
-from brain.repo.core import transaction
+from brain.repo import transaction
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
 

@@ -8,7 +8,7 @@ from brain import Brain
 from brain.objects import operation
 from brain.objects.snapshot import Snapshot
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt
-from brain.repo.core.transaction import locked_write_transaction
+from brain.repo.transaction import locked_write_transaction
 
 OTHER = b"\x07" * 32
 ERROR, WARNING = "error", "warning"

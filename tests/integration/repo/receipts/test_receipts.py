@@ -9,8 +9,8 @@ from brain import Brain, FormatError, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.objects import operation
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt, keep_text
-from brain.repo.core.transaction import locked_write_transaction
 from brain.repo.receipts import runs
+from brain.repo.transaction import locked_write_transaction
 from tests.integration.repo.conftest import write_file
 from tests.support.refusals import raises_code
 

@@ -185,7 +185,7 @@ def test_a_session_that_ends_opens_no_proposal_that_was_accepted(brain):
 
 
 def test_a_session_whose_end_cannot_be_recorded_ends_all_the_same(brain, monkeypatch):
-    from brain.repo.core import transaction
+    from brain.repo import transaction
     from brain.store.writer import writer_lock
 
     desk = opened(brain, WRITE_MODE)

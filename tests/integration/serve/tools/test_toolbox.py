@@ -192,7 +192,7 @@ def test_a_secret_that_a_person_wrote_does_not_stand_in_the_way(agent):
 
 
 def test_a_brain_that_another_writer_holds_is_a_failure(agent, monkeypatch):
-    from brain.repo.core import transaction
+    from brain.repo import transaction
     from brain.store.writer import writer_lock
 
     monkeypatch.setattr(transaction, "LOCK_TIMEOUT_SECONDS", 0.0)

@@ -208,7 +208,7 @@ def loaded(folder: Path, name: str) -> set[str]:
 
 def test_a_check_loads_neither_web3_nor_what_else_is_slow(folder):
     slow = {"web3", "eth_account", "rlp", "Crypto", "click", "rich", "yaml", "apsw", "shutil"}
-    assert not loaded(folder, "anchor") & {*slow, "brain.repo.open.session", "brain.store"}
+    assert not loaded(folder, "anchor") & {*slow, "brain.repo.session", "brain.store"}
     assert not loaded(folder, "brain") & {*slow, "cryptography", "hashlib"}
 
 

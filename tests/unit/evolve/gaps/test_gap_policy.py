@@ -3,7 +3,7 @@
 import pytest
 
 from brain.errors import InvalidInput
-from brain.repo.open.manifest import parse_manifest
+from brain.repo.manifest import parse_manifest
 from tests.support.refusals import raises_code
 
 

@@ -34,12 +34,13 @@ Every field is optional; unknown ones are kept and ignored. The schema is
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...errors import BrainError, Conflict, FormatError, InvalidInput
-from ...objects import paths
-from ...objects.collisions import find_file
-from ...util.text import MILLION, parse_money
+from ..errors import BrainError, Conflict, FormatError, InvalidInput, printable_text
+from ..objects import paths
+from ..objects.collisions import find_file
+from ..util.text import MILLION, parse_money
 from .session import Session
 
 MANIFEST_PATH = "manifest.yaml"
@@ -250,7 +251,6 @@ def find_recorded_problems(session: Session) -> list[str]:
 
 def find_manifest_problems(content: bytes) -> list[str]:
     """Return why a manifest is refused, else its unknown keys, which are ignored."""
-    from .manifest_keys import find_unknown_keys
 
     try:
         parse_manifest(content)
@@ -260,7 +260,7 @@ def find_manifest_problems(content: bytes) -> list[str]:
 
 
 def _load_fields(content: bytes) -> dict[str, Any]:
-    from ...skills.strict_yaml import load_yaml_file
+    from ..skills.strict_yaml import load_yaml_file
 
     try:
         return load_yaml_file(content.decode("utf-8-sig"))
@@ -435,7 +435,7 @@ def _parse_period_ms(text: Any) -> int:
 
 
 def _check_layout(layout: object) -> None:
-    from ...skills.skill_layout import LAYOUTS
+    from ..skills.skill_layout import LAYOUTS
 
     if layout not in LAYOUTS:
         raise _bad_manifest_error(f"layout must be one of {', '.join(LAYOUTS)}")
@@ -456,3 +456,59 @@ def render_manifest(name: str, layout: str) -> bytes:
     _check_layout(layout)
     # A JSON string is a YAML string, whatever is in it.
     return f"name: {dumps(name)}\nlayout: {layout}\n".encode()
+
+
+MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
+    "": (
+        "name",
+        "layout",
+        "home",
+        "prompt",
+        "commit",
+        "secrets",
+        "synthesis",
+        "pinned",
+        "evolution",
+    ),
+    "prompt": ("system", "memory"),
+    "prompt.memory": ("path", "limit"),
+    "commit": ("ledger", "every", "after", "branch", "signed"),
+    "secrets": ("accepted",),
+    "synthesis": ("tools", "recovery"),
+    "evolution": ("mode", "gaps", "provisional", "budget"),
+    "evolution.budget": ("day",),
+    "evolution.budget.day": ("tokens", "cost"),
+    "evolution.gaps": ("periodic",),
+}
+"""Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
+
+
+def find_unknown_keys(fields: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a message for each key that no version of the manifest knows."""
+    for section, keys in MANIFEST_KEYS.items():
+        for one in _maps_of_section(fields, section):
+            for key in one:
+                if key not in keys:
+                    yield _unknown_key(section, str(key))
+
+
+def _maps_of_section(fields: Mapping[str, Any], section: str) -> list[Mapping[str, Any]]:
+    value: Any = fields
+    for name in filter(None, section.split(".")):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    values = value if isinstance(value, list) else [value]
+    return [one for one in values if isinstance(one, Mapping)]
+
+
+def _unknown_key(section: str, key: str) -> str:
+    from difflib import get_close_matches
+
+    place = f" in {section}" if section else ""
+    near = get_close_matches(key, MANIFEST_KEYS[section], 1)
+    elsewhere = [name for name, keys in MANIFEST_KEYS.items() if key in keys and name != section]
+    hint = ""
+    if near:
+        hint = f"; did you mean {near[0]}?"
+    elif elsewhere:
+        hint = f"; it belongs to {elsewhere[0] or 'the top'}"
+    return f"unknown key{place}, ignored: {printable_text(key, 80)}{hint}"

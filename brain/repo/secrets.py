@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from ... import results
-from ...errors import InvalidInput, NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects import lineage, paths
-from ...objects.tree_node import LINK, TreeEntry
-from ...results import Notice
-from ...secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
-from ...util.progress import Progress, no_progress
-from ..open import manifest
-from ..open.session import Session
-from ..revisions import resolve_revision
+from .. import results
+from ..errors import InvalidInput, NotFound, printable_text
+from ..objects import bundle as bundles
+from ..objects import lineage, paths
+from ..objects.tree_node import LINK, TreeEntry
+from ..results import Notice
+from ..secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
+from ..util.progress import Progress, no_progress
+from . import manifest
+from .revisions import resolve_revision
+from .session import Session
 
 MAX_SCANNED_BYTES = 4 << 20
 """Most bytes that a snapshot scans, in about half a second; `scan_revision` scans all."""

@@ -1,7 +1,8 @@
-"""An open brain: its folder, its store, and recently loaded objects."""
+"""An open brain: its folder, its store, and recently loaded objects; and how a brain is found."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -9,25 +10,27 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ... import limits
-from ...digest import blob_id
-from ...errors import InvalidInput, StoreError, printable_text
-from ...objects import bundle as bundles
-from ...objects import snapshot as snapshots
-from ...objects.bundle import EMPTY_BUNDLE, Bundle
-from ...objects.node_cache import NodeCache
-from ...objects.snapshot import Snapshot
-from ...store.rows import ObjectKind, Store, StoreReader
-from ..derived_db import DERIVATION_VERSION
-from .discovery import CONTROL_FOLDER, is_safe_cache_path
-from .side_stores import SideStores
+from .. import limits
+from ..digest import blob_id
+from ..errors import InvalidInput, NoBrain, StoreError, printable_text
+from ..objects import bundle as bundles
+from ..objects import snapshot as snapshots
+from ..objects.bundle import EMPTY_BUNDLE, Bundle
+from ..objects.node_cache import NodeCache
+from ..objects.snapshot import Snapshot
+from ..store.rows import ObjectKind, Store, StoreReader
+from .derived_db import DERIVATION_VERSION
 
 if TYPE_CHECKING:
-    from ...search.embedder import OpenEmbedder
-    from ...search.search_cache import SearchCache
-    from ...skills.index_lines import IndexText
-    from ...skills.skill_metadata import SkillMetadata
-    from ..derived_db import DerivedCache, StagedDerivation
+    from ..experience import store as experience
+    from ..experience.settings import LoadExperienceSettings
+    from ..experience.usage import UsageStore
+    from ..search.embedder import OpenEmbedder
+    from ..search.search_cache import SearchCache
+    from ..skills.index_lines import IndexText
+    from ..skills.skill_metadata import SkillMetadata
+    from .derived_db import DerivedCache, StagedDerivation
+
 
 SigningKeyProvider = Callable[[], bytes]
 """Returns a private key, 32 bytes; called whenever one is needed, and not before."""
@@ -47,7 +50,7 @@ def current_time_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Session(SideStores):
+class Session:
     """The state that every operation needs: store, objects in memory, cache, and settings.
 
     `clock` returns milliseconds since 1970. `reader` is the store, or its open transaction.
@@ -76,7 +79,6 @@ class Session(SideStores):
     def __init__(
         self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
     ) -> None:
-        super().__init__()
         self.root = root
         self.store = store
         self.author = validate_text(author, limits.MAX_AUTHOR_BYTES, "author")
@@ -84,6 +86,7 @@ class Session(SideStores):
         self.sign_with: SigningKeyProvider | None = None
         self.last_recorded: bytes | None = None
         self.open_embedder: OpenEmbedder | None = None
+        self.load_experience_settings: LoadExperienceSettings | None = None
         self.pinned_roots_provider: PinnedRootsProvider | None = None
         self.verified_signatures: set[tuple[bytes, bytes, frozenset[bytes]]] = set()
         self.reader: StoreReader = store
@@ -94,6 +97,8 @@ class Session(SideStores):
         self.resolved_snapshots: deque[bytes] = deque(maxlen=_MAX_RESOLVED_SNAPSHOTS)
         self.snapshots_in_cache: set[bytes] = set()
         self.complete_snapshots: set[bytes] = set()
+        self._usage: UsageStore | None = None
+        self._experience: experience.Store | None = None
         self._cache: DerivedCache | None = None
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
@@ -114,8 +119,33 @@ class Session(SideStores):
             self.search_cache.close()
         if self._cache is not None:
             self._cache.close()
-        self.close_side_stores()
+        for opened in (self._usage, self._experience):
+            if opened is not None:
+                opened.close()
         self.store.close()
+
+    @property
+    def usage(self) -> UsageStore:
+        """The counts of uses of skills; threads may share them."""
+        if self._usage is None:
+            from ..experience.usage import UsageStore
+
+            self._usage = UsageStore(self.control_folder)
+        return self._usage
+
+    @property
+    def experience(self) -> experience.Store:
+        """What agents went through, where the user's settings say; threads may share it.
+
+        Raises `InvalidInput` (`bad_experience_url`), `StoreError` (`not_installed`).
+        """
+        if self._experience is None:
+            from ..experience.store import open_store
+
+            settings = self.load_experience_settings and self.load_experience_settings()
+            brain_id = self.brain_id().hex()
+            self._experience = open_store(self.control_folder, brain_id, settings)
+        return self._experience
 
     @property
     def cache(self) -> DerivedCache:
@@ -132,7 +162,7 @@ class Session(SideStores):
         return cache
 
     def _open_cache(self) -> DerivedCache:
-        from ..derived_db import open_cache
+        from .derived_db import open_cache
 
         may_keep = partial(is_safe_cache_path, self.root)
         cache = open_cache(
@@ -143,7 +173,7 @@ class Session(SideStores):
 
     def replace_cache(self) -> None:
         """Replace the cache on the disk, which deviates from the store, by an empty one."""
-        from .. import derived_db as folders
+        from . import derived_db as folders
 
         folder = self._open_cache().folder
         self.use_memory_cache()
@@ -175,7 +205,7 @@ class Session(SideStores):
 
     def use_memory_cache(self) -> None:
         """Use an empty cache in memory; the one on the disk is unusable."""
-        from ..derived_db import open_memory_cache
+        from .derived_db import open_memory_cache
 
         self.use_cache(open_memory_cache(DERIVATION_VERSION))
 
@@ -195,7 +225,7 @@ class Session(SideStores):
 
     def clear_cache(self) -> None:
         """Clear derived data, in memory and in the cache on the disk."""
-        from ..derived_db import CacheUnusable
+        from .derived_db import CacheUnusable
 
         if self.search_cache is not None:
             self.search_cache.close()
@@ -334,7 +364,7 @@ class Session(SideStores):
         """
         if self.pinned_roots_provider is None:
             return frozenset()
-        from ...trust.signature_format import parse_key
+        from ..trust.signature_format import parse_key
 
         return frozenset(map(parse_key, self.pinned_roots_provider(self.brain_id().hex())))
 
@@ -386,3 +416,63 @@ def validate_text(text: str, max_bytes: int, field: str) -> str:
 def head_ref(branch: str) -> str:
     """Return the ref of a branch."""
     return f"heads/{branch}"
+
+
+CONTROL_FOLDER = ".brain"
+"""The folder inside of a brain's folder that holds the store."""
+STORE_FILE = "store.db"
+
+
+def find_brain(start: Path) -> Path:
+    """Return the nearest folder with a brain, from `start` upwards.
+
+    A brain in a folder that an outer brain records, such as a skill, is passed over in favour
+    of the outer one, unless the user may not read that. A `.brain` that is a link does not
+    count. Raises `NoBrain`, and `PermissionError` if only a brain is found that they may not read.
+    """
+    start = start.absolute()
+    nearest: Path | None = None
+    for folder in (start, *start.parents):
+        try:
+            if _has_own_store(folder) and (nearest is None or _is_recorded_folder(folder, nearest)):
+                nearest = folder
+        except PermissionError:
+            if nearest is None:
+                raise
+    if nearest is not None:
+        return nearest
+    raise NoBrain(
+        f"there is no brain in {printable_text(start)} or in a folder above it",
+        hint="make one with `brain init`, or name one with -C",
+    )
+
+
+def is_brain(folder: Path) -> bool:
+    """Return whether a folder has a brain, also one whose `.brain` is a link."""
+    return (folder / CONTROL_FOLDER / STORE_FILE).is_file()
+
+
+def is_safe_cache_path(root: Path, path: str) -> bool:
+    """Return whether a cache at `path` is outside of the files that the brain at `root` records.
+
+    Others may write those files, for instance by a merge.
+    """
+    cache_path, real_root = Path(path), Path(os.path.realpath(root))
+    if not cache_path.is_relative_to(real_root):
+        return True
+    return not cache_path.is_relative_to(real_root / CONTROL_FOLDER) and not _is_recorded_folder(
+        real_root, cache_path
+    )
+
+
+def _has_own_store(folder: Path) -> bool:
+    return is_brain(folder) and not (folder / CONTROL_FOLDER).is_symlink()
+
+
+def _is_recorded_folder(root: Path, folder: Path) -> bool:
+    from ..folder.scan import is_path_ignored
+
+    try:
+        return not is_path_ignored(root, f"{folder.relative_to(root).as_posix()}/x")
+    except InvalidInput:  # malformed rules ignore nothing
+        return True

@@ -13,19 +13,20 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...digest import NO_DIGEST
-from ...errors import InvalidInput
-from ...objects import bundle as bundles
-from ...objects import operation as operations
-from ...objects.bundle import Bundle
-from ...objects.operation import SnapshotOperation
-from ...objects.tree_node import TreeEntry
-from ..lineage_cache import AncestorSet
-from ..open.session import Session
+from ..digest import NO_DIGEST
+from ..errors import InvalidInput
+from ..objects import bundle as bundles
+from ..objects import operation as operations
+from ..objects.bundle import Bundle
+from ..objects.operation import SnapshotOperation
+from ..objects.tree_node import TreeEntry
+from .lineage_cache import AncestorSet
+from .session import Session
 
-if TYPE_CHECKING:  # a write outside of a run loads none of it
-    from ...receipts import Receipt, RunStep
-    from ...receipts.uses import UsedSkill
+if TYPE_CHECKING:
+    from ..receipts import Receipt, RunStep
+    from ..receipts.uses import UsedSkill
+
 
 MAX_USED_SKILLS = 10_000
 """Uses of skills that one run remembers, the first ones."""
@@ -56,8 +57,8 @@ class Run:
     """
 
     def __init__(self, session: Session, header: Receipt) -> None:
-        from ...receipts.budget import SizeBudget
-        from ...receipts.uses import ToolCallCounts
+        from ..receipts.budget import SizeBudget
+        from ..receipts.uses import ToolCallCounts
 
         self.session = session
         self.header = header
@@ -100,7 +101,7 @@ class Run:
 
     def add_use(self, slug: str, took: int = 0) -> None:
         """Remember that the run used a skill, which took so many ms and ended now."""
-        from ...receipts.uses import UsedSkill
+        from ..receipts.uses import UsedSkill
 
         if len(self.used_skills) < MAX_USED_SKILLS:
             self.used_skills.append(UsedSkill(slug, max(self.session.timestamp_ms() - took, 0)))
@@ -134,7 +135,7 @@ class Run:
 
     def drop_recorded_steps(self, header: Receipt, step_count: int, carriers: list[bytes]) -> None:
         """Drop the first `step_count` pending steps, which snapshots carry now."""
-        from ...receipts.budget import SizeBudget
+        from ..receipts.budget import SizeBudget
 
         with self._lock:
             self.header = header
@@ -173,8 +174,8 @@ class ReceiptDraft:
         operation: SnapshotOperation,
     ) -> bytes:
         """Return the receipt of the snapshot that is about to be recorded."""
-        from ...receipts import encode_receipt
-        from ..read_receipts import build_edit_steps
+        from ..receipts import encode_receipt
+        from .read_receipts import build_edit_steps
 
         session = self._run.session
         pending = self._run.pending_steps(self._steps_taken)

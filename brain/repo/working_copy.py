@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...digest import NO_DIGEST, blob_id, stream_blob_id
-from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...folder import handles, write
-from ...folder import read as file_reader
-from ...folder.handles import FolderHandles, open_root
-from ...folder.read import CandidateFile
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle, Edits
-from ...objects.tree_node import LINK, TreeEntry
-from ...results import Notice
-from ...store.rows import LARGE_BLOB_BYTES, StoreTransaction
-from ...util.progress import Progress, no_progress
-from ..open.session import Session
-from . import read_files
+from ..digest import NO_DIGEST, blob_id, stream_blob_id
+from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..folder import handles, read, write
+from ..folder import read as file_reader
+from ..folder.handles import FolderHandles, open_root
+from ..folder.read import CandidateFile
+from ..objects import bundle as bundles
+from ..objects.bundle import Bundle, Edits
+from ..objects.tree_node import LINK, TreeEntry
+from ..results import Notice
+from ..store.rows import LARGE_BLOB_BYTES, StoreTransaction
+from ..util.progress import Progress, no_progress
+from . import derive, lineage_cache
+from .session import Session
 
-if TYPE_CHECKING:  # an upsert does not scan, and starts the faster for it
-    from ...folder.ignore import IgnoreRules
-    from ...folder.scan import ScanResult
-    from ...folder.stat_cache import StatCache
+if TYPE_CHECKING:
+    from ..folder.ignore import IgnoreRules
+    from ..folder.scan import ScanResult
+    from ..folder.stat_cache import StatCache
+
 
 NO_CONTENTS: Mapping[bytes, bytes] = {}
 _BLOBS_PER_BATCH = 1024
@@ -65,7 +66,7 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
             code="no_folder",
             hint="there is nothing left to record",
         )
-    from ...folder.scan import scan_files
+    from ..folder.scan import scan_files
 
     session.drop_collected()  # a loaded bundle may have been garbage-collected since
     rules, cache = _load_rules_and_stat_cache(session)
@@ -133,8 +134,8 @@ def read_cached_bundle_id(session: Session) -> bytes:
 
 
 def _load_rules_and_stat_cache(session: Session) -> tuple[IgnoreRules, StatCache | None]:
-    from ...folder import stat_cache
-    from ...folder.ignore import IgnoreRules
+    from ..folder import stat_cache
+    from ..folder.ignore import IgnoreRules
 
     rules = IgnoreRules.load(session.root)
     return rules, stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
@@ -150,7 +151,7 @@ def delete_stat_cache(session: Session) -> None:
 
 def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: Bundle) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
-    from ...folder import stat_cache_update as caching
+    from ..folder import stat_cache_update as caching
 
     file, bundle_id = stat_cache_file(session), bundles.bundle_id(bundle)
     kept = {
@@ -281,7 +282,7 @@ def store_edits_at(
             edits[path] = None
     read = zip(candidates, hash_files(session, candidates), strict=True)
     changed = [candidate for candidate, entry in read if entry != was[candidate.path]]
-    for entry in read_files.store_files(session, tx, target, changed):
+    for entry in store_files(session, tx, target, changed):
         if entry != was[entry.path]:
             edits[entry.path] = entry
     return edits
@@ -369,3 +370,70 @@ def find_redacted_paths(session: Session, entries: Iterable[TreeEntry | None]) -
     wanted = [entry for entry in entries if entry is not None]
     gone = session.reader.find_redactions([entry.blob for entry in wanted])
     return {entry.path for entry in wanted if entry.blob in gone}
+
+
+def store_files(
+    session: Session,
+    tx: StoreTransaction,
+    base: Bundle,
+    candidates: list[CandidateFile],
+    read_fingerprints: dict[str, bytes] | None = None,
+    progress: Progress = no_progress,
+    skipped: dict[str, InvalidInput] | None = None,
+) -> Generator[TreeEntry, None, None]:
+    """Yield the entries of files, read and put into the store; `base` is the bundle before.
+
+    Adds to `read_fingerprints` the fingerprint that each file had while it was read. Close
+    the generator if it is not used up. `skipped` is as for `file_reader.read_candidates`, which
+    raises the same.
+    """
+    fingerprints = {} if read_fingerprints is None else read_fingerprints
+    batch = BlobBatch(session)
+    done = 0
+    for candidate, content in read.read_candidates(session.root, candidates, skipped):
+        done += 1
+        fingerprints[candidate.path] = candidate.fingerprint
+        if isinstance(content, read.LargeFile):
+            was = bundles.get_entry(session.nodes, base, candidate.path)
+            blob = tx.put_blob_stream(content.raw, content.size, was.blob if was else None)
+            content.verify_unchanged()
+            yield TreeEntry(candidate.path, candidate.kind, blob, content.size)
+            continue
+        blob = batch.add(candidate.path, content)
+        yield TreeEntry(candidate.path, candidate.kind, blob, len(content))
+        if batch.is_full():
+            batch.store(tx)
+            progress("reading", done, len(candidates))
+    batch.store(tx)
+
+
+_MAX_BATCH_BYTES = 1 << 20
+
+
+class BlobBatch:
+    """Blobs and skill cards to store; each is a row of id and data."""
+
+    def __init__(self, session: Session) -> None:
+        self.blobs: list[tuple[bytes, bytes]] = []
+        self.cards: list[tuple[bytes, bytes]] = []
+        self._session = session
+        self._size = 0
+
+    def add(self, path: str, content: bytes) -> bytes:
+        """Add the content of the file at the full `path`; return its blob id."""
+        blob = blob_id(content)
+        self.blobs.append((blob, content))
+        self._size += len(content)
+        if derive.may_be_skill(path):
+            self.cards.append(lineage_cache.build_card_row(self._session, path, blob, content))
+        return blob
+
+    def is_full(self) -> bool:
+        """Tell whether the batch should be stored before more is added."""
+        return self._size >= _MAX_BATCH_BYTES
+
+    def store(self, tx: StoreTransaction) -> None:
+        """Put the blobs into the store and the cards into the cache, and start anew."""
+        tx.put_blobs(self.blobs)
+        lineage_cache.stage_cards(self._session, self.cards)
+        self.blobs, self.cards, self._size = [], [], 0

@@ -1,1 +1,0 @@
-"""The base of every write: the transaction, pending writes, the working copy."""

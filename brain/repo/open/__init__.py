@@ -1,1 +1,0 @@
-"""Opening a brain: the session, its manifest, finding its folder."""
