@@ -1,90 +1,48 @@
-"""`brain.files`: recorded files, read and changed one at a time."""
+"""`brain.files` and `brain.memory`: recorded files, and the entries of memory files."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..repo.part import Part
+from ..repo.part import Part, lazy, reads, writes
 
 if TYPE_CHECKING:
-    import builtins
-    from collections.abc import Mapping
-
-    from .. import results
-    from ..ops.files import ContentChange
+    from ..ops import files, log, memory, redact
+else:
+    files = lazy("brain.ops.files")
+    log = lazy("brain.ops.log")
+    memory = lazy("brain.ops.memory")
+    redact = lazy("brain.ops.redact")
 
 
 class FilesPart(Part):
     """The files of a brain. Paths are relative to its folder."""
 
-    def list(self, rev: str = "@") -> builtins.list[results.FileInfo]:
-        """Return all files at a revision, by section and path, without their content."""
-        from ..ops import log
+    list = reads(lambda: log.list_revision_files)
+    read = reads(lambda: files.read)
+    read_stored = reads(lambda: files.read_stored)
+    edit = writes(lambda: files.edit)
+    write = writes(lambda: files.write)
+    write_all = writes(lambda: files.write_all)
+    remove = writes(lambda: files.remove)
+    redact = reads(lambda: redact.redact_file)
 
-        return self._locked.run(log.list_revision_files, rev)
 
-    def read(self, path: str, rev: str = "@") -> bytes:
-        """Return the content of a file at a revision; a link is followed within the brain.
+class MemoryPart(Part):
+    """Memory files of an agent.
 
-        Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
-        """
-        from ..ops import files as edit_files
+    A target is `memory` (MEMORY.md), `user` (USER.md), or the name of a JSON Lines file. In the
+    home of a program they are the files in which it keeps memory, such as CLAUDE.md, and the
+    path of another of them is a target too.
+    Entries of Markdown are separated by a line `§`; in JSON Lines each line is an entry.
+    `old_text` is text of exactly one entry.
+    """
 
-        return self._locked.run(edit_files.read_file, path, rev)
-
-    def read_stored(self, path: str, rev: str = "@") -> bytes:
-        """Return what is stored of a file: of a link, the text that says where it leads.
-
-        Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
-        """
-        from ..ops import files as edit_files
-
-        return self._locked.run(edit_files.read_stored_file, path, rev)
-
-    def edit(self, path: str, change: ContentChange, *, message: str = "") -> results.Recorded:
-        """Replace a file by `change(old)`, and record a snapshot of this file alone.
-
-        `change` gets the content, None for a new file, and returns the new content, None
-        to remove the file. It runs under the write lock and sees edits that were made in the
-        folder since the last snapshot. If it raises, nothing changes. Raises `InvalidInput`
-        or `Conflict` for a path that a brain cannot hold.
-        """
-        from ..ops import files as edit_files
-
-        return self._locked.run_write(edit_files.edit_file, path, change, message)
-
-    def write(self, path: str, content: bytes | str, *, message: str = "") -> results.Recorded:
-        """Write a file and record a snapshot of it. Raises as `edit`."""
-        data = content.encode() if isinstance(content, str) else content
-        return self.edit(path, lambda _: data, message=message)
-
-    def write_all(
-        self, files: Mapping[str, bytes | None], *, message: str = ""
-    ) -> results.Recorded:
-        """Write files by their paths, None removes one, as one snapshot. Raises as `edit`."""
-        from functools import partial
-
-        from ..ops import files as edit_files
-
-        def keep(content: bytes | None, old: bytes | None) -> bytes | None:
-            return content
-
-        changes = {path: partial(keep, content) for path, content in files.items()}
-        return self._locked.run_write(edit_files.edit_files, changes, message)
-
-    def remove(self, path: str, *, message: str = "") -> results.Recorded:
-        """Remove a file and record a snapshot of that. Raises as `edit`."""
-        return self.edit(path, lambda _: None, message=message)
-
-    def redact(
-        self, path: str, *, reason: str, rev: str = "@", history: bool = False
-    ) -> results.Redacted:
-        """Destroy the content of a file at a revision, with `history` all it ever had.
-
-        This cannot be undone. The id of the content stays in the lineage, which still
-        verifies; the head no longer has the file. Raises `NotFound` (`no_path`, `redacted`),
-        `InvalidInput` or `Conflict` (`unrecorded_changes`, `merging`).
-        """
-        from ..ops import redact
-
-        return self._locked.run(redact.redact_file, path, reason, rev, history)
+    locate = reads(lambda: memory.locate)
+    list_targets = reads(lambda: memory.list_targets)
+    list_shown = reads(lambda: memory.list_shown)
+    read = reads(lambda: memory.read)
+    add = writes(lambda: memory.add)
+    replace = writes(lambda: memory.replace)
+    remove = writes(lambda: memory.remove)
+    apply = writes(lambda: memory.apply)

@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.session import Session
     from .branches import BranchesPart, MergePart, ProposalsPart, TagsPart
-    from .files import FilesPart
+    from .files import FilesPart, MemoryPart
     from .gaps import GapsPart
     from .gate import GatePart
     from .history import HistoryPart
     from .imports import ImportsPart
     from .ledger import LedgerPart
-    from .memory import MemoryPart
     from .patterns import PatternsPart
     from .programs import ProgramsPart
     from .prompt import PromptPart
@@ -75,7 +74,7 @@ class BrainParts:
     """Try, admit, run and retire the programs of skills."""
     gate: GatePart = _lazy_part()
     """Cases of skills, and changes that were tried on them."""
-    memory: MemoryPart = _lazy_part()
+    memory: MemoryPart = _lazy_part("files")
     """Read and change the entries of memory files."""
     files: FilesPart = _lazy_part()
     """Read and change recorded files."""

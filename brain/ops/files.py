@@ -1,4 +1,4 @@
-"""Edit one file, of a skill or any other, as a function of its current content.
+"""Read recorded files, and edit them as functions of their current content.
 
 The change is a function from the old content to the new, called inside the transaction,
 so two concurrent changes of a file happen one after the other and neither is lost. Manual
@@ -7,10 +7,8 @@ edits of the file are recorded first, and are part of the old content.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
@@ -25,9 +23,6 @@ from ..repo.session import Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction, refuse_long_names
 from ..results import Recorded
 from ..skills import skill_layout
-
-if TYPE_CHECKING:
-    from ..folder.read import CandidateFile
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Takes the content of a file and returns the new one; None stands for a missing file.
@@ -45,22 +40,25 @@ class ExecutableContent(bytes):
     """
 
 
-def read_file(session: Session, path: str, revision: str = "@") -> bytes:
+def read(session: Session, path: str, rev: str = "@") -> bytes:
     """Return the content of a file at a revision; a link is followed within the brain.
 
     Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
     """
-    bundle, entry = _find_entry(session, path, revision)
+    bundle, entry = _find_entry(session, path, rev)
     return read_editable_content(session, follow_link(session.nodes, bundle, session.reader, entry))
 
 
-def read_stored_file(session: Session, path: str, revision: str = "@") -> bytes:
-    """Return what is stored of a file, of a link the text of it. Raises as `read_file`."""
-    return read_editable_content(session, _find_entry(session, path, revision)[1])
+def read_stored(session: Session, path: str, rev: str = "@") -> bytes:
+    """Return what is stored of a file: of a link, the text that says where it leads.
+
+    Raises `NotFound` (`no_path`, `redacted`) or `InvalidInput` (`too_large`).
+    """
+    return read_editable_content(session, _find_entry(session, path, rev)[1])
 
 
-def _find_entry(session: Session, path: str, revision: str) -> tuple[Bundle, TreeEntry]:
-    bundle, nodes = session.bundle_of(resolve_revision(session, revision)), session.nodes
+def _find_entry(session: Session, path: str, rev: str) -> tuple[Bundle, TreeEntry]:
+    bundle, nodes = session.bundle_of(resolve_revision(session, rev)), session.nodes
     full = paths.check_path(path)
     entry = bundles.get_entry(nodes, bundle, full) or find_file(nodes, bundle, session.reader, full)
     if entry is None:
@@ -72,19 +70,37 @@ def _find_entry(session: Session, path: str, revision: str) -> tuple[Bundle, Tre
     return bundle, entry
 
 
-def edit_file(session: Session, path: str, change: ContentChange, message: str = "") -> Recorded:
-    """Change a file; records no snapshot if its content stays the same. Raises as `edit_files`."""
-    return edit_files(session, {path: change}, message)
+def edit(session: Session, path: str, change: ContentChange, *, message: str = "") -> Recorded:
+    """Replace a file by `change(old)`, and record a snapshot of this file alone.
 
-
-def edit_files(
-    session: Session, changes: Mapping[str, ContentChange], message: str = ""
-) -> Recorded:
-    """Change files by their paths, in one snapshot; none if their contents stay the same.
-
-    Raises `InvalidInput` or `Conflict` for a path that cannot be a file of the brain, and
-    what a change raises; then nothing changes.
+    `change` gets the content, None for a new file, and returns the new content, None
+    to remove the file. It runs under the write lock and sees edits that were made in the
+    folder since the last snapshot. If it raises, nothing changes. Raises `InvalidInput`
+    or `Conflict` for a path that a brain cannot hold.
     """
+    return _edit_all(session, {path: change}, message)
+
+
+def write(session: Session, path: str, content: bytes | str, *, message: str = "") -> Recorded:
+    """Write a file and record a snapshot of it. Raises as `edit`."""
+    data = content.encode() if isinstance(content, str) else content
+    return _edit_all(session, {path: lambda _: data}, message)
+
+
+def write_all(
+    session: Session, files: Mapping[str, bytes | None], *, message: str = ""
+) -> Recorded:
+    """Write files by their paths, None removes one, as one snapshot. Raises as `edit`."""
+    changes = {path: lambda _, content=content: content for path, content in files.items()}
+    return _edit_all(session, changes, message)
+
+
+def remove(session: Session, path: str, *, message: str = "") -> Recorded:
+    """Remove a file and record a snapshot of that. Raises as `edit`."""
+    return _edit_all(session, {path: lambda _: None}, message)
+
+
+def _edit_all(session: Session, changes: Mapping[str, ContentChange], message: str) -> Recorded:
     from .snapshot import build_snapshot_result
 
     for path in changes:
@@ -107,7 +123,19 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
     edits of the files are recorded first. Raises `InvalidInput` or `Conflict`, as `apply_change`
     does.
     """
-    _refuse_too_much(files)
+    if len(files) > limits.MAX_WRITTEN_FILES:
+        raise InvalidInput(
+            f"{len(files)} files at once are more than {limits.MAX_WRITTEN_FILES}",
+            code="too_many",
+            hint="write them to the folder, and record them with `brain snapshot`",
+        )
+    size = sum(len(content) for content in files.values() if content is not None)
+    if size > limits.MAX_EDIT_BYTES:
+        raise InvalidInput(
+            f"the files have {size} bytes, more than {limits.MAX_EDIT_BYTES}",
+            code="too_large",
+            hint="write them to the folder, and record them with `brain snapshot`",
+        )
     is_flat = not path.endswith(skill_layout.FOLDER_SUFFIXES)
     home = path.removesuffix(".md") if is_flat else path.rpartition("/")[0]
     wanted = {f"{home}/{inner}": content for inner, content in files.items()}
@@ -129,22 +157,6 @@ def build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:
     for file, content in wanted.items():
         edits.update(_build_edit(txn, file, content))
     return edits
-
-
-def _refuse_too_much(files: SkillFiles) -> None:
-    if len(files) > limits.MAX_WRITTEN_FILES:
-        raise InvalidInput(
-            f"{len(files)} files at once are more than {limits.MAX_WRITTEN_FILES}",
-            code="too_many",
-            hint="write them to the folder, and record them with `brain snapshot`",
-        )
-    size = sum(len(content) for content in files.values() if content is not None)
-    if size > limits.MAX_EDIT_BYTES:
-        raise InvalidInput(
-            f"the files have {size} bytes, more than {limits.MAX_EDIT_BYTES}",
-            code="too_large",
-            hint="write them to the folder, and record them with `brain snapshot`",
-        )
 
 
 def plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
@@ -204,7 +216,10 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
 
 def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edits:
     """Return the edit that gives a file its content, empty if it has that; store the content."""
-    was = bundles.get_entry(txn.session.nodes, txn.bundle, path)
+    from .snapshot import parent_folders
+
+    nodes, bundle = txn.session.nodes, txn.bundle
+    was = bundles.get_entry(nodes, bundle, path)
     _refuse_link(path, was)
     if content is None:
         return {path: None} if was is not None else {}
@@ -214,7 +229,15 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
         kind = EXECUTABLE
     if was is not None and (was.kind, was.blob) == (kind, blob):
         return {}
-    _refuse_path_conflict(txn, path)
+    inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
+    if inside or any(
+        bundles.get_entry(nodes, bundle, outer) is not None for outer in parent_folders(path)
+    ):
+        raise Conflict(
+            f"{printable_text(path)} cannot be both a file and a folder",
+            code="path_conflict",
+            hint="choose another name",
+        )
     txn.contents[blob] = content
     return {path: TreeEntry(path, kind, blob, len(content))}
 
@@ -256,67 +279,36 @@ def refuse_unwritable_path(session: Session, path: str) -> None:
     working_copy.refuse_unsafe_parents(session, path)
 
 
-def _refuse_path_conflict(txn: WriteTransaction, path: str) -> None:
-    from .snapshot import parent_folders
+def read_skill_folder(folder: str | Path) -> tuple[bytes, dict[str, bytes]]:
+    """Return the text of a skill in a folder and its other files, as `upsert` takes them.
 
-    nodes, bundle = txn.session.nodes, txn.bundle
-    inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
-    if inside or any(
-        bundles.get_entry(nodes, bundle, outer) is not None for outer in parent_folders(path)
-    ):
-        raise Conflict(
-            f"{printable_text(path)} cannot be both a file and a folder",
-            code="path_conflict",
-            hint="choose another name",
-        )
-
-
-_HINT = "put the file itself there"
-
-
-def read_skill_folder(folder: Path) -> tuple[bytes, dict[str, bytes]]:
-    """Return the text of a skill and its other files, by path in the folder.
-
-    What a brain ignores is left out. Raises `NotFound` (`no_file`) without a SKILL.md,
-    `InvalidInput` (`not_regular`, `link_outside`, `too_many`, `too_large`) or `OSError`.
+    What a brain ignores is left out. Raises `NotFound` (`no_file`) without a SKILL.md, or
+    `InvalidInput` (`not_regular`, `link_outside`, `too_many`, `too_large`).
     """
     from ..folder import scan
     from ..folder.ignore import IgnoreRules
+    from ..folder.read import read_working_file
 
+    folder = Path(folder)
+    shown, put_there = printable_text(folder), "put the file itself there"
     scanned = scan.scan_files(folder, IgnoreRules.load(folder), None)
     for error in scanned.skipped.values():
         raise error
     for notice in scanned.notices:  # a scan leaves out what a reader of one folder must not miss
         if notice.code in ("link_outside", "not_regular"):
             problem = notice.message.removeprefix("left out: ")
-            raise InvalidInput(problem, code=notice.code, hint=_HINT)
+            raise InvalidInput(problem, code=notice.code, hint=put_there)
     found = scanned.changed
     text = next((file.path for file in found if file.path in skill_layout.SKILL_FILES), None)
     if text is None:
         raise NotFound(
-            f"{printable_text(folder)} has no {skill_layout.SKILL_FILES[0]}",
+            f"{shown} has no {skill_layout.SKILL_FILES[0]}",
             code="no_file",
             hint="name the folder of a skill, or the file with its text",
         )
-    _refuse_unusable(folder, found)
-    contents = {file.path: _read_content(folder, file) for file in found}
-    return contents.pop(text), contents
-
-
-def _read_content(folder: Path, file: CandidateFile) -> bytes:
-    from ..folder.read import read_working_file
-
-    content = read_working_file(folder, file.path)
-    return ExecutableContent(content) if file.kind == EXECUTABLE else content
-
-
-def _refuse_unusable(folder: Path, found: list[CandidateFile]) -> None:
-    shown = printable_text(folder)
     if linked := [file.path for file in found if file.kind == LINK]:
         raise InvalidInput(
-            f"{printable_text(os.path.join(folder, linked[0]))} is a link",
-            code="not_regular",
-            hint=_HINT,
+            f"{printable_text(folder / linked[0])} is a link", code="not_regular", hint=put_there
         )
     if len(found) > limits.MAX_WRITTEN_FILES:
         raise InvalidInput(
@@ -330,3 +322,7 @@ def _refuse_unusable(folder: Path, found: list[CandidateFile]) -> None:
             code="too_large",
             hint="copy it below skills/, and record it with `brain snapshot`",
         )
+    contents = {file.path: read_working_file(folder, file.path) for file in found}
+    executable = {file.path for file in found if file.kind == EXECUTABLE}
+    contents |= {path: ExecutableContent(contents[path]) for path in executable}
+    return contents.pop(text), contents

@@ -126,9 +126,9 @@ def list_skill_snapshots(
     )
 
 
-def list_revision_files(session: Session, revision: str = "@") -> list[FileInfo]:
-    """Return all files at a revision."""
-    bundle = session.bundle_of(resolve_revision(session, revision))
+def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
+    """Return all files at a revision, by section and path, without their content."""
+    bundle = session.bundle_of(resolve_revision(session, rev))
     return [
         FileInfo(entry.path, ENTRY_KIND_NAMES[entry.kind], entry.blob.hex(), entry.size)
         for entry in bundles.walk_entries(session.nodes, bundle)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice, pairwise, repeat
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, NotFound, printable_text
@@ -15,18 +15,23 @@ from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.collisions import find_file
-from ..repo import working_copy as folders
+from ..repo import working_copy
 from ..repo.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
 from ..repo.session import Session
 from ..results import MemoryChanged, MemoryRead
 from ..skills.skill_layout import SKILL_FILES
 from ..util import strict_json
-from .files import edit_file, read_file
+from . import files
 
-if TYPE_CHECKING:
-    from ..clients.client_row import ClientFolder
-
-
+MEMORY_FOLDERS = ("memory", "memories")
+MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
+"""Target to file name, and to its limit in characters unless the manifest has one."""
+RECORD_SUFFIXES = (".jsonl", ".ndjson")
+_META_RECORDS, _META_LIMIT = "meta.jsonl", 2000
+"""Records of what the agent learned to do, and the characters of them in the prompt."""
+_MAX_NOTES_CHARS = 20_000
+"""Characters of a memory file that is named by its path."""
+_MAX_NAMED_RECORDS = 20
 _ACTIONS = ("add", "replace", "remove")
 ContentCheck = Callable[[bytes | None, bytes | None], None]
 """Gets the old and the new content of a file, None for no file, and may raise."""
@@ -43,47 +48,76 @@ class MemoryOperation(NamedTuple):
     old_text: str = ""
 
 
-def read_memory(session: Session, target: str) -> MemoryRead:
-    """Return the entries of a memory; none if its file does not exist.
+def read(session: Session, target: str = "memory") -> MemoryRead:
+    """Return the recorded entries of a memory; none if its file does not exist.
 
-    Raises as `locate_memory`, and `InvalidInput` (`not_text`).
+    Raises `NotFound` (`no_memory`) or `InvalidInput` (`not_text`).
     """
-    file = locate_memory(session, target)
+    path, limit = locate(session, target)
     try:
-        content: bytes | None = read_file(session, file.path)
+        content: bytes | None = files.read(session, path)
     except NotFound:
         content = None
-    memory = _parse_content(content, find_format(file.path), file.path)
+    memory = _parse_content(content, path)
     return MemoryRead(
-        path=file.path,
+        path=path,
         text=format_memory(memory._replace(leading="", trailing="\n")),
         entries=[entry.text for entry in memory.entries],
         characters=entries_size(memory.entries),
-        limit=file.limit,
+        limit=limit,
     )
 
 
-def edit_memory(
+def add(session: Session, target: str, content: str, *, message: str = "") -> MemoryChanged:
+    """Add an entry at the end, unless the same entry exists. Raises as `apply`."""
+    return apply(session, target, [MemoryOperation("add", content)], message=message)
+
+
+def replace(
+    session: Session, target: str, old_text: str, content: str, *, message: str = ""
+) -> MemoryChanged:
+    """Replace the entry with `old_text`. Raises as `apply`."""
+    return apply(session, target, [MemoryOperation("replace", content, old_text)], message=message)
+
+
+def remove(session: Session, target: str, old_text: str, *, message: str = "") -> MemoryChanged:
+    """Remove the entry with `old_text`. Raises as `apply`."""
+    operation = MemoryOperation("remove", old_text=old_text)
+    return apply(session, target, [operation], message=message)
+
+
+def apply(
     session: Session,
     target: str,
     operations: Sequence[MemoryOperation],
+    *,
     message: str = "",
     check: ContentCheck | None = None,
 ) -> MemoryChanged:
-    """Apply all operations in one snapshot, or none if one fails.
+    """Apply several changes in one snapshot, or none if one fails.
 
-    Raises as `locate_memory`, and `InvalidInput` (`no_match`, `ambiguous`, `memory_full`,
-    `not_text`, `bad_arguments`), or what `check` raises.
+    `check` gets the old and the new content of the file, and may raise. Raises `NotFound`
+    (`no_memory`), or `InvalidInput` (`no_match`, `ambiguous`, `memory_full`, `not_text`,
+    `bad_arguments`).
     """
-    file = locate_memory(session, target)
-    memory_format = find_format(file.path)
+    path, limit = locate(session, target)
     entries: MemoryEntries = []
 
     def change(content: bytes | None) -> bytes | None:
-        before = _parse_content(content, memory_format, file.path)
-        after = _apply_operations(before, operations, memory_format)
-        _check_limit(before.entries, after.entries, file.limit, file.path)
+        before = _parse_content(content, path)
+        after = _apply_operations(before, operations, find_format(path))
         entries[:] = after.entries
+        old_size, new_size = entries_size(before.entries), entries_size(entries)
+        if new_size > max(limit, old_size):
+            raise InvalidInput(
+                f"{printable_text(path)} would have {new_size} of {limit} characters;"
+                f" it has {old_size}",
+                code="memory_full",
+                hint="make room in the same call, with operations that remove or shorten entries:\n"
+                + format_entry_list(before.entries)
+                if before.entries
+                else "say it shorter",
+            )
         new = content
         if after != before:
             last = before.entries[-1].text if before.entries else ""
@@ -92,20 +126,24 @@ def edit_memory(
             check(content, new)
         return new
 
-    recorded = edit_file(session, file.path, change, message or _summarize(operations, file.path))
+    if not message:
+        actions = [operation.action for operation in operations]
+        counts = (f"{name} {actions.count(name)}" for name in _ACTIONS if name in actions)
+        message = f"{', '.join(counts)} in {path}"
+    recorded = files.edit(session, path, change, message=message)
     return MemoryChanged(
-        path=file.path,
+        path=path,
         entries=len(entries),
         characters=entries_size(entries),
-        limit=file.limit,
+        limit=limit,
         snapshot=recorded.snapshot,
         changed=recorded.changed,
     )
 
 
-def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str) -> ParsedMemory:
+def _parse_content(content: bytes | None, path: str) -> ParsedMemory:
     try:
-        return parse_memory((content or b"").decode(), memory_format)
+        return parse_memory((content or b"").decode(), find_format(path))
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{printable_text(path)} is not UTF-8 text, so it cannot be edited as memory",
@@ -117,9 +155,20 @@ def _parse_content(content: bytes | None, memory_format: MemoryFormat, path: str
 def _apply_operations(
     memory: ParsedMemory, operations: Sequence[MemoryOperation], memory_format: MemoryFormat
 ) -> ParsedMemory:
-    for number, operation in enumerate(operations, 1):
+    for number, (action, content, old_text) in enumerate(operations, 1):
         try:
-            memory = _apply_operation(memory, operation, memory_format)
+            if action == "add":
+                memory = add_entry(memory, content, memory_format)
+            elif action == "replace":
+                memory = replace_entry(memory, old_text, content, memory_format)
+            elif action == "remove":
+                memory = remove_entry(memory, old_text)
+            else:
+                raise InvalidInput(
+                    f"there is no memory action {printable_text(action)}",
+                    code="bad_arguments",
+                    hint=f"the actions are: {', '.join(_ACTIONS)}",
+                )
         except InvalidInput as error:
             if len(operations) > 1:
                 place = f"operation {number} of {len(operations)}"
@@ -128,106 +177,149 @@ def _apply_operations(
     return memory
 
 
-def _apply_operation(
-    memory: ParsedMemory, operation: MemoryOperation, memory_format: MemoryFormat
-) -> ParsedMemory:
-    if operation.action == "add":
-        return add_entry(memory, operation.content, memory_format)
-    if operation.action == "replace":
-        old_text, content = operation.old_text, operation.content
-        return replace_entry(memory, old_text, content, memory_format)
-    if operation.action == "remove":
-        return remove_entry(memory, operation.old_text)
-    raise InvalidInput(
-        f"there is no memory action {printable_text(operation.action)}",
-        code="bad_arguments",
-        hint=f"the actions are: {', '.join(_ACTIONS)}",
+# Where memory is: MEMORY.md and USER.md are at the top, in memory/ or in memories/, as in other
+# programs; JSON Lines are in one of these folders. Paths in the manifest come first. A home of a
+# program that was adopted in place has its memory where the program keeps it.
+
+
+class _HomeMemory(NamedTuple):
+    """The memory of a home of a program.
+
+    `notes`: the file of each target. `folders`: where JSON Lines may lie. `patterns`: folders
+    of Markdown files, in which a part may be `*`.
+    """
+
+    notes: dict[str, MemoryFile]
+    folders: tuple[str, ...]
+    patterns: tuple[tuple[str, ...], ...]
+
+    def has_note(self, path: str) -> bool:
+        """Tell whether a path is that of a Markdown file in a folder of memory."""
+        parts = path.split("/")
+        return path.endswith(".md") and any(
+            len(parts) > len(pattern)
+            and all(part in ("*", there) for part, there in zip(pattern, parts, strict=False))
+            for pattern in self.patterns
+        )
+
+
+def _find_home_memory(session: Session) -> _HomeMemory | None:
+    """Return where the program of an adopted home keeps memory, by the table of clients."""
+    kind = load_manifest(session).home
+    if not kind:
+        return None
+    from ..clients.client_table import load_clients
+
+    homes = (home for client in load_clients().values() for home in (client.home, client.project))
+    folder = next((home for home in homes if home is not None and home.kind == kind), None)
+    if folder is None or not folder.memory_files:
+        return None
+    notes = {file.target: MemoryFile(file.path, file.max_chars) for file in folder.memory_files}
+    notes.setdefault("user", notes["memory"])  # most programs have one file for both
+    places = [place.partition("=")[0] for place in folder.memory]
+    found = [place.removesuffix("/") for place in places if place.endswith("/")]
+    return _HomeMemory(
+        notes,
+        tuple(place for place in found if "*" not in place),
+        tuple(tuple(place.split("/")) for place in found),
     )
 
 
-def _check_limit(before: MemoryEntries, after: MemoryEntries, limit: int, path: str) -> None:
-    old_size, new_size = entries_size(before), entries_size(after)
-    if new_size <= max(limit, old_size):
-        return
-    raise InvalidInput(
-        f"{printable_text(path)} would have {new_size} of {limit} characters; it has {old_size}",
-        code="memory_full",
-        hint="make room in the same call, with operations that remove or shorten entries:\n"
-        + format_entry_list(before)
-        if before
-        else "say it shorter",
-    )
-
-
-def _summarize(operations: Sequence[MemoryOperation], path: str) -> str:
-    actions = [operation.action for operation in operations]
-    counts = (f"{name} {actions.count(name)}" for name in _ACTIONS if name in actions)
-    return f"{', '.join(counts)} in {path}"
-
-
-MEMORY_FOLDERS = ("memory", "memories")
-MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
-"""Target to file name, and to its limit in characters unless the manifest has one."""
-RECORD_SUFFIXES = (".jsonl", ".ndjson")
-META_RECORDS, META_LIMIT = "meta.jsonl", 2000
-"""Records of what the agent learned to do, and the characters of them in the prompt."""
-_MAX_NAMED_RECORDS = 20
-
-
-def locate_memory(session: Session, target: str) -> MemoryFile:
-    """Return the path of a memory, present or future, and its limit in characters.
+def locate(session: Session, target: str) -> MemoryFile:
+    """Return the path of a memory, which may not exist yet, and its limit in characters.
 
     A target is `memory`, `user`, the name of a JSON Lines file, or in the home of a program
     the path of one of its memory files. Of a link, the path is that of the file it leads to.
     Raises `NotFound` (`no_memory`) for any other, and `InvalidInput` (`bad_path`,
     `bad_manifest`).
     """
-    manifest = load_manifest(session)
-    home = find_home_memory(manifest.home) if manifest.home else None
-    listed = {file.path: file.limit for file in manifest.memory or ()}
+    home = _find_home_memory(session)
+    listed = {file.path: file.limit for file in load_manifest(session).memory or ()}
     if target in MEMORY_NOTES:
         name, most = MEMORY_NOTES[target]
         if home is None or any(path.rpartition("/")[2] == name for path in listed):
             path = _locate_notes(session, name, listed)
         else:
             path, most = home.notes[target]
-    elif home is not None and is_note_file(home, target) and _has_file(session, target):
-        path, most = target, MAX_NOTES_CHARS
+    elif home is not None and home.has_note(target) and _has_file(session, target):
+        path, most = target, _MAX_NOTES_CHARS
     else:
         path, most = _locate_records(session, target, home), limits.MAX_EDIT_BYTES
-    return MemoryFile(_follow_link(session, path), listed.get(path, most))
-
-
-def _follow_link(session: Session, path: str) -> str:
-    """Return where a memory is written: to no other kind of file, and to no skill."""
-    bundle = session.bundle_of(session.head())
-    linked = find_file(session.nodes, bundle, session.reader, path)
+    # A link is followed to a file of the same kind, and to no skill.
+    linked = find_file(session.nodes, session.bundle_of(session.head()), session.reader, path)
     ending = path.rpartition("/")[2].rpartition(".")[2]
-    if linked is None or not linked.path.endswith(f".{ending}"):
-        return path
-    return path if linked.path.endswith(SKILL_FILES) else linked.path
+    if linked and linked.path.endswith(f".{ending}") and not linked.path.endswith(SKILL_FILES):
+        path = linked.path
+    return MemoryFile(path, listed.get(path, most))
 
 
-def find_format(path: str) -> MemoryFormat:
-    """Return how the entries of a memory file are separated."""
-    return JSONL_FORMAT if path.endswith(RECORD_SUFFIXES) else NOTE_FORMAT
+def _notes_paths(name: str) -> list[str]:
+    return [name, *(f"{above}/{name}" for above in MEMORY_FOLDERS)]
+
+
+def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
+    known = [path for path in listed if path.rpartition("/")[2] == name] + _notes_paths(name)
+    for path in known:
+        if _has_file(session, path):
+            return path
+    if known[0] in listed:
+        return known[0]
+    for other, _ in MEMORY_NOTES.values():  # in the folder of the other notes
+        for path in _notes_paths(other):
+            if _has_file(session, path):
+                return path.removesuffix(other) + name
+    return f"{MEMORY_FOLDERS[0]}/{name}"
+
+
+def _locate_records(session: Session, target: str, home: _HomeMemory | None) -> str:
+    folders = MEMORY_FOLDERS if home is None else home.folders
+    if not target.endswith(RECORD_SUFFIXES) or not folders:
+        new = "; a new one has a name such as notes.jsonl" if folders else ""
+        raise NotFound(
+            f"there is no memory {printable_text(target, 80)}",
+            code="no_memory",
+            hint=f"there are: {', '.join(map(printable_text, list_targets(session)))}{new}",
+        )
+    above, _, name = paths.check_path(target).rpartition("/")
+    if above in folders:
+        return target
+    if above:
+        raise NotFound(
+            f"{printable_text(target, 80)} is not in {' or '.join(folders)}",
+            code="no_memory",
+            hint="give only the name of the file",
+        )
+    places = [f"{above}/{name}" for above in folders]
+    return next((path for path in places if _has_file(session, path)), places[0])
+
+
+def _has_file(session: Session, path: str) -> bool:
+    if bundles.has_entry(session.nodes, session.bundle_of(session.head()), path):
+        return True
+    return session.has_folder and working_copy.find_candidate(session, path) is not None
 
 
 def list_targets(session: Session) -> list[str]:
-    """Return the targets of the memories that there are, some with their paths in brackets.
-
-    A home of a program is named with the files in which it keeps memory.
-    """
-    kind = load_manifest(session).home
-    return _list_targets(session, find_home_memory(kind) if kind else None)
-
-
-def _list_targets(session: Session, home: HomeMemory | None) -> list[str]:
+    """Return the targets that there are; in the home of a program with their paths."""
+    home = _find_home_memory(session)
+    bundle, nodes = session.bundle_of(session.head()), session.nodes
+    records = [
+        entry.path.removeprefix(f"{above}/")
+        for above in (MEMORY_FOLDERS if home is None else home.folders)
+        for entry in bundles.walk_below(nodes, bundle, above)
+        if entry.path.endswith(RECORD_SUFFIXES) and "/" not in entry.path.removeprefix(f"{above}/")
+    ][:_MAX_NAMED_RECORDS]
     if home is None:
-        return [*MEMORY_NOTES, *_list_record_files(session, MEMORY_FOLDERS)]
-    notes = [f"{target} ({locate_memory(session, target).path})" for target in MEMORY_NOTES]
-    files = islice(list_note_files(session, home), _MAX_NAMED_RECORDS)
-    return [*notes, *files, *_list_record_files(session, home.folders)]
+        return [*MEMORY_NOTES, *records]
+    of_targets = {file.path for file in home.notes.values()}
+    notes = (
+        entry.path
+        for pattern in home.patterns
+        for entry in bundles.walk_below(nodes, bundle, pattern[0])
+        if entry.path not in of_targets and home.has_note(entry.path)
+    )
+    named = [f"{target} ({locate(session, target).path})" for target in MEMORY_NOTES]
+    return [*named, *islice(notes, _MAX_NAMED_RECORDS), *records]
 
 
 def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[MemoryFile]:
@@ -238,7 +330,7 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
     who the agent is.
     """
     manifest, bundle = load_manifest(session, snapshot_id), session.bundle_of(snapshot_id)
-    targets = [locate_memory(session, target) for target in MEMORY_NOTES]
+    targets = [locate(session, target) for target in MEMORY_NOTES]
     if manifest.memory is not None:
         for item in manifest.memory:
             yield from _expand_memory_item(session, bundle, item)
@@ -247,23 +339,11 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
     usual = [
         MemoryFile(path, most)
         for name, most in MEMORY_NOTES.values()
-        for path in (name, *(f"{above}/{name}" for above in MEMORY_FOLDERS))
+        for path in _notes_paths(name)
     ]
-    usual += [MemoryFile(f"{above}/{META_RECORDS}", META_LIMIT) for above in MEMORY_FOLDERS]
+    usual += [MemoryFile(f"{above}/{_META_RECORDS}", _META_LIMIT) for above in MEMORY_FOLDERS]
     found = {file.path: file for file in (*usual, *targets)}
     yield from (f for f in found.values() if bundles.has_entry(session.nodes, bundle, f.path))
-
-
-def list_shown_targets(session: Session) -> list[str]:
-    """Return those of the targets memory and user whose entries are in the system prompt."""
-    manifest, bundle = load_manifest(session), session.bundle_of(session.head())
-    if manifest.memory is None:
-        return list(MEMORY_NOTES)
-    shown = set(manifest.system)
-    shown.update(file.path for file in list_prompt_memories(session, session.head()))
-    linked = (find_file(session.nodes, bundle, session.reader, path) for path in list(shown))
-    shown.update(entry.path for entry in linked if entry is not None)
-    return [name for name in MEMORY_NOTES if locate_memory(session, name).path in shown]
 
 
 def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
@@ -278,122 +358,29 @@ def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> I
             yield MemoryFile(entry.path, item.limit)
 
 
-def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
-    usual = [name, *(f"{above}/{name}" for above in MEMORY_FOLDERS)]
-    known = [*(path for path in listed if path.rpartition("/")[2] == name), *usual]
-    for path in known:
-        if _has_file(session, path):
-            return path
-    if known[0] in listed:
-        return known[0]
-    for other, _ in MEMORY_NOTES.values():  # in the folder of the other notes
-        for path in (other, *(f"{above}/{other}" for above in MEMORY_FOLDERS)):
-            if _has_file(session, path):
-                return path.removesuffix(other) + name
-    return f"{MEMORY_FOLDERS[0]}/{name}"
+def list_shown(session: Session) -> list[str]:
+    """Return those of the targets memory and user whose entries every session is shown."""
+    manifest, bundle = load_manifest(session), session.bundle_of(session.head())
+    if manifest.memory is None:
+        return list(MEMORY_NOTES)
+    shown = set(manifest.system)
+    shown.update(file.path for file in list_prompt_memories(session, session.head()))
+    linked = (find_file(session.nodes, bundle, session.reader, path) for path in list(shown))
+    shown.update(entry.path for entry in linked if entry is not None)
+    return [name for name in MEMORY_NOTES if locate(session, name).path in shown]
 
 
-def _locate_records(session: Session, target: str, home: HomeMemory | None) -> str:
-    folders = MEMORY_FOLDERS if home is None else home.folders
-    if not target.endswith(RECORD_SUFFIXES) or not folders:
-        new = "; a new one has a name such as notes.jsonl" if folders else ""
-        raise NotFound(
-            f"there is no memory {printable_text(target, 80)}",
-            code="no_memory",
-            hint=f"there are: {', '.join(map(printable_text, _list_targets(session, home)))}{new}",
-        )
-    above, _, name = paths.check_path(target).rpartition("/")
-    if above in folders:
-        return target
-    if above:
-        raise NotFound(
-            f"{printable_text(target, 80)} is not in {' or '.join(folders)}",
-            code="no_memory",
-            hint="give only the name of the file",
-        )
-    for path in (f"{above}/{name}" for above in folders):
-        if _has_file(session, path):
-            return path
-    return f"{folders[0]}/{name}"
+def find_format(path: str) -> MemoryFormat:
+    """Return how the entries of a memory file are separated."""
+    return JSONL_FORMAT if path.endswith(RECORD_SUFFIXES) else NOTE_FORMAT
 
 
-def _has_file(session: Session, path: str) -> bool:
-    if bundles.has_entry(session.nodes, session.bundle_of(session.head()), path):
-        return True
-    return session.has_folder and folders.find_candidate(session, path) is not None
+# Entries. In notes they are separated by a line that is a single §, as in Hermes. Notes that begin
+# with a heading or a list, as people write them, are split into blocks up to the first §.
+# In JSON Lines every line is an entry. Unchanged entries keep their bytes; new ones get the
+# line ends of the file.
 
-
-def _list_record_files(session: Session, folders: Sequence[str]) -> list[str]:
-    bundle = session.bundle_of(session.head())
-    found = [
-        entry.path.removeprefix(f"{above}/")
-        for above in folders
-        for entry in bundles.walk_below(session.nodes, bundle, above)
-        if entry.path.endswith(RECORD_SUFFIXES) and "/" not in entry.path.removeprefix(f"{above}/")
-    ]
-    return found[:_MAX_NAMED_RECORDS]
-
-
-MAX_NOTES_CHARS = 20_000
-"""Characters of a memory file that is named by its path."""
-
-
-class HomeMemory(NamedTuple):
-    """The memory of a home.
-
-    `notes`: the file of each target. `folders`: where JSON Lines may lie. `patterns`: folders
-    of Markdown files, in which a part may be `*`.
-    """
-
-    notes: dict[str, MemoryFile]
-    folders: tuple[str, ...]
-    patterns: tuple[tuple[str, ...], ...]
-
-
-def find_home_memory(kind: str) -> HomeMemory | None:
-    """Return where a kind of home keeps memory, None for an unknown kind or one without."""
-    folder = next((folder for folder in _list_folders() if folder.kind == kind), None)
-    if folder is None or not folder.memory_files:
-        return None
-    notes = {file.target: MemoryFile(file.path, file.max_chars) for file in folder.memory_files}
-    notes.setdefault("user", notes["memory"])  # most programs have one file for both
-    places = [place.partition("=")[0] for place in folder.memory]
-    found = [place.removesuffix("/") for place in places if place.endswith("/")]
-    return HomeMemory(
-        notes,
-        tuple(place for place in found if "*" not in place),
-        tuple(tuple(place.split("/")) for place in found),
-    )
-
-
-def _list_folders() -> Iterator[ClientFolder]:
-    from ..clients.client_table import load_clients
-
-    for client in load_clients().values():
-        yield from filter(None, (client.home, client.project))
-
-
-def list_note_files(session: Session, home: HomeMemory) -> Iterator[str]:
-    """Yield the Markdown files in the folders of memory, without those of the targets."""
-    targets = {file.path for file in home.notes.values()}
-    for pattern in home.patterns:
-        bundle = session.bundle_of(session.head())
-        for entry in bundles.walk_below(session.nodes, bundle, pattern[0]):
-            if entry.path not in targets and is_note_file(home, entry.path):
-                yield entry.path
-
-
-def is_note_file(home: HomeMemory, path: str) -> bool:
-    """Tell whether a path is that of a Markdown file in a folder of memory."""
-    parts = path.split("/")
-    return path.endswith(".md") and any(
-        len(parts) > len(pattern)
-        and all(part in ("*", there) for part, there in zip(pattern, parts, strict=False))
-        for pattern in home.patterns
-    )
-
-
-NOTE_SEPARATOR = "\n§\n"
+_NOTE_SEPARATOR = "\n§\n"
 """The text between two entries of notes."""
 _LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
 _SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
@@ -462,7 +449,7 @@ def entries_size(entries: MemoryEntries) -> int:
 
 def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> ParsedMemory:
     """Return a memory with one more entry at the end, unless it has that entry."""
-    text = _prepare_entry(memory, content, memory_format)
+    text = _convert_line_ends(memory_format.check_entry(content), memory.line_end)
     if text in map(itemgetter(1), memory.entries):
         return memory
     between = _convert_line_ends(memory_format.separator, memory.line_end) if memory.entries else ""
@@ -478,7 +465,9 @@ def replace_entry(
     """
     entries = memory.entries
     place = _find_entry(entries, old_text)
-    new = entries[place]._replace(text=_prepare_entry(memory, content, memory_format))
+    new = entries[place]._replace(
+        text=_convert_line_ends(memory_format.check_entry(content), memory.line_end)
+    )
     return memory._replace(entries=[*entries[:place], new, *entries[place + 1 :]])
 
 
@@ -499,10 +488,6 @@ def format_entry_list(entries: MemoryEntries, max_rows: int = 40) -> str:
     ]
     unlisted_count = len(entries) - len(rows)
     return "\n".join([*rows, f"({unlisted_count} more)"] if unlisted_count else rows)
-
-
-def _prepare_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> str:
-    return _convert_line_ends(memory_format.check_entry(content), memory.line_end)
 
 
 def _convert_line_ends(text: str, line_end: str) -> str:
@@ -611,5 +596,5 @@ def _check_record(content: str) -> str:
     return line
 
 
-NOTE_FORMAT = MemoryFormat(_split_notes, NOTE_SEPARATOR, _check_note)
+NOTE_FORMAT = MemoryFormat(_split_notes, _NOTE_SEPARATOR, _check_note)
 JSONL_FORMAT = MemoryFormat(_split_records, "\n", _check_record)

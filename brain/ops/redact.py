@@ -28,11 +28,13 @@ _HEADS_PREFIX = head_ref("")
 
 
 def redact_file(
-    session: Session, path: str, reason: str, revision: str = "@", history: bool = False
+    session: Session, path: str, *, reason: str, rev: str = "@", history: bool = False
 ) -> Redacted:
     """Destroy the content of a file at a revision; with `history`, every content it ever had.
 
-    Each blob is redacted by one snapshot, which removes every file of the head with it.
+    This cannot be undone. The id of the content stays in the lineage, which still verifies;
+    the head no longer has the file. Each blob is redacted by one snapshot, which removes every
+    file of the head with it.
     Raises `NotFound` (`no_path`, `redacted`), `InvalidInput` (`too_small`, `no_reason`,
     `trust_file`), `Conflict` (`unrecorded_changes`, `merging`).
     """
@@ -46,7 +48,7 @@ def redact_file(
             candidates = (
                 _blobs_in_history(session, path)
                 if history
-                else _blobs_at_revision(session, path, revision)
+                else _blobs_at_revision(session, path, rev)
             )
             blobs = _unredacted_blobs(session, path, list(dict.fromkeys(candidates)))
             other_branches = _branches_holding(txn, set(blobs))

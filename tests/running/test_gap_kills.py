@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.api.memory import MemoryPart
+from brain.api.files import MemoryPart
 from brain.errors import NotFound
 from brain.experience.gaps import GAP_LIMITS, GAPS
 from brain.experience.store import Item, Store

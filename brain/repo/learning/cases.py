@@ -28,7 +28,7 @@ from ...gating.output_check import read_output
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle
 from ...objects.tree_node import LINK, TreeEntry
-from ...ops.files import edit_file
+from ...ops import files
 from ...programs.program import tool_name
 from ...receipts import Receipt, RunStep
 from ...receipts.budget import is_shortened
@@ -192,7 +192,7 @@ def add_case(
             )
         return content
 
-    recorded = edit_file(session, path, write, f"Add a case of {case.skill}")
+    recorded = files.edit(session, path, write, message=f"Add a case of {case.skill}")
     return CaseAdded(
         slug=case.skill,
         name=name,

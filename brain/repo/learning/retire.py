@@ -20,8 +20,8 @@ from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.bundle import Bundle, Edits
-from ...ops import log
-from ...ops.files import edit_file, record_edits_at
+from ...ops import files, log
+from ...ops.files import record_edits_at
 from ...ops.snapshot import refuse_new_collisions
 from ...ops.write_skill import (
     find_last_version,
@@ -315,7 +315,7 @@ def set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
         return new
 
     message = f"Pin {name}" if is_pinned else f"Unpin {text}"
-    recorded = edit_file(session, MANIFEST_PATH, edit, printable_text(message, 120))
+    recorded = files.edit(session, MANIFEST_PATH, edit, message=printable_text(message, 120))
     return Pinned(name, names, recorded.snapshot, recorded.changed)
 
 

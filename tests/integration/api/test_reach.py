@@ -145,7 +145,7 @@ WITHOUT_BRAIN = (
 )
 """Commands about the user, a chain, tasks in folders, the program; and those of `brain.serve`."""
 PARTS = (
-    "branches files gaps gate history imports ledger memory prompt proofs receipts secrets "
+    "branches files gaps gate history imports ledger prompt proofs receipts secrets "
     "signatures skills trust"
 ).split()
 
