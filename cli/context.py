@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brain.errors import BrainError, InvalidInput
+from brain.errors import BrainError, InvalidInput, StoreError, printable_text
 from brain.util.text import login_name
 
 from . import std_streams
@@ -48,6 +48,7 @@ class App:
         self._embedders: list[Embedder | None] | None = None
         self.progress_bar: ProgressBar | None = None
         self._has_warned = False
+        self.leaves_edits = False
 
     @property
     def brain(self) -> Brain:
@@ -177,6 +178,37 @@ class App:
 
             self._embedders = [user_models.open_user_embedder()]
         return self._embedders[0]
+
+    def show_folder(self, skill: str = "", rev: str | None = None) -> None:
+        """Record edits of the folder, of which a command then shows the state.
+
+        `skill` is as for `Brain.record_edits`; a named revision needs none. What cannot be
+        recorded is a warning: what is recorded can be shown all the same.
+        """
+        _ = self.brain  # raises `NoBrain`
+        try:
+            self.record_edits(skill, rev)
+        except BrainError as error:
+            self.print_note(f"Warning: shown is what was recorded before: {error.message}")
+
+    def record_edits(self, skill: str = "", rev: str | None = None) -> None:
+        """Record edits of the folder, unless --no-record is given or nothing can be written."""
+        if self.leaves_edits or rev not in (None, "@"):
+            return
+        try:
+            recorded = self.brain.record_edits(skill)
+        except StoreError as error:
+            if error.code not in ("read_only", "cannot_open"):
+                raise
+            self.print_note("Warning: edits are not recorded, since the brain cannot be written")
+            return
+        if recorded is not None:
+            count = recorded.added + recorded.modified + recorded.removed
+            files = f"{count} edited file{'s' if count > 1 else ''}"
+            self.print_note(f"Recorded {files} first, as snapshot {recorded.snapshot[:12]}")
+            for notice in recorded.notices:
+                place = f"{notice.path}: " if notice.path else ""
+                self.print_note(f"Note: {printable_text(f'{place}{notice.message}')}")
 
     def print_note(self, text: str) -> None:
         """Print a note to stderr, unless the output is JSON."""

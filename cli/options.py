@@ -65,6 +65,22 @@ def revision_option(text: str) -> Callable[[Decorated], Decorated]:
     return option("--rev", type=NonEmptyType(), metavar="REV", help=f"{text}  [default: @]")
 
 
+def no_record_option(function: Decorated) -> Decorated:
+    """Add --no-record to a command that records edits of the folder first."""
+    return flag(
+        "--no-record",
+        expose_value=False,
+        callback=_leave_edits,
+        help="Do not record edits of the folder first.",
+    )(function)
+
+
+def _leave_edits(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+    app = ctx.find_object(App)
+    if app is not None:
+        app.leaves_edits = value
+
+
 def allow_option(text: str) -> Callable[[Decorated], Decorated]:
     """Return a decorator that adds --allow, with the ids of findings of secrets."""
     return repeated_option(

@@ -206,6 +206,9 @@ class Brain(BrainParts):
     ) -> results.Recorded:
         """Record the folder; without changes there is no new snapshot.
 
+        But a message for edits that `record_edits` or a watcher has recorded meanwhile is that of
+        a snapshot of its own, which names them.
+
         Files that a brain cannot hold, or that cannot be read, are left out with a notice, and
         stay as they were recorded; with `strict` they raise `InvalidInput`.
         With `paths`, only the files at and below them are read and recorded. Raises
@@ -229,17 +232,39 @@ class Brain(BrainParts):
         With `paths`, only the files at and below them. Unlike for `snapshot`, a path that
         does not exist is no error.
         """
-        from ..ops import snapshot as snapshot_folder
-        from ..ops import snapshot as snapshot_paths
+        from ..ops.record_edits import WATCHED
+
+        return self._record_changes(WATCHED, paths)
+
+    def _record_changes(self, description: str, paths: Sequence[str] | None) -> results.Recorded:
+        from ..ops import snapshot
         from ..ops.diff import describe_edits
 
+        how = describe_edits, description
         if paths is None:
-            return self._locked.run_write(
-                snapshot_folder.snapshot_folder_auto_message, describe_edits, "watch"
-            )
-        return self._locked.run_write(
-            snapshot_paths.snapshot_paths_auto_message, describe_edits, "watch", paths
-        )
+            return self._locked.run_write(snapshot.snapshot_folder_auto_message, *how)
+        return self._locked.run_write(snapshot.snapshot_paths_auto_message, *how, paths)
+
+    def record_edits(self, skill: str = "") -> results.Recorded | None:
+        """Record what people and programs edited in the folder; None if nothing was edited.
+
+        What shows, exports, signs, proves or commits the state of a brain calls it first: the
+        commands and the tools of agents do. With `skill`, only its files are looked at, if the
+        head has it. In a brain of more than 10,000 files a watcher that runs spares the scan:
+        it records within seconds. Raises as `snapshot`.
+        """
+        from ..ops import record_edits
+
+        if not skill and self._locked.run(record_edits.is_large):
+            from ..watching.watch import is_watched
+
+            if is_watched(self.root):
+                return None
+        place = self._locked.run(record_edits.find_edits, skill)
+        if place is None:
+            return None
+        recorded = self._record_changes(record_edits.RECORDED_FIRST, [place] if place else None)
+        return recorded if recorded.changed else None
 
     def restore(
         self, rev: str, paths: Sequence[str] = (), progress: Progress | None = None

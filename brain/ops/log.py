@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -29,6 +30,9 @@ from ..verdicts.verdict_summary import summarize_verdict
 if TYPE_CHECKING:
     from ..repo.derived_db import SkillHistoryRow
     from ..repo.find_skill import FoundSkill
+
+_EDIT = re.compile(r"[1-9][0-9]{0,8}")
+"""The number of an edit that kept the version, in SKILL@VERSION+NUMBER."""
 
 
 def snapshot_info(
@@ -306,22 +310,29 @@ def _is_renamed(session: Session, row: SkillHistoryRow, rows: Sequence[SkillHist
 def find_skill_at_version(
     session: Session, head: bytes, slug_or_path: str, wanted_version: str
 ) -> tuple[bytes, FoundSkill]:
-    """Return the last snapshot that set a skill to a version, and the skill there.
+    """Return the snapshot that made a version of a skill, and the skill there.
 
-    Raises `NotFound` (`no_skill`, `no_version`).
+    The first text of version 1 is 1. Texts that kept that number, as edits of the file do, are
+    1+1, 1+2 and so on, in the order of the lineage. Raises `NotFound` (`no_skill`, `no_version`).
     """
     from ..repo import derive, find_skill
 
-    matching = [
-        row
-        for row, inside in _iter_skill_changes(session, head, slug_or_path, wanted_version)
-        if row.version == wanted_version and row.change != derive.REMOVED and row.snapshot in inside
-    ]
-    if matching:
-        row = max(matching, key=partial(_generation, session))
-        return row.snapshot, find_skill.load_skill(
-            session, session.bundle_of(row.snapshot), row.path
-        )
+    version, _, edit = wanted_version.rpartition("+")
+    if not version or not _EDIT.fullmatch(edit):
+        version, edit = wanted_version, "0"
+    for wanted, number in ((wanted_version, 0), (version, int(edit))):  # 1.0+1 may be a version
+        rows = [
+            row
+            for row, inside in _iter_skill_changes(session, head, slug_or_path, wanted)
+            if row.version == wanted and row.change != derive.REMOVED and row.snapshot in inside
+        ]
+        texts: set[bytes] = set()
+        for row in sorted(rows, key=lambda row: (_generation(session, row), row.snapshot)):
+            bundle = session.bundle_of(row.snapshot)
+            skill = find_skill.load_skill(session, bundle, row.path)
+            texts.add(skill.blob)  # a merge brings a text that is there already
+            if len(texts) > number:
+                return row.snapshot, skill
     known_versions = list(
         dict.fromkeys(row.version for row in find_skill_changes(session, head, slug_or_path))
     )

@@ -24,11 +24,9 @@ from ..repo.manifest import MANIFEST_PATH, find_manifest_problems
 from ..repo.session import Session
 from ..repo.transaction import (
     WriteTransaction,
-    find_pending_writes,
     lock_for_writing,
     write_transaction,
 )
-from ..repo.working_copy import FolderScan
 from ..results import LeftOutSkills, Notice, Recorded, SkillSurvey, Status, Uncovered, Verified
 from ..skills import SKILLS_SECTION, skill_layout
 from ..skills.skill_layout import SKILL_FILES
@@ -36,6 +34,7 @@ from ..skills.skill_lint import check_skill
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 from ..util.progress import Progress, no_progress
+from .record_edits import compare_folder, name_recorded_first
 
 SNAPSHOT_OPERATION = operation.snapshot_operation()
 _MAX_NAMED_UNCOVERED = 100
@@ -55,7 +54,7 @@ def read_status(session: Session, strict: bool = False, progress: Progress = no_
 
     head = session.head()
     target = session.bundle_of(head)
-    folder_scan, edits, pending = _compare_folder(session, target, progress)
+    folder_scan, edits, pending = compare_folder(session, target, progress)
     if strict:
         working_copy.refuse_skipped(folder_scan.scan.skipped)
     is_recorded = {path: bundles.has_entry(session.nodes, target, path) for path in edits}
@@ -82,21 +81,6 @@ def read_status(session: Session, strict: bool = False, progress: Progress = no_
     )
 
 
-def _compare_folder(
-    session: Session, target: Bundle, progress: Progress
-) -> tuple[FolderScan, Edits, Edits]:
-    """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
-    folder_scan = working_copy.scan_folder(session, progress)
-    skipped = folder_scan.scan.skipped
-    entries = working_copy.hash_files(session, folder_scan.scan.changed, skipped)
-    edits = working_copy.diff_folder(session, folder_scan, target, entries)
-    return (
-        folder_scan,
-        edits,
-        find_pending_writes(session, session.reader.list_pending_writes()),
-    )
-
-
 def add_uncovered(
     session: Session, verified: Verified, progress: Progress = no_progress
 ) -> Verified:
@@ -104,9 +88,7 @@ def add_uncovered(
     if not session.has_folder or not verified.head:
         return verified
     try:
-        found, edits, pending = _compare_folder(
-            session, session.bundle_of(session.head()), progress
-        )
+        found, edits, pending = compare_folder(session, session.bundle_of(session.head()), progress)
     except (BrainError, OSError) as error:  # the lineage is verified all the same
         failed = error_from_os(error) if isinstance(error, OSError) else error
         return verified._replace(uncovered=Uncovered(0, [], failed.message))
@@ -179,11 +161,12 @@ def snapshot_folder_auto_message(
                 edits = working_copy.diff_folder(session, folder_scan, before, entries)
             if strict:
                 working_copy.refuse_skipped(folder_scan.scan.skipped)
-            if edits:
-                txn.record_snapshot(
-                    edits, recorded_operation, build_message(session, before, edits)
-                )
+            text = build_message(session, before, edits)
+            named = name_recorded_first(session) if text and not edits else ""
+            if edits or named:
+                txn.record_snapshot(edits, recorded_operation, text + named)
             outcome = build_snapshot_result(txn, before, edits, folder_scan.notices)
+            outcome = outcome._replace(changed=bool(edits or named))
             left_out_skills = [*folder_scan.scan.left_out_skills, *outcome.left_out_skills]
             outcome = outcome._replace(left_out_skills=left_out_skills)
             del edits  # frees memory before the cache is written

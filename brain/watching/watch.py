@@ -12,7 +12,7 @@ from ..errors import BrainError, InvalidInput, Locked, NoBrain, StoreError, erro
 from ..folder.ignore import IgnoreRules
 from ..repo.session import CONTROL_FOLDER
 from ..results import Watched
-from ..store.writer import writer_lock
+from ..store.writer import LOCK_FILE_NAME, writer_lock
 from .change_events import ObservedChanges, WatchBackend
 from .debounce import Debouncer
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WATCH_FOLDER_NAME = "watch"
 """In the folder of the store: holds the lock of the one watcher."""
+_START_SECONDS = 0.5
+"""How long a watcher waits for the lock, which `is_watched` holds for a moment."""
 _MAX_SINGLE_PATHS = 100
 """Above so many paths, a failure does not make each path be recorded alone."""
 
@@ -166,7 +168,7 @@ def _hold_watch_lock(brain: WatchedBrain) -> Iterator[None]:
         raise error_from_os(error) from error
     with ExitStack() as stack:
         try:
-            stack.enter_context(writer_lock(folder, 0, "the watch of the brain"))
+            stack.enter_context(writer_lock(folder, _START_SECONDS, "the watch of the brain"))
         except Locked as error:
             raise Locked(
                 error.message.replace("locked", "kept"),
@@ -174,6 +176,20 @@ def _hold_watch_lock(brain: WatchedBrain) -> Iterator[None]:
                 hint="one watcher is enough: it records what any program changes",
             ) from error
         yield
+
+
+def is_watched(root: Path) -> bool:
+    """Tell whether a watcher records the changes in a folder with a brain."""
+    folder = root / CONTROL_FOLDER / WATCH_FOLDER_NAME
+    if not (folder / LOCK_FILE_NAME).exists():
+        return False
+    try:
+        with writer_lock(folder, 0):
+            return False
+    except Locked:
+        return True
+    except StoreError:  # another user's
+        return False
 
 
 def _open_backend(root: Path) -> WatchBackend:

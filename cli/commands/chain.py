@@ -18,7 +18,13 @@ from ..chosen_ledger import (
 from ..command import COMMIT_EXITS, VERIFY_EXITS, argument, brain_command, exit_statuses, option
 from ..context import App
 from ..error_report import CONFLICT, LOCKED, VERIFICATION_FAILED
-from ..options import dry_run_option, ledger_option, revision_argument, unsigned_options
+from ..options import (
+    dry_run_option,
+    ledger_option,
+    no_record_option,
+    revision_argument,
+    unsigned_options,
+)
 from ..output import emit
 from ..params import TextType
 from ..render.costs import price_lines
@@ -41,6 +47,7 @@ if TYPE_CHECKING:
 @ledger_option
 @dry_run_option
 @unsigned_options
+@no_record_option
 def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Make the first commitment of this brain in a ledger.
 
@@ -51,6 +58,7 @@ def chain_open_command(app: App, rev: str | None, ledger: str | None, dry_run: b
     if dry_run:
         _emit_price(app, app.brain.ledger.quote_open(found, rev or "@"))
         return
+    app.record_edits(rev=rev)
     result = app.brain.ledger.open(found, rev or "@")
     if result.transaction is not None:
         from ..settings import evm_ledgers
@@ -72,6 +80,7 @@ def _emit_price(app: App, price: CostQuote) -> None:
 @ledger_option
 @dry_run_option
 @unsigned_options
+@no_record_option
 def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run: bool) -> None:
     """Record a snapshot in a ledger.
 
@@ -84,6 +93,7 @@ def chain_commit_command(app: App, rev: str | None, ledger: str | None, dry_run:
     if dry_run:
         _emit_price(app, app.brain.ledger.quote_commit(found, rev or "@"))
         return
+    app.record_edits(rev=rev)
     result = app.brain.ledger.commit(found, rev or "@")
     emit(app, result, committed_lines(result))
 

@@ -20,7 +20,7 @@ from ..command import (
     repeated_option,
 )
 from ..context import App
-from ..options import allow_option, revision_option
+from ..options import allow_option, no_record_option, revision_option
 from ..output import emit
 from ..params import TextType
 from ..progress_bar import ProgressBar
@@ -218,6 +218,7 @@ PUBLISH_CLIENTS = (
 )
 @flag("--dry-run", help="Print what would be written; write nothing.")
 @allow_option("Publish")
+@no_record_option
 def publish_command(
     app: App,
     directory: str,
@@ -240,6 +241,8 @@ def publish_command(
     """
     if directory == "":
         raise click.BadParameter("the folder name is empty", param_hint="DIR")
+    if not dry_run:
+        app.record_edits(rev=rev)
     with ProgressBar(app) as bar:
         result = app.brain.publish(
             client,

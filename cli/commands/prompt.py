@@ -11,7 +11,7 @@ from brain.errors import printable_text
 from ..command import brain_command
 from ..context import App
 from ..json_format import to_json
-from ..options import index_options
+from ..options import index_options, no_record_option
 from ..output import emit
 from ..std_streams import write_lines, write_stdout_utf8
 from ..terminal import escape
@@ -32,6 +32,7 @@ MAX_TASK_TEXT_BYTES = 1 << 20
     ),
 )
 @index_options
+@no_record_option
 def index_command(
     app: App,
     max_chars: int | None,
@@ -42,7 +43,7 @@ def index_command(
 ) -> None:
     """Print the Level-0 index: one line per skill.
 
-    Reads the head; bodies are never included. A token is estimated as 4 bytes. If
+    Bodies are never included. A token is estimated as 4 bytes. If
     --budget is too small, descriptions are cut, then only names are listed by category,
     then skills are left out and the last line has their number. Each author gets a share
     of the budget. --task selects the skills whose names and descriptions fit best; if
@@ -50,6 +51,7 @@ def index_command(
     skills that are only provisional, if there are any.
     """
     chosen = _selection_arguments(task, top, by)
+    app.show_folder()
     if app.as_json or chosen:
         made = app.brain.prompt.build_index(max_chars=max_chars, budget=budget, **chosen)
         _warn_fallback(app, made)
@@ -70,6 +72,7 @@ def index_command(
     ),
 )
 @index_options
+@no_record_option
 def prompt_command(
     app: App,
     max_chars: int | None,
@@ -85,9 +88,9 @@ def prompt_command(
     MEMORY.md and USER.md). --task selects skills as in `brain index`; if the embedder
     fails, the prompt is still printed.
     """
-    made = app.brain.prompt.build(
-        max_chars=max_chars, budget=budget, **_selection_arguments(task, top, by)
-    )
+    chosen = _selection_arguments(task, top, by)
+    app.show_folder()
+    made = app.brain.prompt.build(max_chars=max_chars, budget=budget, **chosen)
     _warn_fallback(app, made)
     for path in made.cut:
         app.print_note(f"Note: {printable_text(path)} is cut at its limit")

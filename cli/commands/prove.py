@@ -9,9 +9,9 @@ import click
 
 from brain.errors import NotVouched
 
-from ..command import CHECK_EXITS, READ_EXITS, argument, brain_command, flag, option
+from ..command import CHECK_EXITS, WRITE_EXITS, argument, brain_command, flag, option
 from ..context import App
-from ..options import output_option, revision_option
+from ..options import no_record_option, output_option, revision_option
 from ..output import emit, emit_file
 from ..params import NonEmptyType, TextType
 from ..render.human_format import format_size
@@ -37,12 +37,13 @@ if TYPE_CHECKING:
         "brain prove skills/ --rev @~3 -o proof.json",
         "brain prove --ancestor 1f0c2a -o proof.json",
     ),
-    exits=READ_EXITS,
+    exits=WRITE_EXITS,
 )
 @argument("path", metavar="[PATH]", required=False, type=TextType("bad_path"))
 @flag("--absent", help="Prove that no file is at PATH.")
 @option("--ancestor", metavar="REV", help="Prove that the snapshot descends from this one.")
 @revision_option("The snapshot the proof is about.")
+@no_record_option
 @output_option("the proof")
 def prove_command(
     app: App,
@@ -56,12 +57,14 @@ def prove_command(
 
     The proof is one file that `brain check-proof` verifies without the brain. A PATH that
     ends with / is a top-level folder, proven as a whole (./ means the files at the top).
-    The proof of a path names no other file; docs/SECURITY.md says what it reveals.
+    The proof of a path names no other file; docs/SECURITY.md says what it reveals. Edits of
+    the folder are recorded first.
     """
     if (path is None) == (ancestor is None):
         raise click.UsageError("Give either PATH or --ancestor.")
     if absent and (path is None or path.endswith("/")):
         raise click.UsageError("--absent requires the PATH of a file.")
+    app.record_edits(rev=rev)
     data = _build_proof(app.brain, path or "", absent, ancestor, rev or "@")
     from brain import check_proof
 

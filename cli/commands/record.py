@@ -191,6 +191,8 @@ def _recorded_lines(result: Recorded) -> Iterator[str]:
         yield f"Nothing changed since snapshot {short_id(result.snapshot)}."
         return
     counts = f"{result.added} added, {result.modified} modified, {result.removed} removed"
+    if not result.added + result.modified + result.removed:
+        counts = "a message for edits that were recorded before"
     yield f"Snapshot {short_id(result.snapshot)}: {counts}"
     yield f"Bundle   {short_id(result.bundle)}"
     yield from commitment_lines(result.commitment)

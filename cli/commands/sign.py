@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..command import WRITE_EXITS, brain_command, flag
 from ..context import App
-from ..options import revision_argument, signing_options
+from ..options import no_record_option, revision_argument, signing_options
 from ..output import emit
 from ..render.human_format import short_id
 from ..settings import user_keys
@@ -30,6 +30,7 @@ class SignedDocument(NamedTuple):
 @revision_argument
 @flag("--all", "every", help="Sign REV and its ancestors that lack signatures.")
 @signing_options
+@no_record_option
 def sign_command(
     app: App, rev: str | None, every: bool, own: str | None, passphrase_file: str | None
 ) -> None:
@@ -41,6 +42,8 @@ def sign_command(
     it is recorded.
     """
     seed = user_keys.load_private_key(user_keys.require_signing_key(own), passphrase_file)
+    app.sign_with = lambda: seed
+    app.record_edits(rev=rev)
     if every:
         result = SignedDocument(app.brain.signatures.sign_missing(rev or "@", key=seed))
         emit(app, result, _signature_lines(result.signatures))

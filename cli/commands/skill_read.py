@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from brain.errors import BrainError
 
 from ..command import argument, brain_command, flag
 from ..context import App
-from ..options import revision_option
+from ..options import no_record_option, revision_option
 from ..output import emit
 from ..params import SlugType
 from ..render.human_format import (
@@ -36,12 +37,15 @@ if TYPE_CHECKING:
 
 @brain_command("list", examples=("brain skill list", "brain skill list --rev @~3 --json"))
 @revision_option("The snapshot to list.")
+@no_record_option
 def skill_list_command(app: App, rev: str | None) -> None:
     """List the skills.
 
     One line each: address, version, description. The address, which every command takes,
-    is the slug, or the path where several skills share a slug.
+    is the slug, or the path where several skills share a slug. Edits of the folder are
+    recorded first.
     """
+    app.show_folder(rev=rev)
     found = app.brain.skills.list(rev or "@")
     emit(app, {"skills": found}, _skill_list_lines(found))
 
@@ -57,12 +61,17 @@ def _skill_list_lines(found: list[Skill]) -> Iterator[str]:
 )
 @argument("slug", type=SlugType())
 @revision_option("The snapshot to read.")
+@no_record_option
 def skill_view_command(app: App, slug: str, rev: str | None) -> None:
     """Print the body of a skill.
 
-    SLUG@VERSION names an earlier version. If stdout is not a terminal, only the body is
+    SLUG@VERSION names an earlier version: 1 is what was written as version 1, 1+1 the first
+    edit of the file that kept that number. Edits of the skill in the folder are recorded
+    first. If stdout is not a terminal, only the body is
     printed.
     """
+    if "@" not in slug:
+        app.show_folder(slug, rev)
     view = app.brain.skills.view(slug, rev or "@")
     if app.as_json or is_terminal(sys.stdout):
         emit(app, view, _skill_view_lines(view))
@@ -87,23 +96,30 @@ def _skill_view_lines(view: SkillView) -> Iterator[str]:
 def skill_history_command(app: App, slug: str) -> None:
     """List the versions of a skill, newest first.
 
-    'brain skill revert SLUG --to VERSION' restores one.
+    'brain skill revert SLUG --to VERSION' restores one. Edits of the file that kept version 1
+    are 1+1, 1+2 and so on.
     """
     versions = app.brain.skills.history(slug)
     emit(app, {"slug": slug, "versions": versions}, _skill_version_lines(versions))
 
 
 def _skill_version_lines(versions: list[SkillVersion]) -> Iterator[str]:
+    seen = Counter[str]()
+    names = []
+    for item in reversed(versions):  # an edit that kept version 1 is 1+1
+        edits = seen[str(item.version)]
+        names.append(f"{item.version}+{edits}" if edits else str(item.version))
+        seen[str(item.version)] += item.change != "removed"
     yield from align_columns(
         (
-            str(item.version),
+            name,
             item.change,
             short_id(item.snapshot),
             local_time(item.time),
             item.author,
             first_line(item.message),
         )
-        for item in versions
+        for name, item in zip(reversed(names), versions, strict=True)
     )
 
 

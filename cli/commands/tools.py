@@ -14,6 +14,7 @@ from brain.errors import NoBrain
 
 from ..command import BASIC_EXITS, OVERWRITE_EXITS, argument, brain_command, option
 from ..context import App
+from ..options import no_record_option
 from ..output import emit
 from ..render.human_format import align_columns
 from ..terminal import escape_lines, terminal_width
@@ -82,10 +83,12 @@ def _list_tools(app: App) -> tuple[Tool, ...]:
 )
 @argument("name")
 @argument("arguments", metavar="[JSON]", default="{}")
+@no_record_option
 def tools_call_command(app: App, name: str, arguments: str) -> None:
     """Call a tool as a model does.
 
-    JSON is an object with the arguments of the tool; - reads it from standard input.
+    JSON is an object with the arguments of the tool; - reads it from standard input. Edits of the
+    folder are recorded first.
     """
     from brain.serve.tools import Toolbox
 
@@ -94,5 +97,6 @@ def tools_call_command(app: App, name: str, arguments: str) -> None:
         if arguments != "-"
         else read_input("-", limits.MAX_CALL_BYTES, "the arguments, as JSON,")
     )
+    app.show_folder()
     answer = Toolbox(app.brain).call(name, call_arguments)
     emit(app, answer, [escape_lines(answer.text.rstrip("\n"))])

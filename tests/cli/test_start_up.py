@@ -99,7 +99,7 @@ def test_reading_skills_loads_neither_yaml_nor_what_writes_or_signs(agent, comma
     modules = loaded("skill", *command, cwd=agent)
     assert "brain.ops.skills" in modules
     assert not modules & {
-        *("yaml", "zstandard", "brain.repo.transaction", "brain.folder"),
+        *("yaml", "zstandard", "brain.repo.transaction"),
         *("brain.ops.log", "brain.api.signatures", "brain.skills.skill_document"),
     }
 

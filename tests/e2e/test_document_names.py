@@ -162,7 +162,7 @@ def test_the_examples_run_one_after_the_other(document, tmp_path, monkeypatch):
             env=os.environ,
         )
         assert done.stdout.decode() == expected and done.stderr == b""
-    assert (tmp_path / "agent/tools.json").read_text("utf-8").startswith("[")
+    assert (tmp_path / "tools.json").read_text("utf-8").startswith("[")
 
 
 def test_the_table_has_every_tool_with_its_parameters(document):

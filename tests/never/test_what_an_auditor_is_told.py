@@ -199,4 +199,5 @@ def test_an_agent_is_told_the_same(signed, key, mode):
         found = server.call("tools/call", name="brain_verify", arguments={})["result"]
     text = found["content"][0]["text"]
     assert text.startswith("The lineage is whole") and f"Signed by {key}, called audit team" in text
-    assert ("memory/notes.md" in text) == (mode != ["--approve"])  # a proposal has no folder
+    # Who may write records the edit first, signed by the user's key.
+    assert ("memory/notes.md" in text) == (mode == ["--read-only"])

@@ -12,17 +12,18 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from ...errors import Conflict, InvalidInput, NotFound
+from ...errors import BrainError, Conflict, InvalidInput, NotFound
 from ...skills.index_lines import BYTES_PER_TOKEN
 from ...skills.slug import slugify
 from ..tools import Tool, Toolbox, ToolResult
 from ..tools.memory_tool import describe_memory
 from ..tools.program_tools import ToolVersions, find_tool_versions
 from ..tools.skill_read import text_for_model
-from ..tools.tool_definitions import BRAIN_SNAPSHOT, MEMORY
+from ..tools.tool_definitions import BRAIN_SNAPSHOT, MEMORY, SKILL_VIEW, SKILLS_LIST
 from .client_session import ClientBrain
 
 if TYPE_CHECKING:
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 BrainOpener = Callable[[str], "Brain"]
 """Opens the brain for an author."""
+
+_READING = frozenset({SKILLS_LIST.name, SKILL_VIEW.name, MEMORY.name})
+"""Tools that show the state of the folder."""
+_NO_ARGUMENTS: Mapping[str, Any] = MappingProxyType({})
 
 WRITE_MODE, PROPOSE_MODE, READ_MODE = "writes", "proposes", "reads"
 """What clients may do: write, propose changes for a person to accept, or only read."""
@@ -143,7 +148,30 @@ class BrainPool:
         """
         if self.mode == READ_MODE:
             return Toolbox(self._base_brain, read_only=True).call(name, arguments)
-        return self._client_brain(self._key(client, session)).call(session, name, arguments)
+        warning = self._show_folder(name, arguments) if name in _READING else ""
+        answer = self._client_brain(self._key(client, session)).call(session, name, arguments)
+        return answer._replace(text=f"{answer.text}\n{warning}") if warning else answer
+
+    def _show_folder(self, name: str = "", arguments: Mapping[str, Any] = _NO_ARGUMENTS) -> str:
+        """Record what people edited in the folder, since an answer shows it, as their own edit.
+
+        Returns the warning that goes with the answer if that was not possible, else "".
+        """
+        writes = name == MEMORY.name and arguments.get("action", "read") != "read"
+        if self.mode == READ_MODE or writes or arguments.get("operations"):
+            return ""
+        skill = arguments.get("name", "") if name == SKILL_VIEW.name else ""
+        if not isinstance(skill, str) or arguments.get("version") is not None:
+            return ""
+        try:
+            self._base_brain.record_edits(skill)
+        except (NotFound, InvalidInput):
+            return ""  # the tool itself says it
+        except BrainError as error:
+            return (
+                f"Note: this was recorded before; edits since then are not shown: {error.message}"
+            )
+        return ""
 
     def list_tools(self, client: str, session: str = "") -> tuple[Tool, ...]:
         """Return the tools that a client may call, with those that it acquired."""
@@ -235,6 +263,7 @@ class BrainPool:
         They have at most the characters of the budget, if that is enough for the guide. The
         part before memory does not depend on memory: clients cache prompts by their beginning.
         """
+        self._show_folder()
         brain = self.brain(client, session)
         prompt, head, most = brain.prompt, brain.head, self._budget * BYTES_PER_TOKEN
         note = {PROPOSE_MODE: _PROPOSE_NOTE, READ_MODE: _READ_ONLY_NOTE}.get(self.mode, "")
@@ -255,6 +284,7 @@ class BrainPool:
 
     def read_index(self, client: str, session: str = "", *, after: str = "") -> ResourceContent:
         """Return a page of the Level-0 index, framed as in the prompt: the skills behind one."""
+        self._show_folder()
         brain = self.brain(client, session)
         head = brain.head
         page = brain.prompt.build_framed_page(head, after=after, page_chars=MAX_INDEX_PAGE_CHARS)
@@ -266,6 +296,7 @@ class BrainPool:
 
     def read_prompt(self, client: str, session: str = "", *, page: int = 1) -> str:
         """Return a page of the system prompt. Raises `NotFound` (`no_page`)."""
+        self._show_folder()
         pages = self.brain(client, session).prompt.build_pages(
             page_chars=MAX_PROMPT_PAGE_CHARS, budget=_PROMPT_INDEX_TOKENS
         )
@@ -282,6 +313,7 @@ class BrainPool:
 
     def list_skills(self, client: str, session: str = "") -> list[Skill]:
         """Return all skills, by slug and path."""
+        self._show_folder()
         return self.brain(client, session).skills.list()
 
     def read_skill(
@@ -291,6 +323,9 @@ class BrainPool:
 
         Raises `NotFound` or `InvalidInput`.
         """
+        self._show_folder(
+            SKILL_VIEW.name, {"name": skill} | ({"version": version} if version else {})
+        )
         brain = self.brain(client, session)
         if version and not version.strip().isprintable():
             raise InvalidInput(

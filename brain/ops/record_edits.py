@@ -1,0 +1,125 @@
+"""Record edits of the folder before a command or a tool shows, signs, proves or commits the state.
+
+As jj does: what is shown is the folder as it is, and nothing is signed that differs from it.
+What only looks whether there are edits loads nothing that writes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import Conflict
+from ..objects import bundle as bundles
+from ..repo import find_skill, working_copy
+from ..repo.log_entry import decode_log_entry
+from ..repo.session import Session, head_ref
+from ..trust import POLICY_PATH
+from ..util.progress import Progress, no_progress
+
+if TYPE_CHECKING:
+    from ..objects.bundle import Bundle, Edits
+    from ..repo.working_copy import FolderScan
+
+RECORDED_FIRST = "record edits"
+"""The description, in the operation log, of a snapshot that a command took before it went on."""
+WATCHED = "watch"
+"""The same of one that a watcher took."""
+MANY_FILES = 10_000
+_NAMED_DIGITS = 12
+
+
+def is_large(session: Session) -> bool:
+    """Tell whether a scan of the folder takes so long that a watcher should spare it."""
+    return bundles.bundle_totals(session.bundle_of(session.head())).files > MANY_FILES
+
+
+def find_edits(session: Session, skill: str = "") -> str | None:
+    """Return where the folder differs from the head: "" for anywhere, None for nowhere.
+
+    With `skill`, only its files are read if the head has it, and the answer is its folder, or the
+    file of a flat one. A proposal has no folder. Raises `Conflict` (`unsigned_edits`) in a brain
+    with a trust file if this session has no key to sign with.
+    """
+    if not session.has_folder:
+        return None
+    head = session.bundle_of(session.head())
+    place = _place_of_skill(session, head, skill) if skill else ""
+    if place:
+        if not _has_edits(session, head, place):
+            return None
+    else:
+        folder_scan, edits, pending = compare_folder(session, head, no_progress)
+        if edits.keys() <= pending.keys():
+            if folder_scan.scan.changed and not edits:  # or each is read again the next time
+                working_copy.save_stat_cache(session, folder_scan, head)
+            return None
+    if session.sign_with is None and bundles.has_entry(session.nodes, head, POLICY_PATH):
+        raise Conflict(
+            "edits of the folder are not recorded: they need a signature, and no key is chosen",
+            code="unsigned_edits",
+            hint="choose one with `brain config sign`, or record them without by `brain snapshot`",
+        )
+    return place
+
+
+def compare_folder(
+    session: Session, target: Bundle, progress: Progress
+) -> tuple[FolderScan, Edits, Edits]:
+    """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
+    folder_scan = working_copy.scan_folder(session, progress)
+    entries = working_copy.hash_files(session, folder_scan.scan.changed, folder_scan.scan.skipped)
+    edits = working_copy.diff_folder(session, folder_scan, target, entries)
+    return folder_scan, edits, _pending_writes(session)
+
+
+def _pending_writes(session: Session) -> Edits:
+    rows = session.reader.list_pending_writes()
+    if not rows:  # as always but after a kill: what reads starts faster without what writes
+        return {}
+    from ..repo.transaction import find_pending_writes
+
+    return find_pending_writes(session, rows)
+
+
+def _has_edits(session: Session, head: Bundle, place: str) -> bool:
+    """Tell whether the folder differs from the head at or below a path."""
+    from ..folder.ignore import IgnoreRules
+    from ..folder.scan import scan_named_paths
+
+    scan = scan_named_paths(session.root, IgnoreRules.load(session.root), [place], lambda _: None)
+    hashed = working_copy.hash_files(session, scan.files, scan.skipped)
+    now = {entry.path: entry for entry in hashed}
+    then = {entry.path: entry for entry in bundles.walk_below(session.nodes, head, place)}
+    pending = _pending_writes(session)
+    return any(
+        now.get(path) != then.get(path)
+        for path in now.keys() | then.keys()
+        if path not in pending and not working_copy.is_below(path, scan.skipped)
+    )
+
+
+def _place_of_skill(session: Session, head: Bundle, skill: str) -> str:
+    """Return the folder or the file of a skill, "" if the head lacks it."""
+    found = find_skill.find_skill_or_none(session, head, skill)
+    return (found.folder or found.path).rstrip("/") if found else ""
+
+
+def name_recorded_first(session: Session) -> str:
+    """Return what a message without changes is about: edits that were recorded before it.
+
+    Without it, the message that a person has for their edits would be lost once a command
+    had recorded these. "" if the last operation recorded something else.
+    """
+    ref, head = head_ref(session.current_branch()), session.head()
+    named: list[str] = []
+    for row in session.reader.stream_operations():
+        entry = decode_log_entry(row)
+        moved = {name: (old, new) for name, old, new in entry.refs}
+        old, new = moved.get(ref, (b"", b""))
+        if entry.description not in (RECORDED_FIRST, WATCHED) or new != head:
+            break
+        named.append(head.hex()[:_NAMED_DIGITS])
+        head = old
+    if not named:
+        return ""
+    return f"\n\nNames {named[-1]}" + (f" to {named[0]}" if len(named) > 1 else "")
