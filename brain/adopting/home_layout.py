@@ -41,13 +41,14 @@ class SkillFolders(NamedTuple):
     @classmethod
     def build(cls, places: Mapping[str, str]) -> SkillFolders:
         """Return the folders with all those above them."""
-        return cls(places, frozenset(above for folder in places for above in _parents(folder)))
+        above = {folder for place in places for folder in paths.folders_above(place)}
+        return cls(places, frozenset(above))
 
     def brain_path(self, path: str) -> str | None:
         """Return the path in a brain of a file in one of the folders, None for others."""
         if not self.places:
             return None
-        for folder in _parents(path):
+        for folder in paths.folders_above(path):
             if folder in self.places:
                 return self.places[folder] + path[len(folder) :]
         return None
@@ -59,7 +60,7 @@ class SkillFolders(NamedTuple):
     def folders_above(self, path: str) -> Iterator[str]:
         """Yield the folders above skills that `path`, which is in no skill itself, is in."""
         if self.above and self.brain_path(path) is None:
-            yield from (folder for folder in _parents(path) if folder in self.above)
+            yield from (folder for folder in paths.folders_above(path) if folder in self.above)
 
     def reaches(self, folder: str) -> bool:
         """Tell whether a folder is one of these, above one or in one."""
@@ -156,11 +157,11 @@ class HomeLayout:
     def skip_reason(self, path: str) -> str:
         """Return the reason to skip a file or folder, "" if there is none."""
         if self.other_skills:
-            for place in (path, *_parents(path)):
+            for place in (path, *paths.folders_above(path)):
                 if place in self.other_skills:
                     return self.other_skills[place]
         if self.skill_homes:
-            for place in _parents(paths.fold_name(self._map_to_brain(path) or "")):
+            for place in paths.folders_above(paths.fold_name(self._map_to_brain(path) or "")):
                 home = self.skill_homes.get(place)
                 if home is not None and not path.startswith(f"{home}/"):
                     return f"a file of another skill than {printable_text(home)}"
@@ -202,12 +203,6 @@ class PathRule(NamedTuple):
 
     home_pattern: str
     brain_pattern: str
-
-
-def _parents(path: str) -> Iterator[str]:
-    """Yield the folders above `path`, the nearest first."""
-    while path := path.rpartition("/")[0]:
-        yield path
 
 
 def _reaches_below(pattern: str, folder: str) -> bool:

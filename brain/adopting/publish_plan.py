@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ..errors import NotFound, printable_text
 from ..gating.case_paths import is_case_path, is_hidden_case
+from ..objects import paths
 from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import LINK
 from ..ops.import_states import BRAIN_OWNED_FILES
@@ -217,10 +218,8 @@ class _SkillPlacement:
 
     def skip_reason(self, info: FileInfo) -> str:
         """Return why a file below `skills/` is not published."""
-        first_skill = next(
-            (self._duplicates[at] for at in _path_and_parents(info.path) if at in self._duplicates),
-            None,
-        )
+        places = (info.path, *paths.folders_above(info.path))
+        first_skill = next((self._duplicates[at] for at in places if at in self._duplicates), None)
         if first_skill is not None:
             return f"{printable_text(first_skill.path)} has the same slug, {first_skill.slug}"
         return "it belongs to no skill"
@@ -255,13 +254,13 @@ class _SkillPlacement:
         main = self._main_files.get(path)
         if main is not None:
             return main, SKILL_FILES[0]
-        for folder in _path_and_parents(path):
+        for folder in (path, *paths.folders_above(path)):
             if folder in self._folders:
                 return self._folders[folder], path[len(folder) + 1 :]
         return None
 
     def _is_duplicate(self, path: str) -> bool:
-        return any(folder in self._duplicates for folder in _path_and_parents(path))
+        return any(folder in self._duplicates for folder in (path, *paths.folders_above(path)))
 
     def _adopted_folder(self, skill: Skill) -> str | None:
         """Return the folder in the home that a skill was adopted from, None without one."""
@@ -281,10 +280,3 @@ class _SkillPlacement:
 
 def _depth(skill: Skill) -> int:
     return skill.path.count("/")
-
-
-def _path_and_parents(path: str) -> Iterator[str]:
-    """Yield a path and the folders above it, the nearest first."""
-    while path:
-        yield path
-        path = path.rpartition("/")[0]

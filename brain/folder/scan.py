@@ -155,9 +155,12 @@ class FolderWalk:
             if entry.name in known_names or self._include_entry(prefix + entry.name, entry, below)
         ]
         if not known_names.issuperset(names):
-            for name, error in _find_collisions(prefix, names):
-                if name not in known_names:
-                    self._skip_collision(prefix + name, error, below)
+            for pair in collisions.find_case_collisions(names):
+                other, name = (prefix + each for each in pair)
+                error = collisions.case_collision_error(name, other)
+                for path in (other, name):
+                    if path.removeprefix(prefix) not in known_names:
+                        self._skip_collision(path, error, below)
         return below
 
     def _skip_collision(self, path: str, error: InvalidInput, below: list[str]) -> None:
@@ -231,28 +234,6 @@ class FolderWalk:
 
     def _add_notice(self, code: str, path: str, message: str) -> None:
         self.notices.append(Notice(code, path, message))
-
-
-def check_name_collisions(prefix: str, names: list[str]) -> None:
-    """Refuse names of one folder that macOS or Windows treat as equal.
-
-    Raises `InvalidInput` (`case_collision`), which names both.
-    """
-    for _, error in _find_collisions(prefix, names):
-        raise error
-
-
-def _find_collisions(prefix: str, names: list[str]) -> Iterator[tuple[str, InvalidInput]]:
-    """Yield each name of a folder that collides with another one, with the error."""
-    if collisions.has_no_case_collisions(names):
-        return
-    for other, name in collisions.find_case_collisions(sorted(names)):
-        error = InvalidInput(
-            collisions.case_collision_message(prefix + name, prefix + other),
-            code="case_collision",
-            hint="rename one of them, or exclude it in .brainignore",
-        )
-        yield from ((other, error), (name, error))
 
 
 def _check_path(path: str, name: str) -> None:

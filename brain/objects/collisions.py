@@ -11,6 +11,7 @@ followed.
 from __future__ import annotations
 
 import posixpath
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,7 +20,7 @@ from ..errors import InvalidInput, NotFound, printable_text
 from . import bundle as bundles
 from . import paths, tree
 from .bundle import Bundle
-from .folding import fold_name, match_length, next_matching_code_point, strip_marks
+from .folding import fold_name, match_length, strip_marks
 from .node_cache import NodeCache
 from .tree_node import LINK, TreeEntry
 
@@ -126,10 +127,6 @@ _SWEEP_RATIO = 16
 _FIRST_NON_ASCII = 0x80
 
 
-ReadLinkTarget = Callable[[bytes], bytes | None]
-"""Returns the content of a blob of at most `MAX_LINK_TARGET_BYTES`, None if it is missing."""
-
-
 class PortabilityFault(NamedTuple):
     """A path that a folder cannot hold, with a code and a message."""
 
@@ -140,22 +137,25 @@ class PortabilityFault(NamedTuple):
 
 def require_portable(
     nodes: NodeCache,
+    reader: BlobReader,
     before: Bundle,
     after: Bundle,
-    edits: Mapping[str, TreeEntry | None],
-    read: ReadLinkTarget,
+    edits: Mapping[str, TreeEntry | None] | None = None,
 ) -> None:
     """Check that any folder can hold `after`, to which `edits` lead from `before`.
 
-    Raises `InvalidInput` with the code of the first fault, or as `paths.check_path`.
+    Without `edits`, these are the differences. Raises `InvalidInput`: `case_collision`,
+    `path_conflict`, `link_outside`, `too_many`, `too_large`, or as `paths.check_path`.
     """
+    if edits is None:
+        edits = {path: now for path, _, now in bundles.diff_bundles(nodes, before, after)}
     changed_entries = {path: entry for path, entry in edits.items() if entry is not None}
     paths.check_paths(changed_entries)
     added = [
         path for path in changed_entries if not before or not bundles.has_entry(nodes, before, path)
     ]
     entries = changed_entries.items()
-    for fault in find_portability_faults(nodes, before, after, entries, added, read):
+    for fault in find_portability_faults(nodes, reader, before, after, entries, added):
         raise InvalidInput(
             fault.message, code=fault.code, hint="rename it, or leave it out with .brainignore"
         )
@@ -163,11 +163,11 @@ def require_portable(
 
 def find_portability_faults(
     nodes: NodeCache,
+    reader: BlobReader,
     before: Bundle,
     after: Bundle,
     changed_entries: Iterable[tuple[str, TreeEntry]],
     added_paths: Collection[str],
-    read: ReadLinkTarget,
 ) -> Iterator[PortabilityFault]:
     """Yield the paths of `after` that a folder cannot hold, given that it can hold `before`.
 
@@ -184,16 +184,16 @@ def find_portability_faults(
         if entry.size > limits.MAX_FILE_BYTES:
             message = f"{name} has {entry.size} bytes, more than {limits.MAX_FILE_BYTES}"
             yield PortabilityFault("too_large", path, message)
-        elif entry.kind == LINK and not _is_safe_link(path, entry, read):
+        elif entry.kind == LINK and not _is_safe_link(path, entry, reader):
             message = f"the link {name} may lead outside the brain"
             yield PortabilityFault("link_outside", path, message)
     yield from _find_collisions(nodes, before, after, added_paths)
 
 
-def _is_safe_link(path: str, entry: TreeEntry, read: ReadLinkTarget) -> bool:
+def _is_safe_link(path: str, entry: TreeEntry, reader: BlobReader) -> bool:
     if not 0 < entry.size <= MAX_LINK_TARGET_BYTES:
         return False
-    target = read(entry.blob)
+    target = read_link_target(reader, entry.blob)
     return target is None or is_safe_link_target(path, target)
 
 
@@ -214,21 +214,32 @@ def case_collision_message(path: str, other: str) -> str:
     return f"{both} cannot be in one folder on macOS or Windows"
 
 
+def case_collision_error(path: str, other: str) -> InvalidInput:
+    """Return the error for two names of a folder with the same folded form."""
+    return InvalidInput(
+        case_collision_message(path, other),
+        code="case_collision",
+        hint="rename one of them, or exclude it in .brainignore",
+    )
+
+
 def _path_conflict(path: str) -> PortabilityFault:
     message = f"{printable_text(path)} cannot be both a file and a folder"
     return PortabilityFault("path_conflict", path, message)
 
 
-def find_case_collisions(names: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names, or paths, that macOS or Windows treat as equal."""
+def find_case_collisions(names: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of names of one folder that macOS or Windows treat as equal."""
+    if _are_distinct(names):
+        return
     seen: dict[str, str] = {}
-    for name in names:
+    for name in sorted(names):
         other = seen.setdefault(fold_name(name), name)
         if other != name:
             yield other, name
 
 
-def has_no_case_collisions(names: Collection[str]) -> bool:
+def _are_distinct(names: Collection[str]) -> bool:
     """Tell at little cost whether all names have different folded forms."""
     joined = "\0".join(names)
     folded = joined.lower().split("\0") if joined.isascii() else [*map(fold_name, names)]
@@ -258,7 +269,7 @@ def _can_coexist(files: set[str], folders: set[str]) -> bool:
     while above:
         folders |= above
         above = {path.rpartition("/")[0] for path in above} - folders - {""}
-    return files.isdisjoint(folders) and has_no_case_collisions(files | folders)
+    return files.isdisjoint(folders) and _are_distinct(files | folders)
 
 
 class _CollisionLookup:
@@ -361,12 +372,11 @@ def _next_candidate(here: str, rest: str) -> str | None:
 def _next_code_point(rest: str, after: int) -> int:
     """Return the least code point above `after` that may come next; -1 if there is none.
 
-    The first code point beyond ASCII represents all of them until `after` is one of them.
+    Beyond ASCII any may: marks fold to nothing, and many letters to others.
     """
     wanted = "/" if not rest else rest[0] if rest[0].isascii() else ""
     for char in (wanted.upper(), wanted):
         if char and ord(char) > after:
             return ord(char)
-    if after < _FIRST_NON_ASCII - 1:
-        return _FIRST_NON_ASCII
-    return next_matching_code_point(rest, after)
+    following = max(after + 1, _FIRST_NON_ASCII)
+    return following if following <= sys.maxunicode else -1

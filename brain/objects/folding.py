@@ -7,9 +7,7 @@ every version of Python and in every language. The first name beyond ASCII loads
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import cache
-from itertools import islice
 from typing import NamedTuple
 
 _IOTA_SUBSCRIPT, _IOTA = "\u0345", "\u03b9"
@@ -48,19 +46,6 @@ def match_length(char: str, rest: str) -> int:
     """Return how many characters of the skeleton `rest` a code point matches; -1 if it does not."""
     piece = char.lower() if char.isascii() else strip_marks(_load_table().fold_char(char))
     return len(piece) if rest.startswith(piece) else -1
-
-
-def next_matching_code_point(rest: str, after: int) -> int:
-    """Return the least code point above `after`, 0x80 or more, that matches; -1 if none does."""
-    by_start = _code_points_by_start()
-    lists = [by_start.get("", []), by_start.get(rest[:1], []), _unchanged_code_points(rest)]
-    matches = [_first_matching(codes, rest, max(after, 0x7F)) for codes in lists if codes]
-    return min((code for code in matches if code >= 0), default=-1)
-
-
-def _first_matching(codes: list[int], rest: str, after: int) -> int:
-    later = islice(codes, bisect_right(codes, after), None)
-    return next((code for code in later if match_length(chr(code), rest) >= 0), -1)
 
 
 class _FoldTable(NamedTuple):
@@ -108,32 +93,3 @@ def _decompose_hangul(code: int) -> str:
         _VOWEL_BASE + place % _SYLLABLES_PER_LEAD // _SYLLABLES_PER_VOWEL,
     ]
     return "".join(map(chr, [*letters, _TRAIL_BASE + trail] if trail else letters))
-
-
-@cache
-def _code_points_by_start() -> dict[str, list[int]]:
-    """Map the first character of skeletons to code points beyond ASCII, ascending."""
-    table = _load_table()
-    by_start: dict[str, list[int]] = {}
-    for char in sorted({*table.fold, *table.marks, _IOTA}):
-        if not char.isascii():
-            by_start.setdefault(strip_marks(table.fold_char(char))[:1], []).append(ord(char))
-    return by_start
-
-
-def _unchanged_code_points(rest: str) -> list[int]:
-    """Return the code points that fold to themselves, or are a syllable of the next letters."""
-    if not rest:
-        return []
-    lead, vowel, trail = (ord(rest[at]) if at < len(rest) else 0 for at in range(3))
-    found = [lead]
-    if _LEAD_BASE <= lead < _LEAD_BASE + 19 and _VOWEL_BASE <= vowel < _VOWEL_BASE + 21:
-        syllable = (
-            _SYLLABLE_BASE
-            + (lead - _LEAD_BASE) * _SYLLABLES_PER_LEAD
-            + (vowel - _VOWEL_BASE) * _SYLLABLES_PER_VOWEL
-        )
-        found.append(syllable)
-        if _TRAIL_BASE < trail < _TRAIL_BASE + _SYLLABLES_PER_VOWEL:
-            found.append(syllable + trail - _TRAIL_BASE)
-    return found

@@ -8,7 +8,7 @@ same file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from operator import methodcaller
 
 from .. import limits
@@ -194,6 +194,12 @@ def split_section(path: str) -> tuple[str, str]:
 def is_at_or_below(path: str, folders: Iterable[str]) -> bool:
     """Tell whether `path` is one of `folders`, or below one of them."""
     return any(path == folder or path.startswith(folder + "/") for folder in folders)
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """Yield the folders above `path`, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
 
 
 def join_section(section: str, inner: str) -> str:

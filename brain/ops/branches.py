@@ -12,6 +12,7 @@ import re
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
+from ..objects.collisions import require_portable
 from ..repo import working_copy
 from ..repo.lineage_cache import AncestorSet
 from ..repo.revisions import TAG_REF_PREFIX, resolve_revision
@@ -20,7 +21,6 @@ from ..repo.signing.sign import read_valid_signatures
 from ..repo.transaction import (
     lock_for_writing,
     log_operation,
-    refuse_invalid_bundle,
     sign_new_snapshot,
     store_transaction,
     write_transaction,
@@ -135,7 +135,7 @@ def switch_branch(session: Session, name: str, progress: Progress | None = None)
             head = _require_branch_head(session, name)
             if name != txn.branch:
                 target = session.bundle_of(head)
-                refuse_invalid_bundle(session, txn.bundle, target)
+                require_portable(session.nodes, session.reader, txn.bundle, target)
                 changes = bundles.diff_bundles(session.nodes, txn.bundle, target)
                 changed_paths = [path for path, _, _ in changes]
                 manual_edits = working_copy.store_edits_at(

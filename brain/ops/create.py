@@ -15,6 +15,7 @@ from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
 from ..objects.bundle import Bundle
+from ..objects.collisions import require_portable
 from ..objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from ..objects.tree_node import FILE, TreeEntry
 from ..repo import manifest
@@ -23,7 +24,6 @@ from ..repo.session import CONTROL_FOLDER, Session, SigningKeyProvider, head_ref
 from ..repo.transaction import (
     lock_for_writing,
     log_operation,
-    refuse_invalid_bundle,
     sign_new_snapshot,
 )
 from ..results import Forked, Init
@@ -162,7 +162,7 @@ def fork_brain(
     root.mkdir(parents=True, exist_ok=True)
     try:
         bundle = session.bundle_of(origin)
-        refuse_invalid_bundle(session, bundles.EMPTY_BUNDLE, bundle)
+        require_portable(session.nodes, session.reader, bundles.EMPTY_BUNDLE, bundle)
         size = bundles.bundle_totals(bundle).bytes
         with staged_store(root, session.author, session.sign_with, size) as (child, tx):
             redactions = _copy_lineage(session, tx, origin)

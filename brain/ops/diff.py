@@ -174,11 +174,9 @@ def _match_renamed_files(
 
 def _moved_from(path: str, folders: Mapping[str, str]) -> str:
     """Return where a file was if it moved with the folder of its skill, "" if it has none."""
-    folder = path.rpartition("/")[0]
-    while folder:
+    for folder in paths.folders_above(path):
         if folder in folders:
             return folders[folder] + path[len(folder) :]
-        folder = folder.rpartition("/")[0]
     return ""
 
 

@@ -216,7 +216,6 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
 
 def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edits:
     """Return the edit that gives a file its content, empty if it has that; store the content."""
-    from .snapshot import parent_folders
 
     nodes, bundle = txn.session.nodes, txn.bundle
     was = bundles.get_entry(nodes, bundle, path)
@@ -231,7 +230,7 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
         return {}
     inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
     if inside or any(
-        bundles.get_entry(nodes, bundle, outer) is not None for outer in parent_folders(path)
+        bundles.get_entry(nodes, bundle, outer) is not None for outer in paths.folders_above(path)
     ):
         raise Conflict(
             f"{printable_text(path)} cannot be both a file and a folder",

@@ -11,6 +11,7 @@ from ..merging import content_merge
 from ..merging.content_merge import MERGE_CHOICES, ContentSides
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
+from ..objects.collisions import require_portable
 from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache, working_copy
 from ..repo.lineage_cache import AncestorSet
@@ -20,7 +21,6 @@ from ..repo.session import Session, head_ref
 from ..repo.transaction import (
     WriteTransaction,
     lock_for_writing,
-    refuse_invalid_bundle,
     store_transaction,
     write_transaction,
 )
@@ -203,7 +203,8 @@ def _run_merge(
         if unresolved:
             request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
         elif fast_forward and request.theirs != ours:
-            refuse_invalid_bundle(session, txn.bundle, session.bundle_of(request.theirs))
+            target = session.bundle_of(request.theirs)
+            require_portable(session.nodes, session.reader, txn.bundle, target)
             txn.move_head(request.theirs)
             txn.writes.update(plan.outcome.edits)
         elif plan.bases != [request.theirs]:

@@ -123,7 +123,7 @@ def _find_collisions(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[s
     folders: dict[str, tuple[str, str]] = {}
     for path in ours:
         files[paths.fold_name(path)] = path
-        folders |= {paths.fold_name(folder): (folder, path) for folder in _parent_folders(path)}
+        folders |= {paths.fold_name(folder): (folder, path) for folder in paths.folders_above(path)}
     collisions = set()
     for path in theirs:
         folded = paths.fold_name(path)
@@ -131,19 +131,13 @@ def _find_collisions(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[s
             collisions.add((files[folded], path))
         if folded in folders:
             collisions.add((folders[folded][1], path))
-        for folder in _parent_folders(path):
+        for folder in paths.folders_above(path):
             spelling, other = folders.get(paths.fold_name(folder), (folder, ""))
             if spelling != folder:
                 collisions.add((other, path))
             if paths.fold_name(folder) in files:
                 collisions.add((files[paths.fold_name(folder)], path))
     return sorted(collisions)
-
-
-def _parent_folders(path: str) -> list[str]:
-    """Return the folders above `path`, the topmost first."""
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts))]
 
 
 MAX_MERGE_BASES = 8

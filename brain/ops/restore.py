@@ -8,6 +8,7 @@ from ..errors import NotFound, printable_text
 from ..objects import bundle as bundles
 from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
+from ..objects.collisions import require_portable
 from ..objects.tree_node import TreeEntry
 from ..repo import working_copy
 from ..repo.revisions import resolve_revision
@@ -15,7 +16,6 @@ from ..repo.session import Session
 from ..repo.transaction import (
     WriteTransaction,
     lock_for_writing,
-    refuse_invalid_edits,
     write_transaction,
 )
 from ..repo.working_copy import find_redacted_paths
@@ -58,7 +58,8 @@ def restore_files(
                 txn.record_snapshot(edits, operation.restore_operation(source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
             working_copy.refuse_skipped(skipped, [*wanted, *txn.writes])
-            refuse_invalid_edits(session, bundles.EMPTY_BUNDLE, txn.bundle, txn.writes)
+            empty = bundles.EMPTY_BUNDLE
+            require_portable(session.nodes, session.reader, empty, txn.bundle, txn.writes)
     return build_restore_result(txn.head, txn.writes, redacted)
 
 

@@ -12,7 +12,7 @@ from ..errors import BrainError, NotFound, error_from_os, printable_text
 from ..folder import handles
 from ..folder.ignore import IgnoreRules
 from ..folder.read import read_bounded_file
-from ..folder.scan import PathScan, check_name_collisions, scan_named_paths
+from ..folder.scan import PathScan, scan_named_paths
 from ..objects import bundle as bundles
 from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
@@ -301,7 +301,6 @@ def _record_paths(
             txn.record_snapshot(
                 edits, operation.snapshot_operation(), build_message(session, before, edits)
             )
-            refuse_new_collisions(txn, before, [path for path, entry in edits.items() if entry])
     notices = [*scan.notices, *working_copy.skipped_notices(scan.skipped)]
     return build_snapshot_result(txn, before, edits, notices)
 
@@ -325,36 +324,11 @@ def _compute_edits(
     for path in wanted:
         edits.update(dict.fromkeys(e.path for e in bundles.walk_below(session.nodes, before, path)))
     for path in current:
-        for folder in parent_folders(path):
+        for folder in paths.folders_above(path):
             if bundles.has_entry(session.nodes, before, folder):
                 edits[folder] = None  # it was a file
     edits.update(current)
     return working_copy.drop_unchanged_edits(session, before, edits)
-
-
-def refuse_new_collisions(txn: WriteTransaction, before: Bundle, written: Iterable[str]) -> None:
-    """Refuse new names that differ in case alone from a name of the snapshot.
-
-    A scan of the whole folder finds these; a scan of single paths misses the head's names.
-    Raises `InvalidInput` (`case_collision`).
-    """
-    nodes = txn.session.nodes
-    folders: set[str] = set()
-    for path in written:
-        for inner in (path, *parent_folders(path)):
-            if any(True for _ in bundles.walk_below(nodes, before, inner)):
-                break
-            folders.add(inner.rpartition("/")[0])
-    for folder in folders:
-        check_name_collisions(
-            folder and folder + "/", bundles.list_names(nodes, txn.bundle, folder)
-        )
-
-
-def parent_folders(path: str) -> list[str]:
-    """Return the folders above `path`, the nearest first."""
-    parts = path.split("/")
-    return ["/".join(parts[:depth]) for depth in range(len(parts) - 1, 0, -1)]
 
 
 VERSION_CODE = "version_not_raised"

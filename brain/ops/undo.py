@@ -15,7 +15,9 @@ from typing import NamedTuple
 from ..digest import NO_DIGEST
 from ..errors import Conflict, NotFound, printable_text
 from ..objects import bundle as bundles
+from ..objects import paths
 from ..objects.bundle import Edits
+from ..objects.collisions import require_portable
 from ..repo import working_copy
 from ..repo.log_entry import LoggedOperation, decode_log_entry
 from ..repo.revisions import DROP_KIND
@@ -25,14 +27,12 @@ from ..repo.transaction import (
     apply_pending_writes,
     lock_for_writing,
     log_operation,
-    refuse_invalid_edits,
     store_transaction,
 )
 from ..results import Operation, Undone
 from ..store.rows import StoreReader, StoreTransaction
 from ..util.utc_time import utc_time
 from . import merge_state
-from .snapshot import parent_folders
 
 _BRANCH_REF_PREFIX = head_ref("")
 _RefMove = tuple[str, bytes, bytes]
@@ -268,7 +268,7 @@ def _compute_writes(session: Session, tx: StoreTransaction, from_: bytes, to: by
     writes = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
     redacted = working_copy.find_redacted_paths(session, writes.values())
     writes.update(dict.fromkeys(redacted))
-    refuse_invalid_edits(session, before, after, writes)
+    require_portable(session.nodes, session.reader, before, after, writes)
     manual_edits = working_copy.store_edits_at(session, tx, before, writes)
     if manual_edits:
         raise Conflict(
@@ -301,13 +301,13 @@ def _compute_deletions(session: Session, tx: StoreTransaction, step: _Step, curr
     writes = {
         path: entry for path, entry in writes.items() if path not in redacted and path not in edited
     }
-    refuse_invalid_edits(session, bundles.EMPTY_BUNDLE, after, writes)
+    require_portable(session.nodes, session.reader, bundles.EMPTY_BUNDLE, after, writes)
     return writes
 
 
 def _is_occupied(session: Session, path: str) -> bool:
     """Tell whether a folder is at `path`, or a file where a folder above it was."""
-    folders = [session.root / folder for folder in parent_folders(path)]
+    folders = [session.root / folder for folder in paths.folders_above(path)]
     above_is_file = any(os.path.lexists(folder) and not folder.is_dir() for folder in folders)
     return above_is_file or (session.root / path).is_dir()
 

@@ -21,12 +21,11 @@ from ..errors import BrainError, InvalidInput, NotFound, StoreError, printable_t
 from ..folder import handles, read
 from ..folder.handles import UNREADABLE, FolderHandles, open_root, unreadable_error
 from ..objects import bundle as bundles
-from ..objects import collisions as portability
 from ..objects import lineage, paths
 from ..objects import operation as operations
 from ..objects import snapshot as snapshots
 from ..objects.bundle import Bundle
-from ..objects.collisions import read_link_target
+from ..objects.collisions import require_portable
 from ..objects.operation import SnapshotOperation
 from ..objects.snapshot import SNAPSHOT_FORMAT, Snapshot
 from ..objects.tree_node import LINK, TreeEntry
@@ -138,7 +137,7 @@ class WriteTransaction:
         author_and_time: tuple[str, int | None] = ("", None),
     ) -> bytes:
         session = self.session
-        refuse_invalid_edits(session, before, after, edits)
+        require_portable(session.nodes, session.reader, before, after, edits)
         bundle_id = self.store_bundle(after)
         author, time = author_and_time[0] or session.author, author_and_time[1]
         message = self.mask_secrets(message)
@@ -591,22 +590,3 @@ def _file_fingerprint(session: Session, path: str) -> bytes:
     except OSError as error:
         raise unreadable_error(path, error) from error
     return NO_DIGEST if added is None else handles.fingerprint_of(added)
-
-
-def refuse_invalid_edits(
-    session: Session, before: Bundle, after: Bundle, edits: Mapping[str, TreeEntry | None]
-) -> None:
-    """Refuse edits from `before` to `after` that no folder can hold.
-
-    Raises `InvalidInput`: `case_collision`, `path_conflict`, `link_outside`, `too_many`,
-    `too_large`, or as `paths.check_path`.
-    """
-    portability.require_portable(
-        session.nodes, before, after, edits, lambda blob: read_link_target(session.reader, blob)
-    )
-
-
-def refuse_invalid_bundle(session: Session, before: Bundle, after: Bundle) -> None:
-    """Refuse a recorded bundle that no folder can hold; raises as `refuse_invalid_edits`."""
-    found = bundles.diff_bundles(session.nodes, before, after)
-    refuse_invalid_edits(session, before, after, {path: now for path, _, now in found})

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
 from typing import NamedTuple
 
 from ..errors import BrainError
 from ..objects import collisions, paths
-from ..objects.collisions import read_link_target
 from ..objects.snapshot import Snapshot
 from ..repo.session import Session
 from ..results import Finding
@@ -117,12 +115,7 @@ class EdgeChecker:
         new_entries = chain.from_iterable(change.walk_new_entries() for change in edge.changes)
         added_paths = [path for change in edge.changes for path in change.walk_added_paths()]
         for fault in collisions.find_portability_faults(
-            session.nodes,
-            edge.before,
-            edge.after,
-            new_entries,
-            added_paths,
-            partial(read_link_target, session.reader),
+            session.nodes, session.reader, edge.before, edge.after, new_entries, added_paths
         ):
             yield Finding(fault.code, "error", edge.name, fault.path, fault.message)
 

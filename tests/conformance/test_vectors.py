@@ -14,10 +14,13 @@ from brain.chain.tlog.log_verifier import verify_consistency, verify_inclusion
 from brain.digest import blob_id, domain_hash
 from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound
-from brain.folder.scan import check_name_collisions
 from brain.objects import bundle as bundles
 from brain.objects import lineage, operation, paths, snapshot, tree, tree_node
-from brain.objects.collisions import require_portable
+from brain.objects.collisions import (
+    case_collision_error,
+    find_case_collisions,
+    require_portable,
+)
 from brain.objects.folding import fold_name
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot
@@ -41,7 +44,7 @@ from tests.support.conformance.golden_vectors import (
     vector_paths,
 )
 from tests.support.conformance.signature_records import decode_signatures, encode_signatures
-from tests.support.node_store import MemoryNodeStore
+from tests.support.node_store import LinkReader, MemoryNodeStore
 from tests.support.signed_lineages import verify_signatures
 from tests.vectors import generate
 from tests.vectors.families import (
@@ -164,7 +167,7 @@ def _tree_nodes(vector: GoldenVector) -> dict[str, Any]:
     nodes, after = NodeCache(known.__getitem__), {"skills": root}
     changes = check_bundles(nodes, bundles.EMPTY_BUNDLE, after)
     came = {path: entry for change in changes for path, entry in change.walk_new_entries()}
-    require_portable(nodes, bundles.EMPTY_BUNDLE, after, came, lambda _: None)
+    require_portable(nodes, LinkReader(lambda _: None), bundles.EMPTY_BUNDLE, after, came)
     return {}
 
 
@@ -177,9 +180,8 @@ def _brain(vector: GoldenVector) -> dict[str, Any]:
     bundle = bundles.build_bundle(nodes, entries)
     targets = {blob: bytes.fromhex(t) for blob, t in vector.input.get("targets", {}).items()}
     came = {entry.path: entry for entry in entries}
-    require_portable(
-        nodes, bundles.EMPTY_BUNDLE, bundle, came, lambda blob: targets.get(blob.hex())
-    )
+    reader = LinkReader(lambda blob: targets.get(blob.hex()))
+    require_portable(nodes, reader, bundles.EMPTY_BUNDLE, bundle, came)
     return {"bundle": bundles.encode_bundle(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
 
 
@@ -204,7 +206,8 @@ def _path(vector: GoldenVector) -> dict[str, Any]:
 
 
 def _folder(vector: GoldenVector) -> dict[str, Any]:
-    check_name_collisions("skills/", vector.input["names"])
+    for pair in find_case_collisions(vector.input["names"]):
+        raise case_collision_error(*pair)
     return {}
 
 

@@ -1,8 +1,9 @@
 """Tree nodes in memory, with a count of what is loaded."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from brain.digest import blob_id
+from brain.errors import NotFound
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree_node import FILE, INNER, TreeEntry, TreeNode
 
@@ -46,3 +47,19 @@ def tree_levels(nodes: NodeCache, node_id: bytes) -> list[list[TreeNode]]:
     while out[-1][0].kind == INNER:
         out.append([nodes.get(line[1]) for node in out[-1] for line in node.entries])
     return out
+
+
+class LinkReader:
+    """The texts of links as a function returns them, None for one that is missing."""
+
+    def __init__(self, read: Callable[[bytes], bytes | None]) -> None:
+        self._read = read
+
+    def blob_size(self, id: bytes) -> int:
+        return len(self.read_blob(id))
+
+    def read_blob(self, id: bytes) -> bytes:
+        text = self._read(id)
+        if text is None:
+            raise NotFound("it is missing")
+        return text

@@ -136,9 +136,8 @@ class CommitFiles:
         """Return the path in the brain, None for a skipped path, which is reported."""
         if not self._layout.has_rule_for(path):
             return None
-        parts = path.split("/")
-        folders = ["/".join(parts[:depth]) for depth in range(1, len(parts))]
-        for place, is_folder in [*((folder, True) for folder in folders), (path, False)]:
+        folders = [(folder, True) for folder in paths.folders_above(path)]
+        for place, is_folder in [*reversed(folders), (path, False)]:
             reason = self._cached_skip_reason(place, is_folder)
             if reason:
                 self._report_skipped("left_out", reason, place)

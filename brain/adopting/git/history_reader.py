@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...errors import InvalidInput, printable_text
+from ...objects import paths
 from ..home_layout import PathRule
 from ..home_readers import (
     PLAIN_CONFIDENCE,
@@ -91,7 +92,7 @@ class GitHistoryReader:
         names = [name.decode("utf-8", "surrogateescape") for name in repository.list_paths(head)]
         if not any(name.startswith("skills/") for name in names):
             is_bare = find_git_folder(path) == path
-            there = {above for name in names for above in _path_and_parents(name)}
+            there = {above for name in names for above in (name, *paths.folders_above(name))}
             clients = [
                 reader
                 for reader in self._other_readers
@@ -106,12 +107,6 @@ class GitHistoryReader:
             for client in sorted(clients, key=lambda reader: reader.kind != PROJECT.kind):
                 return add_skill_folders(client.layout, find_skill_folders(names))
         return layout_from_names(names, path.name)
-
-
-def _path_and_parents(path: str) -> Iterator[str]:
-    while path:
-        yield path
-        path = path.rpartition("/")[0]
 
 
 def _prefers_program_home(found: DetectedSource) -> bool:

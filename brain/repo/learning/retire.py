@@ -22,7 +22,6 @@ from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...ops import files, log
 from ...ops.files import record_edits_at
-from ...ops.snapshot import refuse_new_collisions
 from ...ops.write_skill import (
     find_last_version,
     list_skill_files,
@@ -107,9 +106,7 @@ def retire_skill(
         kind = operation.decision_operation(
             "retire", skill.slug, recorded, recorded, store_verdict(txn, verdict, decider.contents)
         )
-        before = txn.bundle
         txn.record_snapshot(edits, kind, message)
-        refuse_new_collisions(txn, before, [path for path, entry in edits.items() if entry])
         txn.writes.update(edits)
         path = _retired_path(skill, skill.path)
         name = skill.card.name or skill.slug
@@ -149,9 +146,7 @@ def reinstate_skill(
         verdict = _build_verdict("reinstate", decider, slug, files)
         blob = store_verdict(txn, verdict, decider.contents)
         kind = operation.decision_operation("reinstate", slug, current, new.version, blob)
-        before = txn.bundle
         result = record_skill(txn, slug, path, new, kind, message, edits)
-        refuse_new_collisions(txn, before, [file for file, entry in edits.items() if entry])
         return describe_decision("reinstate", result, verdict)
 
 

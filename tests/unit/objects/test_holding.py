@@ -21,9 +21,11 @@ from brain.objects.collisions import (
 from brain.objects.folding import fold_name
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree_node import FILE, LINK, TreeEntry
+from tests.support.node_store import LinkReader
 from tests.support.refusals import raises_code
 
 BLOB = blob_id(b"x")
+NO_LINKS = LinkReader(lambda _: None)
 LETTERS = (
     *("a", "A", "b", "B", "-", "k", "K", "\u212a", "s", "S", "ß", "ſ", "é", "e", "\u0301"),
     *("\u0345", "\u0323", "ι", "α", "\u1fb3", "\u200d", "가", "\u1100", "\u1161", "\u11a8"),
@@ -44,7 +46,7 @@ def codes(
 ) -> set[tuple[str, str]]:
     return {
         (fault.code, fault.path)
-        for fault in find_portability_faults(nodes, before, after, (), new, none_there)
+        for fault in find_portability_faults(nodes, NO_LINKS, before, after, (), new)
     }
 
 
@@ -122,7 +124,7 @@ def refusal(path: str, target: bytes) -> str:
     entry = TreeEntry(path, LINK, BLOB, len(target))
     after = bundles.build_bundle(nodes, [entry])
     try:
-        require_portable(nodes, bundles.EMPTY_BUNDLE, after, {path: entry}, lambda _: target)
+        require_portable(nodes, LinkReader(lambda _: target), {}, after, {path: entry})
     except InvalidInput as error:
         return error.code
     return ""
@@ -193,10 +195,10 @@ def test_a_tree_of_more_than_a_brain_takes_is_refused(monkeypatch):
     nodes = NodeCache(none_there)
     after = bundle(nodes, ["a", "b", "c/d"])
     edits = {entry.path: entry for entry in bundles.walk_entries(nodes, after)}
-    require_portable(nodes, bundles.EMPTY_BUNDLE, after, edits, none_there)
+    require_portable(nodes, NO_LINKS, bundles.EMPTY_BUNDLE, after, edits)
     monkeypatch.setattr(limits, "MAX_FILES", 2)
     with raises_code("too_many", InvalidInput):
-        require_portable(nodes, bundles.EMPTY_BUNDLE, after, edits, none_there)
+        require_portable(nodes, NO_LINKS, bundles.EMPTY_BUNDLE, after, edits)
 
 
 def test_a_file_of_more_than_a_brain_takes_is_refused():
@@ -206,7 +208,7 @@ def test_a_file_of_more_than_a_brain_takes_is_refused():
         after = bundles.build_bundle(nodes, [entry])
         found = [
             f.code
-            for f in find_portability_faults(nodes, {}, after, [("a", entry)], ["a"], none_there)
+            for f in find_portability_faults(nodes, NO_LINKS, {}, after, [("a", entry)], ["a"])
         ]
         assert found == ([code] if code else [])
 
@@ -215,4 +217,4 @@ def test_a_link_that_was_redacted_is_let_be():
     nodes = NodeCache(none_there)
     entry = TreeEntry("l", LINK, BLOB, 5)
     after = bundles.build_bundle(nodes, [entry])
-    require_portable(nodes, bundles.EMPTY_BUNDLE, after, {"l": entry}, lambda _: None)
+    require_portable(nodes, NO_LINKS, bundles.EMPTY_BUNDLE, after, {"l": entry})

@@ -42,7 +42,7 @@ BAD: dict[str, tuple[str, Mapping[str, tuple[str, bytes]]]] = {
 def plant(brain: Brain, files: Mapping[str, tuple[str, bytes]]) -> str:
     """Record files where a brain stands, past all checks; return the snapshot."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(turns, "refuse_invalid_edits", lambda *_: None)
+        patched.setattr(turns, "require_portable", lambda *_: None)
         with turns.locked_write_transaction(brain._session, "snapshot", "planted") as mine:
             edits = {
                 path: TreeEntry(path, KINDS[kind], mine.store_tx.put_blob(text), len(text))
