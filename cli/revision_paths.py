@@ -2,7 +2,8 @@
 
 Paths are relative to where the user stands: to the folder of -C or BRAIN_DIR, else to the
 current folder. What stands behind `--` is a path; without it, the first argument that names a
-file, and all behind it, are paths.
+file, and all behind it, are paths. A skill is named where a revision is expected, too: SKILL
+stands for its files, SKILL@VERSION for the snapshot that made that version, and its files there.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import NamedTuple
 import click
 
 from brain.errors import BrainError, InvalidInput, printable_text
+from brain.skills.skill_address import split_version
 
 from .command import PATHS_AFTER_DASHES
 from .context import App, current_directory
@@ -55,6 +57,66 @@ def _is_revision(app: App, term: str) -> bool:
     raise click.UsageError(
         f"{term!r} is a revision and a file: write -- behind the revisions and before the paths"
     )
+
+
+class NamedSkill(NamedTuple):
+    """A skill that stands where a revision may: its files, and the snapshot of its version.
+
+    `snapshot` is "" if no version was named, and `path` a folder, or the file of a flat skill.
+    """
+
+    address: str
+    snapshot: str
+    path: str
+
+
+def separate_skills(app: App, revisions: Sequence[str]) -> tuple[list[str], list[NamedSkill]]:
+    """Return the revisions, with the snapshots of named versions in place, and the skills."""
+    found: list[str] = []
+    skills: list[NamedSkill] = []
+    for term in revisions:
+        skill = find_named_skill(app, term)
+        if skill is None:
+            found.append(term)
+            continue
+        skills.append(skill)
+        if skill.snapshot:
+            found.append(skill.snapshot)
+    return found, skills
+
+
+def find_named_skill(app: App, term: str) -> NamedSkill | None:
+    """Return the skill that a term names; None for a revision, and for what is neither.
+
+    A branch or a tag comes before a skill of its name.
+    """
+    if ".." in term or term.startswith("@"):
+        return None
+    try:
+        app.brain.history.resolve(term)
+    except InvalidInput as error:
+        if error.code != "bad_revision":
+            return None
+    except BrainError:
+        return None
+    else:
+        return None
+    try:
+        skill = app.brain.skills.read_file(term)
+    except BrainError as error:
+        if error.code in ("no_skill", "bad_slug", "bad_name"):
+            return None
+        raise
+    folder = skill.path.removesuffix("/SKILL.md").removesuffix("/skill.md")
+    address, version = split_version(term)
+    return NamedSkill(address, skill.snapshot if version else "", folder)
+
+
+def is_path(app: App, term: str) -> bool:
+    """Tell whether a term names files: of the folder, or with a slash."""
+    if "/" in term:
+        return True
+    return os.path.lexists(_base_folder(app) / term) and not _is_revision(app, term)
 
 
 def resolve_paths(app: App, arguments: Sequence[str]) -> list[str]:

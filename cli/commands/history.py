@@ -31,7 +31,7 @@ from ..render.human_format import (
     pluralize,
     short_id,
 )
-from ..revision_paths import split_terms
+from ..revision_paths import find_named_skill, separate_skills, split_terms
 from ..std_streams import write_lines
 from ..terminal import escape, escape_lines, terminal_width
 
@@ -57,7 +57,7 @@ _SHORT_KEY_CHARS = len("ed25519:") + 8
         "brain log -n 10",
         "brain log --patch @~3..@",
         "brain log --stat -- skills/reentrancy",
-        "brain log --skill oracle-manipulation",
+        "brain log oracle-manipulation",
         "brain log --graph",
     ),
 )
@@ -82,13 +82,17 @@ def log_command(
     """List snapshots, newest first.
 
     REV is the snapshot to start from (default: @, the head), or a range A..B: B and its
-    ancestors without those of A. With PATH, only snapshots that changed these files or
-    folders, which are relative to the current folder. Signers are named as the trust file
-    of the head names them; `brain verify` says whether they may sign.
+    ancestors without those of A. A SKILL, or SKILL@VERSION, shows what changed it. With PATH,
+    only snapshots that changed these files or folders, which are relative to the current
+    folder. Signers are named as the trust file of the head names them; `brain verify` says
+    whether they may sign.
     """
     if graph and (stat or patch):
         raise click.UsageError("--graph cannot be combined with --stat or --patch.")
     revisions, paths = split_terms(app, terms, 1)
+    revisions, named = separate_skills(app, revisions)
+    if named:
+        skill = skill or named[0].address
     if skill and paths:
         raise click.UsageError("--skill cannot be combined with PATH.")
     found = app.brain.history.log("".join(revisions) or "@", limit, skill, paths=paths)
@@ -171,8 +175,13 @@ def show_command(app: App, rev: str | None, stat: bool, patch: bool) -> None:
     """Show one snapshot.
 
     REV is an id or a unique part of its beginning, a branch, a tag, @ (the head, the
-    default) or @~N. The changes are against its first parent.
+    default) or @~N; SKILL@VERSION is the snapshot that made that version, SKILL the last one
+    that changed it. The changes are against its first parent.
     """
+    named = find_named_skill(app, rev) if rev else None
+    if named is not None:
+        changes = app.brain.history.log("@", 1, named.address)
+        rev = named.snapshot or next(one.snapshot for one in changes)
     shown = app.brain.history.show(rev or "@")
     changed = app.brain.history.diff_with_parent(shown.info.snapshot) if stat or patch else None
     document = {**to_json(shown.info), **shown._asdict()}
@@ -229,6 +238,7 @@ _PATH_CHANGE_COLORS = {"A": "green", "D": "red"}
         "brain diff",
         "brain diff @~3 @ --patch",
         "brain diff main..idea --stat",
+        "brain diff oracle-manipulation@1 oracle-manipulation@2",
         "brain diff @~1 -- skills/reentrancy",
     ),
 )
@@ -240,13 +250,16 @@ def diff_command(app: App, terms: tuple[str, ...], stat: bool, patch: bool) -> N
     """Show the differences between two states.
 
     Without arguments: the head against the folder. With FROM alone: that snapshot
-    against the folder; FROM..TO is FROM and TO. With PATH, only these files or folders,
+    against the folder; FROM..TO is FROM and TO. SKILL@VERSION is the snapshot that made that
+    version, and with SKILL only its files are compared. With PATH, only these files or folders,
     relative to the current folder. Changes of skills are described in words, other
     files by A (added), M (modified), D (removed) or R (renamed).
     """
     revisions, paths = split_terms(app, terms, 2)
     if len(revisions) == 1 and ".." in revisions[0]:
         revisions = [side or "@" for side in revisions[0].split("..", 1)]
+    revisions, named = separate_skills(app, revisions)
+    paths = [*paths, *dict.fromkeys(skill.path for skill in named)]
     from_, to = [*revisions, None, None][:2]
     found = app.brain.history.diff(from_, to, paths=paths)
     if app.as_json:

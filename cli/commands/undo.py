@@ -10,7 +10,7 @@ from ..output import emit
 from ..params import NonEmptyType, PathType
 from ..progress_bar import ProgressBar
 from ..render.changes import restore_line
-from ..revision_paths import resolve_paths
+from ..revision_paths import is_path, resolve_paths, separate_skills
 from ..terminal import escape
 
 if TYPE_CHECKING:
@@ -19,20 +19,29 @@ if TYPE_CHECKING:
 
 @brain_command(
     "restore",
-    examples=("brain restore @~1", "brain restore @~1 skills/oracle-manipulation"),
+    examples=(
+        "brain restore @~1",
+        "brain restore @~1 skills/oracle-manipulation",
+        "brain restore oracle-manipulation@1",
+    ),
     exits=OVERWRITE_EXITS,
 )
-@argument("rev", type=NonEmptyType())
+@argument("rev", metavar="[REV]", type=NonEmptyType())
 @argument("paths", metavar="[PATH]...", nargs=-1, type=PathType())
 def restore_command(app: App, rev: str, paths: tuple[str, ...]) -> None:
     """Restore files from a snapshot.
 
-    PATH is a file or folder, relative to the current folder (default: all files).
-    Changes in the folder that no snapshot has are recorded first; the restored state
-    becomes a new snapshot.
+    SKILL@VERSION restores the files of a skill as they were in that version; SKILL, and PATH
+    without REV, are files of the head. PATH is a file or folder, relative to the current
+    folder (default: all files). Changes in the folder that no snapshot has are recorded
+    first; the restored state becomes a new snapshot.
     """
+    revisions, skills = separate_skills(app, [rev])
+    if not skills and is_path(app, rev):
+        revisions, paths = [], (rev, *paths)
+    chosen = [*(skill.path for skill in skills), *resolve_paths(app, paths)]
     with ProgressBar(app) as bar:
-        result = app.brain.restore(rev, resolve_paths(app, paths), progress=bar)
+        result = app.brain.restore("".join(revisions) or "@", chosen, progress=bar)
     emit(app, result, [restore_line(result)])
 
 

@@ -195,3 +195,47 @@ def test_a_removed_and_an_added_skill_that_differ_are_no_rename(agent, cli):
         ("other", "added"),
         ("reentrancy", "removed"),
     ]
+
+
+@pytest.fixture
+def versions(agent, cli):
+    """A skill of two versions and an edit, in a brain where other things changed between."""
+    for text in ("First.\n", "Second.\n"):
+        Path("new.md").write_text(text)
+        assert cli("skill", "upsert", "csv", "-d", "Reads CSV.", "-f", "new.md").status == 0
+        with open("memory/notes.md", "a") as file:
+            file.write(text)
+        assert cli("snapshot", "-m", "Notes").status == 0
+    return agent
+
+
+def test_a_skill_stands_where_a_revision_may(versions, cli):
+    assert messages(cli, "csv") == messages(cli, "--skill", "csv")
+    assert len(messages(cli, "csv@1")) == 1
+    assert "csv upgraded 1 → 2" in cli("show", "csv").out
+    assert "csv added at version 1" in cli("show", "csv@1").out
+    compared = cli("diff", "csv@1", "csv@2", "--patch").out
+    assert "-First." in compared and "+Second." in compared and "notes.md" not in compared
+    assert "-First." in cli("diff", "csv@1", "--patch").out
+
+
+def test_a_skill_is_restored_as_it_was_in_a_version_or_at_the_head(versions, cli):
+    file = Path("skills/csv/SKILL.md")
+    assert cli("restore", "csv@1").status == 0
+    assert "First." in file.read_text() and "Second." in Path("memory/notes.md").read_text()
+    cli("undo")
+    for name in ("csv", "skills/csv", "skills/csv/SKILL.md"):
+        file.unlink()
+        assert cli("restore", name).status == 0
+        assert "Second." in file.read_text()
+
+
+def test_a_branch_comes_before_a_skill_of_its_name(versions, cli):
+    assert cli("branch", "csv", "@~1").status == 0
+    assert messages(cli, "csv")[0] == messages(cli, "@~1")[0] != messages(cli, "@")[0]
+
+
+@pytest.mark.parametrize("command", [["log"], ["show"], ["diff"], ["restore"]])
+def test_what_is_neither_a_revision_nor_a_skill_nor_a_file_is_refused(agent, cli, command):
+    refused = cli(*command, "nosuch", "--json")
+    assert refused.status == 1 and refused.error["code"] == "bad_revision"
