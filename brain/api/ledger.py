@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..repo.part import Part, lazy, reads
 
 if TYPE_CHECKING:
-    from .. import results
     from ..chain.evm.evm_ledger import EvmLedger
     from ..chain.evm.permit_file import PermitFile
-    from ..chain.evm.signing.signed_transaction import ReceivedTransaction
     from ..chain.evm.tx_status import SentTransaction
-    from ..chain.ledger_protocol import CommitRequest, Ledger
+    from ..chain.ledger_protocol import Ledger
     from ..chain.tlog.embedded_ledger import EmbeddedLedger
-    from ..repo.ledgers import commit_policy
+    from ..repo import manifest
+    from ..repo.ledgers import (
+        commit,
+        commit_elsewhere,
+        commit_policy,
+        evidence,
+        ledger_verify,
+        supersede,
+    )
     from ..repo.ledgers.commit_policy import OpenLedger
-    from ..repo.ledgers.supersede import RepairPlan
-    from ..repo.manifest import CommitPolicy
-
 else:
+    manifest = lazy("brain.repo.manifest")
+    commit = lazy("brain.repo.ledgers.commit")
+    commit_elsewhere = lazy("brain.repo.ledgers.commit_elsewhere")
     commit_policy = lazy("brain.repo.ledgers.commit_policy")
+    evidence = lazy("brain.repo.ledgers.evidence")
+    ledger_verify = lazy("brain.repo.ledgers.ledger_verify")
+    supersede = lazy("brain.repo.ledgers.supersede")
 
 
 class LedgerPart(Part):
@@ -36,135 +44,25 @@ class LedgerPart(Part):
     def opener(self, open_ledger: OpenLedger | None) -> None:
         self._locked.open_ledger = open_ledger
 
-    def commit(self, ledger: Ledger, rev: str = "@") -> results.Committed:
-        """Commit a revision to a ledger that already has an ancestor of it.
-
-        Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`,
-        `ledger_forked`, `stale_parent`), `NotFound` (`not_open`), `VerificationFailed`
-        (`rolled_back`) or `LedgerError`.
-        """
-        from ..repo.ledgers import commit
-
-        return self._locked.run(commit.commit_snapshot, ledger, rev)
-
+    commit = reads(lambda: commit.commit_snapshot)
     try_commit = reads(lambda: commit_policy.try_commit)
-
-    def open(self, ledger: Ledger, rev: str = "@") -> results.Committed:
-        """Make the first commitment of this brain in a ledger.
-
-        Raises `Conflict` (`already_open`) or `LedgerError`.
-        """
-        from ..repo.ledgers import commit
-
-        return self._locked.run(commit.open_in_ledger, ledger, rev)
-
-    def quote_commit(self, ledger: Ledger, rev: str = "@") -> results.CostQuote:
-        """Return the cost of `commit`, and send nothing. Raises as `commit`."""
-        from ..repo.ledgers import commit
-
-        return self._locked.run(commit.quote_commit, ledger, rev)
-
-    def quote_open(self, ledger: Ledger, rev: str = "@") -> results.CostQuote:
-        """Return the cost of `open`, and send nothing. Raises as `open`."""
-        from ..repo.ledgers import commit
-
-        return self._locked.run(commit.quote_open, ledger, rev)
-
-    def build_request(self, ledger: Ledger, rev: str = "@") -> CommitRequest:
-        """Return the request that `commit` would send, with raw ids. Raises as `commit`."""
-        from ..repo.ledgers import commit
-        from ..repo.revisions import resolve_revision
-
-        return self._locked.run(
-            lambda session: commit.build_commit_request(
-                session, ledger, resolve_revision(session, rev)
-            )
-        )
-
-    def status(self, ledger: Ledger, rev: str = "@") -> results.LedgerStatus:
-        """Return the commitment of this brain in a ledger, and its distance to a revision.
-
-        Raises `VerificationFailed` (`rolled_back`) or `LedgerError`.
-        """
-        from ..repo.ledgers import commit
-
-        return self._locked.run(commit.read_ledger_status, ledger, rev)
-
-    def verify(self, ledgers: Sequence[Ledger]) -> results.LedgersVerified:
-        """Check the lineage against ledgers, and the ledgers themselves."""
-        from ..repo.ledgers import ledger_verify
-
-        return self._locked.run(ledger_verify.verify_ledgers, ledgers)
-
-    def extend(self, verified: results.Verified, ledgers: Sequence[Ledger]) -> results.Verified:
-        """Return a verification of this brain with the findings of `verify` added."""
-        from ..repo.ledgers import ledger_verify
-
-        return ledger_verify.add_ledger_findings(verified, self.verify(ledgers))
-
-    def read_policy(self) -> CommitPolicy | None:
-        """Return the commit policy of the manifest. Raises `InvalidInput` (`bad_manifest`)."""
-        from ..repo import manifest
-
-        return self._locked.run(
-            lambda session: manifest.load_commit_policy(session, session.head())
-        )
-
-    def build_evidence(self, ledger: Ledger, rev: str = "@", path: str = "") -> bytes:
-        """Return evidence that a revision, or a file in it, is committed; see `check_evidence`.
-
-        If the revision itself was not committed, the evidence has the first later commitment
-        and a proof of descent. Raises `NotFound` (`not_committed`, `no_path`).
-        """
-        from ..repo.ledgers import evidence
-
-        return self._locked.run(evidence.build_commit_evidence, ledger, rev, path)
-
-    def plan_repair(self, ledger: EvmLedger, rev: str = "@") -> RepairPlan:
-        """Return what `supersede` would disown; the plan is its argument.
-
-        Raises `Conflict` (`nothing_to_disown`, `not_descended`), `NotFound` (`not_open`).
-        """
-        from ..repo.ledgers import supersede
-
-        return self._locked.run(supersede.plan_repair, ledger, rev)
-
-    def supersede(self, ledger: EvmLedger, plan: RepairPlan) -> results.Superseded:
-        """Disown commitments of a stolen signer, and commit a snapshot in their place.
-
-        The signer loses its right. Raises `InvalidInput` (`unauthorized`), `Conflict`
-        (`stale_parent`) if there are more commitments by now.
-        """
-        from ..repo.ledgers import supersede
-
-        return self._locked.run(supersede.supersede, ledger, plan)
-
-    def quote_supersede(self, ledger: EvmLedger, plan: RepairPlan) -> results.Superseded:
-        """Return the cost of `supersede`, and send nothing; raises as it does."""
-        from ..repo.ledgers import supersede
-
-        return self._locked.run(supersede.quote_supersede, ledger, plan)
+    open = reads(lambda: commit.open_in_ledger)
+    quote_commit = reads(lambda: commit.quote_commit)
+    quote_open = reads(lambda: commit.quote_open)
+    build_request = reads(lambda: commit.build_request)
+    status = reads(lambda: commit.read_ledger_status)
+    verify = reads(lambda: ledger_verify.verify_ledgers)
+    extend = reads(lambda: ledger_verify.extend)
+    read_policy = reads(lambda: manifest.read_commit_policy)
+    build_evidence = reads(lambda: evidence.build_commit_evidence)
+    plan_repair = reads(lambda: supersede.plan_repair)
+    supersede = reads(lambda: supersede.supersede)
+    quote_supersede = reads(lambda: supersede.quote_supersede)
 
     # Transactions of wallets elsewhere, on an EVM chain
 
-    def send_signed(self, ledger: EvmLedger, received: ReceivedTransaction) -> results.Committed:
-        """Send a commitment of this brain that was signed elsewhere.
-
-        `ledger` has the account that signed. Raises `InvalidInput` (`another_brain`, `not_ours`,
-        `wrong_chain`), and as `commit`.
-        """
-        from ..repo.ledgers import commit_elsewhere
-
-        return self._locked.run(commit_elsewhere.send_signed_commitment, ledger, received)
-
-    def record_mined(self, ledger: EvmLedger, transaction: str) -> results.Committed:
-        """Record the commitment that another wallet made in a transaction.
-
-        Raises `NotFound` (`not_committed`).
-        """
-        from ..repo.ledgers import commit_elsewhere
-
-        return self._locked.run(commit_elsewhere.record_mined_commitment, ledger, transaction)
+    send_signed = reads(lambda: commit_elsewhere.send_signed_commitment)
+    record_mined = reads(lambda: commit_elsewhere.record_mined_commitment)
 
     def find_creator(self, ledger: EvmLedger, transaction: str) -> str:
         """Return the account that opened this brain in a transaction, of whatever wallet."""

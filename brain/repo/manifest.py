@@ -164,6 +164,11 @@ def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | N
     )
 
 
+def read_commit_policy(session: Session) -> CommitPolicy | None:
+    """Return the commit policy of the manifest. Raises `InvalidInput` (`bad_manifest`)."""
+    return load_commit_policy(session, session.head())
+
+
 def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     """Return which runs are hard, and the mode of evolution; raises as `load_manifest`.
 

@@ -40,14 +40,14 @@ _MAX_COMMIT_ATTEMPTS = 64
 """Attempts of a commitment if other processes of this brain commit first."""
 
 
-def commit_snapshot(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
-    """Commit a revision to a ledger, after its head of this brain.
+def commit_snapshot(session: Session, ledger: Ledger, rev: str = "@") -> Committed:
+    """Commit a revision to a ledger that already has an ancestor of it.
 
     Committing it again changes nothing. Raises `Conflict` (`ledger_ahead`, `ledger_forked`,
     `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`, `another_log`)
     or `LedgerError`.
     """
-    snapshot = resolve_revision(session, revision)
+    snapshot = resolve_revision(session, rev)
     refuse_read_only(session)
     commitment, changed = _send_commitment(session, ledger, snapshot)
     return record_commitment(session, ledger, commitment)._replace(changed=changed)
@@ -107,16 +107,21 @@ def build_commit_request(session: Session, ledger: Ledger, snapshot: bytes) -> C
     return CommitRequest(brain, snapshot, head.snapshot if head else NO_PARENT)
 
 
-def quote_commit(session: Session, ledger: Ledger, revision: str = "@") -> CostQuote:
-    """Return the cost of `commit_snapshot`; raises as it does."""
-    request = build_commit_request(session, ledger, resolve_revision(session, revision))
+def build_request(session: Session, ledger: Ledger, rev: str = "@") -> CommitRequest:
+    """Return the request that `commit` would send, with raw ids. Raises as `commit`."""
+    return build_commit_request(session, ledger, resolve_revision(session, rev))
+
+
+def quote_commit(session: Session, ledger: Ledger, rev: str = "@") -> CostQuote:
+    """Return the cost of `commit`, and send nothing. Raises as `commit`."""
+    request = build_request(session, ledger, rev)
     price = ledger.quote_commit(*request) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, request.brain, request.snapshot, price)
 
 
-def quote_open(session: Session, ledger: Ledger, revision: str = "@") -> CostQuote:
-    """Return the cost of `open_in_ledger`; raises as it does."""
-    brain, snapshot = session.brain_id(), resolve_revision(session, revision)
+def quote_open(session: Session, ledger: Ledger, rev: str = "@") -> CostQuote:
+    """Return the cost of `open`, and send nothing. Raises as `open`."""
+    brain, snapshot = session.brain_id(), resolve_revision(session, rev)
     price = ledger.quote_open(brain, snapshot) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, brain, snapshot, price)
 
@@ -138,9 +143,12 @@ def describe_quote(ledger: Ledger, brain: bytes, snapshot: bytes, price: Quote |
     )
 
 
-def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Committed:
-    """Make the first commitment of the brain. Raises `Conflict` (`already_open`)."""
-    snapshot = resolve_revision(session, revision)
+def open_in_ledger(session: Session, ledger: Ledger, rev: str = "@") -> Committed:
+    """Make the first commitment of this brain in a ledger.
+
+    Raises `Conflict` (`already_open`) or `LedgerError`.
+    """
+    snapshot = resolve_revision(session, rev)
     refuse_read_only(session)
     if final_head.read_final_head(session.store, ledger, session.brain_id()):
         _read_head(session, ledger, session.brain_id())  # a chain that lost the brain is refused
@@ -148,16 +156,16 @@ def open_in_ledger(session: Session, ledger: Ledger, revision: str = "@") -> Com
     return record_commitment(session, ledger, commitment)._replace(changed=True)
 
 
-def read_ledger_status(session: Session, ledger: Ledger, revision: str = "@") -> LedgerStatus:
-    """Return the state of this brain in a ledger.
+def read_ledger_status(session: Session, ledger: Ledger, rev: str = "@") -> LedgerStatus:
+    """Return the commitment of this brain in a ledger, and its distance to a revision.
 
-    Raises `VerificationFailed` (`rolled_back`, `another_log`).
+    Raises `VerificationFailed` (`rolled_back`, `another_log`) or `LedgerError`.
     """
     from ...util.utc_time import LAST_SECOND, utc_time
 
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
-    snapshot = resolve_revision(session, revision)
+    snapshot = resolve_revision(session, rev)
     history = read_checked_history(session, ledger, brain)
     final_head.note_final_head(session, ledger, history)
     if snapshot not in {commitment.snapshot for commitment in history}:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def send_signed_commitment(
     session: Session, ledger: EvmLedger, received: ReceivedTransaction
 ) -> Committed:
-    """Send a signed commitment of this brain, and record it; see `SignedSender`.
+    """Send a commitment of this brain that was signed elsewhere; `ledger` has that account.
 
     The snapshot has to be here. Raises `InvalidInput` (`another_brain`, `not_ours`,
     `wrong_chain`), and as `commit_snapshot`.
@@ -49,7 +49,7 @@ def send_signed_commitment(
 
 
 def record_mined_commitment(session: Session, ledger: EvmLedger, transaction: str) -> Committed:
-    """Record the commitment of this brain that a transaction of any wallet made.
+    """Record the commitment that another wallet made in a transaction.
 
     Raises `NotFound` (`not_committed`).
     """

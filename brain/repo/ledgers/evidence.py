@@ -15,18 +15,19 @@ from .commit import is_covered, read_checked_history
 
 
 def build_commit_evidence(
-    session: Session, ledger: Ledger, revision: str = "@", path: str = ""
+    session: Session, ledger: Ledger, rev: str = "@", path: str = ""
 ) -> bytes:
-    """Return evidence of the first commitment that covers a revision, as JSON text.
+    """Return evidence that a revision, or the file at `path` in it, is committed, as JSON text.
 
-    With a `path`, it also proves the file at that path. Evidence of a chain shows the statements
+    See `check_evidence`. If the revision itself was not committed, it has the first later
+    commitment and a proof of descent. Evidence of a chain shows the statements
     of the revision that bind keys to accounts, if all are signed by both. Raises
     `NotFound` (`not_committed`, `no_path`), `VerificationFailed` (`rolled_back`), or
     `LedgerError`.
     """
     from ...chain.evidence.evidence_builder import build_evidence, read_proven_seq
 
-    brain, snapshot = session.brain_id(), resolve_revision(session, revision)
+    brain, snapshot = session.brain_id(), resolve_revision(session, rev)
     history = read_checked_history(session, ledger, brain)
     covering = _first_covering_commitment(session, ledger, history, snapshot)
     path_proof = prove.prove_path(session, path, snapshot.hex()) if path else b""

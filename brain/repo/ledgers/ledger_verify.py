@@ -34,7 +34,7 @@ STATUS_NONE, STATUS_UNKNOWN = "none", "unknown"
 
 
 def verify_ledgers(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerified:
-    """Verify the lineage against ledgers, at least one of which has to hold the brain."""
+    """Check the lineage against ledgers, and the ledgers; one of them has to hold the brain."""
     findings: list[Finding] = []
     verdicts: list[LedgerVerdict] = []
     for ledger in ledgers:
@@ -56,6 +56,11 @@ def verify_ledgers(session: Session, ledgers: Sequence[Ledger]) -> LedgersVerifi
     )
     brain, head = session.brain_id().hex(), session.head().hex()
     return LedgersVerified(ok, brain, head, level if ok else TRUST_LEVELS[0], verdicts, findings)
+
+
+def extend(session: Session, verified: Verified, ledgers: Sequence[Ledger]) -> Verified:
+    """Return a verification of this brain with the findings of `verify` added."""
+    return add_ledger_findings(verified, verify_ledgers(session, ledgers))
 
 
 def add_ledger_findings(verified: Verified, ledgers_verified: LedgersVerified) -> Verified:

@@ -36,13 +36,13 @@ class RepairPlan(NamedTuple):
     disowned: list[Commitment]
 
 
-def plan_repair(session: Session, ledger: EvmLedger, revision: str = "@") -> RepairPlan:
-    """Return what committing a revision in their place disowns; sends nothing.
+def plan_repair(session: Session, ledger: EvmLedger, rev: str = "@") -> RepairPlan:
+    """Return what `supersede` would disown; the plan is its argument.
 
     Raises `NotFound` (`not_open`), `Conflict` (`nothing_to_disown`, `not_descended`),
     `VerificationFailed` (`rolled_back`).
     """
-    brain, snapshot = session.brain_id(), resolve_revision(session, revision)
+    brain, snapshot = session.brain_id(), resolve_revision(session, rev)
     history = read_checked_history(session, ledger, brain)
     if not history:
         raise not_open_error(ledger.name, ledger.creator)
@@ -64,9 +64,10 @@ def plan_repair(session: Session, ledger: EvmLedger, revision: str = "@") -> Rep
 
 
 def supersede(session: Session, ledger: EvmLedger, plan: RepairPlan) -> Superseded:
-    """Disown commitments as planned, and record the new one as the last one seen.
+    """Disown commitments of a stolen signer, and commit a snapshot in their place.
 
-    Raises as `EvmLedger.supersede`.
+    The signer loses its right. Raises `InvalidInput` (`unauthorized`), `Conflict`
+    (`stale_parent`) if there are more commitments by now.
     """
     refuse_read_only(session)
     brain, snapshot = plan.brain, plan.snapshot
