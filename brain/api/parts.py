@@ -27,9 +27,8 @@ if TYPE_CHECKING:
     from .proofs import ProofsPart
     from .receipts import ReceiptsPart
     from .secrets import SecretsPart
-    from .signatures import SignaturesPart
     from .skills import SkillsPart
-    from .trust import TrustPart
+    from .trust import SignaturesPart, TrustPart
 
 
 _CLOSE_SECONDS = 60.0
@@ -90,7 +89,7 @@ class BrainParts:
     """Commitments in ledgers, and evidence of them."""
     trust: TrustPart = _lazy_part()
     """The trust file, and pinned root keys."""
-    signatures: SignaturesPart = _lazy_part()
+    signatures: SignaturesPart = _lazy_part("trust")
     """Sign snapshots, and list signatures."""
     gaps: GapsPart = _lazy_part()
     """Goals that fail repeatedly; `brain.evolve` learns from them."""

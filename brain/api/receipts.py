@@ -4,49 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..repo.part import Part
+from ..repo.part import Part, lazy, reads
 
 if TYPE_CHECKING:
     from .. import results
     from ..receipts import Receipt
+    from ..repo import read_receipts
     from ..repo.manifest import SynthesisPolicy
+    from ..repo.receipts import runs
+    from ..verify import receipt_verification
+else:
+    read_receipts = lazy("brain.repo.read_receipts")
+    runs = lazy("brain.repo.receipts.runs")
+    receipt_verification = lazy("brain.verify.receipt_verification")
 
 
 class ReceiptsPart(Part):
     """Receipts that snapshots carry, and receipts in files. `Brain.task` records one."""
 
-    def show(self, rev: str = "@") -> results.RunInfo:
-        """Return the run whose receipt a revision carries, up to that revision.
-
-        Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another format.
-        """
-        from ..repo import read_receipts
-
-        return self._locked.run(read_receipts.show_run, rev)
-
-    def read(self, rev: str = "@") -> bytes:
-        """Return the receipt of a revision, as recorded. Raises as `show`."""
-        from ..repo import read_receipts
-
-        return self._locked.run(read_receipts.read_receipt_bytes, rev)
-
-    def read_run(self, rev: str = "@") -> Receipt:
-        """Return the run of a revision as one receipt with all its steps. Raises as `show`."""
-        from ..repo.receipts import runs
-
-        return self._locked.run(runs.read_whole_run, rev)
-
-    def verify(self, rev: str = "@") -> results.ReceiptVerified:
-        """Check the receipts of a run against the lineage. Raises as `show`."""
-        from ..verify import receipt_verification
-
-        return self._locked.run(receipt_verification.verify_receipt, rev)
-
-    def verify_file(self, data: bytes) -> results.ReceiptVerified:
-        """Check a receipt from a file against the lineage. Raises `FormatError`."""
-        from ..verify import receipt_verification
-
-        return self._locked.run(receipt_verification.verify_receipt_file, data)
+    show = reads(lambda: read_receipts.show_run)
+    read = reads(lambda: read_receipts.read_receipt_bytes)
+    read_run = reads(lambda: runs.read_whole_run)
+    verify = reads(lambda: receipt_verification.verify_receipt)
+    verify_file = reads(lambda: receipt_verification.verify_receipt_file)
 
     def read_synthesis_policy(self) -> SynthesisPolicy:
         """Return which runs are hard enough to make a skill of, by the manifest.

@@ -199,7 +199,7 @@ def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> No
     if session.sign_with is not None and accepted in AncestorSet(session, session.head()):
         from ..repo.signing.missing_signatures import sign_missing
 
-        sign_missing(session, accepted.hex(), session.sign_with(), before)
+        sign_missing(session, accepted.hex(), key=session.sign_with(), excluded=before)
 
 
 def reject_proposal(session: Session, name: str) -> Proposal:

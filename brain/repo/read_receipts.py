@@ -79,15 +79,18 @@ def read_part_at_revision(session: Session, revision: str) -> ReceiptPart:
     return read_part(session, resolve_revision(session, revision))
 
 
-def show_run(session: Session, revision: str) -> RunInfo:
-    """Return the run behind a revision, up to there. Raises as `read_part` and `iter_parts`."""
-    parts = list(iter_parts(session, read_part_at_revision(session, revision)))[::-1]
+def show_run(session: Session, rev: str = "@") -> RunInfo:
+    """Return the run whose receipt a revision carries, up to that revision.
+
+    Raises `NotFound` (`no_receipt`, `redacted`), or `FormatError` for another format.
+    """
+    parts = list(iter_parts(session, read_part_at_revision(session, rev)))[::-1]
     return build_run_info(parts)
 
 
-def read_receipt_bytes(session: Session, revision: str) -> bytes:
-    """Return the text of the receipt that a revision carries. Raises as `read_part`."""
-    return encode_receipt(read_part_at_revision(session, revision).receipt)
+def read_receipt_bytes(session: Session, rev: str = "@") -> bytes:
+    """Return the receipt of a revision, as recorded. Raises as `show`."""
+    return encode_receipt(read_part_at_revision(session, rev).receipt)
 
 
 def show_receipt_file(data: bytes) -> RunInfo:

@@ -48,13 +48,13 @@ class _PartSummary(NamedTuple):
     steps: int
 
 
-def verify_receipt(session: Session, revision: str) -> ReceiptVerified:
-    """Verify the receipt that a revision carries. Raises as `read_part_at_revision`."""
-    return _verify_run(session, read_part_at_revision(session, revision))
+def verify_receipt(session: Session, rev: str = "@") -> ReceiptVerified:
+    """Check the receipts of a run against the lineage. Raises as `show`."""
+    return _verify_run(session, read_part_at_revision(session, rev))
 
 
 def verify_receipt_file(session: Session, data: bytes) -> ReceiptVerified:
-    """Verify the receipt in a file. Raises `FormatError`."""
+    """Check a receipt from a file against the lineage. Raises `FormatError`."""
     blob = blob_id(data)
     return _verify_run(
         session, ReceiptPart(decode_receipt(data), blob, _find_carrier(session, blob))

@@ -100,14 +100,14 @@ def test_reading_skills_loads_neither_yaml_nor_what_writes_or_signs(agent, comma
     assert "brain.ops.skills" in modules
     assert not modules & {
         *("yaml", "zstandard", "brain.repo.transaction"),
-        *("brain.ops.log", "brain.api.signatures", "brain.skills.skill_document"),
+        *("brain.ops.log", "brain.repo.signing.sign", "brain.skills.skill_document"),
     }
 
 
 def test_a_status_loads_no_archive_libraries_and_no_signatures(agent):
     modules = loaded("status", cwd=agent)
     assert "brain.ops.snapshot" in modules
-    assert not modules & {"shutil", "lzma", "brain.api.signatures", "brain_cli.revision_paths"}
+    assert not modules & {"shutil", "lzma", "brain.repo.signing.sign", "brain_cli.revision_paths"}
 
 
 def test_a_verification_of_a_brain_without_a_trust_file_loads_no_yaml(folder):

@@ -144,10 +144,10 @@ def check_outcome(outcome: str) -> str:
     return outcome
 
 
-def read_whole_run(session: Session, rev: str) -> Receipt:
-    """Return the run that a revision carries a part of, up to this part, as one receipt.
+def read_whole_run(session: Session, rev: str = "@") -> Receipt:
+    """Return the run of a revision as one receipt with all its steps.
 
-    Raises as `read_part_at_revision` and `iter_parts`, and `FormatError` (`too_many`).
+    Raises as `show`, and `FormatError` (`too_many`).
     """
     return _join_parts(session, read_part_at_revision(session, rev), ())
 

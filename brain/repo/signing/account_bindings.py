@@ -51,7 +51,8 @@ def bind_account(
 ) -> AccountBound:
     """Record a statement, signed by both, that a key and an account act for one party.
 
-    `expires` is in s since 1970 (UTC), 0 for never. An earlier statement about both is
+    `seed` is the private key, `account` a `brain.chain.evm.Account`, `expires` in s since 1970
+    (UTC), 0 for never. An earlier statement about both is
     replaced. Raises `InvalidInput` (`bad_accounts`, `bad_expiry`).
     """
     address = bytes.fromhex(account.address[2:])
@@ -88,7 +89,7 @@ def bind_signed_account(
 
 
 def unbind_account(session: Session, account: bytes) -> AccountUnbound:
-    """Remove all statements about an account, in one snapshot.
+    """Remove all statements about an account, 20 bytes, in one snapshot.
 
     Raises `InvalidInput` (`bad_accounts`), `NotFound` (`not_bound`).
     """
@@ -111,14 +112,14 @@ def unbind_account(session: Session, account: bytes) -> AccountUnbound:
     )
 
 
-def list_bound_accounts(session: Session, revision: str = "@") -> list[BoundAccount]:
-    """Return the statements of a revision, each with its standing now.
+def list_bound_accounts(session: Session, rev: str = "@") -> list[BoundAccount]:
+    """Return the accounts bound to keys in a revision, with the standing of each statement.
 
     Raises `InvalidInput` (`bad_accounts`).
     """
     return [
         _describe_statement(session, statement)
-        for statement in read_statements(session, resolve_revision(session, revision))
+        for statement in read_statements(session, resolve_revision(session, rev))
     ]
 
 

@@ -14,7 +14,7 @@ from .sign import sign_in_transaction
 from .signature_policy import read_rights_graph
 
 
-def find_unsigned(session: Session, revision: str = "@") -> list[str]:
+def find_unsigned(session: Session, rev: str = "@") -> list[str]:
     """Return the ancestors of a snapshot, and itself, with fewer signatures than the threshold.
 
     Oldest first, by the rights in force; none before there is a trust file.
@@ -22,30 +22,30 @@ def find_unsigned(session: Session, revision: str = "@") -> list[str]:
     return [
         here.hex()
         for here in signature_verification.find_below_threshold(
-            *_read_rights_and_signers(session, resolve_revision(session, revision))
+            *_read_rights_and_signers(session, resolve_revision(session, rev))
         )
     ]
 
 
 def sign_missing(
-    session: Session, revision: str, seed: bytes, excluded: AncestorSet | None = None
+    session: Session, rev: str = "@", *, key: bytes, excluded: AncestorSet | None = None
 ) -> list[Signature]:
-    """Sign the ancestors of a snapshot, and itself, that miss a signature by this key.
+    """Sign a snapshot and its ancestors where they lack a signature that this key may give.
 
-    Those have fewer signatures than the threshold and the key may sign, or they name the key
-    as author. Snapshots in `excluded` are skipped. One transaction, oldest first. Raises as
-    `sign_revision`.
+    `key` is a private key of 32 bytes. Those have fewer signatures than the threshold and the
+    key may sign, or they name the key as author. Snapshots in `excluded` are skipped. One
+    transaction, oldest first. Raises as `sign`.
     """
-    key = ed25519.public_key(seed)
+    public = ed25519.public_key(key)
     with lock_for_writing(session):
-        graph, signers = _read_rights_and_signers(session, resolve_revision(session, revision))
+        graph, signers = _read_rights_and_signers(session, resolve_revision(session, rev))
         missing = [
             here
-            for here in signature_verification.find_missing_signatures(graph, signers, key)
+            for here in signature_verification.find_missing_signatures(graph, signers, public)
             if not excluded or here not in excluded
         ]
         with store_transaction(session) as tx:
-            return [sign_in_transaction(session, tx, here, seed) for here in missing]
+            return [sign_in_transaction(session, tx, here, key) for here in missing]
 
 
 def _read_rights_and_signers(

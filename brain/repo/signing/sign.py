@@ -10,16 +10,17 @@ from ..session import Session
 from ..transaction import lock_for_writing, store_transaction
 
 
-def sign_revision(session: Session, revision: str, seed: bytes) -> Signature:
-    """Sign a snapshot with a private key; signing twice changes nothing.
+def sign_revision(session: Session, rev: str = "@", *, key: bytes) -> Signature:
+    """Sign a snapshot, and with it its ancestors, with a private key of 32 bytes.
 
+    Signing twice changes nothing.
     Ed25519 signatures are deterministic, so another signature by the key is invalid, and is
     replaced.
     """
     with lock_for_writing(session):
-        snapshot_id = resolve_revision(session, revision)
+        snapshot_id = resolve_revision(session, rev)
         with store_transaction(session) as tx:
-            return sign_in_transaction(session, tx, snapshot_id, seed)
+            return sign_in_transaction(session, tx, snapshot_id, key)
 
 
 def sign_in_transaction(
@@ -31,9 +32,9 @@ def sign_in_transaction(
     return _describe_signature(snapshot_id, *signed)
 
 
-def list_signatures(session: Session, revision: str = "@") -> list[Signature]:
-    """Return the stored signatures of a snapshot by key, unverified."""
-    return read_signatures(session, resolve_revision(session, revision))
+def list_signatures(session: Session, rev: str = "@") -> list[Signature]:
+    """Return the signatures of a snapshot by key, unverified; `Brain.verify` checks them."""
+    return read_signatures(session, resolve_revision(session, rev))
 
 
 def read_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:

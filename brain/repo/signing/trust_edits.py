@@ -23,13 +23,13 @@ from .sign import read_signatures
 from .signature_policy import read_rights_graph
 
 
-def read_trust(session: Session, revision: str = "@") -> Trusted:
-    """Return the keys that may sign the successors of a snapshot.
+def read_trust(session: Session, rev: str = "@") -> Trusted:
+    """Return who may sign the snapshots after a revision.
 
     A key that an earlier trust file revoked is shown as revoked. Raises `InvalidInput`
     (`bad_trust`) for a broken trust file.
     """
-    snapshot_id = resolve_revision(session, revision)
+    snapshot_id = resolve_revision(session, rev)
     text = _read_valid_text(session, snapshot_id)
     if not text:
         return Trusted(snapshot_id.hex(), 0, [])
@@ -43,9 +43,11 @@ def read_trust(session: Session, revision: str = "@") -> Trusted:
 
 
 def trust_key(session: Session, key: str, name: str) -> TrustChanged:
-    """Let a key sign from now on; the first key creates the trust file.
+    """Trust a key under a name; the first key creates the trust file.
 
-    Raises `InvalidInput` (`bad_key`, `bad_trust`, or `revoked_key` for one that was revoked).
+    The change counts once enough keys with earlier rights have signed it: open the brain with
+    `sign_with`, or sign afterwards. Raises `InvalidInput` (`bad_key`, `bad_trust`, or
+    `revoked_key` for one that was revoked).
     """
     public = parse_key(key)
 
@@ -63,9 +65,9 @@ def trust_key(session: Session, key: str, name: str) -> TrustChanged:
 
 
 def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
-    """End the rights of a key at a snapshot: for it and its descendants.
+    """End the rights of a key with a snapshot; its earlier signatures stay valid.
 
-    Earlier signatures of the key stay valid. Raises `InvalidInput` (`bad_key`, `bad_trust`)
+    Raises `InvalidInput` (`bad_key`, `bad_trust`)
     or `NotFound` (`no_trust`).
     """
     public, end = parse_key(key), resolve_revision(session, until)
@@ -78,9 +80,9 @@ def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
 
 
 def revoke_key(session: Session, key: str, reason: str, since: str = "") -> TrustChanged:
-    """Invalidate the signatures of a key from the snapshot `since` on; by default all of them.
+    """Reject all signatures of a key, or those from snapshot `since` on.
 
-    Raises as `retire_key`.
+    Raises as `retire`.
     """
     public = parse_key(key)
     first = resolve_revision(session, since) if since else b""
@@ -93,7 +95,7 @@ def revoke_key(session: Session, key: str, reason: str, since: str = "") -> Trus
 
 
 def set_threshold(session: Session, threshold: int) -> TrustChanged:
-    """Set how many keys have to sign. Raises `InvalidInput` (`bad_trust`) or `NotFound`."""
+    """Set how many trusted keys must sign a snapshot. Raises as `retire`."""
     return _edit_trust_file(
         session,
         b"",
@@ -103,7 +105,7 @@ def set_threshold(session: Session, threshold: int) -> TrustChanged:
 
 
 def repair_trust(session: Session) -> TrustChanged:
-    """Restore the last valid trust file if the present one is broken.
+    """Replace a malformed trust file by the last valid one.
 
     That is the one in force; of several, the one along first parents. A valid file is not
     changed. Raises `NotFound` (`no_trust`) if there was no valid one before.

@@ -9,10 +9,10 @@ from ..session import Session
 
 
 def find_unverifiable(session: Session) -> str | None:
-    """Return the id of the snapshot that the session recorded last, if it lacks signatures.
+    """Return the id of the snapshot that this brain recorded last, if it will not verify.
 
-    None if no trust file is in force, if it cannot be read, or if nothing was recorded. A
-    proposal is signed when it is accepted.
+    It lacks signatures of trusted keys. None if no trust file is in force, if it cannot be read,
+    or if nothing was recorded. A proposal is signed when it is accepted.
     """
     snapshot_id = session.last_recorded
     if snapshot_id is None or not session.has_folder:
