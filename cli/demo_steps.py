@@ -182,7 +182,7 @@ def flip_bit(control: Path, mark: bytes) -> int:
     The write-ahead log is folded into the file first, as writers do from time to time.
     Raises `BrainError` (`not_in_store`) if the file does not hold `mark`.
     """
-    from brain.store.store_database import STORE_FILE_NAME, open_store_database
+    from brain.store.database import STORE_FILE_NAME, open_store_database
 
     store = open_store_database(control)
     store.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -27,8 +27,8 @@ from ..repo.transaction import (
     sign_new_snapshot,
 )
 from ..results import Forked, Init
-from ..store.rows import ObjectKind, PendingWrite, StoreTransaction
-from ..store.writer import create_store, open_store
+from ..store.rows import ObjectKind, PendingWrite
+from ..store.writer import StoreTransaction, create_store, open_store
 from ..util.files import sync_folder
 from ..util.progress import Progress, no_progress
 

@@ -22,8 +22,9 @@ from ..repo.revisions import DROP_KIND, MAX_REJECTED, list_rejected_refs
 from ..repo.session import Session
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
 from ..results import Collected
-from ..store.rows import ObjectKind, StoreReader
-from ..store.writer import incomplete_store_error
+from ..store.reader import StoreReader
+from ..store.rows import ObjectKind
+from ..store.writer import incomplete_store_error, writable
 from ..util.progress import Progress, no_progress
 from ..verdicts.read_verdicts import read_verdict_blobs
 
@@ -68,7 +69,7 @@ def collect_garbage(
             # Else a scan would skip files whose recorded content is about to be removed.
             working_copy.delete_stat_cache(session)
         removed = _sweep_unmarked(session, marked, last_released)
-        compacted = session.store.compact()
+        compacted = writable(session.store).compact()
         after = session.store.size_on_disk()
         session.clear_loaded()
     head = session.head().hex()
@@ -115,7 +116,7 @@ def _sweep_unmarked(session: Session, marked: set[bytes], last_released: int) ->
             total += removed
         if removed < max_count:
             return total
-        session.store.compact()  # frees the space of the write-ahead log
+        writable(session.store).compact()  # frees the space of the write-ahead log
 
 
 def _sweep_once(session: Session, marked: set[bytes], last_released: int, max_count: int) -> int:

@@ -20,7 +20,7 @@ from ..objects.tree_node import FILE
 from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merge_state
 from ..repo.session import CONTROL_FOLDER, Session
 from ..results import MergeConflict
-from ..store.rows import StoreTransaction
+from ..store.writer import StoreTransaction
 
 if TYPE_CHECKING:
     from .merge_contents import PathConflict, UnresolvedConflict

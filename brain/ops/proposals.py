@@ -21,7 +21,7 @@ from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
 from ..results import Merged, Proposal, SnapshotInfo
-from ..store.rows import Store
+from ..store.reader import StoreReader
 from ..store.writer import open_store_or_readonly
 from ..util.progress import Progress
 from . import branches
@@ -39,7 +39,7 @@ class ProposalSession(Session):
 
     has_folder = False
 
-    def __init__(self, root: Path, store: Store, name: str, author: str = "") -> None:
+    def __init__(self, root: Path, store: StoreReader, name: str, author: str = "") -> None:
         super().__init__(root, store, author)
         self.proposal = name
         self._branch_name = branches.check_branch_name(PROPOSAL_BRANCH_PREFIX + name)

@@ -17,7 +17,9 @@ from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref, validate_text
 from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..results import Redacted
-from ..store.rows import ObjectKind, StoreReader
+from ..store.reader import StoreReader
+from ..store.rows import ObjectKind
+from ..store.writer import writable
 from ..trust import POLICY_PATH
 from . import merge_state
 
@@ -62,7 +64,7 @@ def redact_file(
                 _record_and_destroy(txn, redact_operation, blob, holders)
         if session.search_cache is not None:
             session.search_cache.close()
-        scrubbed = session.store.compact()
+        scrubbed = writable(session.store).compact()
     return Redacted(
         snapshot=txn.head.hex(),
         path=path,

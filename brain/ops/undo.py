@@ -30,7 +30,8 @@ from ..repo.transaction import (
     store_transaction,
 )
 from ..results import Operation, Undone
-from ..store.rows import StoreReader, StoreTransaction
+from ..store.reader import StoreReader
+from ..store.writer import StoreTransaction
 from ..util.utc_time import utc_time
 from . import merge_state
 

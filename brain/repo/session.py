@@ -18,7 +18,8 @@ from ..objects import snapshot as snapshots
 from ..objects.bundle import EMPTY_BUNDLE, Bundle
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot
-from ..store.rows import ObjectKind, Store, StoreReader
+from ..store.reader import StoreReader
+from ..store.rows import ObjectKind
 from .derived_db import DERIVATION_VERSION
 
 if TYPE_CHECKING:
@@ -77,7 +78,11 @@ class Session:
     """The name of the proposal that it works on."""
 
     def __init__(
-        self, root: Path, store: Store, author: str = "", clock: Callable[[], int] = current_time_ms
+        self,
+        root: Path,
+        store: StoreReader,
+        author: str = "",
+        clock: Callable[[], int] = current_time_ms,
     ) -> None:
         self.root = root
         self.store = store
@@ -89,7 +94,7 @@ class Session:
         self.load_experience_settings: LoadExperienceSettings | None = None
         self.pinned_roots_provider: PinnedRootsProvider | None = None
         self.verified_signatures: set[tuple[bytes, bytes, frozenset[bytes]]] = set()
-        self.reader: StoreReader = store
+        self.reader = store
         self.nodes = NodeCache(lambda node_id: self.reader.read_object(ObjectKind.NODE, node_id))
         self.progress: Callable[[str, int, int], None] | None = None
         self.staged_updates: dict[bytes, StagedDerivation] = {}

@@ -29,8 +29,8 @@ from ..objects.collisions import require_portable
 from ..objects.operation import SnapshotOperation
 from ..objects.snapshot import SNAPSHOT_FORMAT, Snapshot
 from ..objects.tree_node import LINK, TreeEntry
-from ..store.rows import ObjectKind, PendingWrite, StoreTransaction
-from ..store.writer import writer_lock
+from ..store.rows import ObjectKind, PendingWrite
+from ..store.writer import StoreTransaction, writable, writer_lock
 from ..util.progress import Progress, no_progress
 from . import head_index, lineage_cache, working_copy
 from .current_run import current_draft
@@ -234,7 +234,7 @@ def lock_without_recovery(session: Session) -> Iterator[None]:
             rows, _ = session.store.inspect_pending_writes()
             write.remove_temporary_files(session.root, [row.path for row in rows])
             if session.store.needs_compaction():
-                session.store.compact()
+                writable(session.store).compact()
         yield
 
 
@@ -255,7 +255,7 @@ def _keep_out_of_git(session: Session) -> None:
 def store_transaction(session: Session, expected_bytes: int = 0) -> Iterator[StoreTransaction]:
     """Open a transaction that the session reads through until it ends."""
     try:
-        with session.store.transaction(expected_bytes) as tx:
+        with writable(session.store).transaction(expected_bytes) as tx:
             session.reader = tx
             session.drop_collected()
             yield tx
@@ -462,7 +462,7 @@ def apply_pending_writes(
     if writes:
         with _add_hint(_RETRY_HINT):
             working_copy.write_files(session, writes, progress, contents)
-        session.store.clear_pending_writes()
+        writable(session.store).clear_pending_writes()
 
 
 def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
@@ -475,7 +475,7 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
         raise _foreign_pending_error(checked.not_in_head)
     with _add_hint(_WAITING_HINT):
         working_copy.write_files(session, _select_untouched(session, checked.writes))
-    session.store.clear_pending_writes()
+    writable(session.store).clear_pending_writes()
 
 
 def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str, TreeEntry | None]:
@@ -571,7 +571,7 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
             working_copy.write_files(session, {path: entry})
         except BrainError as error:
             yield path, error.message
-    session.store.clear_pending_writes()
+    writable(session.store).clear_pending_writes()
 
 
 @contextmanager

@@ -19,7 +19,8 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, Edits
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
-from ..store.rows import LARGE_BLOB_BYTES, StoreTransaction
+from ..store.rows import LARGE_BLOB_BYTES
+from ..store.writer import StoreTransaction
 from ..util.progress import Progress, no_progress
 from . import derive, lineage_cache
 from .session import Session

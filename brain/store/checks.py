@@ -1,24 +1,37 @@
-"""Verify every blob, and find rows that nothing else reads."""
+"""Verify every blob, and find rows that nothing else reads.
+
+The rows of blobs are cut into ranges, which this process and forked children take from one
+queue; each process has its own connection. New rows are added behind the last range, so all
+processes see the same ranges; if rows are removed meanwhile, the epoch of the store changes and
+the caller begins again. Results come in the order of the rows.
+
+Large blobs are checked in the order in which they were stored, so the hash of one that grew
+continues where the one before it ended. A thousand versions of a growing file then cost little
+more than the last one.
+"""
 
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from itertools import chain
 
 from blake3 import blake3
 
 from ..digest import DIGEST_SIZE, NO_DIGEST
 from ..errors import BrainError, StoreError, corrupt_object_error, printable_text
-from ..util.process_pool import JobQueue, SendValue, run_in_child
-from . import ref_table
-from . import rows as checksums
-from . import rows as field_limits
+from ..util.process_pool import JobQueue, SendValue, processor_count, run_in_child
+from . import rows
 from .blobs import (
+    BLOB_COLUMNS,
     CODEC_CHUNK_LIST,
     CODEC_RAW,
     CODEC_ZSTD,
+    DICTIONARY_COLUMNS,
     EMPTY_CHUNK_LIST,
+    MAX_DICTIONARY_BYTES,
+    SMALL_CHUNK_BYTES,
     BlobDecoder,
     ChunkList,
     can_extend,
@@ -26,7 +39,8 @@ from .blobs import (
 )
 from .connection import Connection
 from .database import typed_columns
-from .rows import BlobCheckResult, BlobPredicate, ExpectedSize
+from .reader import StoreReader, decode_log_head, load_facts
+from .rows import BlobCheckResult, BlobPredicate, ExpectedSize, accept_claimed_size
 
 MAX_ROW_RANGES = 256
 """Many ranges, so that no process waits long for the others at the end."""
@@ -35,41 +49,44 @@ MIN_ROWS_PER_RANGE = 64
 MIN_RANGES_TO_FORK = 8
 """Ranges that make a fork worth its cost."""
 
-_RANGE_SQL = (
-    f"SELECT {typed_columns('id BLOB, codec INTEGER, data BLOB')} FROM blobs"
-    " WHERE number BETWEEN ? AND ? ORDER BY number"
-)
+_RANGE_SQL = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE number BETWEEN ? AND ? ORDER BY number"
 
 _RangeResult = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes], list[bytes]]
 """The fields of a `BlobCheckResult` for one range, and the ids of large blobs in it."""
 
 
 @contextmanager
-def check_small_blobs(
-    db: Connection,
-    open_connection: Callable[[], Connection],
-    large: list[bytes],
-    processes: int,
+def check_blobs(
+    reader: StoreReader,
     predicate: BlobPredicate,
+    expected: ExpectedSize = accept_claimed_size,
+    processes: int = 0,
 ) -> Iterator[Iterator[BlobCheckResult]]:
-    """Check all small blobs; yield an iterator of results, while children work already.
+    """Read every blob again; yield an iterator of results, in storage order, large ones last.
 
-    The ids of large blobs are appended to `large`. `open_connection` opens the connection of a
-    child. `predicate` selects among sound blobs.
+    Child processes share the work and begin at once; `processes` are by default as many as there
+    are processors. `predicate` gets small blobs only. A large blob that does not have the
+    `expected` size is a fault, and is not read; `expected` is called while the block iterates.
+    The iterator raises `BrainError` (`worker_died`) if one of the processes did not finish.
     """
+    db = reader._db
     ranges = db.split_rows("blobs", MIN_ROWS_PER_RANGE, MAX_ROW_RANGES)
     queue = JobQueue(len(ranges))
 
     def work(send: SendValue) -> None:
-        with closing(open_connection()) as connection:
-            results = list(_check_ranges(connection, ranges, queue, predicate))
+        with reader.reopen_for_fork() as reopened:
+            results = list(_check_ranges(reopened._db, ranges, queue, predicate))
         for row_range in results:  # not before: the parent reads only when its own work is done
             send(row_range)
 
-    children = processes - 1 if len(ranges) >= MIN_RANGES_TO_FORK else 0
+    # Other processes do not see the changes of an open transaction.
+    few = db.in_transaction or len(ranges) < MIN_RANGES_TO_FORK
+    children = 0 if few else (processes or processor_count()) - 1
+    large: list[bytes] = []
     with closing(queue), ExitStack() as stack:
         child_results = [stack.enter_context(run_in_child(work)) for _ in range(children)]
-        yield _merge_in_order(db, ranges, queue, child_results, large, predicate)
+        small = _merge_in_order(db, ranges, queue, child_results, large, predicate)
+        yield chain(small, LargeBlobChecker(reader, expected).check_all(large))
 
 
 def _check_ranges(
@@ -130,38 +147,62 @@ def _merge_in_order(
         )
 
 
-class LargeBlobChecker:
-    """Checks large blobs one by one.
-
-    `read_chunk_list(blob)` and `read_chunk(blob, chunk, size)` raise typed errors for damaged or
-    missing rows. `prefixes` are the blobs that others grew from. A blob whose size differs
-    from `expected` is not read.
-    """
-
-    def __init__(
-        self,
-        read_chunk_list: Callable[[bytes], ChunkList],
-        read_chunk: Callable[[bytes, bytes, int], bytes],
-        prefixes: set[bytes],
-        expected: ExpectedSize,
-    ) -> None:
-        self._read_chunk_list = read_chunk_list
-        self._read_chunk = read_chunk
-        self._prefixes = prefixes
-        self._expected_size = expected
-        self._prefix_states = {NO_DIGEST: (blake3(max_threads=blake3.AUTO), EMPTY_CHUNK_LIST)}
-        self._last_states: dict[tuple[bytes, bytes], tuple[list[tuple[bytes, int]], blake3]] = {}
-
-    def check(self, id: bytes) -> BlobCheckResult:
-        """Read the unread chunks of a blob and compare the hash of the whole with its id."""
+def check_chunk_lists(reader: StoreReader) -> BlobCheckResult:
+    """Return the sizes that large blobs claim, and faults, without reading content."""
+    sizes: list[tuple[bytes, int]] = []
+    faults: list[tuple[bytes, str]] = []
+    holders: dict[bytes, bytes] = {}
+    sql = "SELECT id FROM blobs WHERE codec = ? ORDER BY number"
+    for (id,) in reader._db.fetch_all(sql, (CODEC_CHUNK_LIST,)):
         try:
-            size = self._verify_content(id, self._read_chunk_list(id))
+            chunk_list = reader._fetch_chunk_list(id)
+            if chunk_list.depth and not can_extend(
+                chunk_list, reader._fetch_chunk_list(chunk_list.prefix)
+            ):
+                raise corrupt_object_error(id, "its prefix does not fit")
         except BrainError as error:
-            return BlobCheckResult([], [(id, error.message)], [])
-        return BlobCheckResult([(id, size)], [], [])
+            faults.append((id, error.message))
+            continue
+        sizes.append((id, chunk_list.size))
+        holders.update((chunk, id) for chunk, _ in chunk_list.pieces)
+    sql = "SELECT id FROM blobs WHERE id IN ({keys})"
+    stored = {chunk for (chunk,) in reader._db.fetch_by_keys(sql, list(holders))}
+    for chunk in sorted(holders.keys() - stored):
+        damage = corrupt_object_error(holders[chunk], f"its chunk {chunk.hex()} is missing")
+        faults.append((holders[chunk], damage.message))
+    return BlobCheckResult(sizes, faults, [])
+
+
+_HashState = tuple[list[tuple[bytes, int]], blake3]
+"""Chunks with their sizes, and the hash over them."""
+
+
+class LargeBlobChecker:
+    """Checks large blobs; one whose size differs from `expected` is a fault, and is not read."""
+
+    def __init__(self, reader: StoreReader, expected: ExpectedSize) -> None:
+        self._reader = reader
+        self._expected_size = expected
+        self._prefixes: set[bytes] = set()
+        self._prefix_states = {NO_DIGEST: (blake3(max_threads=blake3.AUTO), EMPTY_CHUNK_LIST)}
+        self._last_states: dict[tuple[bytes, bytes], list[_HashState]] = {}
+
+    def check_all(self, large: list[bytes]) -> Iterator[BlobCheckResult]:
+        """Read the unread chunks of each blob and compare the hash of the whole with its id."""
+        for id in large:
+            with suppress(BrainError):
+                self._prefixes.add(self._reader._fetch_chunk_list(id).prefix)
+        for id in large:
+            try:
+                size = self._verify_content(id, self._reader._fetch_chunk_list(id))
+            except BrainError as error:
+                yield BlobCheckResult([], [(id, error.message)], [])
+            else:
+                yield BlobCheckResult([(id, size)], [], [])
 
     def _verify_content(self, id: bytes, chunk_list: ChunkList) -> int:
-        if chunk_list.prefix not in self._prefix_states or not chunk_list.chunks:
+        pieces = chunk_list.pieces
+        if chunk_list.prefix not in self._prefix_states or not pieces:
             raise corrupt_object_error(id, "its prefix is damaged or missing")
         size = self._expected_size(id, chunk_list.size)
         if size != chunk_list.size:
@@ -170,37 +211,49 @@ class LargeBlobChecker:
         start, grown = self._prefix_states[chunk_list.prefix]
         if chunk_list.depth and not can_extend(chunk_list, grown):
             raise corrupt_object_error(id, "its prefix does not fit")
-        place = (chunk_list.prefix, chunk_list.chunks[0])
-        pieces = chunk_list.pieces()
-        hashed, digest = self._last_states.get(place, ([], start))
-        if pieces[: len(hashed)] != hashed:
-            hashed, digest = [], start
+        place = (chunk_list.prefix, pieces[0][0])
+        hashed, digest = next(
+            (
+                state
+                for state in self._last_states.get(place, [])
+                if pieces[: len(state[0])] == state[0]
+            ),
+            ([], start),
+        )
         digest = digest.copy()
-        for chunk, length in pieces[len(hashed) :]:
-            digest.update(self._read_chunk(id, chunk, length))
+        # An append joins small chunks at the end, so the state before them is kept too.
+        tail = len(pieces)
+        while tail and pieces[tail - 1][1] < SMALL_CHUNK_BYTES:
+            tail -= 1
+        states = [(hashed, digest.copy())]
+        for number, (chunk, length) in enumerate(pieces[len(hashed) :], len(hashed)):
+            if number == tail:
+                states = [(pieces[:tail], digest.copy())]
+            digest.update(self._reader._read_chunk(id, chunk, length))
         if digest.digest() != id:
             raise corrupt_object_error(id)
-        self._last_states[place] = (pieces, digest)
+        self._last_states[place] = [(pieces, digest), *states]
         if id in self._prefixes:
             self._prefix_states[id] = (digest, chunk_list)
         return size
 
 
-_DICTIONARY_COLUMNS = typed_columns("number INTEGER, data BLOB, checksum BLOB")
+def check_stray_rows(reader: StoreReader) -> list[str]:
+    """Return the faults of rows that nothing else reads, and of rows stored twice."""
+    with reader._db.reading_one_state():
+        return list(_find_stray_rows(reader._db, load_facts(reader._db)))
 
 
-def find_stray_rows(
-    db: Connection, facts: dict[str, bytes], head: tuple[int, bytes]
-) -> Iterator[str]:
-    """Yield the faults; the operation log ends at `head`."""
+def _find_stray_rows(db: Connection, facts: dict[str, bytes]) -> Iterator[str]:
+    last, _ = decode_log_head(facts.get(rows.OPERATIONS_FACT))
     ((count,),) = db.fetch_all(
-        "SELECT count(*) FROM operations WHERE number < 1 OR number > ?", (head[0],)
+        "SELECT count(*) FROM operations WHERE number < 1 OR number > ?", (last,)
     )
     if count:
         yield f"{count} rows of the operation log are beyond its end or before its beginning"
-    prefixes = (ref_table.REF_PREFIX, ref_table.META_PREFIX)
+    prefixes = (rows.REF_PREFIX, rows.META_PREFIX)
     for name in facts:
-        if name not in ref_table.INTERNAL_FACTS and not name.startswith(prefixes):
+        if name not in rows.INTERNAL_FACTS and not name.startswith(prefixes):
             yield f"there is no fact called {printable_text(name, 80)}"
     for table in ("objects", "blobs"):
         ((count,),) = db.fetch_all(
@@ -211,18 +264,18 @@ def find_stray_rows(
     yield from _check_dictionaries(db)
     # Redacted content is refused only if a fact counts redactions.
     ((count,),) = db.fetch_all("SELECT count(*) FROM redactions")
-    if count > int.from_bytes(facts.get(ref_table.REDACTIONS_FACT, b""), "big"):
+    if count > int.from_bytes(facts.get(rows.REDACTIONS_FACT, b""), "big"):
         yield f"{count} blobs were redacted, but the facts count fewer"
 
 
 def _check_dictionaries(db: Connection) -> Iterator[str]:
     """Check that each dictionary is stored twice, or was emptied by a redaction and is unused."""
-    rows = db.fetch_all(f"SELECT {_DICTIONARY_COLUMNS} FROM dictionaries ORDER BY number")
-    known = {number: (data, checksum) for number, data, checksum in rows if data or checksum}
+    stored = db.fetch_all(f"SELECT {DICTIONARY_COLUMNS} FROM dictionaries ORDER BY number")
+    known = {number: (data, checksum) for number, data, checksum in stored if data or checksum}
     for number, (data, checksum) in known.items():
-        if checksums.row_checksum(b"%d" % abs(number), data) != checksum:
+        if rows.row_checksum(b"%d" % abs(number), data) != checksum:
             yield f"a copy of dictionary {abs(number)} does not fit its checksum"
-        elif len(data) > field_limits.MAX_DICTIONARY_BYTES:
+        elif len(data) > MAX_DICTIONARY_BYTES:
             yield f"dictionary {abs(number)} has {len(data)} bytes"
         elif known.get(-number) != (data, checksum):
             yield f"dictionary {abs(number)} is not stored twice"

@@ -1,8 +1,14 @@
-"""Safety checks on the files of a store: regular, owned by the user, and not replaced.
+"""A hardened SQLite connection that raises typed errors only, and the checks on its files.
 
 A program with write access to the folder can replace a file by a pipe, a device, a link or the
 file of another user, which are neither read nor written. A file that is removed or replaced
-while it is open still accepts writes, but loses them when it is closed.
+while it is open still accepts writes, but loses them when it is closed. A process must not open
+a database file by other means while it is open here: closing any handle of it would drop the
+engine's POSIX locks.
+
+SQLite silently drops the end of a damaged log, and with it acknowledged commits. So each commit
+notes its latest operation in the file `mark`, the high-water mark; a store behind its mark has
+lost something. The mark is not synced: a power cut may leave it behind the store, never ahead.
 """
 
 from __future__ import annotations
@@ -11,13 +17,13 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 import apsw
+from blake3 import blake3
 
 from ..errors import Locked, StoreError, printable_text
-from .rows import MAX_FIELD_BYTES
 
 _OPEN_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NOT_REGULAR_ERRNOS = {errno.ELOOP, errno.ENXIO, errno.EISDIR}
@@ -125,6 +131,8 @@ WAL_CHECKPOINT_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
 MAX_WAL_BYTES = 4 << 20
 """A longer log is emptied at once; its file is truncated to this size."""
+MAX_FIELD_BYTES = 32 << 20
+"""The longest field of any row; the engine refuses longer ones before it reads them."""
 KEYS_PER_QUERY = 256
 """Keys looked up by one statement."""
 
@@ -135,6 +143,8 @@ _FULL_SCAN_SHARE = 8
 SqlRow = tuple[Any, ...]
 ContentVersion = tuple[int, int, int]
 
+# The schema of a file is not trusted: no triggers, no views, no functions with side effects.
+# Closing keeps the log, because checkpointing costs milliseconds; automatic checkpoints bound it.
 _HARDENING_FLAGS = (
     (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
     (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
@@ -143,6 +153,7 @@ _HARDENING_FLAGS = (
     (apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
 )
 
+# synchronous=FULL: with NORMAL, a power cut could lose acknowledged snapshots in the log.
 _PRAGMAS = f"""
 PRAGMA synchronous=FULL;
 PRAGMA cell_size_check=ON;
@@ -187,7 +198,6 @@ _ENGINE_ERROR_TABLE: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], .
 
 
 _ENGINE_ERRORS = (apsw.Error, UnicodeDecodeError)
-"""The exceptions of the engine; `UnicodeDecodeError` for text that is not UTF-8."""
 
 
 def translate_engine_error(
@@ -429,12 +439,52 @@ class Connection:
         self._raw.close(True)
 
 
-class ConnectionHolder:
-    """Base of the readers of a database."""
+MARK_FILE_NAME = "mark"
+_MARK_CHECKSUM_BYTES = 8
 
-    def __init__(self, db: Connection) -> None:
-        self._connection = db
 
-    @property
-    def _db(self) -> Connection:
-        return self._connection
+def write_mark(store: str, head: bytes) -> None:
+    """Record the encoded `head` of the operation log of the file `store`.
+
+    The operation is durable already, so errors are ignored.
+    """
+    path = os.path.join(os.path.dirname(store), MARK_FILE_NAME)
+    with suppress(OSError, StoreError):  # the next transaction raises a `StoreError` again
+        is_new = not os.path.lexists(path)
+        handle = open_regular_file(path, os.O_WRONLY | os.O_CREAT)
+        try:
+            if is_new:
+                os.fchmod(handle, 0o600)
+                copy_owner(handle, os.path.dirname(path))
+            os.pwrite(handle, head + blake3(head).digest(_MARK_CHECKSUM_BYTES), 0)
+        finally:
+            os.close(handle)
+
+
+def read_mark(store: str) -> bytes:
+    """Return the head that was recorded last, b"" if the mark is missing or damaged.
+
+    Raises `StoreError` as `open_regular_file`.
+    """
+    try:
+        handle = open_regular_file(
+            os.path.join(os.path.dirname(store), MARK_FILE_NAME), os.O_RDONLY
+        )
+    except OSError:
+        return b""
+    try:
+        note = os.read(handle, 256)
+    finally:
+        os.close(handle)
+    head, check = note[:-_MARK_CHECKSUM_BYTES], note[-_MARK_CHECKSUM_BYTES:]
+    return head if check == blake3(head).digest(_MARK_CHECKSUM_BYTES) else b""
+
+
+def describe_lost_operations(marked_head: bytes, head: bytes) -> str:
+    """Describe the operations that are lost if the log ends at `head`; "" if none are."""
+    last, here = int.from_bytes(marked_head[:8], "big"), int.from_bytes(head[:8], "big")
+    if last > here:
+        return f"operations {here + 1} to {last} were acknowledged and are not in the store"
+    if last == here and marked_head != head:
+        return f"operation {last} is not the one that was acknowledged"
+    return ""

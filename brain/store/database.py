@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
-from ..errors import BrainError, Locked, NotFound, StoreError, printable_text
-from ..util.files import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait
-from . import connection
-from .connection import Connection, DatabaseLabels, SqlRow, copy_owner
+from ..errors import BrainError, Conflict, Locked, NotFound, StoreError, printable_text
+from ..util.files import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait, sync_folder
+from .connection import (
+    STORE_LABELS,
+    Connection,
+    DatabaseLabels,
+    FileIdentities,
+    SqlRow,
+    check_regular_file,
+    copy_owner,
+)
+from .rows import SEAL_FACT, facts_checksum
 
 if TYPE_CHECKING:
-    from .connection import Connection
-
+    from pathlib import Path
 
 DATABASE_FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """Suffixes of the files of a database."""
@@ -33,7 +40,7 @@ def check_database_files(path: str, labels: DatabaseLabels) -> None:
     """
     for side in DATABASE_FILE_SUFFIXES:
         try:
-            connection.check_regular_file(path + side, os.lstat(path + side))
+            check_regular_file(path + side, os.lstat(path + side))
         except FileNotFoundError as error:
             if not side:
                 raise NotFound(
@@ -60,7 +67,7 @@ def open_guarded(
         check(db)
         if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
             _switch_to_wal(db, timeout)
-        db.file_identities = connection.FileIdentities(path)
+        db.file_identities = FileIdentities(path)
         db.file_identities.remember()
     except BaseException:
         db.close()
@@ -359,6 +366,85 @@ def check_table_schema(db: Connection, statements: Iterable[str]) -> None:
     raise StoreError(
         f"the schema of {db.name} {fault}",
         hint="another program wrote this file; do not trust it",
+    )
+
+
+STORE_FILE_NAME = "store.db"
+TRANSACTION_TIMEOUT = 5.0
+"""Seconds to wait for another process's transaction."""
+STORE_PAGE_BYTES = 8192
+"""Bytes in a page: 4096 costs a large load a quarter more time, 16384 costs each upsert more."""
+
+
+def create_store_database(folder: Path) -> Connection:
+    """Create `folder` and an empty store in it, for their owner alone, and open the store.
+
+    Raises `Conflict` (`exists`) if there is a store, else as `open_store_database`.
+    """
+    path = os.path.join(folder, STORE_FILE_NAME)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.chmod(folder, 0o700)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except FileExistsError as error:
+        raise Conflict(
+            f"there is a store already in {os.path.basename(folder)}",
+            code="exists",
+            hint="open it, or name another folder",
+        ) from error
+    except OSError as error:
+        raise open_database_error(error, STORE_LABELS) from error
+    try:
+        os.fchmod(handle, 0o600)
+        os.close(handle)
+        db = open_for_writing(path, TRANSACTION_TIMEOUT, STORE_LABELS)
+        try:
+            db.execute(f"PRAGMA page_size={STORE_PAGE_BYTES}")
+            db.execute("PRAGMA journal_mode=MEMORY")
+            db.begin()
+            create_tables(db, TABLES, APPLICATION_ID, SCHEMA_VERSION)
+            db.execute(
+                "INSERT INTO facts (name, value) VALUES (?, ?)", (SEAL_FACT, facts_checksum({}))
+            )
+            db.commit()
+        finally:
+            db.close()
+        sync_folder(folder)
+        sync_folder(os.path.dirname(os.path.abspath(folder)))
+    except BaseException:
+        os.unlink(path)
+        raise
+    return open_store_database(folder)
+
+
+def open_store_database(
+    folder: Path, timeout: float = TRANSACTION_TIMEOUT, *, readonly: bool = False
+) -> Connection:
+    """Open the store in `folder`; `timeout` is in seconds, for another process's transaction.
+
+    Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
+    `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
+    """
+    if os.path.islink(folder):
+        raise StoreError(
+            "the folder .brain is a link",
+            hint="name the folder that holds the brain itself, or move .brain there",
+        )
+    path = os.path.join(folder, STORE_FILE_NAME)
+    check_database_files(path, STORE_LABELS)
+    if readonly:
+        return open_for_reading(path, timeout, STORE_LABELS, check_store_schema)
+    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
+        raise store_not_writable_error()
+    return open_guarded(path, timeout, STORE_LABELS, check_store_schema)
+
+
+def store_not_writable_error() -> StoreError:
+    """Return the error for a store on a read-only medium, or without write permission."""
+    return StoreError(
+        "the store cannot be written",
+        code="read_only",
+        hint="reading commands work; writing needs write access to the folder .brain",
     )
 
 

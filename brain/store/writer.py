@@ -1,59 +1,578 @@
-"""The write side of the store."""
+"""Write a store: transactions, the sweep of a garbage collection, compaction, and the lock.
+
+The first load of an empty store has no readers, so it uses a rollback journal with
+`synchronous=EXTRA` instead of the write-ahead log, which writes everything twice. That is as
+durable, and a crash leaves the empty store. If others have the store open, the log is used.
+
+The store locks itself during a transaction. The writer lock, an advisory lock on the file `lock`
+in the folder of the store, also protects the files of the work tree, which the store cannot roll
+back, and it records the process id of its holder.
+"""
 
 from __future__ import annotations
 
 import io
 import os
-import shutil
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
 from itertools import islice
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
+
+from blake3 import blake3
 
 from .. import limits
 from ..digest import blob_id
-from ..errors import BrainError, InvalidInput, Locked, StoreError
+from ..errors import BrainError, Conflict, InvalidInput, Locked, NotFound, StoreError
 from ..util.files import LockTimeout, lock_file
-from . import high_water_mark, ref_table, store_database
-from . import reader as operation_log
-from . import reader as pending_table
-from . import reader as signature_table
+from . import redactions, rows
 from .blobs import (
+    BLOB_COLUMNS,
     CODEC_CHUNK_LIST,
     CODEC_RAW,
-    INSERT_BLOB_SQL,
-    REPLACE_BLOB_SQL,
-    ChunkList,
+    MAX_ROW_CONTENT_BYTES,
+    SMALL_CHUNK_BYTES,
     encode_chunk_list,
-    select_differing_rows,
-    select_new_blobs,
 )
-from .connection import MAX_WAL_BYTES, Connection, copy_owner, open_regular_file
-from .database import typed_columns
-from .large_blobs import BlobEncoder
-from .reader import SqliteReader, object_checksum, open_store_reader
-from .rows import (
-    LARGE_BLOB_BYTES,
-    BlobPacking,
-    BlobRow,
-    BlobSource,
-    FindStandalone,
-    ObjectKind,
-    PendingWrite,
-    Store,
-    TransactionContext,
+from .connection import (
+    MAX_WAL_BYTES,
+    copy_owner,
+    describe_lost_operations,
+    open_regular_file,
+    read_mark,
+    write_mark,
 )
+from .database import (
+    STORE_FILE_NAME,
+    TRANSACTION_TIMEOUT,
+    create_store_database,
+    open_store_database,
+    store_not_writable_error,
+    typed_columns,
+)
+from .reader import (
+    BULK_CACHE_KIB,
+    DEFAULT_CACHE_KIB,
+    ROWS_PER_BATCH,
+    StoreReader,
+    chain_operation_id,
+    encode_log_head,
+    load_facts,
+    open_store_reader,
+)
+from .rows import LARGE_BLOB_BYTES, FindStandalone, ObjectKind, PendingWrite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .large_blobs import HashingReader
+    from .rows import BlobSource
+
+MIN_COMPRESSED_BATCH_BYTES = 256 << 10
+"""Smallest batch that is compressed, which justifies loading Zstandard."""
+BULK_LOAD_BYTES = 32 << 20
+"""Bytes of content of a large load."""
+MAX_EMPTY_STORE_BLOBS = 1000
+"""A store with fewer blobs than this counts as empty."""
+CHUNK_BATCH_BYTES = 4 << 20
+"""Bytes of chunks that are stored at a time."""
+MAX_SMALL_CHUNKS = 32
+"""Small chunks at the end of a list; more are joined by the next append."""
+LOCK_FILE_NAME = "lock"
 
 _SWEEP_ORDER = (ObjectKind.SNAPSHOT, ObjectKind.BUNDLE, ObjectKind.NODE)
 """Objects are removed before those they refer to, so that no reference ever dangles."""
+_INSERT_BLOB = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
+_REPLACE_BLOB = (
+    "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?)"
+    " ON CONFLICT (id) DO UPDATE SET codec = excluded.codec, data = excluded.data"
+)
+
+
+class StoreTransaction(StoreReader):
+    """A write transaction, used as a context: it commits on success, else it rolls back.
+
+    Its reads see its own writes. Methods that store content raise `Conflict` (`redacted`) if it
+    was redacted. They read what is stored under the same id, and replace it if it is something
+    else: somebody who knew what would be recorded may have planted it, or a disk damaged it.
+    """
+
+    def __init__(self, store: Store, expected_bytes: int = 0) -> None:
+        super().__init__(store._db, store._path)
+        self._expected_bytes = expected_bytes
+        self._is_outside_wal = False
+        self._facts_before: dict[str, bytes] = {}
+        self._facts_now: dict[str, bytes] = {}
+
+    def __enter__(self) -> Self:
+        if self._db.in_transaction:
+            raise StoreError(
+                "a transaction of this store is open already",
+                code="transaction_open",
+                hint="end it first: transactions are not nested",
+            )
+        try:
+            self._begin()
+        except BaseException:
+            self._roll_back()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._roll_back()
+            return
+        try:
+            self._commit()
+        except BaseException:
+            self._roll_back()
+            raise
+
+    def _begin(self) -> None:
+        db = self._db
+        if self._expected_bytes >= BULK_LOAD_BYTES:
+            sql = f"SELECT count(*) FROM (SELECT 1 FROM blobs LIMIT {MAX_EMPTY_STORE_BLOBS})"
+            ((blobs,),) = db.fetch_all(sql)
+            if blobs < MAX_EMPTY_STORE_BLOBS:
+                self._is_outside_wal = self._set_journal_mode("delete")
+            db.execute(f"PRAGMA cache_size=-{BULK_CACHE_KIB}")
+        if self._is_outside_wal:
+            db.execute("PRAGMA synchronous=EXTRA")
+            db.begin_exclusive()
+        else:
+            db.begin()
+        self._facts_before = load_facts(db)
+        self._facts_now = dict(self._facts_before)
+        mark = read_mark(self._path)
+        if mark and (message := describe_lost_operations(mark, self._log_head_at(mark))):
+            raise StoreError(
+                message,
+                code="lost_operations",
+                hint="restore the folder .brain from a copy;"
+                " to continue without them, delete .brain/mark",
+            )
+
+    def _commit(self) -> None:
+        before, now = self._facts_before, self._facts_now
+        if before != now:
+            removed = [(name,) for name in before.keys() - now]
+            self._db.execute_many("DELETE FROM facts WHERE name = ?", removed)
+            changed = [(name, value) for name, value in now.items() if before.get(name) != value]
+            changed.append((rows.SEAL_FACT, rows.facts_checksum(now)))
+            sql = "INSERT OR REPLACE INTO facts (name, value) VALUES (?, ?)"
+            self._db.execute_many(sql, changed)
+        self._db.commit()
+        head = now.get(rows.OPERATIONS_FACT, b"")
+        if head != before.get(rows.OPERATIONS_FACT, b""):
+            write_mark(self._path, head)
+        # Each opening of the store reads all of the log, so a long one is checkpointed now. The
+        # transaction is durable already, so errors are ignored.
+        with suppress(StoreError, OSError):
+            if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
+                self._db.fetch_without_waiting("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._end_large_load()
+
+    def _roll_back(self) -> None:
+        self._db.roll_back()
+        self._end_large_load()
+
+    def _end_large_load(self) -> None:
+        if self._expected_bytes >= BULK_LOAD_BYTES:
+            self._db.execute(f"PRAGMA cache_size=-{DEFAULT_CACHE_KIB}")
+        if self._is_outside_wal and self._set_journal_mode("wal"):
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._is_outside_wal = False
+
+    def _set_journal_mode(self, mode: str) -> bool:
+        return self._db.fetch_without_waiting(f"PRAGMA journal_mode={mode}") == [(mode,)]
+
+    def _current_facts(self) -> dict[str, bytes]:
+        return self._facts_now
+
+    # Objects and blobs
+
+    def put_object(self, kind: int, id: bytes, data: bytes) -> None:
+        """Store a structured object; a differing row of that id is replaced."""
+        self._db.execute(
+            "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
+            " checksum = excluded.checksum"
+            " WHERE data IS NOT excluded.data OR kind IS NOT excluded.kind"
+            " OR checksum IS NOT excluded.checksum",
+            (id, kind, data, rows.object_checksum(id, kind, data)),
+        )
+
+    def put_blob(self, content: bytes) -> bytes:
+        """Store a blob and return its id."""
+        if len(content) >= LARGE_BLOB_BYTES:
+            return self.put_blob_stream(io.BytesIO(content), len(content), None)
+        id = blob_id(content)
+        self._insert_blobs([(id, content)])
+        return id
+
+    def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Store blobs, given as (id, content) with ids the caller has computed."""
+        for _, content in batch:
+            if len(content) >= LARGE_BLOB_BYTES:
+                self.put_blob(content)
+        self._insert_blobs([pair for pair in batch if len(pair[1]) < LARGE_BLOB_BYTES])
+
+    def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
+        """Store the `size` bytes from the start of `source` and return their id.
+
+        If the content starts with the blob `base`, only the rest is stored. Raises `Conflict`
+        (`changed_while_reading`) if the source ends early.
+        """
+        from .large_blobs import HashingReader
+
+        if size < LARGE_BLOB_BYTES:
+            digest = blake3()
+            content = HashingReader(source, size, digest).read_to_end(size)
+            self._insert_blobs([(digest.digest(), content)])
+            return digest.digest()
+        if base:
+            try:
+                id = self._append_to_base(source, size, base)
+            except (StoreError, NotFound):  # the base is damaged; the whole content is here
+                id = None
+            if id:
+                return id
+            source.seek(0)
+        digest = blake3(max_threads=blake3.AUTO)
+        pieces = self._put_chunks(HashingReader(source, size, digest), size)
+        self._put_chunk_list(digest.digest(), pieces)
+        return digest.digest()
+
+    def _append_to_base(self, source: BlobSource, size: int, base: bytes) -> bytes | None:
+        """Store the content after `base` in `source`; None if the source does not start with it.
+
+        Chunks that are joined again are read from the store, since the file may have changed
+        after its start was hashed. The other chunks of the base were compared when it was stored,
+        and are not read again, so that an append costs what was appended.
+        """
+        from .large_blobs import HashingReader, hash_next_bytes
+
+        codec, data = self._fetch_blob_row(base)
+        if codec == CODEC_CHUNK_LIST:
+            pieces = self.resolve_chunks(base, self._fetch_chunk_list(base))
+        else:
+            pieces = [(base, len(self._decode_content(base, codec, data)))]
+        base_size = sum(length for _, length in pieces)
+        if base_size > size:
+            return None
+        digest = blake3(max_threads=blake3.AUTO)
+        hash_next_bytes(source, base_size, digest)
+        if digest.digest() != base:
+            return None
+        if size == base_size:
+            return base
+        small = 0
+        while small < len(pieces) and pieces[-1 - small][1] < SMALL_CHUNK_BYTES:
+            small += 1
+        kept = len(pieces) - small if small > MAX_SMALL_CHUNKS else len(pieces)
+        rejoined = b"".join([self.read_blob(chunk) for chunk, _ in pieces[kept:]])
+        reader = HashingReader(source, size - base_size, digest, rejoined)
+        added = self._put_chunks(reader, len(rejoined) + size - base_size)
+        self._put_chunk_list(digest.digest(), pieces[:kept] + added)
+        return digest.digest()
+
+    def _put_chunks(self, reader: HashingReader, size: int) -> list[tuple[bytes, int]]:
+        """Store the chunks of `reader`; return each with its size."""
+        from .large_blobs import cut_chunks
+
+        pieces: list[tuple[bytes, int]] = []
+        batch: list[tuple[bytes, bytes]] = []
+        batch_bytes = 0
+        for chunk in cut_chunks(reader, size):
+            batch.append((blob_id(chunk), chunk))
+            pieces.append((batch[-1][0], len(chunk)))
+            batch_bytes += len(chunk)
+            if batch_bytes >= CHUNK_BATCH_BYTES:
+                self._insert_blobs(batch)
+                batch, batch_bytes = [], 0
+        self._insert_blobs(batch)
+        return pieces
+
+    def _put_chunk_list(self, id: bytes, pieces: list[tuple[bytes, int]]) -> None:
+        """Store a large blob whose chunks are stored.
+
+        Another list is kept if it makes the blob: others may name it as their prefix.
+        """
+        size = sum(length for _, length in pieces)
+        if size > limits.MAX_FILE_BYTES:
+            raise InvalidInput(
+                f"a file has {size} bytes; at most {limits.MAX_FILE_BYTES} are allowed",
+                code="too_large",
+                hint="split it, or name it in .brainignore",
+            )
+        self._refuse_redacted([id])
+        row = id, CODEC_CHUNK_LIST, encode_chunk_list(id, pieces)
+        before = self._db.total_changes
+        self._db.execute(_INSERT_BLOB, row)
+        if self._db.total_changes == before and self._fetch_blob_row(id) != row[1:]:
+            try:
+                for _ in self.stream_blob(id, size):
+                    pass
+            except BrainError:
+                self._db.execute(_REPLACE_BLOB, row)
+
+    def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
+        """Insert small blobs, compressed if they are enough."""
+        self._refuse_redacted([id for id, _ in batch])
+        db = self._db
+        is_small = sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES
+        if is_small:
+            before = db.total_changes
+            db.execute_many(_INSERT_BLOB, [(id, CODEC_RAW, content) for id, content in batch])
+            if db.total_changes - before == len(batch):
+                return
+        new = self._select_new_blobs(batch)
+        if is_small:
+            packed = [(id, CODEC_RAW, content) for id, content in new]
+        else:
+            from .large_blobs import pack_blobs
+
+            packed = pack_blobs(new)
+        db.execute_many(_REPLACE_BLOB, packed)
+
+    def _select_new_blobs(self, batch: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        """Return those small blobs of a batch, once each, that are not stored intact."""
+        new = dict(batch)
+        ids = list(new)
+        sql = (
+            f"SELECT {BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})"
+            f" AND codec != {CODEC_CHUNK_LIST} AND length(data) <= {MAX_ROW_CONTENT_BYTES}"
+        )
+        for start in range(0, len(ids), ROWS_PER_BATCH):
+            stored = list(self._db.fetch_by_keys(sql, ids[start : start + ROWS_PER_BATCH]))
+            for id, content in self._decoder.decode_many(stored):
+                if content == new[id]:
+                    del new[id]
+        return list(new.items())
+
+    def _refuse_redacted(self, blobs: Sequence[bytes]) -> None:
+        if rows.REDACTIONS_FACT in self._facts_now:
+            for blob, snapshot in self.find_redactions(blobs).items():
+                data = self._read_snapshot(snapshot)
+                raise redactions.redacted_conflict_error(blob, snapshot, data)
+
+    # Refs, operations, signatures, pending writes
+
+    def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
+        """Move a ref from `old` to `new`, None meaning absent; else `Conflict` (`stale_ref`)."""
+        if self._facts_now.get(rows.REF_PREFIX + name) != old:
+            raise Conflict(
+                f"the ref {name!r} has moved meanwhile",
+                code="stale_ref",
+                hint="another writer came first; run the command again",
+            )
+        if new is None:
+            self._facts_now.pop(rows.REF_PREFIX + name, None)
+        else:
+            self._facts_now[rows.REF_PREFIX + name] = new
+
+    def write_meta(self, key: str, value: bytes) -> None:
+        """Store a small fact."""
+        self._facts_now[rows.META_PREFIX + key] = value
+
+    def append_operation(self, data: bytes) -> bytes:
+        """Append to the operation log and return the id of the new operation."""
+        number, previous = self._log_head()
+        id = chain_operation_id(previous, data)
+        self._db.execute(
+            "INSERT INTO operations (number, id, data) VALUES (?, ?, ?)", (number + 1, id, data)
+        )
+        self._facts_now[rows.OPERATIONS_FACT] = encode_log_head(number + 1, id)
+        return id
+
+    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
+        """Store a verified signature, replacing any other of that key."""
+        self._db.execute(
+            "INSERT INTO signatures (snapshot, key, signature, checksum) VALUES (?, ?, ?, ?)"
+            " ON CONFLICT (snapshot, key) DO UPDATE SET signature = excluded.signature,"
+            " checksum = excluded.checksum",
+            (snapshot, key, signature, rows.row_checksum(snapshot, key, signature)),
+        )
+
+    def add_pending_writes(self, pending: Iterable[PendingWrite]) -> None:
+        """Add files that have yet to be written, replacing earlier rows of the same paths.
+
+        Raises `NotFound` (`redacted`) for redacted content.
+        """
+        pending = list(pending)
+        if rows.REDACTIONS_FACT in self._facts_now:
+            for blob in self.find_redactions([row.blob for row in pending if row.blob]):
+                raise self._missing_blob_error(blob)
+        self._db.execute_many(
+            "INSERT OR REPLACE INTO pending (path, kind, blob, before, checksum)"
+            " VALUES (?, ?, ?, ?, ?)",
+            ((*row, rows.pending_checksum(row)) for row in pending),
+        )
+
+    def remove_pending_writes(self, paths: Iterable[str]) -> None:
+        """Remove the pending writes of `paths`."""
+        self._db.execute_many("DELETE FROM pending WHERE path = ?", ((path,) for path in paths))
+
+    # Removal
+
+    def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
+        """Destroy the content of a blob, if stored, and refuse it from now on.
+
+        `snapshot` records the redaction. Chunks of a large blob are destroyed too, unless
+        another blob needs them or `find_standalone` returns them.
+        """
+        from .large_blobs import erase_blob
+
+        if self.has_object(blob):
+            erase_blob(self, blob, find_standalone, self._insert_blobs)
+        self._db.execute(
+            "INSERT OR REPLACE INTO redactions (blob, snapshot, checksum) VALUES (?, ?, ?)",
+            (blob, snapshot, rows.row_checksum(blob, snapshot)),
+        )
+        self._new_redactions = {**self._new_redactions, blob: snapshot}
+        self._validity_cache = None
+        self._increment(rows.REDACTIONS_FACT)
+        self._increment(rows.EPOCH_FACT)
+        self._facts_now[rows.COMPACTION_FACT] = b"\x01"
+
+    def mark_compacted(self) -> None:
+        """Record that no old page holds redacted content."""
+        self._facts_now.pop(rows.COMPACTION_FACT, None)
+
+    def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
+        """Remove objects that are neither `marked` nor part of a marked one, with signatures.
+
+        Returns the number of removed objects, at most `max_count`; if it is lower, the sweep is
+        complete. Raises `StoreError` (`incomplete`) if a part of a large blob is missing.
+        """
+        self._increment(rows.EPOCH_FACT)
+        db, needed = self._db, marked | self._find_parts(marked)
+        objects = list(islice(self._unmarked_objects(needed), max_count))
+        sql = f"SELECT number, {typed_columns('id BLOB')} FROM blobs ORDER BY number DESC"
+        unmarked = [(number,) for number, id in db.stream_rows(sql) if id not in needed]
+        blobs = unmarked[: max_count - len(objects)]
+        db.execute_many("DELETE FROM objects WHERE number = ?", objects)
+        db.execute_many("DELETE FROM blobs WHERE number = ?", blobs)
+        if objects or blobs:
+            db.execute("DELETE FROM signatures WHERE snapshot NOT IN (SELECT id FROM objects)")
+        return len(objects) + len(blobs)
+
+    def _find_parts(self, marked: set[bytes]) -> set[bytes]:
+        """Return all chunks and prefixes of the large blobs among `marked`."""
+        chunk_lists = self.load_chunk_lists()
+        parts: set[bytes] = set()
+        stack = [id for id in chunk_lists if id in marked]
+        while stack:
+            chunk_list = chunk_lists[stack.pop()]
+            parts.update(chunk for chunk, _ in chunk_list.pieces)
+            if chunk_list.depth and chunk_list.prefix not in parts:
+                parts.add(chunk_list.prefix)
+                if chunk_list.prefix in chunk_lists:
+                    stack.append(chunk_list.prefix)
+        if missing := self.find_missing(parts):
+            raise incomplete_store_error(f"chunk {min(missing).hex()} is missing")
+        return parts
+
+    def _unmarked_objects(self, marked: set[bytes]) -> Iterator[tuple[int]]:
+        columns = typed_columns("id BLOB")
+        sql = f"SELECT number, {columns} FROM objects WHERE kind = ? ORDER BY number DESC"
+        for kind in _SWEEP_ORDER:
+            found = self._db.stream_rows(sql, (kind,))
+            yield from [(number,) for number, id in found if id not in marked]
+
+    def _increment(self, counter: str) -> None:
+        count = int.from_bytes(self._facts_now.get(counter, b""), "big") + 1
+        self._facts_now[counter] = count.to_bytes(8, "big")
+
+
+class Store(StoreReader):
+    """A store that can be written."""
+
+    def transaction(self, expected_bytes: int = 0) -> StoreTransaction:
+        """Begin a transaction, whose changes are durable when the `with` block ends.
+
+        `expected_bytes` of content let the store prepare for a large load. Raises `Locked` if
+        another transaction does not end in time.
+        """
+        return StoreTransaction(self, expected_bytes)
+
+    def compact(self) -> bool:
+        """Rewrite the store without free space, so that no file holds removed content.
+
+        False if the disk has no room for that, or readers still use the old state.
+        """
+        import shutil
+
+        try:
+            # Room for two copies: a temporary file, and the log.
+            free = shutil.disk_usage(os.path.dirname(self._path)).free
+            rewritten = free > 2 * os.stat(self._path).st_size
+            if rewritten:
+                self._db.execute("PRAGMA temp_store=FILE")  # it takes as much space as the store
+                try:
+                    self._db.execute("VACUUM")
+                finally:
+                    self._db.execute("PRAGMA temp_store=MEMORY")
+            ((busy, _, _),) = self._db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
+        except StoreError as error:
+            if error.code != "no_space":
+                raise
+            return False
+        if busy or not rewritten:
+            return False
+        if self.needs_compaction():
+            with self.transaction() as transaction:
+                transaction.mark_compacted()
+        return True
+
+    def clear_pending_writes(self) -> None:
+        """Remove all pending writes, in a transaction that a power cut may undo.
+
+        After that, the next writer finds the files already written.
+        """
+        self._db.execute("PRAGMA synchronous=NORMAL")
+        try:
+            self._db.execute("DELETE FROM pending")
+        finally:
+            self._db.execute("PRAGMA synchronous=FULL")
+
+
+def create_store(folder: Path) -> Store:
+    """Create a store in `folder` and open it; errors as for `create_store_database`."""
+    return Store(create_store_database(folder), os.path.join(folder, STORE_FILE_NAME))
+
+
+def open_store(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> Store:
+    """Open the store in `folder` for writing; errors as for `open_store_database`.
+
+    `timeout` limits the wait for a transaction of another process, in seconds.
+    """
+    return Store(open_store_database(folder, timeout), os.path.join(folder, STORE_FILE_NAME))
+
+
+def open_store_or_readonly(folder: Path, timeout: float = TRANSACTION_TIMEOUT) -> StoreReader:
+    """Open the store in `folder` for writing, or for reading if it cannot be written.
+
+    Errors as for `open_store`; `read_only` means that it cannot be read either.
+    """
+    try:
+        return open_store(folder, timeout)
+    except StoreError as error:
+        if error.code != "read_only":
+            raise
+    return open_store_reader(folder, timeout)
+
+
+def writable(store: StoreReader) -> Store:
+    """Return a store that was opened for writing. Raises `StoreError` (`read_only`)."""
+    if isinstance(store, Store):
+        return store
+    raise store_not_writable_error()
 
 
 def incomplete_store_error(what: str) -> StoreError:
@@ -63,82 +582,6 @@ def incomplete_store_error(what: str) -> StoreError:
         code="incomplete",
         hint="see `brain verify --deep`, and restore the folder .brain from a copy",
     )
-
-
-def sweep_unmarked(reader: SqliteReader, marked: set[bytes], max_count: int) -> int:
-    """See `StoreTransaction.sweep_objects`; `reader` reads inside the open transaction."""
-    db = reader._db
-    needed = marked | _find_chunks(reader, marked)
-    objects = list(islice(_unmarked_objects(db, needed), max_count))
-    blobs = list(islice(_unmarked_blobs(db, needed), max_count - len(objects)))
-    db.execute_many("DELETE FROM objects WHERE number = ?", objects)
-    db.execute_many("DELETE FROM blobs WHERE number = ?", blobs)
-    if objects or blobs:
-        _delete_orphaned_signatures(db)
-    return len(objects) + len(blobs)
-
-
-def _find_chunks(reader: SqliteReader, marked: set[bytes]) -> set[bytes]:
-    """Return all chunks and prefixes of the large blobs among `marked`."""
-    chunk_lists = reader.load_chunk_lists()
-    parts: set[bytes] = set()
-    stack = [id for id in chunk_lists if id in marked]
-    while stack:
-        chunk_list = chunk_lists[stack.pop()]
-        parts.update(chunk_list.chunks)
-        if chunk_list.depth and chunk_list.prefix not in parts:
-            parts.add(chunk_list.prefix)
-            if chunk_list.prefix in chunk_lists:
-                stack.append(chunk_list.prefix)
-    if missing := reader.find_missing(parts):
-        raise incomplete_store_error(f"chunk {min(missing).hex()} is missing")
-    return parts
-
-
-def _unmarked_objects(db: Connection, marked: set[bytes]) -> Iterator[tuple[int]]:
-    columns = typed_columns("id BLOB")
-    sql = f"SELECT number, {columns} FROM objects WHERE kind = ? ORDER BY number DESC"
-    for kind in _SWEEP_ORDER:
-        yield from [(number,) for number, id in db.stream_rows(sql, (kind,)) if id not in marked]
-
-
-def _unmarked_blobs(db: Connection, marked: set[bytes]) -> Iterator[tuple[int]]:
-    sql = f"SELECT number, {typed_columns('id BLOB')} FROM blobs ORDER BY number DESC"
-    yield from [(number,) for number, id in db.stream_rows(sql) if id not in marked]
-
-
-def _delete_orphaned_signatures(db: Connection) -> None:
-    db.execute("DELETE FROM signatures WHERE snapshot NOT IN (SELECT id FROM objects)")
-
-
-def compact_database(db: Connection, path: str) -> bool:
-    """Rewrite the database without free pages and empty its log; see `Store.compact`."""
-    try:
-        rewritten = _has_free_space(path)
-        if rewritten:
-            _vacuum(db)
-        ((busy, _, _),) = db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
-    except StoreError as error:
-        if error.code != "no_space":
-            raise
-        return False
-    return rewritten and not busy
-
-
-def _vacuum(db: Connection) -> None:
-    db.execute("PRAGMA temp_store=FILE")  # it takes as much space as the store
-    try:
-        db.execute("VACUUM")
-    finally:
-        db.execute("PRAGMA temp_store=MEMORY")
-
-
-def _has_free_space(path: str) -> bool:
-    """Tell whether the disk has room for two copies: a temporary file, and the log."""
-    return shutil.disk_usage(os.path.dirname(path)).free > 2 * os.stat(path).st_size
-
-
-LOCK_FILE_NAME = "lock"
 
 
 @contextmanager
@@ -205,374 +648,3 @@ def _locked_error(handle: int, label: str) -> Locked:
         f"{label} is locked{by}",
         hint="wait until the other command is done, and try again",
     )
-
-
-MIN_COMPRESSED_BATCH_BYTES = 256 << 10
-"""Smallest batch that is compressed."""
-
-
-class SqliteTransaction(SqliteReader):
-    """One write transaction, used as a context: a `StoreTransaction`."""
-
-    def __init__(self, db: Connection, path: str) -> None:
-        super().__init__(db, path)
-        self._facts_before: dict[str, bytes] = {}
-        self._facts_now: dict[str, bytes] = {}
-
-    def __enter__(self) -> Self:
-        if self._db.in_transaction:
-            raise StoreError(
-                "a transaction of this store is open already",
-                code="transaction_open",
-                hint="end it first: transactions are not nested",
-            )
-        try:
-            self._begin()
-        except BaseException:
-            self._roll_back()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            self._roll_back()
-            return
-        try:
-            self._commit()
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _begin(self) -> None:
-        self._db.begin()
-        self._load_facts()
-
-    def _load_facts(self) -> None:
-        self._facts_before = ref_table.load_facts(self._db)
-        self._facts_now = dict(self._facts_before)
-        marked_head = high_water_mark.read_mark(self._path)
-        high_water_mark.check_operations_not_lost(marked_head, self._log_head_at_mark(marked_head))
-
-    def _commit(self) -> None:
-        ref_table.save_facts(self._db, self._facts_before, self._facts_now)
-        self._db.commit()
-        head = self._facts_now.get(ref_table.OPERATIONS_FACT, b"")
-        if head != self._facts_before.get(ref_table.OPERATIONS_FACT, b""):
-            high_water_mark.write_mark(self._path, head)
-        self._truncate_wal()
-
-    def _truncate_wal(self) -> None:
-        """Checkpoint a long log now, since each opening of the store reads all of it.
-
-        The transaction is durable already, so errors are ignored.
-        """
-        with suppress(StoreError, OSError):
-            if os.stat(f"{self._path}-wal").st_size > MAX_WAL_BYTES:
-                self._db.fetch_without_waiting("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    def _roll_back(self) -> None:
-        self._db.roll_back()
-
-    def _current_facts(self) -> dict[str, bytes]:
-        return self._facts_now
-
-    def put_object(self, kind: int, id: bytes, data: bytes) -> None:
-        """See `StoreTransaction.put_object`; a differing row of that id is replaced."""
-        self._db.execute(
-            "INSERT INTO objects (id, kind, data, checksum) VALUES (?, ?, ?, ?)"
-            " ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, data = excluded.data,"
-            " checksum = excluded.checksum"
-            " WHERE data IS NOT excluded.data OR kind IS NOT excluded.kind"
-            " OR checksum IS NOT excluded.checksum",
-            (id, kind, data, object_checksum(id, kind, data)),
-        )
-
-    def put_blob(self, content: bytes) -> bytes:
-        if len(content) >= LARGE_BLOB_BYTES:
-            return self.put_blob_stream(io.BytesIO(content), len(content), None)
-        id = blob_id(content)
-        self.put_blobs([(id, content)])
-        return id
-
-    def put_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        small = [row for row in batch if len(row[1]) < LARGE_BLOB_BYTES]
-        if len(small) < len(batch):
-            for _, content in batch:
-                if len(content) >= LARGE_BLOB_BYTES:
-                    self.put_blob(content)
-        self._insert_blobs(small)
-
-    def get_packing(self, samples: list[bytes]) -> BlobPacking | None:
-        return None
-
-    def put_blob_stream(self, source: BlobSource, size: int, base: bytes | None) -> bytes:
-        from . import large_blobs
-
-        return large_blobs.write_large_blob(self, source, size, base)
-
-    def put_chunk_list(self, id: bytes, chunk_list: ChunkList) -> None:
-        """Store a large blob whose chunks are stored.
-
-        Another list is kept if it makes the blob: others may name it as their prefix.
-        """
-        if chunk_list.size > limits.MAX_FILE_BYTES:
-            raise InvalidInput(
-                f"a file has {chunk_list.size} bytes; at most {limits.MAX_FILE_BYTES} are allowed",
-                code="too_large",
-                hint="split it, or name it in .brainignore",
-            )
-        self._refuse_redacted_rows([(id,)])
-        db, row = self._db, (id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list))
-        before = db.total_changes
-        db.execute(INSERT_BLOB_SQL, row)
-        if db.total_changes == before and self._fetch_blob_row(id) != row[1:]:
-            try:
-                for _ in self.stream_blob(id, chunk_list.size):
-                    pass
-            except BrainError:
-                db.execute(REPLACE_BLOB_SQL, row)
-
-    def put_chunks(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Store chunks of a large blob, given as (id, content)."""
-        self._insert_blobs(batch)
-
-    def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        """Insert blobs, compressed if there are enough to justify loading Zstandard."""
-        self._refuse_redacted_rows(batch)
-        db = self._db
-        is_small = sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES
-        if is_small:
-            before = db.total_changes
-            db.execute_many(INSERT_BLOB_SQL, [(id, CODEC_RAW, content) for id, content in batch])
-            if db.total_changes - before == len(batch):
-                return
-        from .blobs import select_new_blobs
-
-        new = select_new_blobs(db, self._decoder, batch)
-        if is_small:
-            rows = [(id, CODEC_RAW, content) for id, content in new]
-        else:
-            from .large_blobs import BlobEncoder
-
-            rows = BlobEncoder(db).packer.pack(new)
-        db.execute_many(REPLACE_BLOB_SQL, rows)
-
-    def _refuse_redacted_rows(self, rows: Sequence[tuple[bytes, *tuple[Any, ...]]]) -> None:
-        """Refuse rows of redacted blobs; each row begins with the id of its blob."""
-        if ref_table.REDACTIONS_FACT in self._facts_now:
-            self._refuse_redacted_blobs(self._connection, [row[0] for row in rows])
-
-    def update_ref(self, name: str, old: bytes | None, new: bytes | None) -> None:
-        ref_table.compare_and_swap_ref(self._facts_now, name, old, new)
-
-    def write_meta(self, key: str, value: bytes) -> None:
-        self._facts_now[ref_table.META_PREFIX + key] = value
-
-    def append_operation(self, data: bytes) -> bytes:
-        number, previous = self._log_head()
-        id = operation_log.chain_operation_id(previous, data)
-        self._db.execute(
-            "INSERT INTO operations (number, id, data) VALUES (?, ?, ?)", (number + 1, id, data)
-        )
-        self._facts_now[ref_table.OPERATIONS_FACT] = operation_log.encode_log_head(number + 1, id)
-        return id
-
-    def put_signature(self, snapshot: bytes, key: bytes, signature: bytes) -> None:
-        signature_table.put_signature_row(self._db, snapshot, key, signature)
-
-    def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
-        from . import large_blobs, redaction_table
-
-        if self.has_object(blob):
-            large_blobs.erase_blob(self, blob, find_standalone, self.put_chunks)
-        redaction_table.put_redaction_row(self._db, blob, snapshot)
-        self._new_redactions = {**self._new_redactions, blob: snapshot}
-        self._validity_cache = None
-        ref_table.increment_counter(self._facts_now, ref_table.REDACTIONS_FACT)
-        ref_table.increment_counter(self._facts_now, ref_table.EPOCH_FACT)
-        self._facts_now[ref_table.COMPACTION_FACT] = b"\x01"
-
-    def mark_compacted(self) -> None:
-        """Record that no old page holds redacted content."""
-        self._facts_now.pop(ref_table.COMPACTION_FACT, None)
-
-    def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
-
-        ref_table.increment_counter(self._facts_now, ref_table.EPOCH_FACT)
-        return sweep_unmarked(self, marked, max_count)
-
-    def add_pending_writes(self, rows: Iterable[PendingWrite]) -> None:
-        rows = list(rows)
-        if ref_table.REDACTIONS_FACT in self._facts_now:
-            for blob in self.find_redactions([row.blob for row in rows if row.blob]):
-                raise self._missing_blob_error(blob)
-        pending_table.put_pending_rows(self._db, rows)
-
-    def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        pending_table.delete_pending_rows(self._db, paths)
-
-
-MAX_EMPTY_STORE_BLOBS = 1000
-"""A store with fewer blobs than this counts as empty."""
-BULK_CACHE_KIB = 16 << 10
-"""Page cache during the load: holds the index of some hundred thousand blobs."""
-MAX_QUEUED_BATCHES = 2
-"""Batches that may wait for the worker before the caller waits."""
-
-
-class BulkTransaction(SqliteTransaction):
-    """See `SqliteTransaction`; an error of the worker is raised by a later call."""
-
-    _is_outside_wal = False
-    _encoder: BlobEncoder | None = None
-    _worker: ThreadPoolExecutor | None = None
-
-    def __init__(self, db: Connection, path: str) -> None:
-        super().__init__(db, path)
-        self._packing_queue: deque[Future[list[BlobRow]]] = deque()
-        self._queued_ids: set[bytes] = set()
-
-    @property
-    def _db(self) -> Connection:
-        while self._packing_queue:
-            self._insert_oldest()
-        return self._connection
-
-    def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
-        self._refuse_redacted_rows(batch)
-        db = self._connection
-        encoder = self._encoder = self._encoder or BlobEncoder(db)
-        unqueued = [row for row in batch if row[0] not in self._queued_ids]
-        new = select_new_blobs(db, self._decoder, unqueued)
-        encoder.train_dictionary(content for _, content in new)
-        self._queued_ids.update(id for id, _ in new)
-        if not self._worker:
-            self._worker = ThreadPoolExecutor(1, "load")
-        while len(self._packing_queue) > MAX_QUEUED_BATCHES:
-            self._insert_oldest()
-        self._packing_queue.append(self._worker.submit(encoder.packer.pack, new))
-
-    def get_packing(self, samples: list[bytes]) -> BlobPacking:
-        encoder = self._encoder = self._encoder or BlobEncoder(self._connection)
-        encoder.train_dictionary(samples)
-        return BlobPacking(partial(encoder.packer.pack, threads=1), self._insert_packed)
-
-    def _insert_oldest(self) -> None:
-        rows = self._packing_queue.popleft().result()
-        self._connection.execute_many(REPLACE_BLOB_SQL, rows)
-        self._queued_ids.difference_update(row[0] for row in rows)
-
-    def _insert_packed(self, rows: list[BlobRow]) -> None:
-        """Insert rows, of which some may be stored."""
-        self._refuse_redacted_rows(rows)
-        db = self._connection
-        before = db.total_changes
-        db.execute_many(INSERT_BLOB_SQL, rows)
-        if db.total_changes - before < len(rows):
-            db.execute_many(REPLACE_BLOB_SQL, select_differing_rows(db, self._decoder, rows))
-
-    def _begin(self) -> None:
-        db = self._connection
-        (blobs,) = db.fetch_all(
-            f"SELECT count(*) FROM (SELECT 1 FROM blobs LIMIT {MAX_EMPTY_STORE_BLOBS})"
-        )
-        if blobs[0] < MAX_EMPTY_STORE_BLOBS:
-            self._is_outside_wal = self._set_journal_mode("delete")
-        db.execute(f"PRAGMA cache_size=-{BULK_CACHE_KIB}")
-        if self._is_outside_wal:
-            db.execute("PRAGMA synchronous=EXTRA")
-            db.begin_exclusive()
-        else:
-            db.begin()
-        self._load_facts()
-
-    def _commit(self) -> None:
-        super()._commit()
-        self._release_resources()
-
-    def _roll_back(self) -> None:
-        if self._worker:
-            self._worker.shutdown(cancel_futures=True)
-        self._packing_queue.clear()
-        super()._roll_back()
-        self._release_resources()
-
-    def _release_resources(self) -> None:
-        """Stop the thread, shrink the cache and return to the write-ahead log."""
-        if self._worker:
-            self._worker.shutdown()
-        db = self._connection
-        db.execute("PRAGMA cache_size=-2000")
-        if self._is_outside_wal and self._set_journal_mode("wal"):
-            db.execute("PRAGMA synchronous=FULL")
-            self._is_outside_wal = False
-
-    def _set_journal_mode(self, mode: str) -> bool:
-        return self._connection.fetch_without_waiting(f"PRAGMA journal_mode={mode}") == [(mode,)]
-
-
-BULK_LOAD_BYTES = 32 << 20
-"""Bytes of content for which a load uses a second thread."""
-
-
-class SqliteStore(SqliteReader):
-    """A store that can be written; see `Store`."""
-
-    def transaction(self, expected_bytes: int = 0) -> TransactionContext:
-        if expected_bytes < BULK_LOAD_BYTES:
-            return SqliteTransaction(self._db, self._path)
-
-        return BulkTransaction(self._db, self._path)
-
-    def compact(self) -> bool:
-
-        if not compact_database(self._db, self._path):
-            return False
-        if self.needs_compaction():
-            with SqliteTransaction(self._db, self._path) as transaction:
-                transaction.mark_compacted()
-        return True
-
-    def clear_pending_writes(self) -> None:
-        self._db.execute("PRAGMA synchronous=NORMAL")
-        try:
-            self._db.execute("DELETE FROM pending")
-        finally:
-            self._db.execute("PRAGMA synchronous=FULL")
-
-
-def create_store(folder: Path) -> SqliteStore:
-    """Create a store in `folder` and open it; errors as for `create_store_database`."""
-    return SqliteStore(store_database.create_store_database(folder), _store_path(folder))
-
-
-def open_store(folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT) -> SqliteStore:
-    """Open the store in `folder` for writing; errors as for `open_store_database`.
-
-    `timeout` limits the wait for a transaction of another process, in seconds.
-    """
-    return SqliteStore(store_database.open_store_database(folder, timeout), _store_path(folder))
-
-
-def open_store_or_readonly(
-    folder: Path, timeout: float = store_database.TRANSACTION_TIMEOUT
-) -> Store:
-    """Open the store in `folder` for writing, or for reading if it cannot be written.
-
-    Errors as for `open_store`; `read_only` means that it cannot be read either.
-    """
-    try:
-        return open_store(folder, timeout)
-    except StoreError as error:
-        if error.code != "read_only":
-            raise
-    return open_store_reader(folder, timeout)
-
-
-def _store_path(folder: Path) -> str:
-    return os.path.join(folder, store_database.STORE_FILE_NAME)

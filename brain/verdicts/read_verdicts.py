@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, FormatError
-from ..store.rows import StoreReader
+from ..store.reader import StoreReader
 from .verdict_json import decode_verdict
 from .verdict_types import Verdict, VerdictCase
 

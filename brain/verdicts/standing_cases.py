@@ -16,7 +16,7 @@ from ..objects.node_cache import NodeCache
 from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import Receipt
 from ..receipts.receipt import own_sources
-from ..store.rows import StoreReader
+from ..store.reader import StoreReader
 from .verdict_types import Verdict
 
 

@@ -9,6 +9,7 @@ from ..errors import BrainError, printable_text
 from ..repo.log_entry import check_against_head, load_merge_state
 from ..repo.session import Session
 from ..results import Finding
+from ..store import checks
 from ..store.rows import PendingWrite
 from .findings import error_finding, finding_from_error
 
@@ -63,5 +64,5 @@ def _check_waiting_merge(session: Session) -> Iterator[Finding]:
 
 
 def _check_stray_rows(session: Session) -> Iterator[Finding]:
-    for fault in session.reader.check_stray_rows():
+    for fault in checks.check_stray_rows(session.reader):
         yield error_finding("damaged_store", fault)

@@ -62,6 +62,7 @@ from pathlib import Path
 from ..errors import BrainError, FormatError, NotFound, StoreError
 from ..repo.session import CONTROL_FOLDER, PinnedRootsProvider, Session
 from ..results import Finding, Signer, Verified
+from ..store import checks
 from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
 from ..util.progress import Progress, no_progress
 from . import account_check, cache_check, graph_check, table_check
@@ -145,8 +146,8 @@ def _verify_deeply_once(
     blob_findings: list[Finding] = []
     with (
         _check_cache_in_background(session) as deviations,
-        session.reader.check_blobs(
-            cache_check.build_card_check(session), sizes.expected_size
+        checks.check_blobs(
+            session.reader, cache_check.build_card_check(session), sizes.expected_size
         ) as verdicts,
     ):
         work = _VerificationPass(session, requirements, progress, sizes)
@@ -292,7 +293,7 @@ class _VerificationPass:
             self.add_findings(work.signature_check.find_unvouched())
 
     def _check_chunk_lists(self) -> list[tuple[bytes, int]]:
-        checked = self._session.reader.check_chunk_lists()
+        checked = checks.check_chunk_lists(self._session.reader)
         self.add_findings(
             Finding("corrupt_object", "error", "", "", fault) for _, fault in checked.faults
         )

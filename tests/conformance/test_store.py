@@ -6,8 +6,8 @@ import pytest
 
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, Conflict, FormatError, NotFound, StoreError
-from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store
-from brain.store.writer import create_store
+from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite
+from brain.store.writer import Store, create_store
 from tests.support.blob_checks import check_all_blobs
 
 BIG = 32 << 20

@@ -13,11 +13,12 @@ import pytest
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, NotFound, StoreError
 from brain.store.database import SCHEMA_VERSION
-from brain.store.reader import open_store_reader
-from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, StoreReader
+from brain.store.reader import StoreReader, open_store_reader
+from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite
 from brain.store.writer import create_store, open_store
 from tests.support.blob_checks import check_all_blobs
 from tests.support.cases import read_cases
+from tests.support.old_stores import pack_with_dictionary
 from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
@@ -34,6 +35,7 @@ def fill(folder: Path) -> None:
     store = create_store(folder)
     with store.transaction(1 << 30) as tx:
         tx.put_blobs([(blob_id(content), content) for content in SMALL])
+    pack_with_dictionary(store, SMALL)
     with store.transaction() as tx:
         tx.put_blob(BIG)
         for data in NODES:
@@ -289,6 +291,7 @@ def test_an_altered_pending_note_is_found(alter, folder):
 def test_one_damaged_copy_of_the_dictionary_does_no_harm(alter, folder, sign):
     alter(f"UPDATE dictionaries SET data = x'00' WHERE number {sign} 0")
     store = open_store(folder)
+    assert store._db.fetch_all("SELECT DISTINCT codec FROM blobs WHERE codec > 2") == [(3,)]
     assert len(list(store.read_small_blobs([blob_id(content) for content in SMALL]))) == len(SMALL)
     store.close()
 
@@ -303,10 +306,9 @@ def test_the_deep_check_names_each_damaged_blob_and_no_other(alter, folder):
 
 def test_the_deep_check_names_a_large_blob_whose_chunk_is_gone(alter, folder):
     store = open_store_reader(folder)
-    recipe = store.chunk_list_of(blob_id(BIG))
-    assert recipe is not None
+    _, (chunk, _), *_ = store._fetch_chunk_list(blob_id(BIG)).pieces
     store.close()
-    alter(f"DELETE FROM blobs WHERE id = x'{recipe.chunks[1].hex()}'")
+    alter(f"DELETE FROM blobs WHERE id = x'{chunk.hex()}'")
     store = open_store_reader(folder)
     assert [id for id, _ in check_all_blobs(store).faults] == [blob_id(BIG)]
     store.close()

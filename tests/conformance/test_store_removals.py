@@ -2,6 +2,7 @@
 
 import io
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -11,9 +12,10 @@ from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.store.reader import open_store_reader
-from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite, Store, StoreTransaction
-from brain.store.writer import create_store
+from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind, PendingWrite
+from brain.store.writer import Store, StoreTransaction, create_store
 from tests.support.blob_checks import check_all_blobs
+from tests.support.old_stores import nest_chunk_list
 
 BULK = 32 << 20
 
@@ -185,17 +187,18 @@ def test_what_grew_from_a_redacted_blob_reads_as_before(store, gone):
     assert check_all_blobs(store).faults == []
 
 
-@pytest.mark.parametrize("redacted_step", [0, 40, 61, 62, 63, 64, 65, 79])
-def test_redacting_a_version_of_a_log_of_noise_harms_no_other(tmp_path, redacted_step):
-    """Steps of 33 kB are chunks of their own, so that long lists become prefixes of others."""
+@pytest.mark.parametrize("nested", [0, 20, 80])
+@pytest.mark.parametrize("redacted_step", [0, 20, 21, 40, 51, 52, 79])
+def test_redacting_a_version_of_a_log_of_noise_harms_no_other(tmp_path, redacted_step, nested):
+    """Steps of 33 kB are chunks of their own; older releases nested the lists of them."""
     store = create_store(tmp_path / ".brain")
     content = random.Random(1).randbytes(LARGE_BLOB_BYTES)
     versions = [(_put_stream(store, content, None), len(content))]
     for step in range(1, 80):
         content += random.Random(step).randbytes(33_000)
         versions.append((_put_stream(store, content, versions[-1][0]), len(content)))
-    depths = [chunk_list.depth for id, _ in versions if (chunk_list := store.chunk_list_of(id))]
-    assert len(depths) == len(versions) and max(depths) >= 1
+    for (below, _), (id, _) in list(pairwise(versions))[nested : nested + 32]:
+        nest_chunk_list(store, id, below)
     erased, _ = versions.pop(redacted_step)
     with store.transaction() as tx:
         tx.redact_blob(erased, SNAPSHOT, none)

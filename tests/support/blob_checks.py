@@ -1,6 +1,8 @@
 """All verdicts of a store on its blobs, read again."""
 
-from brain.store.rows import BlobCheckResult, BlobPredicate, StoreReader
+from brain.store.checks import check_blobs
+from brain.store.reader import StoreReader
+from brain.store.rows import BlobCheckResult, BlobPredicate
 
 
 def match_no_blob(blob: bytes, content: bytes) -> bool:
@@ -11,7 +13,7 @@ def match_no_blob(blob: bytes, content: bytes) -> bool:
 def check_all_blobs(store: StoreReader, look: BlobPredicate = match_no_blob) -> BlobCheckResult:
     """Return the verdicts on all blobs at once."""
     whole = BlobCheckResult([], [], [])
-    with store.check_blobs(look) as parts:
+    with check_blobs(store, look) as parts:
         for part in parts:
             whole.sizes.extend(part.sizes)
             whole.faults.extend(part.faults)

@@ -16,7 +16,7 @@ from brain.digest import blob_id
 from brain.encoding import pack, unpack
 from brain.store import reader, rows
 from brain.store.blobs import CODEC_CHUNK_LIST
-from brain.store.reader import object_checksum
+from brain.store.rows import object_checksum
 from tests.support.store_tampering import (
     execute_in_store,
     pending_write_statement,

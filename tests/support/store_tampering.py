@@ -15,9 +15,8 @@ from brain.objects import bundle as bundles
 from brain.objects import snapshot as snapshots
 from brain.objects import tree_node as nodes
 from brain.objects.tree_node import LEAF, TreeNode
-from brain.store import ref_table, rows
-from brain.store.reader import object_checksum
-from brain.store.rows import ObjectKind
+from brain.store import rows
+from brain.store.rows import ObjectKind, object_checksum
 
 Statement = tuple[str, Sequence[Any]]
 
@@ -63,7 +62,7 @@ def replace_facts(root: Path, found: dict[str, bytes]) -> None:
         root,
         ("DELETE FROM facts", ()),
         *[("INSERT INTO facts VALUES (?, ?)", row) for row in sorted(found.items())],
-        ("INSERT INTO facts VALUES (?, ?)", (ref_table.SEAL_FACT, rows.row_checksum(*fields))),
+        ("INSERT INTO facts VALUES (?, ?)", (rows.SEAL_FACT, rows.row_checksum(*fields))),
     )
 
 

@@ -7,7 +7,7 @@ from itertools import groupby, islice
 from pathlib import Path
 
 from ...errors import BrainError, FormatError, ProofError, StoreError
-from ...store import high_water_mark
+from ...store.connection import read_mark
 from ..ledger_protocol import LedgerFault
 from . import checkpoints, compact_ranges, log_files, log_verifier, rfc6962, signed_note
 from .log_entry import decode_entry
@@ -35,7 +35,7 @@ def _catch_read_errors(faults: Iterator[LedgerFault]) -> Iterator[LedgerFault]:
 def _find_faults(log: LogReader, folder: Path, older: Sequence[str]) -> Iterator[LedgerFault]:
     yield from (LedgerFault("bad_store", line) for line in log.integrity_errors())
     # Writers may append meanwhile: the mark is read before the checkpoint, which covers it.
-    mark = high_water_mark.read_mark(str(folder / log_files.LOG_DATABASE))
+    mark = read_mark(str(folder / log_files.LOG_DATABASE))
     last = log.last_checkpoint()
     size = last.checkpoint.size
     stored = [signed for signed in log.stored_checkpoints() if signed.checkpoint.size < size]

@@ -12,8 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed, printable_text
-from ...store import database, high_water_mark
-from ...store.connection import Connection, DatabaseLabels
+from ...store import database
+from ...store.connection import Connection, DatabaseLabels, read_mark
 from ...store.writer import writer_lock
 from ...trust import ed25519, keyfile
 from ...util.files import move_durable, sync_folder
@@ -53,7 +53,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
 
 
 def _refuse_lost_log(folder: Path) -> None:
-    if high_water_mark.read_mark(os.fspath(folder / LOG_DATABASE)):
+    if read_mark(os.fspath(folder / LOG_DATABASE)):
         raise VerificationFailed(
             f"the log in {printable_text(folder)} is gone, though entries of it were acknowledged",
             code="rolled_back",

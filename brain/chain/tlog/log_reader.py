@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from ...errors import StoreError
-from ...store.connection import Connection, ConnectionHolder, SqlRow
+from ...store.connection import Connection, SqlRow
 from ...store.database import typed_columns
 from ...store.rows import row_checksum
 from ..ledger_protocol import NO_PARENT
@@ -68,11 +68,11 @@ def log_origin(key: bytes) -> str:
     return f"brain.local/{sha256(key).hexdigest()[:16]}"
 
 
-class LogReader(ConnectionHolder):
+class LogReader:
     """Reads one log. Raises as `Connection`, and `StoreError` (`bad_log`) for damage."""
 
     def __init__(self, db: Connection) -> None:
-        super().__init__(db)
+        self._db = db
         rows = db.fetch_all(
             f"SELECT {typed_columns('key BLOB, file TEXT, checksum BLOB')} FROM identity"
         )

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from ...errors import Conflict, NotFound, VerificationFailed
-from ...store import high_water_mark
-from ...store.connection import Connection
+from ...store.connection import Connection, read_mark, write_mark
 from ...trust import ed25519
 from ..ledger_protocol import NO_PARENT, CommitRequest
 from . import compact_ranges
@@ -37,7 +36,7 @@ class LogWriter(LogReader):
         with self._transaction():
             last = self.last_checkpoint().checkpoint
             compact_range = self._load_compact_range(last)
-            self.refuse_rollback(high_water_mark.read_mark(self._path))
+            self.refuse_rollback(read_mark(self._path))
             entries, new_entries = self._plan_entries(requests, last.size, time)
             if new_entries:
                 self._insert_entries(new_entries, compact_range)
@@ -140,7 +139,7 @@ class LogWriter(LogReader):
 
     def _update_mark(self) -> None:
         last = self.last_checkpoint().checkpoint
-        high_water_mark.write_mark(self._path, last.size.to_bytes(8, "big") + last.root)
+        write_mark(self._path, last.size.to_bytes(8, "big") + last.root)
 
     def store_cosignatures(
         self, note: SignedNote, state: Checkpoint, cosignatures: Sequence[Cosignature]

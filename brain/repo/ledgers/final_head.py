@@ -21,7 +21,7 @@ from ...chain.ledger_protocol import (
 )
 from ...encoding import pack
 from ...errors import BrainError, Locked, StoreError
-from ...store.rows import StoreReader
+from ...store.reader import StoreReader
 from ..session import Session
 from ..transaction import lock_for_writing, log_operation, store_transaction
 from .last_seen_head import read_note_rows

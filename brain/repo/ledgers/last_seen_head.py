@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ...chain.ledger_protocol import STATUS_ORDER, Commitment, Ledger, LedgerHead, PricedLedger
 from ...encoding import pack, unpack
 from ...errors import FormatError
-from ...store.rows import StoreReader
+from ...store.reader import StoreReader
 from ..session import Session
 from ..transaction import lock_for_writing, log_operation, store_transaction
 

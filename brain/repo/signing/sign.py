@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...results import Signature
-from ...store.rows import StoreTransaction
+from ...store.writer import StoreTransaction
 from ...trust import ed25519, signature_format
 from ..revisions import resolve_revision
 from ..session import Session

@@ -9,8 +9,9 @@ import pytest
 
 from brain import Brain, BrainError, StoreError
 from brain.objects import bundle as bundles
-from brain.store import ref_table
+from brain.store import rows
 from brain.store.connection import Connection
+from brain.store.reader import load_facts
 from brain.store.rows import ObjectKind
 from tests.integration.cache.conftest import CachedBrain
 from tests.support.derived_data import QUESTIONS, open_brain
@@ -24,6 +25,7 @@ from tests.support.store_tampering import (
     read_blob_ids,
     read_object_rows,
     replace_blob,
+    replace_facts,
     replace_object,
 )
 
@@ -140,7 +142,7 @@ def test_a_store_that_names_another_brain_than_its_head_is_refused(grown, caches
     assert false(grown) == []
     with open_brain(grown.root) as brain:
         other = {"another brain": b"x" * 32, "its own head": bytes.fromhex(brain.head)}
-    seal(grown.root, {f"{ref_table.META_PREFIX}brain": other.get(id, b"")})
+    seal(grown.root, {f"{rows.META_PREFIX}brain": other.get(id, b"")})
     assert false(grown) == []
     with open_brain(grown.root) as brain, pytest.raises(StoreError) as error:
         brain.prompt.build_index()
@@ -151,13 +153,11 @@ def seal(root: Path, changes: dict[str, bytes | None]) -> None:
     """Change facts of a store, under a seal that fits; None takes one out."""
     db = Connection(str(root / ".brain/store.db"), 2, timeout=0, name="store.db")
     try:
-        before = ref_table.load_facts(db)
-        after = {**before, **changes}
-        ref_table.save_facts(
-            db, before, {name: value for name, value in after.items() if value is not None}
-        )
+        after = {**load_facts(db), **changes}
+        facts = {name: value for name, value in after.items() if value is not None}
     finally:
         db.close()
+    replace_facts(root, facts)
 
 
 def test_whatever_the_attacker_adds_to_the_store_is_no_part_of_any_answer(
@@ -173,7 +173,7 @@ def test_whatever_the_attacker_adds_to_the_store_is_no_part_of_any_answer(
         brain.branches.switch("main")
     with connect_store(grown.root) as db:  # the snapshots stay, as what is undone does
         assert db.execute("DELETE FROM operations").fetchall() == []
-    seal(grown.root, {f"{ref_table.REF_PREFIX}heads/evil": None, ref_table.OPERATIONS_FACT: None})
+    seal(grown.root, {f"{rows.REF_PREFIX}heads/evil": None, rows.OPERATIONS_FACT: None})
     assert false(grown) == []
 
 

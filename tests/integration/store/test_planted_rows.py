@@ -11,7 +11,7 @@ from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.store import writer
 from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD
 from brain.store.large_blobs import MAX_CHUNK_BYTES
-from brain.store.reader import object_checksum
+from brain.store.rows import object_checksum
 from tests.support.agent_homes import skill_text, write_files
 from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store

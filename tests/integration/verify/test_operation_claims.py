@@ -16,8 +16,7 @@ from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import TreeNode
 from brain.repo.transaction import log_operation
 from brain.results import Finding
-from brain.store.reader import object_checksum
-from brain.store.rows import ObjectKind
+from brain.store.rows import ObjectKind, object_checksum
 from tests.support.brain_templates import copy_brain
 from tests.support.forged_snapshots import forged
 

@@ -409,7 +409,7 @@ def test_a_structured_object_that_is_not_what_its_id_says_is_found(brain, kind):
 
 
 def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain):
-    from brain.store.reader import object_checksum
+    from brain.store.rows import object_checksum
 
     session = session_of(brain)
     node_id = session.bundle_of(session.head())["skills"].node
@@ -423,7 +423,7 @@ def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain)
 
 @pytest.mark.parametrize("deep", [False, True])
 def test_what_verification_refused_is_neither_shown_nor_recorded_afterwards(brain, deep):
-    from brain.store.reader import object_checksum
+    from brain.store.rows import object_checksum
 
     session = session_of(brain)
     node_id = session.bundle_of(session.head())["skills"].node

@@ -25,10 +25,9 @@ from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import TreeNode
 from brain.repo.session import CONTROL_FOLDER, Session
 from brain.repo.transaction import log_operation
-from brain.store import reader, ref_table
-from brain.store import rows as checksums
-from brain.store.reader import object_checksum
-from brain.store.rows import ObjectKind
+from brain.store import reader
+from brain.store import rows as store_rows
+from brain.store.rows import ObjectKind, object_checksum
 from brain.verify.verification import verify_folder
 
 ForgeFunction = Callable[["RowForger"], None]
@@ -236,10 +235,10 @@ def forge_redaction(forger: RowForger) -> None:
         db.execute("DELETE FROM redactions")
         return
     if way == 1:
-        seal = checksums.row_checksum(blob, said)[: forger.chance.randrange(9)]
+        seal = store_rows.row_checksum(blob, said)[: forger.chance.randrange(9)]
         db.execute("INSERT OR REPLACE INTO redactions VALUES (?, ?, ?)", (blob, said, seal))
         return
-    row3 = (blob, said, checksums.row_checksum(blob, said))
+    row3 = (blob, said, store_rows.row_checksum(blob, said))
     db.execute("INSERT OR REPLACE INTO redactions VALUES (?, ?, ?)", row3)
     if way == 2:
         db.execute("DELETE FROM blobs WHERE id = ?", (blob,))
@@ -249,10 +248,10 @@ def forge_ref(forger: RowForger) -> None:
     """Move, add or remove a ref, with the seal made anew."""
     db = _connect_store(forger)
     known = dict(db.execute("SELECT name, value FROM facts"))
-    known.pop(ref_table.SEAL_FACT, None)
-    refs = [name for name in sorted(known) if name.startswith(ref_table.REF_PREFIX)]
+    known.pop(store_rows.SEAL_FACT, None)
+    refs = [name for name in sorted(known) if name.startswith(store_rows.REF_PREFIX)]
     odd = ("tags/v1", "heads/\u202e", "", "heads/a/b", "x" * 5000)
-    name = forger.chance.choice([*refs, ref_table.REF_PREFIX + forger.chance.choice(odd)])
+    name = forger.chance.choice([*refs, store_rows.REF_PREFIX + forger.chance.choice(odd)])
     ids = [row[0] for row in db.execute("SELECT id FROM objects")]
     value = forger.chance.choice([*ids, b"", b"x", forger.chance.randbytes(32), bytes(64)])
     forger.done.append(f"ref {name[:40]!r} {value.hex()[:80]}")
@@ -261,7 +260,7 @@ def forge_ref(forger: RowForger) -> None:
         del known[name]
     db.execute("DELETE FROM facts")
     known = dict(sorted(known.items()))
-    for row in {**known, ref_table.SEAL_FACT: ref_table._compute_seal(known)}.items():
+    for row in {**known, store_rows.SEAL_FACT: store_rows.facts_checksum(known)}.items():
         db.execute("INSERT INTO facts (name, value) VALUES (?, ?)", row)
 
 
@@ -278,17 +277,17 @@ def forge_operation(forger: RowForger) -> None:
         here = reader.chain_operation_id(here, data)
         db.execute("UPDATE operations SET id = ?, data = ? WHERE number = ?", (here, data, number))
     known = dict(db.execute("SELECT name, value FROM facts"))
-    known.pop(ref_table.SEAL_FACT, None)
+    known.pop(store_rows.SEAL_FACT, None)
     known = dict(
         sorted(
             {
                 **known,
-                ref_table.OPERATIONS_FACT: reader.encode_log_head(len(rows), here),
+                store_rows.OPERATIONS_FACT: reader.encode_log_head(len(rows), here),
             }.items()
         )
     )
     db.execute("DELETE FROM facts")
-    for row in {**known, ref_table.SEAL_FACT: ref_table._compute_seal(known)}.items():
+    for row in {**known, store_rows.SEAL_FACT: store_rows.facts_checksum(known)}.items():
         db.execute("INSERT INTO facts (name, value) VALUES (?, ?)", row)
     (forger.root / CONTROL_FOLDER / "mark").unlink(missing_ok=True)
 

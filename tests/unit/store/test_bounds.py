@@ -17,13 +17,15 @@ from brain.errors import InvalidInput, Locked, StoreError
 from brain.objects import operation
 from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
 from brain.search import full_text
-from brain.store import large_blobs, redaction_table, writer
+from brain.store import large_blobs, redactions
 from brain.store import rows as checksums
-from brain.store.blobs import ChunkList, decode_chunk_list, encode_chunk_list, plan_append
+from brain.store.blobs import ChunkList, decode_chunk_list
+from brain.store.checks import check_stray_rows
 from brain.store.connection import Connection
-from brain.store.large_blobs import BlobEncoder, BlobPacker
+from brain.store.large_blobs import pack_blobs
 from brain.store.rows import ObjectKind
-from brain.store.writer import SqliteStore, create_store, writer_lock
+from brain.store.writer import Store, create_store, writer_lock
+from tests.support.old_stores import encode_old_chunk_list, pack_with_dictionary
 from tests.support.refusals import raises_code
 
 ID = blob_id(b"id")
@@ -60,7 +62,7 @@ def test_a_connection_waits_as_long_as_it_was_told(tmp_path):
     db.close()
 
 
-def codecs(store: SqliteStore) -> list[int]:
+def codecs(store: Store) -> list[int]:
     return [codec for (codec,) in store._db.fetch_all("SELECT DISTINCT codec FROM blobs")]
 
 
@@ -98,18 +100,17 @@ def test_a_blob_is_read_as_a_whole_up_to_the_limit(store, monkeypatch):
 
 def test_a_larger_file_than_a_brain_takes_is_refused(store):
     for size, fits in ((limits.MAX_FILE_BYTES, True), (limits.MAX_FILE_BYTES + 1, False)):
-        chunk_list = ChunkList(0, b"", 0, [ID, ID], [size - 1_000_000, 1_000_000])
-        chunk_list = ChunkList(1, ID, size - 1_000_000, [ID], [1_000_000])
+        pieces = [(ID, size - 1_000_000), (ID, 1_000_000)]
         with store.transaction() as tx:
             if fits:
-                tx.put_chunk_list(ID, chunk_list)  # type: ignore[attr-defined]
+                tx._put_chunk_list(ID, pieces)
                 continue
             with raises_code("too_large", InvalidInput):
-                tx.put_chunk_list(ID, chunk_list)  # type: ignore[attr-defined]
+                tx._put_chunk_list(ID, pieces)
 
 
-def packed_codecs(packer: BlobPacker, contents: list[bytes]) -> list[int]:
-    rows = {id: codec for id, codec, _ in packer.pack([(blob_id(one), one) for one in contents])}
+def packed_codecs(contents: list[bytes]) -> list[int]:
+    rows = {id: codec for id, codec, _ in pack_blobs([(blob_id(one), one) for one in contents])}
     return [rows[blob_id(one)] for one in contents]
 
 
@@ -124,78 +125,35 @@ def test_what_shrinks_by_a_sixteenth_is_compressed():
     shares = [(len(ZstdCompressor(level=3).compress(one)), len(one)) for one in contents]
     assert {0, 1} <= {length // 16 * 15 - size for size, length in shares}
     expected = [2 if 16 * size < 15 * length else 0 for size, length in shares]
-    assert packed_codecs(BlobPacker(ZstdCompressor(level=3)), contents) == expected
-
-
-def test_the_size_of_a_blob_says_how_it_is_compressed():
-    plain = BlobPacker(ZstdCompressor(level=3))
-    tuned = plain._replace(tuned=plain.plain, number=5)
-    contents = [b"a" * 63, b"a" * 64, b"a" * 32_767, b"a" * 32_768]
-    assert packed_codecs(plain, contents) == [0, 2, 2, 2]
-    assert packed_codecs(tuned, contents) == [0, 7, 7, 2]
-    assert plain.pack([]) == []
-
-
-def test_a_dictionary_is_trained_on_two_hundred_blobs(store):
-    chance = random.Random(2)
-    words = [chance.randbytes(9).hex().encode() for _ in range(80)]
-    contents = [b" ".join(chance.choices(words, k=40)) for _ in range(199)]
-    useless = [b"x" * 63, b"x" * 32_768, b"y" * 32_768]
-    encoder = BlobEncoder(store._db)
-    encoder.train_dictionary([*contents, *useless])
-    assert encoder.packer.tuned is None
-    encoder.train_dictionary([*contents, *useless, b"x" * 64])
-    assert encoder.packer.number == 1
-    rows = store._db.fetch_all("SELECT number, length(data) FROM dictionaries ORDER BY number")
-    assert [number for number, _ in rows] == [-1, 1] and 0 < rows[0][1] <= 64 << 10
-    assert BlobEncoder(store._db).packer.number == 1
-    assert store.check_stray_rows() == []
+    assert packed_codecs(contents) == expected
+    assert packed_codecs([b"a" * 63, b"a" * 64]) == [0, 2] and pack_blobs([]) == []
 
 
 @pytest.mark.parametrize("depth", [0, 1, 32])
 def test_prefixes_nest_32_deep(depth):
-    chunk_list = ChunkList(depth, ID if depth else b"", 9 if depth else 0, [ID], [7])
-    assert decode_chunk_list(ID, encode_chunk_list(ID, chunk_list)) == chunk_list
+    chunk_list = ChunkList(depth, ID if depth else b"", 9 if depth else 0, [(ID, 7)])
+    assert decode_chunk_list(ID, encode_old_chunk_list(ID, chunk_list)) == chunk_list
     with pytest.raises(ValueError, match="a wrong length or depth"):
-        decode_chunk_list(ID, encode_chunk_list(ID, ChunkList(33, ID, 9, [ID], [7])))
+        decode_chunk_list(ID, encode_old_chunk_list(ID, ChunkList(33, ID, 9, [(ID, 7)])))
 
 
-def listed(sizes: list[int], depth: int = 0) -> ChunkList:
-    return ChunkList(depth, ID if depth else b"", 9 if depth else 0, [ID] * len(sizes), sizes)
-
-
-def test_a_list_of_chunks_is_rearranged_at_64():
-    small, large = (32 << 10) - 1, 32 << 10
-    short = listed([small] * 63)
-    assert plan_append(ID, short) == (short, [])
-    plan = plan_append(ID, listed([large] * 31 + [small] * 33))
-    assert plan is not None and plan.rejoin == [ID] * 33 and plan.start == listed([large] * 31)
-    prefixed = (ChunkList(1, ID, 32 * (large + small), [], []), [])
-    assert plan_append(ID, listed([large] * 32 + [small] * 32)) == prefixed
-    assert plan_append(ID, listed([small] * 63 + [large])) is not None
-    assert plan_append(ID, listed([large] * 64, depth=31)) is not None
-    assert plan_append(ID, listed([large] * 64, depth=32)) is None
-
-
-@pytest.mark.parametrize(("free", "fits"), [(20, False), (21, True)])
-def test_a_store_is_rewritten_where_there_is_room_for_two(store, tmp_path, free, fits, monkeypatch):
-    file = tmp_path / "file"
-    file.write_bytes(bytes(10))
+@pytest.mark.parametrize(("more", "fits"), [(0, False), (1, True)])
+def test_a_store_is_rewritten_where_there_is_room_for_two(store, tmp_path, more, fits, monkeypatch):
+    free = 2 * os.stat(tmp_path / "s/store.db").st_size + more
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free))
-    assert writer._has_free_space(str(file)) is fits
-    free_bytes = 2 * os.stat(tmp_path / "s/store.db").st_size
-    monkeypatch.setattr(shutil, "disk_usage", lambda folder: SimpleNamespace(free=free_bytes))
-    assert not store.compact()
-    monkeypatch.undo()
-    assert store.compact()
+    assert store.compact() is fits
 
 
 @pytest.mark.parametrize("code", ["no_space", "io_error"])
 def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(store, code, monkeypatch):
-    def fail(db: Connection) -> None:
-        raise StoreError("it fails", code=code)
+    execute = store._db.execute
 
-    monkeypatch.setattr(writer, "_vacuum", fail)
+    def fail(sql: str) -> None:
+        if sql == "VACUUM":
+            raise StoreError("it fails", code=code)
+        execute(sql)
+
+    monkeypatch.setattr(store._db, "execute", fail)
     if code == "no_space":
         assert store.compact() is False
     else:
@@ -229,26 +187,25 @@ def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(store, spli
     assert list(large_blobs._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
 
 
-def test_some_blobs_of_a_dictionary_are_read_and_all_are_packed_again(store):
+def test_blobs_of_a_dictionary_that_holds_a_piece_of_no_other_are_packed_again_without_one(store):
     chance = random.Random(2)
     words = [chance.randbytes(9).hex().encode() for _ in range(80)]
     contents = [b" ".join(chance.choices(words, k=40)) for _ in range(300)]
     ids = [blob_id(one) for one in contents]
-    with store.transaction(1 << 30) as tx:
+    with store.transaction() as tx:
         tx.put_blobs(list(zip(ids, contents, strict=True)))
+    pack_with_dictionary(store, contents)
     db = store._db
-    everything = list(large_blobs._read_contents(db, 1, 1, 1000))
-    assert sorted(everything) == sorted(contents) and codecs(store) == [3]
-    assert list(large_blobs._read_contents(db, 1, 3, 2)) == [everything[0], everything[3]]
+    assert codecs(store) == [3] and store.read_blob(ids[0]) == contents[0]
     pieces = set(large_blobs._iterate_pieces(contents[0]))
     large_blobs.replace_dictionaries(db, {1: pieces})  # other blobs have these pieces, too
     assert codecs(store) == [3]
     large_blobs.replace_dictionaries(db, {1: {b"no other one"}})
-    assert codecs(store) == [4]
+    assert codecs(store) == [2]
     rows = db.fetch_all("SELECT number, length(data) > 0 FROM dictionaries ORDER BY number")
-    assert rows == [(-2, 1), (-1, 0), (1, 0), (2, 1)]
+    assert rows == [(-1, 0), (1, 0)]
     assert dict(store.read_small_blobs(ids)) == dict(zip(ids, contents, strict=True))
-    assert store.check_stray_rows() == []
+    assert check_stray_rows(store) == []
 
 
 def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
@@ -257,12 +214,12 @@ def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
     with store.transaction() as tx:
         small = tx.put_blob(first)
         large = tx.put_blob_stream(io.BytesIO(content), len(content), small)
-        chunk_list = tx.chunk_list_of(large)  # type: ignore[attr-defined]
-        assert chunk_list.chunks[0] == small
-        large_blobs.erase_blob(tx, small, lambda free: set(), tx.put_chunks)  # type: ignore[arg-type, attr-defined]
+        pieces = tx._fetch_chunk_list(large).pieces
+        assert pieces[0] == (small, 9)
+        large_blobs.erase_blob(tx, small, lambda free: set(), tx._insert_blobs)
         assert not tx.has_object(small)
-        sizes = tx.chunk_list_of(large).sizes  # type: ignore[attr-defined]
-        assert sizes == [4, 5, *chunk_list.sizes[1:]]
+        rest = tx._fetch_chunk_list(large).pieces
+        assert [size for _, size in rest[:2]] == [4, 5] and rest[2:] == pieces[1:]
     assert store.read_blob(large) == content
 
 
@@ -274,14 +231,14 @@ def test_a_redaction_is_described_by_its_snapshot():
     )  # fmt: skip
     short = ID.hex()[:12]
     text = f"was redacted by {'a' * 80}… on 2023-11-14, snapshot {short}: it leaked"
-    error = redaction_table.redacted_content_error(ID, ID, encode_snapshot(made))
+    error = redactions.redacted_content_error(ID, ID, encode_snapshot(made))
     assert error.message == f"the content of blob {ID.hex()} {text}"
     other = made._replace(author="", operation=operation.snapshot_operation())
-    conflict = redaction_table.redacted_conflict_error(ID, ID, encode_snapshot(other))
+    conflict = redactions.redacted_conflict_error(ID, ID, encode_snapshot(other))
     assert conflict.message.endswith(
         f"was redacted on 2023-11-14, snapshot {short}, and is not stored again"
     )
-    bare = redaction_table.redacted_content_error(ID, ID, None)
+    bare = redactions.redacted_content_error(ID, ID, None)
     assert bare.message.endswith(f" was redacted by snapshot {short}")
     assert {error.code, conflict.code, bare.code} == {"redacted"}
 

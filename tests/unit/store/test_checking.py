@@ -3,17 +3,14 @@
 import os
 import random
 import signal
-from pathlib import Path
 
 import pytest
 
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
-from brain.store import store_database
-from brain.store.checks import MIN_RANGES_TO_FORK, MIN_ROWS_PER_RANGE, check_small_blobs
-from brain.store.connection import Connection
+from brain.store.checks import MIN_RANGES_TO_FORK, MIN_ROWS_PER_RANGE, check_blobs
 from brain.store.rows import LARGE_BLOB_BYTES
-from brain.store.writer import create_store
+from brain.store.writer import Store, create_store, open_store
 from tests.support.refusals import raises_code
 
 # What the children here do is safe whatever threads the tests before have left.
@@ -41,8 +38,8 @@ def folder(tmp_path):
 
 
 @pytest.fixture
-def db(folder):
-    made = store_database.open_store_database(folder)
+def store(folder):
+    made = open_store(folder)
     yield made
     made.close()
 
@@ -51,81 +48,78 @@ def nothing(blob: bytes, content: bytes) -> bool:
     return False
 
 
-def checked(db: Connection, folder: Path, processes: int) -> tuple[list[object], list[bytes]]:
-    large: list[bytes] = []
-    with check_small_blobs(
-        db, lambda: store_database.open_store_database_readonly(folder), large, processes, nothing
-    ) as parts:
-        return list(parts), large
+def checked(store: Store, processes: int) -> list[object]:
+    with check_blobs(store, nothing, processes=processes) as parts:
+        return list(parts)
 
 
-def test_one_process_and_several_say_the_same_of_a_sound_store(db, folder):
-    alone = checked(db, folder, 1)
-    assert alone[1] == [blob_id(BIG)]
-    assert len(alone[0]) >= MIN_RANGES_TO_FORK
-    assert checked(db, folder, 2) == checked(db, folder, 4) == alone
+def test_one_process_and_several_say_the_same_of_a_sound_store(store):
+    alone = checked(store, 1)
+    assert [sizes for sizes, _, _ in alone][-1] == [(blob_id(BIG), len(BIG))]
+    assert len(alone) >= MIN_RANGES_TO_FORK
+    assert checked(store, 2) == checked(store, 4) == alone
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_one_process_and_several_say_the_same_of_a_damaged_store(db, folder, seed):
+def test_one_process_and_several_say_the_same_of_a_damaged_store(store, seed):
     rng = random.Random(seed)
     for sql in rng.choices(DAMAGES, k=rng.randint(1, 12)):
         where = rng.randint(1, len(SKILLS))
         how = rng.choice((f"number = {where}", f"number BETWEEN {where} AND {where + 90}"))
-        db.execute(sql.replace("UPDATE", "UPDATE OR IGNORE") + f" WHERE {how}")
-    alone = checked(db, folder, 1)
-    assert checked(db, folder, 2) == alone
-    assert checked(db, folder, 3) == alone
+        store._db.execute(sql.replace("UPDATE", "UPDATE OR IGNORE") + f" WHERE {how}")
+    alone = checked(store, 1)
+    assert checked(store, 2) == alone
+    assert checked(store, 3) == alone
 
 
-def test_what_is_looked_for_is_named_whoever_reads_it(db, folder):
+def test_what_is_looked_for_is_named_whoever_reads_it(store):
     wanted = {blob_id(skill) for skill in SKILLS[::7]}
     for processes in (1, 3):
-        large: list[bytes] = []
-        with check_small_blobs(
-            db,
-            lambda: store_database.open_store_database_readonly(folder),
-            large,
-            processes,
+        with check_blobs(
+            store,
             lambda blob, content: blob in wanted and blob_id(content) == blob,
+            processes=processes,
         ) as parts:
             assert {blob for part in parts for blob in part.selected} == wanted
 
 
-def test_few_blobs_are_not_worth_a_child(tmp_path):
+def test_few_blobs_are_not_worth_a_child(tmp_path, monkeypatch):
     store = create_store(tmp_path / "few")
     with store.transaction() as tx:
         for number in range(MIN_ROWS_PER_RANGE * (MIN_RANGES_TO_FORK - 1)):
             tx.put_blob(b"%d" % number)
 
-    def never() -> Connection:
+    def never() -> Store:
         raise AssertionError("a child was made")
 
-    with check_small_blobs(store._db, never, [], 4, nothing) as parts:
+    monkeypatch.setattr(store, "reopen_for_fork", never)
+    with check_blobs(store, nothing, processes=4) as parts:
         assert sum(len(part.sizes) for part in parts) == MIN_ROWS_PER_RANGE * (
             MIN_RANGES_TO_FORK - 1
         )
     store.close()
 
 
-def test_a_child_that_is_killed_is_an_error_and_never_a_pass(db):
-    def killed() -> Connection:
+def test_a_child_that_is_killed_is_an_error_and_never_a_pass(store, monkeypatch):
+    def killed() -> Store:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 
+    monkeypatch.setattr(store, "reopen_for_fork", killed)
     with (
-        check_small_blobs(db, killed, [], 2, nothing) as parts,
+        check_blobs(store, nothing, processes=2) as parts,
         raises_code("worker_died", BrainError),
     ):
         list(parts)
 
 
-def test_what_a_child_cannot_open_is_told_as_it_is(db):
-    def locked_out() -> Connection:
+def test_what_a_child_cannot_open_is_told_as_it_is(store, monkeypatch):
+    def locked_out() -> Store:
         raise StoreError("the store cannot be opened", code="cannot_open")
 
+    monkeypatch.setattr(store, "reopen_for_fork", locked_out)
     with (
-        check_small_blobs(db, locked_out, [], 2, nothing) as parts,
+        check_blobs(store, nothing, processes=2) as parts,
         raises_code("cannot_open", StoreError),
     ):
         list(parts)

@@ -14,7 +14,7 @@ import pytest
 from brain.errors import BrainError, Locked, StoreError
 from brain.search import full_text
 from brain.search.full_text import FullTextIndex
-from brain.store import ref_table
+from brain.store import reader, rows
 from brain.store.connection import Connection, translate_engine_error
 from brain.store.reader import open_store_reader
 from brain.store.writer import BULK_LOAD_BYTES, create_store, open_store, writer_lock
@@ -187,13 +187,13 @@ def store(tmp_path):
 @pytest.fixture
 def loads(monkeypatch):
     """Return a list that grows each time the facts are read."""
-    load, counted = ref_table.load_facts, list[int]()
+    load, counted = reader.load_facts, list[int]()
 
     def counting(*args: object) -> dict[str, bytes]:
         counted.append(1)
         return load(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ref_table, "load_facts", counting)
+    monkeypatch.setattr(reader, "load_facts", counting)
     return counted
 
 
@@ -219,7 +219,9 @@ def test_what_was_rolled_back_is_not_kept(store):
     db = store._db
     assert store.read_meta("branch") is None
     db.begin()
-    ref_table.save_facts(db, {}, {f"{ref_table.META_PREFIX}branch": b"never"})
+    never = {f"{rows.META_PREFIX}branch": b"never"}
+    facts = [*never.items(), (rows.SEAL_FACT, rows.facts_checksum(never))]
+    db.execute_many("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts)
     assert store.read_meta("branch") == b"never"
     db.roll_back()
     assert store.read_meta("branch") is None

@@ -15,17 +15,17 @@ from zstandard import ZstdCompressor
 from brain.digest import blob_id
 from brain.encoding import MAX_OBJECT_BYTES
 from brain.errors import NotFound, StoreError
-from brain.store import checks, connection, high_water_mark, reader, ref_table, store_database
+from brain.store import checks, connection, database, reader
 from brain.store import rows as checksums
 from brain.store import rows as field_limits
 from brain.store.blobs import MAX_ROW_CONTENT_BYTES, BlobDecoder
 from brain.store.connection import Connection, FileIdentities
 from brain.store.rows import PendingWrite
 from brain.store.writer import (
-    SqliteStore,
     create_store,
     open_store,
     open_store_or_readonly,
+    writable,
     writer_lock,
 )
 from tests.support.refusals import raises_code
@@ -114,9 +114,7 @@ def test_checksums_are_those_of_the_format():
 
 def test_what_a_mark_misses_is_named():
     head = (5).to_bytes(8, "big")
-    describe = high_water_mark.describe_lost_operations
-    assert high_water_mark.marked_operation_number(head + b"a") == 5
-    assert high_water_mark.marked_operation_number(b"") == 0
+    describe = connection.describe_lost_operations
     assert describe(head + b"a", head + b"a") == ""
     assert describe(head + b"a", (6).to_bytes(8, "big") + b"b") == ""
     assert describe(head + b"a", head + b"b") == (
@@ -125,19 +123,14 @@ def test_what_a_mark_misses_is_named():
     assert describe(head, (2).to_bytes(8, "big")) == (
         "operations 3 to 5 were acknowledged and are not in the store"
     )
-    high_water_mark.check_operations_not_lost(b"", head)
-    with raises_code("lost_operations", StoreError):
-        high_water_mark.check_operations_not_lost(head, b"")
 
 
 def test_the_head_of_a_log_at_a_number_is_that_of_then(store):
     with store.transaction() as tx:
         ids = [tx.append_operation(b"%d" % number) for number in range(3)]
-    head = 3, ids[2]
-    for number, expected in ((0, 3), (1, 1), (2, 2), (3, 3), (4, 3), (-1, 3)):
-        encoded = reader.log_head_at(store._db, number, head)
+    for number, expected in ((0, 3), (1, 1), (2, 2), (3, 3), (4, 3)):
+        encoded = store._log_head_at(number.to_bytes(8, "big") + b"marked")
         assert encoded == reader.encode_log_head(expected, ids[expected - 1])
-    assert reader.log_head_at(store._db, 1, (0, b"")) == b""
     assert reader.decode_log_head(None) == (0, b"")
     assert [store.read_operation(number).id for number in (1, 2, 3)] == ids
     for number in (0, 4):
@@ -151,7 +144,7 @@ def change(folder: Path, *statements: str) -> list[str]:
         for sql in statements:
             db.execute(sql).fetchall()
     with closing(open_store(folder)) as store:
-        return store.check_stray_rows()
+        return checks.check_stray_rows(store)
 
 
 DICTIONARY = "INSERT INTO dictionaries VALUES ({}, x'aa', x'{}')"
@@ -224,7 +217,7 @@ def test_a_dictionary_has_a_limit_and_a_fact_a_known_name(store, tmp_path):
     with store.transaction() as tx:
         for name in names:
             tx._facts_now[name] = b"x"  # type: ignore[attr-defined]
-    assert store.check_stray_rows() == ["there is no fact called odd"]
+    assert checks.check_stray_rows(store) == ["there is no fact called odd"]
 
 
 def test_a_refused_file_is_closed_again(tmp_path, monkeypatch):
@@ -271,19 +264,18 @@ def test_a_store_without_write_access_is_not_opened_for_writing(
 ):
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / "s" / refused)
     with raises_code("read_only", StoreError):
-        store_database.open_store_database(tmp_path / "s")
+        database.open_store_database(tmp_path / "s")
 
 
 def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(store, tmp_path, monkeypatch):
     store._db.execute("PRAGMA user_version=99")
     store.close()
-    opens = [store_database.open_store_database, store_database.open_store_database_readonly]
-    for open_database in opens:
-        with raises_code("unsupported_version", StoreError):
-            open_database(tmp_path / "s")
+    for readonly in (False, True):
+        with raises_code("unsupported_version", StoreError, match="version 99.*reads version 4"):
+            database.open_store_database(tmp_path / "s", readonly=readonly)
     targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
     assert not [target for target in targets if target.startswith(str(tmp_path))]
-    monkeypatch.setattr(ref_table, "create_seal", lambda db: db.execute("no SQL"))
+    monkeypatch.setattr(database, "TABLES", ("no SQL",))
     with pytest.raises(StoreError):
         create_store(tmp_path / "new")
     assert not (tmp_path / "new/store.db").exists()
@@ -291,8 +283,11 @@ def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(store, tmp_path
 
 
 def test_a_large_load_is_one_of_32_mib(store):
-    names = [type(store.transaction(size)).__name__ for size in ((32 << 20) - 1, 32 << 20)]
-    assert names == ["SqliteTransaction", "BulkTransaction"]
+    modes = []
+    for size in ((32 << 20) - 1, 32 << 20):
+        with store.transaction(size):
+            modes += store._db.fetch_all("PRAGMA journal_mode")
+    assert modes == [("wal",), ("delete",)]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513])
@@ -345,12 +340,12 @@ def test_one_damaged_frame_of_many_is_named_alone(store):
     large = ZstdCompressor().compress(bytes((1 << 20) + 1))
     for damaged in (b"no frame", rows[7][2][:-1], large):
         group = [*rows[:7], (rows[7][0], 2, damaged), *rows[8:], (blob_id(b"raw"), 0, b"raw")]
-        found = dict(BlobDecoder(store._db).plan_decoding(group)())
+        found = dict(BlobDecoder(store._db).decode_many(group))
         assert isinstance(found.pop(rows[7][0]), StoreError)
         assert found.pop(blob_id(b"raw")) == b"raw"
         assert found == {blob_id(one): one for one in contents if one != contents[7]}
     unknown = [(row[0], 5, row[2]) for row in rows]
-    results = BlobDecoder(store._db).plan_decoding(unknown)()
+    results = BlobDecoder(store._db).decode_many(unknown)
     assert len(results) == 20 and all(isinstance(one, StoreError) for _, one in results)
 
 
@@ -364,12 +359,12 @@ def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
     monkeypatch.setattr(connection, "check_regular_file", lambda path, found: None)
     head = bytes(7) + b"\1"
     for _ in range(2):  # a mark that is there keeps its owner
-        high_water_mark.write_mark(str(tmp_path / "store.db"), head)
+        connection.write_mark(str(tmp_path / "store.db"), head)
     with writer_lock(tmp_path, 0):
         pass
     folder = tmp_path.stat()
     assert owners == [(folder.st_uid, folder.st_gid)] * changed
-    assert high_water_mark.read_mark(str(tmp_path / "store.db")) == head
+    assert connection.read_mark(str(tmp_path / "store.db")) == head
     assert stat.S_IMODE((tmp_path / "mark").stat().st_mode) == 0o600
 
 
@@ -387,14 +382,13 @@ def test_a_planted_row_is_replaced_also_after_other_changes(store):
 def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(store, tmp_path, monkeypatch):
     with store.transaction() as tx:
         blob = tx.put_blob(b"content")
-    with closing(open_store_or_readonly(tmp_path / "s")) as writable:
-        assert isinstance(writable, SqliteStore)
+    with closing(open_store_or_readonly(tmp_path / "s")) as opened:
+        assert writable(opened) is opened
     monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)
     with closing(open_store_or_readonly(tmp_path / "s")) as readable:
         assert readable.read_blob(blob) == b"content"
-        for change in (readable.transaction, readable.compact, readable.clear_pending_writes):
-            with raises_code("read_only", StoreError):
-                change()
+        with raises_code("read_only", StoreError):
+            writable(readable)
     monkeypatch.undo()
     store._db.execute("PRAGMA user_version=99")
     with raises_code("unsupported_version", StoreError):
@@ -407,13 +401,13 @@ def test_rows_that_another_process_adds_during_the_search_are_not_stray(tmp_path
         closing(open_store(tmp_path / ".brain")) as store,
         closing(open_store(tmp_path / ".brain")) as other,
     ):
-        find = checks.find_stray_rows
+        find = checks._find_stray_rows
 
         def add_and_find(*args: Any) -> Iterator[str]:
             with other.transaction() as tx:
                 tx.append_operation(b"data")
             return find(*args)
 
-        monkeypatch.setattr(checks, "find_stray_rows", add_and_find)
-        assert store.check_stray_rows() == []
+        monkeypatch.setattr(checks, "_find_stray_rows", add_and_find)
+        assert checks.check_stray_rows(store) == []
         assert (store.operation_count(), other.operation_count()) == (1, 1)

@@ -11,31 +11,26 @@ from zstandard import ZstdCompressor
 from brain.digest import blob_id
 from brain.errors import Conflict
 from brain.store import rows as checksums
-from brain.store.blobs import (
-    CODEC_CHUNK_LIST,
-    CODEC_RAW,
-    CODEC_ZSTD,
-    EMPTY_CHUNK_LIST,
-    MAX_LISTED_CHUNKS,
-    ChunkList,
-    encode_chunk_list,
-)
-from brain.store.large_blobs import TRAINING_SAMPLES, HashingReader, cut_chunks
+from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, CODEC_ZSTD, ChunkList, encode_chunk_list
+from brain.store.checks import check_blobs
+from brain.store.large_blobs import HashingReader, cut_chunks
 from brain.store.rows import LARGE_BLOB_BYTES, ObjectKind
 from brain.store.writer import (
     BULK_LOAD_BYTES,
+    MAX_SMALL_CHUNKS,
     MIN_COMPRESSED_BATCH_BYTES,
-    SqliteStore,
-    SqliteTransaction,
+    Store,
+    StoreTransaction,
     create_store,
 )
+from tests.support.old_stores import encode_old_chunk_list
 
 SMALL = [b"skill %d: " % number + b"say hello, " * 9 for number in range(30)]
 MANY = [b"skill %d: " % number + b"say hello, " * 99 for number in range(400)]
 LARGE = random.Random(5).randbytes(LARGE_BLOB_BYTES).hex().encode()
 OTHER = b"something else " * 20
 
-Put = Callable[[SqliteStore, list[bytes]], None]
+Put = Callable[[Store, list[bytes]], None]
 
 
 def pairs(contents: list[bytes]) -> list[tuple[bytes, bytes]]:
@@ -49,29 +44,13 @@ def store(tmp_path):
     made.close()
 
 
-def put_in_transaction(store: SqliteStore, contents: list[bytes]) -> None:
+def put_in_transaction(store: Store, contents: list[bytes]) -> None:
     with store.transaction() as tx:
         tx.put_blobs(pairs(contents))
 
 
-def put_in_bulk(store: SqliteStore, contents: list[bytes]) -> None:
+def put_in_bulk(store: Store, contents: list[bytes]) -> None:
     with store.transaction(BULK_LOAD_BYTES) as tx:
-        tx.put_blobs(pairs(contents))
-
-
-def put_packed(store: SqliteStore, contents: list[bytes]) -> None:
-    with store.transaction(BULK_LOAD_BYTES) as tx:
-        packing = tx.get_packing(contents)
-        assert packing is not None
-        packing.insert(packing.pack(pairs(contents)))
-
-
-def put_twice_in_bulk(store: SqliteStore, contents: list[bytes]) -> None:
-    with store.transaction(BULK_LOAD_BYTES) as tx:
-        packing = tx.get_packing(contents)
-        assert packing is not None
-        tx.put_blobs(pairs(contents))
-        packing.insert(packing.pack(pairs(contents)))
         tx.put_blobs(pairs(contents))
 
 
@@ -80,8 +59,6 @@ WAYS: dict[str, tuple[Put, list[bytes]]] = {
     "a compressed batch": (put_in_transaction, MANY),
     "a bulk load": (put_in_bulk, MANY),
     "a bulk load of few": (put_in_bulk, SMALL),
-    "rows packed elsewhere": (put_packed, MANY),
-    "a bulk load that has all twice": (put_twice_in_bulk, MANY),
 }
 
 PLANTED: dict[str, tuple[int, bytes]] = {
@@ -97,7 +74,7 @@ PLANTED: dict[str, tuple[int, bytes]] = {
 }
 
 
-def plant(store: SqliteStore, id: bytes, codec: int, data: bytes) -> None:
+def plant(store: Store, id: bytes, codec: int, data: bytes) -> None:
     sql = "INSERT OR REPLACE INTO blobs (id, codec, data) VALUES (?, ?, ?)"
     store._db.execute(sql, (id, codec, data))
 
@@ -119,10 +96,9 @@ def test_a_valid_list_of_chunks_under_the_id_of_a_small_blob_is_replaced(store, 
     put, contents = WAYS[way]
     with store.transaction() as tx:
         tx.put_blob(LARGE)
-    chunk_list = store.chunk_list_of(blob_id(LARGE))
-    assert chunk_list
+    pieces = store._fetch_chunk_list(blob_id(LARGE)).pieces
     id = blob_id(contents[0])
-    plant(store, id, CODEC_CHUNK_LIST, encode_chunk_list(id, chunk_list))
+    plant(store, id, CODEC_CHUNK_LIST, encode_chunk_list(id, pieces))
     put(store, contents)
     assert store.read_blob(id) == contents[0]
 
@@ -142,8 +118,7 @@ def test_rows_of_stored_content_stay_as_they_are(store, way):
 CHUNKS = list(cut_chunks(HashingReader(io.BytesIO(LARGE), len(LARGE), blake3()), len(LARGE)))
 
 
-def other_list() -> ChunkList:
-    return EMPTY_CHUNK_LIST._replace(chunks=[blob_id(OTHER)], sizes=[len(LARGE)])
+OTHER_LIST = [(blob_id(OTHER), len(LARGE))]
 
 
 @pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
@@ -154,19 +129,19 @@ def test_a_large_blob_replaces_rows_planted_under_its_id_and_under_its_chunks(
     id = blob_id(LARGE)
     if planted == "a list of other chunks":
         plant(store, blob_id(OTHER), CODEC_RAW, OTHER)
-        plant(store, id, CODEC_CHUNK_LIST, encode_chunk_list(id, other_list()))
+        plant(store, id, CODEC_CHUNK_LIST, encode_chunk_list(id, OTHER_LIST))
     elif planted == "a list with a prefix":
         with store.transaction() as tx:
             prefix = tx.put_blob(LARGE[::-1])
-        loop = ChunkList(1, prefix, len(LARGE), [], [])
-        plant(store, id, CODEC_CHUNK_LIST, encode_chunk_list(id, loop))
+        loop = ChunkList(1, prefix, len(LARGE), [])
+        plant(store, id, CODEC_CHUNK_LIST, encode_old_chunk_list(id, loop))
     else:
         for each in (id, *map(blob_id, CHUNKS)):
             plant(store, each, *PLANTED[planted])
     with store.transaction(expected) as tx:
         assert tx.put_blob(LARGE) == id
     assert store.read_blob(id) == LARGE
-    with store.check_blobs(lambda id, content: False) as results:
+    with check_blobs(store, lambda id, content: False) as results:
         assert not [fault for result in results for fault in result.faults if fault[0] == id]
 
 
@@ -183,7 +158,7 @@ def test_content_that_a_file_grew_to_replaces_a_row_planted_under_its_id(store):
     grown = LARGE + b"one more line\n"
     with store.transaction() as tx:
         base = tx.put_blob(LARGE)
-    plant(store, blob_id(grown), CODEC_CHUNK_LIST, encode_chunk_list(blob_id(grown), other_list()))
+    plant(store, blob_id(grown), CODEC_CHUNK_LIST, encode_chunk_list(blob_id(grown), OTHER_LIST))
     with store.transaction() as tx:
         assert tx.put_blob_stream(io.BytesIO(grown), len(grown), base) == blob_id(grown)
     assert store.read_blob(blob_id(grown)) == grown
@@ -192,13 +167,10 @@ def test_content_that_a_file_grew_to_replaces_a_row_planted_under_its_id(store):
 @pytest.mark.parametrize("damaged", ["the list of its base", "a chunk that is joined again"])
 def test_a_file_that_grew_from_a_damaged_blob_is_stored_whole(store, damaged):
     content, base = LARGE, b""
-    listed = 0
-    while listed < MAX_LISTED_CHUNKS:
+    for _ in range(MAX_SMALL_CHUNKS + 1):
         content += b"one more line\n"
         with store.transaction() as tx:
             base = tx.put_blob_stream(io.BytesIO(content), len(content), base or None)
-            chunk_list = tx.chunk_list_of(base)  # type: ignore[attr-defined]
-        listed = len(chunk_list.chunks)
     row = base if damaged == "the list of its base" else blob_id(b"one more line\n")
     plant(store, row, CODEC_CHUNK_LIST, b"damaged")
     grown = content + b"the last line\n"
@@ -212,10 +184,10 @@ def test_an_intact_list_of_other_chunks_stays(store):
     grown = LARGE + b"one more line\n" * 2000
     with store.transaction() as tx:
         tx.put_blob_stream(io.BytesIO(grown), len(grown), tx.put_blob(LARGE))
-    before = store.chunk_list_of(blob_id(grown))
+    before = store._fetch_chunk_list(blob_id(grown))
     with store.transaction() as tx:
         tx.put_blob(grown)
-    assert store.chunk_list_of(blob_id(grown)) == before
+    assert store._fetch_chunk_list(blob_id(grown)) == before
     assert store.read_blob(blob_id(grown)) == grown
 
 
@@ -256,7 +228,6 @@ def test_a_planted_dictionary_stops_no_load(store, number, checksum):
         "INSERT INTO dictionaries (number, data, checksum) VALUES (?, ?, ?)",
         [(number, data, fits), (-number, data, fits)],
     )
-    assert len(MANY) >= TRAINING_SAMPLES
     assert sum(map(len, MANY)) >= MIN_COMPRESSED_BATCH_BYTES
     put_in_bulk(store, MANY)
     assert dict(store.read_small_blobs([blob_id(each) for each in MANY])) == dict(pairs(MANY))
@@ -267,10 +238,10 @@ def test_redacted_content_is_refused_though_somebody_planted_it(store, way, monk
     put, contents = WAYS[way]
     plant(store, blob_id(contents[3]), CODEC_RAW, contents[3])
 
-    def refuse(self: SqliteTransaction, rows: list[tuple[bytes, bytes]]) -> None:
-        if any(row[0] == blob_id(contents[3]) for row in rows):
+    def refuse(self: StoreTransaction, blobs: list[bytes]) -> None:
+        if blob_id(contents[3]) in blobs:
             raise Conflict("redacted", code="redacted")
 
-    monkeypatch.setattr(SqliteTransaction, "_refuse_redacted_rows", refuse)
+    monkeypatch.setattr(StoreTransaction, "_refuse_redacted", refuse)
     with pytest.raises(Conflict):
         put(store, contents)

@@ -32,7 +32,6 @@ class Tables:
             inspect_pending_writes=lambda: (self.pending, self.damaged),
             list_redaction_rows=lambda: self.redactions,
             find_missing=lambda blobs: {blob for blob in blobs if blob in self.missing},
-            check_stray_rows=lambda: self.strays,
         )
 
     def folder_head(self) -> bytes:
@@ -49,6 +48,7 @@ class Tables:
 def tables(monkeypatch):
     made = Tables()
     monkeypatch.setattr(table_check, "load_merge_state", lambda session: made.merge)
+    monkeypatch.setattr(table_check.checks, "check_stray_rows", lambda reader: made.strays)
     monkeypatch.setattr(
         table_check,
         "check_against_head",

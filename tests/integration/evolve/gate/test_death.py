@@ -5,7 +5,7 @@ import pytest
 from brain import Brain
 from brain.repo.learning import record
 from brain.repo.learning.rounds import CaseRounds
-from brain.store.writer import SqliteTransaction
+from brain.store.writer import StoreTransaction
 from tests.support.gated_brains import SKILL, make_gated_brain, propose
 from tests.support.process_death import dies_before_call
 
@@ -13,9 +13,9 @@ BETTER = "# Greet\n\nSay hello to guests.\n"
 POINTS = {
     "the rounds": (CaseRounds, "run"),
     "the record": (record, "record_change"),
-    "the objects": (SqliteTransaction, "put_object"),
-    "the ref": (SqliteTransaction, "update_ref"),
-    "the log": (SqliteTransaction, "append_operation"),
+    "the objects": (StoreTransaction, "put_object"),
+    "the ref": (StoreTransaction, "update_ref"),
+    "the log": (StoreTransaction, "append_operation"),
 }
 
 

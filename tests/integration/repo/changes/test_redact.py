@@ -10,11 +10,11 @@ from brain import Brain, BrainError, Conflict, InvalidInput, NotFound
 from brain.digest import blob_id
 from brain.ops import redact
 from brain.repo.derived_db import CONTENT_TABLES
-from brain.store import writer as sqlite_store
 from brain.store.blobs import BlobDecoder
 from brain.store.database import TABLES
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder, drop_memory_cache
+from tests.support.old_stores import pack_with_dictionary
 from tests.support.refusals import raises_code
 
 NOTES = "memory/notes.md"
@@ -88,14 +88,18 @@ def test_of_redacted_content_nothing_is_left_but_its_id_and_who_when_and_why(bra
     assert [name for folder in folders for name in files_with(folder, word.encode())] == []
 
 
-def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(brain, monkeypatch):
+def notes(brain: Brain) -> list[bytes]:
+    return [(brain.root / f"memory/{number}.md").read_bytes() for number in range(400)]
+
+
+def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(brain):
     word = secret()
     chance = random.Random(1)
     for number in range(400):
         line = word if number % 50 == 7 else f"{chance.random()}"
         write_file(brain, f"memory/{number}.md", f"# Note {number}\nWhat was learnt:\n{line}\n" * 3)
-    monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 1)
     brain.snapshot()
+    pack_with_dictionary(brain._session.store, notes(brain))
     db = brain._session.store._db  # type: ignore[attr-defined]
     ((dictionary,),) = db.fetch_all("SELECT data FROM dictionaries WHERE number = 1")
     part = word[-30:-10]
@@ -109,13 +113,13 @@ def test_what_a_dictionary_was_trained_on_is_gone_from_it_too(brain, monkeypatch
     assert {code for code, _, _ in told(brain)} == {"redacted"}
 
 
-def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(brain, monkeypatch):
+def test_a_reader_in_the_midst_of_a_blob_that_is_packed_anew_gets_its_content(brain):
     chance = random.Random(1)
     for number in range(400):
         text = f"# Note {number}\nWhat was learnt:\n{chance.random()}\n" * 3
         write_file(brain, f"memory/{number}.md", text)
-    monkeypatch.setattr(sqlite_store, "BULK_LOAD_BYTES", 1)
     brain.snapshot()
+    pack_with_dictionary(brain._session.store, notes(brain))
     text = (brain.root / "memory/7.md").read_bytes()
     with Brain.open(brain.root) as other:
         store = other._session.store
@@ -308,8 +312,8 @@ def test_history_is_looked_at_over_what_was_redacted(brain):
 DYING = """
 import os, sys
 from brain import Brain
-from brain.store.writer import SqliteStore
-SqliteStore.compact = lambda self: os._exit(9)
+from brain.store.writer import Store
+Store.compact = lambda self: os._exit(9)
 with Brain.open(sys.argv[1]) as brain:
     brain.files.redact("memory/notes.md", reason="x")
 """

@@ -10,7 +10,7 @@ from brain.ops import gc
 from brain.receipts import Receipt, encode_receipt
 from brain.repo.ledgers import last_seen_head
 from brain.repo.session import Session
-from brain.store.reader import SqliteReader
+from brain.store.reader import StoreReader
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.derived_data import cache_folder
 
@@ -285,5 +285,5 @@ def test_what_cannot_be_read_is_told_from_what_is_damaged(brain, monkeypatch, pr
     def refuse(*_: object) -> bytes:
         raise StoreError("cannot be read", code=problem)
 
-    monkeypatch.setattr(SqliteReader, "read_object", refuse)
+    monkeypatch.setattr(StoreReader, "read_object", refuse)
     assert code_of(brain.gc, StoreError) == code
