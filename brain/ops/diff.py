@@ -7,17 +7,15 @@ from functools import partial
 from itertools import islice
 
 from ..errors import InvalidInput, NotFound, printable_text
-from ..folder import read
-from ..merging import lines as diff3
-from ..merging import lines as line_diff
-from ..merging.lines import UNMATCHED, match_lines
+from ..folder.read import read_bounded_file, read_working_file
+from ..merging import lines
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import operation
 from ..objects.bundle import Bundle
+from ..objects.paths import folders_above, is_at_or_below, split_section
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import ENTRY_KIND_NAMES, LINK, TreeEntry
 from ..repo import derive, lineage_cache
-from ..repo.derive import SkillHomes
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import Diff, DiffStat, FileState, PathChange, SkillChange, UndiffableFile
@@ -26,95 +24,72 @@ from ..skills import skill_version
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 
+MAX_DIFF_BYTES = 128 << 20
+"""The largest file whose lines are compared."""
+_BINARY, _TOO_LARGE = "binary", "too_large"
+_GIT_MODES = ("100644", "100755", "120000")
+"""Git's modes of FILE, EXECUTABLE and LINK."""
+_MAX_BODY_BYTES = 1 << 20
+_MAX_BODIES = 1024
+"""The most skills whose texts are read to find out which were renamed."""
+_MAX_DIFFERENCES = 4096
+"""The most differences of one snapshot that are read; a first import has more."""
+_MAX_NAMED_CHANGES = 8
+"""The most changes that a message names; the others are counted."""
+_MAX_DESCRIBED_FILES = 500
 
-def diff_revisions(session: Session, from_: str, to: str, wanted_paths: Sequence[str] = ()) -> Diff:
-    """Compare two revisions; the cost grows with the changes alone.
 
-    With `wanted_paths`, only what is at or below them is compared.
+def diff(
+    session: Session, from_: str | None = None, to: str | None = None, *, paths: Sequence[str] = ()
+) -> Diff:
+    """Compare two revisions; without `to`, a revision (by default the head) with the folder.
+
+    With `paths`, only what is at or below them. A proposal has no folder: its head is compared
+    with its base.
     """
-    old, new = resolve_revision(session, from_), resolve_revision(session, to)
+    if to is None and session.has_folder:
+        return _diff_with_folder(session, from_ or "@", paths)
+    if to is None:
+        from_, to = from_ or session.base().hex(), session.head().hex()
+    old, new = resolve_revision(session, from_ or "@"), resolve_revision(session, to)
     before, after = session.bundle_of(old), session.bundle_of(new)
-    return diff_stored_bundles(session, (old.hex(), before), (new.hex(), after), wanted_paths)
+    return diff_bundles(session, (old.hex(), before), (new.hex(), after), paths)
 
 
-def diff_with_parent(session: Session, revision: str, wanted_paths: Sequence[str] = ()) -> Diff:
-    """Compare a snapshot with its first parent, a genesis with nothing; `from_` is then ""."""
-    new = resolve_revision(session, revision)
+def diff_with_parent(session: Session, rev: str = "@", *, paths: Sequence[str] = ()) -> Diff:
+    """Compare a snapshot with its first parent, a genesis with nothing; as `diff`."""
+    new = resolve_revision(session, rev)
     snapshot = session.load_snapshot(new)
     before = snapshot.parents[0].hex() if snapshot.parents else "", session.parent_bundle(snapshot)
-    return diff_stored_bundles(session, before, (new.hex(), session.bundle_of(new)), wanted_paths)
+    return diff_bundles(session, before, (new.hex(), session.bundle_of(new)), paths)
 
 
-def diff_stored_bundles(
-    session: Session,
-    old: tuple[str, Bundle],
-    new: tuple[str, Bundle],
-    wanted_paths: Sequence[str] = (),
+def diff_bundles(
+    session: Session, old: tuple[str, Bundle], new: tuple[str, Bundle], paths: Sequence[str] = ()
 ) -> Diff:
     """Compare two bundles, each given with the id of its snapshot."""
     (from_, before), (to, after) = old, new
-    found = bundles.diff_bundles(session.nodes, before, after)
-    differences = filter_paths(found, wanted_paths)
-    cards = lineage_cache.load_cards(session, _find_skill_blobs(differences))
-    sources = _match_renamed_skills(session, before, after, differences)
-    return Diff(
-        from_,
-        to,
-        build_path_changes(differences, sources),
-        _diff_skills(session, before, after, differences, cards, sources),
-    )
+    differences = _select(bundles.diff_bundles(session.nodes, before, after), paths)
+    return _Comparison(session, before, after, differences).to_diff(from_, to)
 
 
-def diff_with_folder(
-    session: Session, from_: str | None = None, wanted_paths: Sequence[str] = ()
-) -> Diff:
-    """Compare a revision, by default the head, with the folder.
-
-    A proposal has no folder: its head is compared with its base. `wanted_paths` are as for
-    `diff_revisions`.
-    """
+def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Diff:
     from ..repo import working_copy
 
-    if not session.has_folder:
-        base, head = session.base().hex(), session.head().hex()
-        return diff_revisions(session, from_ or base, head, wanted_paths)
-    old = resolve_revision(session, from_ or "@")
+    old = resolve_revision(session, from_)
     before = session.bundle_of(old)
     scan = working_copy.scan_folder(session)
-    edits = working_copy.diff_folder(
-        session,
-        scan,
-        before,
-        working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped),
-    )
-    differences = filter_paths(_compare_edits(session, before, edits), wanted_paths)
+    entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
+    edits = working_copy.diff_folder(session, scan, before, entries)
+    differences = _select(_compare_edits(session, before, edits), paths)
     after = bundles.update_bundle(session.nodes, before, edits)
-    cards = _read_cards_with_folder(session, differences)
-    sources = _match_renamed_skills(session, before, after, differences)
-    skills = _diff_skills(session, before, after, differences, cards, sources)
+    found = _Comparison(session, before, after, differences, in_folder=True).to_diff(old.hex(), "")
     session.nodes.drop_unstored()
-    return Diff(old.hex(), "", build_path_changes(differences, sources), skills)
+    return found
 
 
-def diff_pending_edits(
-    session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
-) -> Diff:
-    """Return the changes by edits whose content is in the open transaction."""
-    differences = _compare_edits(session, before, edits)
-    after = bundles.update_bundle(session.nodes, before, edits)
-    cards = lineage_cache.load_cards(session, _find_skill_blobs(differences))
-    sources = _match_renamed_skills(session, before, after, differences)
-    skills = _diff_skills(session, before, after, differences, cards, sources)
-    return Diff("", "", build_path_changes(differences, sources), skills)
-
-
-def filter_paths(
-    differences: Iterable[Difference], wanted_paths: Sequence[str]
-) -> list[Difference]:
-    """Return the differences at or below the wanted paths; all if there are none."""
-    if not wanted_paths:
-        return list(differences)
-    return [item for item in differences if paths.is_at_or_below(item.path, wanted_paths)]
+def _select(differences: Iterable[Difference], paths: Sequence[str]) -> list[Difference]:
+    return [item for item in differences if not paths or is_at_or_below(item.path, paths)]
 
 
 def _compare_edits(
@@ -126,235 +101,215 @@ def _compare_edits(
     ]
 
 
-def build_path_changes(
-    differences: Sequence[Difference], skill_sources: Mapping[str, str] | None = None
-) -> list[PathChange]:
-    """Return differences as changes; a removed and an added path of equal content are a rename.
+class _Comparison:
+    """Two states of a brain and their differences, in the order of paths.
 
-    `skill_sources` has the old paths of renamed skills by their new ones; a file that moved
-    with its skill is matched before others of equal content.
+    With `in_folder`, content of the later state may be in the folder alone.
     """
-    removed = {path: was for path, was, now in differences if was is not None and now is None}
-    sources = _match_renamed_files(differences, removed, skill_sources or {})
-    renamed_paths = set(sources.values())
-    return [
-        _build_path_change(path, was, now, removed.get(sources.get(path, "")))
-        for path, was, now in differences
-        if path not in renamed_paths
-    ]
+
+    def __init__(
+        self,
+        session: Session,
+        before: Bundle,
+        after: Bundle,
+        differences: list[Difference],
+        *,
+        in_folder: bool = False,
+    ) -> None:
+        self._session = session
+        self._after = after
+        self._differences = differences
+        self._in_folder = in_folder
+        self._was_skill, self._is_skill = derive.build_skill_predicates(
+            session, before, after, differences
+        )
+        self._removed = {path: was for path, was, now in differences if was and not now}
+        self._added = {path: now for path, was, now in differences if now and not was}
+        self._skill_sources = self._find_renamed_skills()
+
+    def to_diff(self, from_: str, to: str) -> Diff:
+        """Return the differences as changes of paths and of skills."""
+        return Diff(from_, to, self._build_path_changes(), self._build_skill_changes())
+
+    def _find_renamed_skills(self) -> dict[str, str]:
+        """Return the old path of each renamed skill by its new one."""
+        removed = [
+            entry
+            for path, entry in self._removed.items()
+            if derive.may_be_skill(path) and entry.kind != LINK and self._was_skill(path)
+        ]
+        added = [
+            entry
+            for path, entry in (self._added.items() if removed else ())
+            if derive.may_be_skill(path) and entry.kind != LINK and self._is_skill(path)
+        ]
+        return _match_renamed_skills(self._session, removed, added)
+
+    def _build_path_changes(self) -> list[PathChange]:
+        """A removed and an added file of equal content are a rename, as is a renamed skill."""
+        sources = self._find_renamed_files()
+        renamed = set(sources.values())
+        changes = []
+        for path, was, now in self._differences:
+            if path in renamed:
+                continue
+            source = self._removed.get(sources.get(path, ""))
+            old = source or was
+            kind = "added" if was is None else "removed" if now is None else "modified"
+            changes.append(
+                PathChange(
+                    path=path,
+                    section=split_section(path)[0],
+                    change="renamed" if source else kind,
+                    before=old.blob.hex() if old else None,
+                    after=now.blob.hex() if now else None,
+                    from_path=source.path if source else None,
+                )
+            )
+        return changes
+
+    def _find_renamed_files(self) -> dict[str, str]:
+        sources = dict(self._skill_sources)
+        folders = {new.rpartition("/")[0]: old.rpartition("/")[0] for new, old in sources.items()}
+        added = {path: entry for path, entry in self._added.items() if path not in sources}
+        # Two passes: a file that moved with its skill goes before others of equal content.
+        for path, entry in added.items():
+            old = self._removed.get(_find_old_place(path, folders))
+            if old is not None and (old.blob, old.kind) == (entry.blob, entry.kind):
+                sources[path] = old.path
+        taken = set(sources.values())
+        by_content: dict[tuple[bytes, int], list[str]] = {}
+        for path, entry in reversed(self._removed.items()):
+            if path not in taken:
+                by_content.setdefault((entry.blob, entry.kind), []).append(path)
+        for path, entry in added.items():
+            if path not in sources and (same := by_content.get((entry.blob, entry.kind))):
+                sources[path] = same.pop()
+        return sources
+
+    def _build_skill_changes(self) -> list[SkillChange]:
+        cards = self._read_cards()
+        renamed = set(self._skill_sources.values())
+        changes: list[SkillChange] = []
+        others: set[str] = set()
+        for path, was, now in self._differences:
+            if path in renamed:
+                continue
+            source = self._skill_sources.get(path, path)
+            before = self._removed.get(source, was)
+            old = cards.get(before.blob) if before and self._was_skill(source) else None
+            new = cards.get(now.blob) if now and self._is_skill(path) else None
+            if old or new:
+                changes.append(_build_skill_change(path, old, new, source))
+            elif "/" in path:
+                others.add(path)
+        changes += self._find_changed_skill_files(others, {change.path for change in changes})
+        return sorted(changes, key=lambda one: (one.slug, one.change, one.name, one.path))
+
+    def _read_cards(self) -> dict[bytes, SkillMetadata]:
+        session = self._session
+        changed = [item for item in self._differences if derive.may_be_skill(item.path)]
+        blobs = {
+            entry.blob for _, *both in changed for entry in both if entry and entry.kind != LINK
+        }
+        unstored = session.reader.find_missing(list(blobs)) if self._in_folder else set()
+        cards = lineage_cache.load_cards(session, blobs - unstored)
+        for path, _, now in changed:
+            if now is not None and now.blob in unstored:
+                cards[now.blob] = read_skill_metadata(read_working_file(session.root, path), "")
+        return cards
+
+    def _find_changed_skill_files(
+        self, paths: set[str], changed_skills: set[str]
+    ) -> Iterator[SkillChange]:
+        """Yield the skills that have other files than before, and the same text."""
+        homes = derive.SkillHomes(self._session, [self._after])
+        for path in sorted({homes.find_home(path) for path in paths} - changed_skills - {""}):
+            if entry := bundles.get_entry(self._session.nodes, self._after, path):
+                card = lineage_cache.load_cards(self._session, [entry.blob])[entry.blob]
+                yield _build_skill_change(path, card, card, path)
 
 
-def _match_renamed_files(
-    differences: Sequence[Difference],
-    removed: Mapping[str, TreeEntry],
-    skill_sources: Mapping[str, str],
-) -> dict[str, str]:
-    sources = dict(skill_sources)
-    folders = {new.rpartition("/")[0]: old.rpartition("/")[0] for new, old in skill_sources.items()}
-    unmatched: dict[str, tuple[bytes, int]] = {}
-    for path, was, now in differences:
-        if was is not None or now is None or path in sources:
-            continue
-        moved = _moved_from(path, folders)
-        old = removed.get(moved)
-        if old is not None and (old.blob, old.kind) == (now.blob, now.kind):
-            sources[path] = moved
-        else:
-            unmatched[path] = now.blob, now.kind
-    taken = set(sources.values())
-    by_content: dict[tuple[bytes, int], list[str]] = {}
-    for path in reversed(list(removed)):
-        if path not in taken:
-            by_content.setdefault((removed[path].blob, removed[path].kind), []).append(path)
-    for path, content in unmatched.items():
-        if candidates := by_content.get(content):
-            sources[path] = candidates.pop()
-    return sources
-
-
-def _moved_from(path: str, folders: Mapping[str, str]) -> str:
+def _find_old_place(path: str, folders: Mapping[str, str]) -> str:
     """Return where a file was if it moved with the folder of its skill, "" if it has none."""
-    for folder in paths.folders_above(path):
+    for folder in folders_above(path):
         if folder in folders:
             return folders[folder] + path[len(folder) :]
     return ""
 
 
-def _build_path_change(
-    path: str, was: TreeEntry | None, now: TreeEntry | None, source: TreeEntry | None
-) -> PathChange:
-    kind = "added" if was is None else "removed" if now is None else "modified"
-    if source is not None:
-        kind, was = "renamed", source
-    return PathChange(
-        path=path,
-        section=paths.split_section(path)[0],
-        change=kind,
-        before=was.blob.hex() if was else None,
-        after=now.blob.hex() if now else None,
-        from_path=source.path if source else None,
-    )
-
-
-def _match_renamed_skills(
-    session: Session, before: Bundle, after: Bundle, differences: list[Difference]
-) -> dict[str, str]:
-    """Return the old path of each renamed skill by its new one."""
-    removed = [
-        was for path, was, now in differences if was and not now and derive.may_be_skill(path)
-    ]
-    added = [now for path, was, now in differences if now and not was and derive.may_be_skill(path)]
-    if not removed or not added:
-        return {}
-
-    was_skill, is_skill = derive.build_skill_predicates(session, before, after, differences)
-    return match_renamed_skills(
-        [entry for entry in removed if entry.kind != LINK and was_skill(entry.path)],
-        [entry for entry in added if entry.kind != LINK and is_skill(entry.path)],
-        partial(_read_text, session),
-    )
-
-
-def _read_text(session: Session, entry: TreeEntry) -> bytes | None:
-    """Return the content of an entry, which may be in the folder alone."""
-    from ..folder import read
-
-    if entry.size > MAX_COMPARED_BYTES:
-        return None
-    try:
-        return session.reader.read_blob(entry.blob, entry.size)
-    except NotFound as error:
-        if error.code == "redacted":
-            return None
-        return read.read_bounded_file(session.root, entry.path, MAX_COMPARED_BYTES)
-
-
-_CardsByPath = dict[str, SkillMetadata]
-_SkillSides = tuple[_CardsByPath, _CardsByPath]
-"""The changed skills of one slug, before and after; a renamed one has its new path in both."""
-
-
-def _diff_skills(
-    session: Session,
-    before: Bundle,
-    after: Bundle,
-    differences: list[Difference],
-    cards: dict[bytes, SkillMetadata],
-    sources: Mapping[str, str],
-) -> list[SkillChange]:
-    was_skill, is_skill = derive.build_skill_predicates(session, before, after, differences)
-    sides: dict[str, _SkillSides] = {}
-    touched: set[str] = set()
-    removed = {path: was for path, was, now in differences if was and not now}
-    renamed_paths = set(sources.values())
-    for path, was, now in differences:
-        if path in renamed_paths:
-            continue
-        source = sources.get(path, "")
-        before_entry = removed.get(source, was)
-        old = cards.get(before_entry.blob) if before_entry and was_skill(source or path) else None
-        new = cards.get(now.blob) if now and is_skill(path) else None
-        if old or new:
-            slug = derive.slug_from_full_path(path)
-            old_cards, new_cards = sides.setdefault(slug, ({}, {}))
-            if old:
-                old_cards[path] = old
-            if new:
-                new_cards[path] = new
-        elif "/" in path:
-            touched.add(path)
-    out = [change for slug, both in sides.items() for change in _pair_skills(slug, *both, sources)]
-    out += _diff_skill_files(session, after, touched, {change.path for change in out})
-    return sorted(out, key=lambda change: (change.slug, change.change, change.name, change.path))
-
-
-def _pair_skills(
-    slug: str, before: _CardsByPath, after: _CardsByPath, sources: Mapping[str, str]
-) -> Iterator[SkillChange]:
-    """Yield the changes of the skills of one slug; one that moved is a changed one."""
-    removed = [path for path in before if path not in after]
-    added = [path for path in after if path not in before]
-    moved = dict(zip(added, removed, strict=False))
-    for path, new in after.items():
-        source = sources.get(path)
-        from_slug = derive.slug_from_full_path(source) if source else slug
-        old = before.get(moved.get(path, path))
-        yield _build_skill_change(slug, path, old, new, from_slug)
-    for path in removed[len(moved) :]:
-        yield _build_skill_change(slug, path, before[path], None, slug)
-
-
 def _build_skill_change(
-    slug: str, path: str, old: SkillMetadata | None, new: SkillMetadata | None, from_slug: str
+    path: str, old: SkillMetadata | None, new: SkillMetadata | None, source: str
 ) -> SkillChange:
-    name = (new or old or SkillMetadata("", "", "1", "")).name or slug
-    from_version = skill_version.version_value(old.version) if old else None
-    to_version = skill_version.version_value(new.version) if new else None
-    renamed_from = None
+    slug, from_slug = derive.slug_from_full_path(path), derive.slug_from_full_path(source)
+    change, renamed_from = "changed", None
     if old is None or new is None:
         change = "removed" if new is None else "added"
     elif from_slug != slug:
         change, renamed_from = "renamed", from_slug
-    else:
-        rises = compare_versions(new.version, old.version) > 0
-        change = "upgraded" if rises else "changed"
-    return SkillChange(slug, change, from_version, to_version, name, renamed_from, path)
+    elif compare_versions(new.version, old.version) > 0:
+        change = "upgraded"
+    return SkillChange(
+        slug=slug,
+        change=change,
+        from_version=skill_version.version_value(old.version) if old else None,
+        to_version=skill_version.version_value(new.version) if new else None,
+        name=(new or old or SkillMetadata("", "", "1", "")).name or slug,
+        from_slug=renamed_from,
+        path=path,
+    )
 
 
-def _diff_skill_files(
-    session: Session, after: Bundle, touched: set[str], reported_paths: set[str]
-) -> list[SkillChange]:
-    homes = SkillHomes(session, [after])
-    owners = {homes.find_home(path) for path in touched}
-    out = []
-    for path in sorted(owners - {""}):
-        slug = derive.slug_from_full_path(path)
-        entry = bundles.get_entry(session.nodes, after, path)
-        if path in reported_paths or entry is None:
-            continue
-        card = lineage_cache.load_cards(session, [entry.blob])[entry.blob]
-        current = skill_version.version_value(card.version)
-        out.append(SkillChange(slug, "changed", current, current, card.name or slug, None, path))
-    return out
+# Renames
 
 
-def _find_skill_blobs(differences: list[Difference]) -> list[bytes]:
-    return [
-        entry.blob
-        for path, *both in differences
-        if derive.may_be_skill(path)
-        for entry in both
-        if entry is not None and entry.kind != LINK
-    ]
+def _match_renamed_skills(
+    session: Session, removed: Sequence[TreeEntry], added: Sequence[TreeEntry]
+) -> dict[str, str]:
+    """Return, by its new path, the old path of each skill that was renamed.
+
+    Equal texts are matched first, then the only one of a slug, which moved to another folder,
+    then equal bodies: whoever renames a folder by hand changes the name in its text with it.
+    """
+    sources: dict[str, str] = {}
+    keys: tuple[Callable[[TreeEntry], str | bytes | None], ...] = (
+        lambda entry: entry.blob,
+        lambda entry: derive.slug_from_full_path(entry.path),
+        partial(_read_body, session),
+    )
+    for number, key in enumerate(keys):
+        taken = set(sources.values())
+        old = [entry for entry in removed if entry.path not in taken]
+        new = [entry for entry in added if entry.path not in sources]
+        if not old or not new or (number == 2 and len(old) + len(new) > _MAX_BODIES):
+            break
+        by_key: dict[str | bytes | None, list[str]] = {}
+        for entry in old:
+            by_key.setdefault(key(entry), []).append(entry.path)
+        by_key.pop(None, None)
+        for entry in new:
+            paths = by_key.get(key(entry))
+            if paths and (number != 1 or len(paths) == 1):
+                sources[entry.path] = paths.pop()
+    return sources
 
 
-def _read_cards_with_folder(
-    session: Session, differences: list[Difference]
-) -> dict[bytes, SkillMetadata]:
-    """Return the cards of both sides; the new content may be in the folder alone."""
-    from ..folder import read
+def _read_body(session: Session, entry: TreeEntry) -> bytes | None:
+    """Return the text of a skill without its front matter, None if there is nothing to compare."""
+    from ..skills import document_parts
 
-    blobs = _find_skill_blobs(differences)
-    missing_blobs = session.reader.find_missing(blobs)
-    cards = lineage_cache.load_cards(session, [blob for blob in blobs if blob not in missing_blobs])
-    for path, _, now in differences:
-        if now is not None and now.blob in missing_blobs and derive.may_be_skill(path):
-            cards[now.blob] = read_skill_metadata(read.read_working_file(session.root, path), "")
-    return cards
-
-
-_MIN_SIMILARITY = 0.5
-"""The least part of equal lines at which a skill counts as renamed."""
-_MAX_CANDIDATES = 64
-_MAX_DIFFERENCES = 4096
-"""The most differences of one snapshot that are read; a first import has more."""
-_MAX_COMPARED_PAIRS = 1024
-"""The most pairs of a removed and an added skill that are compared line by line."""
-MAX_COMPARED_BYTES = 1 << 20
-"""The largest text of a skill that is compared line by line."""
-
-ContentReader = Callable[[TreeEntry], bytes | None]
-"""Returns the content of an entry; None if it cannot be read or is too large to compare."""
+    if entry.size > _MAX_BODY_BYTES:
+        return None
+    try:
+        content: bytes | None = session.reader.read_blob(entry.blob, entry.size)
+    except NotFound as error:
+        if error.code == "redacted":
+            return None
+        content = read_bounded_file(session.root, entry.path, _MAX_BODY_BYTES)
+    try:
+        return document_parts.split_document(content or b"").body.strip() or None
+    except InvalidInput:  # not readable as a skill
+        return None
 
 
 def find_rename_source(
@@ -362,170 +317,88 @@ def find_rename_source(
 ) -> TreeEntry | None:
     """Return the skill of snapshot `before` that `after` has at `path`, None for a new one.
 
-    Of the removed skills it is the one that the operation names, else one with the same content,
-    else the only one with the same slug, which moved to another folder, else the one whose body
-    is the most similar. Redacted content is similar to none.
+    It is the one that the operation names, else as for a diff.
     """
     was, now = session.bundle_of(before), session.bundle_of(after)
     entry = bundles.get_entry(session.nodes, now, path)
     if entry is None or entry.kind == LINK:
         return None
     differences = islice(bundles.diff_bundles(session.nodes, was, now), _MAX_DIFFERENCES)
-    removed = [
-        old
+    removed = {
+        name: old
         for name, old, new in differences
         if old and not new and old.kind != LINK and derive.may_be_skill(name)
-    ]
+    }
     slug = operation.renamed_skill(session.load_snapshot(after).operation)
-    named = [old for old in removed if slug and derive.slug_from_full_path(old.path) == slug]
-    equal = [old for old in removed if old.blob == entry.blob]
-    own_slug = derive.slug_from_full_path(path)
-    moved = [old for old in removed if derive.slug_from_full_path(old.path) == own_slug]
-    known = named or equal or (moved if len(moved) == 1 else [])
-    if known or len(removed) > _MAX_CANDIDATES:
-        return next(iter(known), None)
-    redacted = session.reader.find_redactions([entry.blob, *(old.blob for old in removed)])
-    if entry.blob in redacted:
-        return None
-    lines = _body_lines(session.reader.read_blob(entry.blob, entry.size))
-    scored = [
-        (_common_part(lines, _body_lines(session.reader.read_blob(old.blob, old.size))), old.path)
-        for old in removed
-        if old.blob not in redacted
-    ]
-    score, best = max(scored, default=(0.0, ""))
-    return next(old for old in removed if old.path == best) if score >= _MIN_SIMILARITY else None
+    named = (old for name, old in removed.items() if derive.slug_from_full_path(name) == slug)
+    if (old := next(named, None)) is not None:
+        return old
+    return removed.get(
+        _match_renamed_skills(session, list(removed.values()), [entry]).get(path, "")
+    )
 
 
-def match_renamed_skills(
-    removed: Sequence[TreeEntry], added: Sequence[TreeEntry], read: ContentReader
-) -> dict[str, str]:
-    """Return, by its new path, the old path of each skill that was renamed.
-
-    Equal texts are matched first, then those whose bodies have the most lines in common. The
-    front matter does not count: those of two short skills are much alike.
-    """
-    by_blob: dict[bytes, list[str]] = {}
-    for old in removed:
-        by_blob.setdefault(old.blob, []).append(old.path)
-    sources: dict[str, str] = {}
-    for new in added:
-        if paths := by_blob.get(new.blob):
-            sources[new.path] = paths.pop()
-    taken = set(sources.values())
-    old_skills = [old for old in removed if old.path not in taken]
-    new_skills = [new for new in added if new.path not in sources]
-    if old_skills and len(old_skills) * len(new_skills) <= _MAX_COMPARED_PAIRS:
-        sources.update(_match_similar_bodies(old_skills, new_skills, read))
-    return sources
+# Lines
 
 
-def _match_similar_bodies(
-    old_skills: list[TreeEntry], new_skills: list[TreeEntry], read: ContentReader
-) -> dict[str, str]:
-    old_bodies = {old.path: _body_lines(read(old)) for old in old_skills}
-    scored = []
-    for new in new_skills:
-        lines = _body_lines(read(new))
-        for path, old_lines in old_bodies.items():
-            score = _common_part(lines, old_lines)
-            if score >= _MIN_SIMILARITY:
-                scored.append((-score, path, new.path))
-    sources: dict[str, str] = {}
-    for _, old_path, new_path in sorted(scored):
-        if new_path not in sources and old_path not in sources.values():
-            sources[new_path] = old_path
-    return sources
-
-
-def _body_lines(content: bytes | None) -> list[bytes]:
-    if content is None:
-        return []
-    from ..skills import document_parts
-
-    try:
-        body = document_parts.split_document(content).body
-    except InvalidInput:  # not readable as a skill: all of it is compared
-        body = content
-    return [line for line in diff3.split_lines(body) if line.strip()]
-
-
-def _common_part(lines: list[bytes], old_lines: list[bytes]) -> float:
-    common = sum(index != UNMATCHED for index in match_lines(lines, old_lines))
-    return common / max(len(lines), len(old_lines), 1)
-
-
-MAX_DIFF_BYTES = 128 << 20
-"""The largest file whose lines are compared."""
-BINARY, _TOO_LARGE = "binary", "too_large"
-_GIT_MODES = ("100644", "100755", "120000")
-"""Git's modes of FILE, EXECUTABLE and LINK."""
-
-
-def build_diff_stats(session: Session, diff: Diff) -> list[DiffStat]:
+def diff_stat(session: Session, diff: Diff) -> list[DiffStat]:
     """Return how many lines each file of a diff gained and lost; -1 for binary files."""
-    return [build_diff_stat(session, change, bool(diff.to)) for change in diff.changes]
+    return [_count_lines(session, change, bool(diff.to)) for change in diff.changes]
 
 
-def build_diff_stat(session: Session, change: PathChange, stored: bool = True) -> DiffStat:
-    """Return the added and removed lines of a change; `stored` is as for `read_diff_sides`."""
-    sides = read_diff_sides(session, change, stored)
-    counts = (-1, -1) if isinstance(sides, str) else line_diff.count_changed_lines(*sides)
+def _count_lines(session: Session, change: PathChange, stored: bool) -> DiffStat:
+    sides = _read_sides(session, change, stored)
+    counts = (-1, -1) if isinstance(sides, str) else lines.count_changed_lines(*sides)
     return DiffStat(change.path, *counts)
 
 
-def render_patch(session: Session, diff: Diff) -> Iterator[str]:
+def patch(session: Session, diff: Diff) -> Iterator[str]:
     """Yield a diff in git's unified format, one text per file; binary files only by name."""
     for change in diff.changes:
         source = change.from_path or change.path
         old_name = "/dev/null" if change.change == "added" else f"a/{source}"
         new_name = "/dev/null" if change.change == "removed" else f"b/{change.path}"
-        lines = list(_render_mode_lines(*entry_kinds(session, diff, change)))
+        text = list(_render_mode_lines(session, diff, change))
         if change.from_path:
-            lines += [f"rename from {change.from_path}", f"rename to {change.path}"]
-        sides = read_diff_sides(session, change, bool(diff.to))
+            text += [f"rename from {change.from_path}", f"rename to {change.path}"]
+        sides = _read_sides(session, change, bool(diff.to))
         if not isinstance(sides, str):
-            lines += line_diff.unified_diff(*sides, old_name, new_name)
+            text += lines.unified_diff(*sides, old_name, new_name)
+        elif change.before != change.after and sides == _BINARY:
+            text.append(f"Binary files {old_name} and {new_name} differ")
         elif change.before != change.after:
-            if sides == BINARY:
-                lines.append(f"Binary files {old_name} and {new_name} differ")
-            else:
-                reason = sides.replace("_", " ")
-                lines.append(f"Files {old_name} and {new_name} differ: {reason}")
-        yield "".join(line + "\n" for line in lines)
+            reason = sides.replace("_", " ")
+            text.append(f"Files {old_name} and {new_name} differ: {reason}")
+        yield "".join(line + "\n" for line in text)
 
 
-def _render_mode_lines(old: int | None, new: int | None) -> Iterator[str]:
-    if old is None and new:
-        yield f"new file mode {_GIT_MODES[new]}"
-    elif old is not None and new is not None and old != new:
+def _render_mode_lines(session: Session, diff: Diff, change: PathChange) -> Iterator[str]:
+    if change.after is None:
+        return
+    new: int | None
+    if diff.to:
+        new = _read_kind(session, diff.to, change.path)
+    else:
+        from ..folder.handles import entry_kind, lstat_or_none
+
+        found = lstat_or_none(session.root / change.path)
+        new = None if found is None else entry_kind(found.st_mode)
+    if change.before is None:
+        if new:
+            yield f"new file mode {_GIT_MODES[new]}"
+        return
+    old = _read_kind(session, diff.from_, change.from_path or change.path)
+    if old is not None and new is not None and old != new:
         yield f"old mode {_GIT_MODES[old]}"
         yield f"new mode {_GIT_MODES[new]}"
 
 
-def entry_kinds(session: Session, diff: Diff, change: PathChange) -> tuple[int | None, int | None]:
-    """Return the kinds of a changed file before and after; None where it is absent."""
-    old = (
-        _entry_kind(session, diff.from_, change.from_path or change.path) if change.before else None
-    )
-    if change.after is None:
-        return old, None
-    if diff.to:
-        return old, _entry_kind(session, diff.to, change.path)
-    from ..folder.handles import entry_kind, lstat_or_none
-
-    found = lstat_or_none(session.root / change.path)
-    return old, None if found is None else entry_kind(found.st_mode)
-
-
-def _entry_kind(session: Session, snapshot: str, path: str) -> int | None:
+def _read_kind(session: Session, snapshot: str, path: str) -> int | None:
     entry = bundles.get_entry(session.nodes, session.bundle_of(bytes.fromhex(snapshot)), path)
     return entry.kind if entry else None
 
 
-def read_diff_sides(
-    session: Session, change: PathChange, stored: bool
-) -> tuple[bytes, bytes] | str:
+def _read_sides(session: Session, change: PathChange, stored: bool) -> tuple[bytes, bytes] | str:
     """Return the content before and after, or why it cannot be compared.
 
     The reasons are "binary", "too_large" and "redacted". Unless it is `stored`, the content
@@ -537,7 +410,7 @@ def read_diff_sides(
         return new
     if isinstance(old, str):
         return old
-    return BINARY if line_diff.is_binary(old) or line_diff.is_binary(new) else (old, new)
+    return _BINARY if lines.is_binary(old) or lines.is_binary(new) else (old, new)
 
 
 def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -> bytes | str:
@@ -551,21 +424,27 @@ def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -
             return "redacted"
         if stored:
             raise
-        content = read.read_bounded_file(session.root, path, MAX_DIFF_BYTES)
+        content = read_bounded_file(session.root, path, MAX_DIFF_BYTES)
         return _TOO_LARGE if content is None else content
     return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
 
 
 def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
-    """Return the files of a diff of two snapshots whose content `render_patch` does not show."""
-    before, after = (session.bundle_of(bytes.fromhex(side)) for side in (diff.from_, diff.to))
+    """Return the files of a diff between two snapshots whose content `patch` does not show."""
+
+    def describe(snapshot: str, path: str) -> FileState | None:
+        bundle = session.bundle_of(bytes.fromhex(snapshot))
+        if entry := bundles.get_entry(session.nodes, bundle, path):
+            return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex())
+        return None
+
     undiffable = []
     for change in diff.changes:
-        reason = read_diff_sides(session, change, stored=True)
+        reason = _read_sides(session, change, stored=True)
         if isinstance(reason, str) and change.before != change.after:
             source = change.from_path or change.path
-            old = _describe_file_state(session, before, source) if change.before else None
-            new = _describe_file_state(session, after, change.path) if change.after else None
+            old = describe(diff.from_, source) if change.before else None
+            new = describe(diff.to, change.path) if change.after else None
             undiffable.append(UndiffableFile(change.path, change.from_path, reason, old, new))
     return undiffable
 
@@ -583,14 +462,7 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
         )
 
 
-def _describe_file_state(session: Session, bundle: Bundle, path: str) -> FileState | None:
-    entry = bundles.get_entry(session.nodes, bundle, path)
-    return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex()) if entry else None
-
-
-MAX_NAMED_CHANGES = 8
-"""The most changes that are named; the others are counted."""
-_MAX_COMPARED_FILES = 500
+# Messages
 
 
 def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]) -> str:
@@ -598,26 +470,27 @@ def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEnt
 
     For example "oracle-manipulation edited; memory/MEMORY.md +3 lines".
     """
-    if len(edits) > _MAX_COMPARED_FILES:
-        return _describe_counts(session, before, edits)
-    difference = diff_pending_edits(session, before, edits)
-    others = difference.changes
-    if difference.skills:
-        others = changes_outside_skills(difference.changes, difference.skills)
-    words = [describe_changed_skill(change) for change in difference.skills[:MAX_NAMED_CHANGES]]
+    if len(edits) > _MAX_DESCRIBED_FILES:
+        removed = sum(entry is None for entry in edits.values())
+        known = sum(bundles.has_entry(session.nodes, before, path) for path in edits)
+        counts = f"{len(edits) - known} files added, {known - removed} modified"
+        return f"{counts}, {removed} removed"
+    after = bundles.update_bundle(session.nodes, before, edits)
+    differences = _compare_edits(session, before, edits)
+    found = _Comparison(session, before, after, differences).to_diff("", "")
+    others = changes_outside_skills(found.changes, found.skills) if found.skills else found.changes
+    words = [
+        printable_text(
+            f"{change.slug} edited" if change.change == "changed" else format_skill_change(change)
+        )
+        for change in found.skills[:_MAX_NAMED_CHANGES]
+    ]
     words += [
         _describe_file_change(session, change)
-        for change in others[: MAX_NAMED_CHANGES - len(words)]
+        for change in others[: _MAX_NAMED_CHANGES - len(words)]
     ]
-    unnamed_count = len(difference.skills) + len(others) - len(words)
-    return "; ".join([*words, *([f"{unnamed_count} more"] if unnamed_count else [])])
-
-
-def describe_changed_skill(change: SkillChange) -> str:
-    """Describe the change of a skill."""
-    if change.change == "changed":
-        return printable_text(f"{change.slug} edited")
-    return printable_text(format_skill_change(change))
+    unnamed = len(found.skills) + len(others) - len(words)
+    return "; ".join([*words, *([f"{unnamed} more"] if unnamed else [])])
 
 
 def _describe_file_change(session: Session, change: PathChange) -> str:
@@ -625,7 +498,7 @@ def _describe_file_change(session: Session, change: PathChange) -> str:
         return f"{printable_text(change.from_path)} moved to {printable_text(change.path)}"
     text = change.change
     if text == "modified":
-        text = " ".join(_line_count_words(build_diff_stat(session, change)))
+        text = " ".join(_line_count_words(_count_lines(session, change, stored=True)))
     return f"{printable_text(change.path)} {text}"
 
 
@@ -636,12 +509,3 @@ def _line_count_words(stat: DiffStat) -> Iterator[str]:
         yield f"-{stat.removed}"
     most = max(stat.added, stat.removed)
     yield "edited" if most < 1 else "line" if most == 1 else "lines"
-
-
-def _describe_counts(
-    session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
-) -> str:
-    removed = sum(entry is None for entry in edits.values())
-    known = sum(bundles.has_entry(session.nodes, before, path) for path in edits)
-    modified = known - removed
-    return f"{len(edits) - known} files added, {modified} modified, {removed} removed"

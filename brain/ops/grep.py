@@ -6,12 +6,11 @@ import io
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
 
 from ..errors import InvalidInput, printable_text
 from ..merging import lines
 from ..objects import bundle as bundles
-from ..objects import paths
+from ..objects.paths import is_at_or_below
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
@@ -27,44 +26,46 @@ MatchLine = Callable[[str, float], object]
 """Searches a line until a time of the monotonic clock; raises `TimeoutError` after that."""
 
 
-class GrepRequest(NamedTuple):
-    """A search: the pattern and the files; build it by keyword.
+def grep(
+    session: Session,
+    pattern: str,
+    rev: str = "@",
+    *,
+    ignore_case: bool = False,
+    fixed: bool = False,
+    paths: Sequence[str] = (),
+) -> Iterator[GrepMatch]:
+    """Yield the lines of text files at a revision that match a regular expression.
 
-    `is_fixed` takes the pattern as plain text. `paths` are files or folders, all if empty.
+    With `fixed`, `pattern` is plain text; with `paths`, only files at or below them are
+    searched. Raises `InvalidInput`: `bad_pattern`, or `slow_pattern` if a file takes too long.
     """
-
-    pattern: str
-    revision: str = "@"
-    ignore_case: bool = False
-    is_fixed: bool = False
-    paths: Sequence[str] = ()
-
-
-def grep(session: Session, request: GrepRequest) -> Iterator[GrepMatch]:
-    """Yield the matching lines by path and number.
-
-    Raises `InvalidInput`: `bad_pattern`, or `slow_pattern` if a file takes too long.
-    """
-    match_line = _compile_pattern(request)
-    bundle = session.bundle_of(resolve_revision(session, request.revision))
-    return _search_entries(session, list(_list_entries(session, bundle, request)), match_line)
+    match_line = _compile_pattern(pattern, ignore_case, fixed)
+    bundle = session.bundle_of(resolve_revision(session, rev))
+    entries = [
+        entry
+        for entry in bundles.walk_entries(session.nodes, bundle)
+        if entry.kind != LINK and entry.size <= MAX_SEARCHED_BYTES
+        if not paths or is_at_or_below(entry.path, paths)
+    ]
+    return _search_entries(session, entries, match_line)
 
 
-def _compile_pattern(request: GrepRequest) -> MatchLine:
+def _compile_pattern(pattern: str, ignore_case: bool, fixed: bool) -> MatchLine:
     """Compile with the module `regex`: unlike `re`, it stops at a time limit in any thread."""
     import regex
 
-    if len(request.pattern) > MAX_PATTERN_CHARS:
+    if len(pattern) > MAX_PATTERN_CHARS:
         raise InvalidInput(
-            f"the pattern has {len(request.pattern)} characters; {MAX_PATTERN_CHARS} are allowed",
+            f"the pattern has {len(pattern)} characters; {MAX_PATTERN_CHARS} are allowed",
             code="bad_pattern",
             hint="search for a part of it",
         )
-    text = regex.escape(request.pattern) if request.is_fixed else request.pattern
+    text = regex.escape(pattern) if fixed else pattern
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of syntax that may change its meaning one day
-            compiled = regex.compile(text, regex.IGNORECASE if request.ignore_case else 0)
+            compiled = regex.compile(text, regex.IGNORECASE if ignore_case else 0)
     except (regex.error, OverflowError, RecursionError) as error:
         raise InvalidInput(
             f"the pattern is not a regular expression: {printable_text(str(error))}",
@@ -79,13 +80,6 @@ def _compile_pattern(request: GrepRequest) -> MatchLine:
         return compiled.search(line, timeout=left)
 
     return match_line
-
-
-def _list_entries(session: Session, bundle: Any, request: GrepRequest) -> Iterator[TreeEntry]:
-    for entry in bundles.walk_entries(session.nodes, bundle):
-        is_wanted = not request.paths or paths.is_at_or_below(entry.path, request.paths)
-        if is_wanted and entry.kind != LINK and entry.size <= MAX_SEARCHED_BYTES:
-            yield entry
 
 
 def _search_entries(

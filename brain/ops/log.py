@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import results
 from ..errors import NotFound, printable_text
 from ..objects import bundle as bundles
-from ..objects import lineage, operation, paths
+from ..objects import lineage, operation
 from ..objects.operation import DECISION_KINDS
+from ..objects.paths import is_at_or_below, split_section
 from ..objects.snapshot import Snapshot
 from ..objects.tree_node import ENTRY_KIND_NAMES
-from ..repo import lineage_cache
+from ..repo import derive, find_skill, lineage_cache
 from ..repo.derived_db import skill_key
 from ..repo.lineage_cache import AncestorSet
 from ..repo.revisions import list_rejected_refs, resolve_revision
 from ..repo.session import Session
 from ..results import FileInfo, SkillDecision, SnapshotInfo
 from ..results.text_format import DECISION_WORDS
+from ..skills import skill_address, skill_version
+from ..skills.slug import slugify
 from ..util.utc_time import utc_time
-from ..verdicts.read_verdicts import read_verdict_state
-from ..verdicts.verdict_json import verdict_to_json
-from ..verdicts.verdict_summary import summarize_verdict
 
 if TYPE_CHECKING:
     from ..repo.derived_db import SkillHistoryRow
@@ -65,40 +65,47 @@ def signer_finder(session: Session) -> Callable[[bytes], list[str]]:
     return lambda snapshot_id: [row.key for row in read_valid_signatures(session, snapshot_id)]
 
 
-def read_log(
+def log(
     session: Session,
-    revisions: str = "@",
+    rev: str = "@",
     limit: int | None = None,
-    wanted_paths: Sequence[str] = (),
+    skill: str | None = None,
+    *,
+    paths: Sequence[str] = (),
 ) -> Iterator[SnapshotInfo]:
-    """Yield a revision and its ancestors, newest first; of a range `A..B`, only those after A.
+    """Yield a revision and its ancestors, newest first.
 
-    With `wanted_paths`, only snapshots that changed something at or below them are yielded.
+    `rev` may be a range `A..B`, each `@` by default: then only B and its ancestors without those
+    of A. With `skill`, only snapshots that changed it; with `paths`, only those that changed
+    something at or below them. Raises `NotFound` (`no_skill`).
     """
     load = session.load_snapshot
-    left_out, start = resolve_range(session, revisions)
+    old, dots, new = rev.partition("..")
+    left_out = resolve_revision(session, old or "@") if dots else None
+    start = resolve_revision(session, (new or "@") if dots else rev)
     pairs: Iterator[tuple[bytes, Snapshot]]
-    if left_out is None:
+    if skill is not None:
+        rows = reversed(find_skill_changes(session, start, skill))
+        known = AncestorSet(session, left_out) if left_out is not None else ()
+        pairs = ((row.snapshot, load(row.snapshot)) for row in rows if row.snapshot not in known)
+    elif left_out is None:
         pairs = lineage.walk_ancestors(load, start)
     else:
         pairs = ((here, load(here)) for here in lineage.walk_range(load, start, left_out))
-    if wanted_paths:
-        pairs = (pair for pair in pairs if _changes_paths(session, pair[1], wanted_paths))
+    if paths:
+        pairs = (pair for pair in pairs if _changes_paths(session, pair[1], paths))
     find_signers = signer_finder(session)
     return (snapshot_info(session, *pair, find_signers(pair[0])) for pair in islice(pairs, limit))
 
 
-def resolve_range(session: Session, revisions: str) -> tuple[bytes | None, bytes]:
-    """Return the snapshots of a range `A..B`, each `@` by default; None and B for B alone."""
-    old, dots, new = revisions.partition("..")
-    if not dots:
-        return None, resolve_revision(session, revisions)
-    return resolve_revision(session, old or "@"), resolve_revision(session, new or "@")
+def resolve(session: Session, rev: str) -> str:
+    """Return the id of the snapshot that `rev` names. Raises `InvalidInput` or `NotFound`."""
+    return resolve_revision(session, rev).hex()
 
 
 def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[str]) -> bool:
     """Tell whether a snapshot differs at these paths from every parent, as in git's log."""
-    sections = {paths.split_section(path)[0] for path in wanted_paths} | set(wanted_paths)
+    sections = {split_section(path)[0] for path in wanted_paths} | set(wanted_paths)
     after = session.load_bundle(snapshot.bundle)
     parents = [session.bundle_of(parent) for parent in snapshot.parents]
     for before in parents or [bundles.EMPTY_BUNDLE]:
@@ -107,27 +114,9 @@ def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[
             for bundle in (before, after)
         )
         changed = bundles.diff_bundles(session.nodes, was, now)
-        if not any(paths.is_at_or_below(item.path, wanted_paths) for item in changed):
+        if not any(is_at_or_below(item.path, wanted_paths) for item in changed):
             return False
     return True
-
-
-def list_skill_snapshots(
-    session: Session, slug_or_path: str, revisions: str = "@", limit: int | None = None
-) -> Iterator[SnapshotInfo]:
-    """Yield the snapshots that changed a skill, newest first. Raises `NotFound` (`no_skill`).
-
-    `revisions` is as for `read_log`.
-    """
-    left_out, start = resolve_range(session, revisions)
-    rows = reversed(find_skill_changes(session, start, slug_or_path))
-    known = AncestorSet(session, left_out) if left_out is not None else ()
-    wanted = (row for row in rows if row.snapshot not in known)
-    find_signers = signer_finder(session)
-    return (
-        snapshot_info(session, here, session.load_snapshot(here), find_signers(here))
-        for here in (row.snapshot for row in islice(wanted, limit))
-    )
 
 
 def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
@@ -139,8 +128,8 @@ def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
     ]
 
 
-def show_snapshot(session: Session, rev: str = "@") -> results.SnapshotDetails:
-    """Return a snapshot with its sections, signatures, and changes since its first parent."""
+def show(session: Session, rev: str = "@") -> results.SnapshotDetails:
+    """Return one snapshot with its changes since its first parent, counts, sections, signatures."""
     from ..repo.signing.sign import read_valid_signatures
     from . import diff
 
@@ -156,7 +145,7 @@ def show_snapshot(session: Session, rev: str = "@") -> results.SnapshotDetails:
         name: results.SectionInfo(root.node.hex(), root.files, root.bytes)
         for name, root in after.items()
     }
-    changed = diff.diff_stored_bundles(session, ("", before), (snapshot_id.hex(), after))
+    changed = diff.diff_bundles(session, ("", before), (snapshot_id.hex(), after))
     signatures = read_valid_signatures(session, snapshot_id)
     signers = [row.key for row in signatures]
     return results.SnapshotDetails(
@@ -166,17 +155,10 @@ def show_snapshot(session: Session, rev: str = "@") -> results.SnapshotDetails:
         signatures=signatures,
         changes=changed.changes,
         skills=changed.skills,
-        verdict=_read_verdict(session, snapshot_id, snapshot),
+        verdict=read_decision(session, snapshot_id, snapshot).verdict
+        if snapshot.operation[0] in DECISION_KINDS
+        else None,
     )
-
-
-def _read_verdict(
-    session: Session, snapshot_id: bytes, snapshot: Snapshot
-) -> dict[str, Any] | None:
-    if snapshot.operation[0] not in operation.DECISION_KINDS:
-        return None
-
-    return read_decision(session, snapshot_id, snapshot).verdict
 
 
 def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list[SkillHistoryRow]:
@@ -185,7 +167,10 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
     Raises `NotFound` (`no_skill`) if there are none.
     """
     found = _iter_skill_changes(session, head, slug_or_path)
-    rows = _without_moved(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
+    rows = list(dict.fromkeys(row for row, inside in found if row.snapshot in inside))
+    # A skill that only moved is removed by the snapshot that adds it.
+    added = {row.snapshot for row in rows if row.change == derive.ADDED}
+    rows = [row for row in rows if row.change != derive.REMOVED or row.snapshot not in added]
     if not rows:
         raise NotFound(
             f"the skill {printable_text(slug_or_path)} is not in this lineage",
@@ -193,15 +178,6 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
             hint="`brain skill list` lists the skills; an earlier name counts, too",
         )
     return sorted(rows, key=partial(_generation, session))
-
-
-def _without_moved(rows: Iterable[SkillHistoryRow]) -> list[SkillHistoryRow]:
-    """Leave out the removals by which a skill only moved: the same snapshot adds it."""
-    from ..repo import derive
-
-    found = list(rows)
-    added = {row.snapshot for row in found if row.change == derive.ADDED}
-    return [row for row in found if row.change != derive.REMOVED or row.snapshot not in added]
 
 
 def _iter_skill_changes(
@@ -212,8 +188,6 @@ def _iter_skill_changes(
     Renames are followed. The membership test is costly, so the caller makes it, for the rows
     that matter only.
     """
-    from ..repo import derive, lineage_cache
-
     start = AncestorSet(session, head)
     queue = [(path, start) for path in _find_skill_paths(session, start, slug_or_path)]
     own_paths = {path for path, _ in queue}
@@ -249,62 +223,46 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    from ..repo import find_skill
-    from ..skills import skill_address
-    from ..skills.slug import slugify
-
-    current = find_skill.find_skill_or_none(
-        session, session.bundle_of(session.head()), slug_or_path
-    )
+    head = session.bundle_of(session.head())
+    current = find_skill.find_skill_or_none(session, head, slug_or_path)
     if "/" in slug_or_path:
         return [current.path] if current else skill_address.path_candidates(slug_or_path)
     slug = current.slug if current else slugify(slug_or_path)
     known_paths = find_skill.find_paths_in_lineage(session, inside, slug)
     if current is None:
         return known_paths
-    others = [path for path in known_paths if path != current.path]
-    return [current.path, *(path for path in others if not _is_other_skill(session, path))]
+    # What is a skill at the head under another path has a history of its own.
+    others = (path for path in known_paths if path != current.path)
+    return [current.path, *(path for path in others if not derive.is_skill(session, head, path))]
 
 
-def _is_other_skill(session: Session, path: str) -> bool:
-    from ..repo import derive
+def read_skill_history(session: Session, slug: str) -> list[results.SkillVersion]:
+    """Return the snapshots in which a skill changed, newest first. Raises `NotFound` (`no_skill`).
 
-    return derive.is_skill(session, session.bundle_of(session.head()), path)
-
-
-def read_skill_history(session: Session, slug_or_path: str) -> list[results.SkillVersion]:
-    """Return the changes of a skill, newest first. Raises `NotFound` (`no_skill`)."""
-    rows = find_skill_changes(session, session.head(), slug_or_path)
-    return [_build_skill_version(session, row, rows) for row in reversed(rows)]
-
-
-def _build_skill_version(
-    session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]
-) -> results.SkillVersion:
-    from ..repo import derive
-    from ..skills import skill_version
-
-    snapshot = session.load_snapshot(row.snapshot)
-    is_renamed = _is_renamed(session, row, rows)
-    return results.SkillVersion(
-        version=skill_version.version_value(row.version),
-        snapshot=row.snapshot.hex(),
-        time=utc_time(snapshot.time),
-        author=snapshot.author,
-        change="renamed" if is_renamed else derive.SKILL_CHANGE_NAMES[row.change],
-        path=row.path,
-        message=snapshot.message,
-    )
-
-
-def _is_renamed(session: Session, row: SkillHistoryRow, rows: Sequence[SkillHistoryRow]) -> bool:
-    """Tell whether a row that adds a skill continues its history under another path."""
-    from ..repo import derive
-
-    if row.change != derive.ADDED or all(other.path == row.path for other in rows):
-        return False
-    moved = _find_rename_source(session, row)
-    return moved is not None and any(other.path == moved[0] for other in rows)
+    A skill that was deleted is named by its slug, too.
+    """
+    rows = find_skill_changes(session, session.head(), slug)
+    paths = {row.path for row in rows}
+    versions = []
+    for row in reversed(rows):
+        snapshot = session.load_snapshot(row.snapshot)
+        change = derive.SKILL_CHANGE_NAMES[row.change]
+        if row.change == derive.ADDED and len(paths) > 1:
+            source = _find_rename_source(session, row)
+            if source is not None and source[0] in paths:
+                change = "renamed"
+        versions.append(
+            results.SkillVersion(
+                version=skill_version.version_value(row.version),
+                snapshot=row.snapshot.hex(),
+                time=utc_time(snapshot.time),
+                author=snapshot.author,
+                change=change,
+                path=row.path,
+                message=snapshot.message,
+            )
+        )
+    return versions
 
 
 def find_skill_at_version(
@@ -315,8 +273,6 @@ def find_skill_at_version(
     The first text of version 1 is 1. Texts that kept that number, as edits of the file do, are
     1+1, 1+2 and so on, in the order of the lineage. Raises `NotFound` (`no_skill`, `no_version`).
     """
-    from ..repo import derive, find_skill
-
     version, _, edit = wanted_version.rpartition("+")
     if not version or not _EDIT.fullmatch(edit):
         version, edit = wanted_version, "0"
@@ -367,12 +323,16 @@ def find_rejections(session: Session, slug: str) -> list[SkillDecision]:
     return [
         read_decision(session, here, snapshot)
         for here, snapshot in found
-        if _is_about(snapshot, slug)
+        if snapshot.operation[0] in DECISION_KINDS and snapshot.operation[1] == slug
     ]
 
 
 def read_decision(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> SkillDecision:
     """Return the decision of a snapshot, which is one."""
+    from ..verdicts.read_verdicts import read_verdict_state
+    from ..verdicts.verdict_json import verdict_to_json
+    from ..verdicts.verdict_summary import summarize_verdict
+
     kind, slug, from_version, to_version, blob = snapshot.operation
     state, verdict = read_verdict_state(session.reader, blob)
     if verdict is None:
@@ -393,7 +353,3 @@ def read_decision(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> S
         summary=summary,
         verdict=None if verdict is None else verdict_to_json(verdict),
     )
-
-
-def _is_about(snapshot: Snapshot, slug: str) -> bool:
-    return snapshot.operation[0] in DECISION_KINDS and snapshot.operation[1] == slug

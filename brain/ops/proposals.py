@@ -164,7 +164,7 @@ def accept_proposal(
     head = session.head()
     if not include_undiffable:
         base = _find_merge_base(session, head, tip)
-        diff.refuse_undiffable(session, diff.diff_revisions(session, base.hex(), tip.hex()))
+        diff.refuse_undiffable(session, diff.diff(session, base.hex(), tip.hex()))
     message = message or f"Accept the proposal {name}"
     merged = begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
     _sign_accepted(session, tip, AncestorSet(session, head))
@@ -279,11 +279,11 @@ def _no_proposal_error(name_or_id: str) -> NotFound:
 
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
-    from .diff import diff_revisions
+    from .diff import diff
 
     base = _find_merge_base(session, session.head(), tip)
     snapshots = _list_snapshots_since(session, base, tip)
-    changed = diff_revisions(session, base.hex(), tip.hex())
+    changed = diff(session, base.hex(), tip.hex())
     return Proposal(
         name=name,
         snapshot=tip.hex(),

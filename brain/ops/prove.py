@@ -55,8 +55,8 @@ def _load_bundle_and_snapshot(session: Session, revision: str) -> tuple[Bundle, 
     return session.bundle_of(snapshot_id), session.load_snapshot(snapshot_id)
 
 
-def find_descent(session: Session, old: str, new: str) -> Ancestry:
-    """Tell whether the revision `new` descends from `old`, and by which path."""
+def check_ancestry(session: Session, old: str, new: str = "@") -> Ancestry:
+    """Return whether `new` descends from `old`, also across forks, and by which path."""
     ancestor, descendant = resolve_revision(session, old), resolve_revision(session, new)
     path = find_descent_path(session.load_snapshot, ancestor, descendant)
     ids = [snapshot_id.hex() for snapshot_id in path or ()]

@@ -291,7 +291,7 @@ def _compute_deletions(session: Session, tx: StoreTransaction, step: _Step, curr
     from_, to = next((old, new) for name, old, new in step.refs if name == current)
     before, after = session.bundle_of(from_), session.bundle_of(to)
     older, newer = (after, before) if step.kind == "undo" else (before, after)
-    changes = diff.diff_stored_bundles(session, ("", older), ("", newer)).changes
+    changes = diff.diff_bundles(session, ("", older), ("", newer)).changes
     writes: Edits = {
         change.path: bundles.get_entry(session.nodes, after, change.path)
         for change in changes

@@ -25,7 +25,7 @@ from . import log
 _VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 
 
-def explain_skill(session: Session, slug: str) -> SkillReasons:
+def why(session: Session, slug: str) -> SkillReasons:
     """Return the run behind each version of a skill: SLUG, or SLUG@VERSION for one version.
 
     The decisions about it, or about that version, are with them. Raises `NotFound` (`no_skill`,

@@ -4,9 +4,9 @@ An operation is a function whose first argument is the session. A part lists it,
 is a method of the part:
 
     class HistoryPart(Part):
-        show = reads(lambda: log.show_snapshot)
+        show = reads(lambda: log.show)
 
-`brain.history.show("@~1")` calls `log.show_snapshot(session, "@~1")`, one thread at a time. Names,
+`brain.history.show("@~1")` calls `log.show(session, "@~1")`, one thread at a time. Names,
 types, defaults and the docstring are those of the function. The lambda is called at the first
 use, so that a module of operations is imported when one of them is needed (see `lazy`).
 """

@@ -189,8 +189,8 @@ def _render_edit(session: Session, snapshot_id: bytes, snapshot: Snapshot) -> st
     from ...ops import diff
 
     try:
-        found = diff.diff_revisions(session, snapshot.parents[0].hex(), snapshot_id.hex())
-        patch = "".join(diff.render_patch(session, found))
+        found = diff.diff(session, snapshot.parents[0].hex(), snapshot_id.hex())
+        patch = "".join(diff.patch(session, found))
     except BrainError:  # redacted since
         return ""
     if len(patch) <= MAX_EDIT_CHARS:

@@ -107,15 +107,27 @@ def test_lines_are_followed_through_a_rename(brain):
     ]
 
 
-def test_a_skill_moved_and_changed_at_once_is_still_followed(brain):
+@pytest.mark.parametrize(("old", "new"), [("name: oracle", "name: prophet"), ("d\n", "D\n")])
+def test_a_skill_that_moved_is_followed_if_its_body_stayed(brain, old, new):
     first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
-    old, new = brain.root / "skills/oracle", brain.root / "skills/prophet"
-    old.rename(new)
-    text = (new / "SKILL.md").read_text().replace("d\n", "D\n")
-    (new / "SKILL.md").write_text(text)
+    folder = brain.root / "skills/prophet"
+    (brain.root / "skills/oracle").rename(folder)
+    (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text().replace(old, new))
     both = brain.snapshot().snapshot
-    found = blamed(brain, "prophet")
+    assert blamed(brain, "prophet")["a"] == (first if "name" in old else both)
+
+
+def test_a_skill_that_moved_to_another_folder_is_followed_though_it_changed(brain):
+    first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
+    folder = brain.root / "skills/tools/oracle"
+    folder.parent.mkdir()
+    (brain.root / "skills/oracle").rename(folder)
+    (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text().replace("d\n", "D\n"))
+    both = brain.snapshot().snapshot
+    found = blamed(brain)
     assert (found["a"], found["D"]) == (first, both)
+    (change,) = brain.history.diff("@~1", "@").changes
+    assert (change.change, change.from_path) == ("renamed", "skills/oracle/SKILL.md")
 
 
 def test_a_first_load_of_many_skills_is_blamed_like_any_other(brain):
