@@ -1,4 +1,4 @@
-"""`brain.history`: snapshots, differences between them, and the operation log."""
+"""`brain.history`, `brain.proofs`, `brain.imports` and `brain.secrets`."""
 
 from __future__ import annotations
 
@@ -7,21 +7,26 @@ from typing import TYPE_CHECKING
 from ..repo.part import Part, lazy, reads, streams
 
 if TYPE_CHECKING:
-    from ..ops import blame, diff, grep, log, prove, undo, why
-    from ..repo import revisions
+    from io import RawIOBase
+
+    from ..ops import blame, diff, grep, import_states, log, prove, undo, why
+    from ..repo import revisions, secrets
+    from ..results import EquivocationResult, Proof
 else:
     blame = lazy("brain.ops.blame")
     diff = lazy("brain.ops.diff")
     grep = lazy("brain.ops.grep")
+    import_states = lazy("brain.ops.import_states")
     log = lazy("brain.ops.log")
     prove = lazy("brain.ops.prove")
     revisions = lazy("brain.repo.revisions")
+    secrets = lazy("brain.repo.secrets")
     undo = lazy("brain.ops.undo")
     why = lazy("brain.ops.why")
 
 
 class HistoryPart(Part):
-    """Read snapshots and compare revisions."""
+    """Snapshots, differences between them, and the operation log."""
 
     log = streams(lambda: log.log)
     show = reads(lambda: log.show)
@@ -37,3 +42,53 @@ class HistoryPart(Part):
     why = reads(lambda: why.why)
     list_operations = reads(lambda: undo.list_operations)
     check_ancestry = reads(lambda: prove.check_ancestry)
+
+
+class ProofsPart(Part):
+    """Proofs about the snapshot of a revision, which anybody can check without the brain.
+
+    They are JSON documents (docs/FORMAT.md).
+    """
+
+    prove_file = reads(lambda: prove.prove_file)
+    prove_absence = reads(lambda: prove.prove_absence)
+    prove_section = reads(lambda: prove.prove_section)
+    prove_descent = reads(lambda: prove.prove_descent)
+
+    def check(
+        self, data: bytes, *, content: RawIOBase | None = None, brain: str = "", snapshot: str = ""
+    ) -> Proof | EquivocationResult:
+        """Check a proof, also one of equivocation; return what it shows.
+
+        `content` is the file that it is about; `brain` and `snapshot` are the ids it must be
+        about. It is `ok` as in `check_proof`, also if this brain holds the snapshot. Raises
+        `ProofError`, or `InvalidInput` (`bad_id`, `no_content`).
+        """
+        from ..trust.equivocation_proof import check_equivocation, is_equivocation_proof
+
+        if b"equivocation" in data and is_equivocation_proof(data):
+            return check_equivocation(data, brain=brain, snapshot=snapshot)
+        from ..proofs.proof_verification import check_proof
+
+        return check_proof(
+            data,
+            content=content,
+            brain=brain,
+            snapshot=snapshot,
+            in_store=lambda id: self._locked.run(revisions.has_snapshot, id),
+        )
+
+
+class ImportsPart(Part):
+    """States of another program's files, recorded; `brain.adopting` reads the sources."""
+
+    record_states = reads(lambda: import_states.record_states)
+    record_folder = reads(lambda: import_states.record_folder)
+    find_last_state = reads(lambda: import_states.find_last_state)
+
+
+class SecretsPart(Part):
+    """Text that looks like a password, key or token."""
+
+    scan = reads(lambda: secrets.scan)
+    scan_text = reads(lambda: secrets.scan_text)

@@ -18,15 +18,12 @@ if TYPE_CHECKING:
     from .files import FilesPart, MemoryPart
     from .gaps import GapsPart
     from .gate import GatePart
-    from .history import HistoryPart
-    from .imports import ImportsPart
+    from .history import HistoryPart, ImportsPart, ProofsPart, SecretsPart
     from .ledger import LedgerPart
     from .patterns import PatternsPart
     from .programs import ProgramsPart
     from .prompt import PromptPart
-    from .proofs import ProofsPart
     from .receipts import ReceiptsPart
-    from .secrets import SecretsPart
     from .skills import SkillsPart
     from .trust import SignaturesPart, TrustPart
 
@@ -99,11 +96,11 @@ class BrainParts:
     """The records of runs."""
     prompt: PromptPart = _lazy_part()
     """The index of skills, and the system prompt."""
-    secrets: SecretsPart = _lazy_part()
+    secrets: SecretsPart = _lazy_part("history")
     """Find secrets."""
-    proofs: ProofsPart = _lazy_part()
+    proofs: ProofsPart = _lazy_part("history")
     """Proofs that anybody can check without the brain."""
-    imports: ImportsPart = _lazy_part()
+    imports: ImportsPart = _lazy_part("history")
     """Record states of other programs' files."""
 
     def __init__(self, session: Session, open_ledger: OpenLedger | None = None) -> None:

@@ -269,7 +269,7 @@ def _match_renamed_skills(
     """Return, by its new path, the old path of each skill that was renamed.
 
     Equal texts are matched first, then the only one of a slug, which moved to another folder,
-    then equal bodies: whoever renames a folder by hand changes the name in its text with it.
+    then equal bodies: the text of a folder that a user renamed has another name in it.
     """
     sources: dict[str, str] = {}
     keys: tuple[Callable[[TreeEntry], str | bytes | None], ...] = (

@@ -27,7 +27,6 @@ from ..repo.transaction import (
 )
 from ..repo.working_copy import BlobBatch
 from ..results import Imported, Notice
-from ..util.progress import Progress, no_progress
 from . import snapshot as snapshot_folder
 from .branches import check_branch_name
 
@@ -74,15 +73,15 @@ class ImportSource(NamedTuple):
     branch: str
 
 
-def last_imported_revision(session: Session, branch: str) -> str | None:
-    """Return the revision of the last imported state of a branch, None without one."""
+def find_last_state(session: Session, branch: str) -> str | None:
+    """Return the source's name for the state at the head of a branch, None without one."""
     head = session.reader.read_ref(head_ref(branch))
     recorded = session.load_snapshot(head).operation if head else ()
     return str(recorded[3]) if recorded and recorded[0] == "import" else None
 
 
-def import_steps(session: Session, source: ImportSource, steps: Iterable[ImportStep]) -> Imported:
-    """Record the steps on the branch of the source in one transaction.
+def record_states(session: Session, source: ImportSource, steps: Iterable[ImportStep]) -> Imported:
+    """Record the states on the branch of their source, all or none.
 
     A step without parents and without changes is skipped. Of paths that macOS and Windows
     cannot distinguish, the later one is left out with a notice. Raises `InvalidInput` for an
@@ -102,12 +101,12 @@ def import_steps(session: Session, source: ImportSource, steps: Iterable[ImportS
     return Imported(txn.head.hex(), source.branch, count, importer.skipped)
 
 
-def import_folder(
-    session: Session, source: ImportSource, message: str, progress: Progress = no_progress
-) -> Imported:
-    """Record the folder, which is the home of another program, as an import."""
+def record_folder(session: Session, source: ImportSource, message: str = "") -> Imported:
+    """Record the folder of this brain, which another program shares."""
     recorded = snapshot_folder.snapshot_folder(
-        session, message, False, progress, operation.import_operation(source.kind, source.name)
+        session,
+        message,
+        recorded_operation=operation.import_operation(source.kind, source.name),
     )
     return Imported(recorded.snapshot, session.current_branch(), int(recorded.changed), [])
 

@@ -13,26 +13,29 @@ from ..repo.session import Session
 from ..results import Ancestry
 
 
-def prove_path(session: Session, path: str, revision: str) -> bytes:
-    """Prove that a revision has a file. Raises `NotFound`."""
+def prove_file(session: Session, path: str, rev: str = "@") -> bytes:
+    """Prove that a file is in the snapshot, with its content. Raises `NotFound`."""
     return render_proof(
         proof_builder.build_path_proof(
-            session.nodes, *_load_bundle_and_snapshot(session, revision), path
+            session.nodes, *_load_bundle_and_snapshot(session, rev), path
         )
     )
 
 
-def prove_absence(session: Session, path: str, revision: str) -> bytes:
-    """Prove that a revision lacks a file. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
+def prove_absence(session: Session, path: str, rev: str = "@") -> bytes:
+    """Prove that no file is at `path`. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
     return render_proof(
         proof_builder.build_absence_proof(
-            session.nodes, *_load_bundle_and_snapshot(session, revision), path
+            session.nodes, *_load_bundle_and_snapshot(session, rev), path
         )
     )
 
 
-def prove_section(session: Session, name: str, revision: str) -> bytes:
-    """Prove a section as a whole. Raises `NotFound`, `InvalidInput` (`bad_path`)."""
+def prove_section(session: Session, name: str, rev: str = "@") -> bytes:
+    """Prove a top-level folder as a whole; "." is the files outside of folders.
+
+    Raises `NotFound`, `InvalidInput` (`bad_path`).
+    """
     if "/" in name:
         raise InvalidInput(
             f"{printable_text(name)} is not a top-level folder",
@@ -40,18 +43,21 @@ def prove_section(session: Session, name: str, revision: str) -> bytes:
             hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
         )
     return render_proof(
-        proof_builder.build_section_proof(*_load_bundle_and_snapshot(session, revision), name)
+        proof_builder.build_section_proof(*_load_bundle_and_snapshot(session, rev), name)
     )
 
 
-def prove_descent(session: Session, ancestor: str, revision: str) -> bytes:
-    """Prove that a revision descends from another. Raises `NotFound` (`not_an_ancestor`)."""
-    old, new = resolve_revision(session, ancestor), resolve_revision(session, revision)
+def prove_descent(session: Session, ancestor: str, rev: str = "@") -> bytes:
+    """Prove that a revision is `ancestor` or descends from it, also across forks.
+
+    Raises `NotFound` (`not_an_ancestor`).
+    """
+    old, new = resolve_revision(session, ancestor), resolve_revision(session, rev)
     return render_proof(proof_builder.build_descent_proof(session.load_snapshot, old, new))
 
 
-def _load_bundle_and_snapshot(session: Session, revision: str) -> tuple[Bundle, Snapshot]:
-    snapshot_id = resolve_revision(session, revision)
+def _load_bundle_and_snapshot(session: Session, rev: str) -> tuple[Bundle, Snapshot]:
+    snapshot_id = resolve_revision(session, rev)
     return session.bundle_of(snapshot_id), session.load_snapshot(snapshot_id)
 
 

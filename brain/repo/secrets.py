@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from .. import results
 from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
-from ..objects import lineage, paths
+from ..objects import lineage
+from ..objects.paths import check_path
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
 from ..secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
@@ -21,7 +22,7 @@ from .revisions import resolve_revision
 from .session import Session
 
 MAX_SCANNED_BYTES = 4 << 20
-"""Most bytes that a snapshot scans, in about half a second; `scan_revision` scans all."""
+"""Most bytes that a snapshot scans, in about half a second; `scan` scans all."""
 
 _WINDOW_BYTES = 4 << 20
 """Bytes of a large file that are scanned together, up to the end of a line."""
@@ -126,21 +127,22 @@ def describe_finding(path: str, found: SecretFinding) -> str:
     )
 
 
-def scan_revision(
+def scan(
     session: Session,
-    wanted: Sequence[str] = (),
-    revision: str = "@",
+    paths: Sequence[str] = (),
+    rev: str = "@",
+    *,
     history: bool = False,
-    progress: Progress = no_progress,
+    progress: Progress | None = None,
 ) -> results.SecretScan:
-    """Find secrets in the files of a snapshot, or in those at and below the paths `wanted`.
+    """Scan the files of a revision, by default all, with `history` also of its ancestors.
 
-    With `history`, also in all earlier states of them, and in the messages of snapshots,
-    which are reported at the path "". Raises `NotFound` (`no_path`) or `InvalidInput`
-    (`bad_manifest`).
+    With `history`, the messages of snapshots are scanned, too, and reported at the path "".
+    Findings that `secrets.accepted` of the manifest names are only counted. Raises `NotFound`
+    (`no_path`) or `InvalidInput` (`bad_manifest`).
     """
-    head = resolve_revision(session, revision)
-    wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
+    head = resolve_revision(session, rev)
+    wanted = [check_path(path.rstrip("/")) for path in paths]
     places: dict[bytes, list[SecretLocation]] = {}
     files = 0
     for path, entry, where in (_iter_historical_files if history else _iter_current_files)(
@@ -159,7 +161,7 @@ def scan_revision(
     accepted = frozenset(manifest.load_manifest(session, head).accepted)
     rows = [
         _recorded_secret(path, found, where)
-        for blob, findings in _scan_blobs(session, list(places), progress)
+        for blob, findings in _scan_blobs(session, list(places), progress or no_progress)
         for found in findings
         for path, where in places[blob]
     ]

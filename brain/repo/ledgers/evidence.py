@@ -30,7 +30,7 @@ def build_commit_evidence(
     brain, snapshot = session.brain_id(), resolve_revision(session, rev)
     history = read_checked_history(session, ledger, brain)
     covering = _first_covering_commitment(session, ledger, history, snapshot)
-    path_proof = prove.prove_path(session, path, snapshot.hex()) if path else b""
+    path_proof = prove.prove_file(session, path, snapshot.hex()) if path else b""
     descent_proof = b""
     if covering.snapshot != snapshot:
         descent_proof = prove.prove_descent(session, snapshot.hex(), covering.snapshot.hex())
@@ -70,7 +70,7 @@ def _prove_statements(session: Session, snapshot: bytes) -> tuple[bytes, bytes] 
         return None
     if standings == {statements.OTHER_BRAIN}:
         return None
-    return content, prove.prove_path(session, ACCOUNTS_PATH, snapshot.hex())
+    return content, prove.prove_file(session, ACCOUNTS_PATH, snapshot.hex())
 
 
 def _first_covering_commitment(

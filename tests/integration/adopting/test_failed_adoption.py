@@ -11,7 +11,7 @@ from brain import Brain
 from brain.adopting import preview_adoption
 from brain.adopting.git import hardened_process
 from brain.api.branches import MergePart
-from brain.api.imports import ImportsPart
+from brain.api.history import ImportsPart
 from brain.errors import BrainError, InvalidInput
 from tests.support.agent_homes import make_hermes_home, skill_text, write_files
 from tests.support.git_repositories import GitRepository
