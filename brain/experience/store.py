@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
-from ..store.database import SideDatabase, SideFileFormat
+from ..store.side_file import SideDatabase, SideFileFormat
 from ..util.files import LockTimeout, lock_file
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from dataclasses import asdict, dataclass, field, replace
 from ..digest import NO_DIGEST, blob_id
 from ..errors import StoreError, printable_text
 from ..store.connection import Connection, SqlRow
-from ..store.database import SideDatabase, SideFileFormat, delete_database
+from ..store.database import delete_database
+from ..store.side_file import SideDatabase, SideFileFormat
 from .store import EXPERIENCE_FILE
 
 MAX_FAILURE_CHARS = 200
