@@ -45,15 +45,6 @@ class PromptPart(Part):
 
         return self._locked.run(prompt.read_index, rev, _index_request(options))
 
-    def build_index_pages(self, rev: str = "@", **options: Unpack[IndexOptions]) -> list[bytes]:
-        """Return the text of `build_index` and a newline as pieces of UTF-8.
-
-        For a hundred thousand skills this is faster than one text.
-        """
-        from ..ops import prompt
-
-        return self._locked.run(prompt.read_index_pages, rev, _index_request(options))
-
     def build_framed_index(self, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
         """Return the text of `build_index` between the delimiters it has in the prompt.
 

@@ -102,7 +102,7 @@ def _cache(session: Session) -> Iterator[DoctorCheck]:
         hint = f"set {CACHE_DIR_VARIABLE} to a folder of your own, outside of the brain"
         yield DoctorCheck("cache", False, message, hint)
         return
-    is_valid = head_index.is_cached_index_valid(session)
+    is_valid = head_index.is_index_valid(session)
     message = f"in {folder}" if is_valid else "its index is damaged, so each reader rebuilds it"
     yield DoctorCheck("cache", is_valid, message, "" if is_valid else f"delete {folder}")
 

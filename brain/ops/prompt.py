@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import accumulate, chain, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,7 +13,7 @@ from ..objects.bundle import Bundle, bundle_id
 from ..objects.collisions import find_file
 from ..objects.tree_node import TreeEntry
 from ..repo import manifest
-from ..repo.index_cache import IndexLines, read_cached_index
+from ..repo.derived_db import PROVISIONAL_KEY, CacheUnusable
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import Index, IndexPage, Prompt, Selection
@@ -314,26 +315,20 @@ def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
 
     Raises `InvalidInput` (`bad_limit`).
     """
+    snapshot_id = resolve_revision(session, revision)
+    made = render_index(session, snapshot_id, request)
+    with suppress(CacheUnusable):  # as good as always there are none, and nothing more is loaded
+        cache = session.cache
+        if cache.has_snapshot(snapshot_id) and not cache.read_decisions(PROVISIONAL_KEY):
+            return made
     from ..repo.find_skill import find_addresses
     from ..repo.provisional import list_provisional
 
-    snapshot_id = resolve_revision(session, revision)
-    made = render_index(session, snapshot_id, request)
     paths = [path for _, _, path in list_provisional(session, snapshot_id)]
     if not paths:
         return made
     addresses = find_addresses(session, session.bundle_of(snapshot_id), paths)
     return made._replace(provisional=[addresses[path] for path in paths])
-
-
-def read_index_pages(session: Session, revision: str, request: IndexRequest) -> list[bytes]:
-    """Return the text of `read_index` and a newline, as pieces of UTF-8, which is faster."""
-    snapshot_id = resolve_revision(session, revision)
-    if request == IndexRequest():
-        lines = _load_index_lines(session, session.bundle_of(snapshot_id))
-        if lines.line_count:
-            return lines.pages
-    return [render_index(session, snapshot_id, request).index.encode(), b"\n"]
 
 
 def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> Index:
@@ -368,14 +363,15 @@ def _render_full_index(session: Session, snapshot_id: bytes, request: IndexReque
     return rendered
 
 
-def _load_index_lines(session: Session, bundle: Bundle) -> IndexLines:
+def _read_lines(session: Session, bundle: Bundle) -> str:
     """Return the lines of all skills of a bundle, from the cache if it has them."""
-    found = read_cached_index(session)
-    if found is not None and found[0].bundle_id == bundle_id(bundle):
-        return found[1]
-    from ..repo.head_index import build_index_lines
+    with suppress(CacheUnusable):
+        state, text = session.cache.read_index()
+        if state == bundle_id(bundle):
+            return text
+    from ..repo.head_index import build_index
 
-    return build_index_lines(session, bundle, found)
+    return build_index(session, bundle)
 
 
 def _render_text(
@@ -384,19 +380,17 @@ def _render_text(
     limit, budget, selection_request, count = request
     bundle = session.bundle_of(snapshot_id)
     if selection_request is None and limit is None:
-        lines = _load_index_lines(session, bundle)
-        text = lines.text or level0.NO_SKILLS
+        lines = _read_lines(session, bundle)
+        text = lines or level0.NO_SKILLS
         tokens = count(text)
-        if budget is None or tokens <= budget or not lines.line_count:
-            return IndexText(text, lines.line_count, 0, tokens)
-        byte_budget = budget * lines.text_bytes // tokens
+        if budget is None or tokens <= budget or not lines:
+            return IndexText(text, lines.count("\n") + 1 if lines else 0, 0, tokens)
+        byte_budget = budget * len(lines.encode()) // tokens
     else:
         byte_budget = None
     found = _list_indexed_skills(session, bundle, selection)
     if not found:
-        message = (
-            level0.NO_MATCH if _load_index_lines(session, bundle).line_count else level0.NO_SKILLS
-        )
+        message = level0.NO_MATCH if _read_lines(session, bundle) else level0.NO_SKILLS
         return IndexText(message, 0, 0, count(message))
     return _fit_to_budget(found, request, byte_budget)
 
@@ -434,10 +428,10 @@ def _list_indexed_skills(
             )
             for rank, one in enumerate(selection.skills)
         ]
-    from ..repo import find_skill
+    from ..repo import derive, find_skill
 
     every = find_skill.find_all_skills(session, bundle)
-    addresses = find_skill.address_all(one.path for one in every)
+    addresses = derive.address_all(one.path for one in every)
     return [
         _IndexedSkill(
             addresses[one.path],

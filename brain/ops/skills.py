@@ -33,7 +33,7 @@ def list_skills(session: Session, revision: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug, without reading bodies."""
     bundle = session.bundle_of(resolve_revision(session, revision))
     every = find_skill.find_all_skills(session, bundle)
-    addresses = find_skill.address_all(found.path for found in every)
+    addresses = derive.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import cache
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from .. import limits
 from ..digest import NO_DIGEST
@@ -18,14 +19,17 @@ from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LEAF, LINK, NodeEntry, TreeEntry, TreeNode
-from ..skills import SKILLS_SECTION, skill_layout
+from ..skills import SKILLS_SECTION, index_lines, skill_layout
+from ..skills.skill_address import address_group
 from ..skills.skill_layout import FOLDER_SUFFIXES
 from ..skills.skill_metadata import SkillMetadata, decode_skill_metadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 from ..skills.slug import is_slug, is_windows_device, slugify
-from ..verdicts.verdict_types import Verdict
 from .derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
 from .session import Session
+
+if TYPE_CHECKING:
+    from ..verdicts.verdict_types import Verdict
 
 ADDED, UPGRADED, CHANGED, REMOVED = range(4)
 SKILL_CHANGE_NAMES = ("added", "upgraded", "changed", "removed")
@@ -313,6 +317,67 @@ def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[SkillP
             yield from _iter_section_skills(session, bundle)
         elif section != paths.TOP_SECTION and root.node not in known_bare_nodes:
             yield from _iter_skills_elsewhere(session, section, root.node)
+
+
+def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
+    """Return the addresses of all skills of a bundle, given by their full paths."""
+    groups: dict[str, list[str]] = {}
+    for path in skill_paths:
+        groups.setdefault(slug_from_full_path(path), []).append(path)
+    return {
+        path: address
+        for slug, group in groups.items()
+        for path, address in address_group(slug, group).items()
+    }
+
+
+def build_index_lines(session: Session, skills: Iterable[SkillWithCard]) -> dict[str, str]:
+    """Return the index lines of all skills of a bundle, by path; see `format_index_lines`."""
+    every = [(path, card) for path, _, _, card in skills]
+    addresses = address_all(path for path, _ in every)
+    lines: dict[str, str] = {}
+    for start in range(0, len(every), _MIN_BATCH_FILES):
+        some = every[start : start + _MIN_BATCH_FILES]
+        lines |= format_index_lines([(path, addresses[path], card) for path, card in some])
+        session.report_progress("index", len(lines), 0)
+    return lines
+
+
+def format_index_lines(skills: Sequence[tuple[str, str, SkillMetadata]]) -> dict[str, str]:
+    """Return index lines by path, of skills given as (path, address, card).
+
+    In place of the first ": " they have a NUL, which no line holds: so they sort by name, then by
+    description. `show_lines` turns them into text.
+    """
+    lines = index_lines.format_lines(
+        [
+            (
+                address,
+                index_lines.differing_name(slug_from_full_path(path), card.name),
+                card.description,
+            )
+            for path, address, card in skills
+        ]
+    )
+    return {
+        path: line.replace(": ", "\0", 1) for (path, _, _), line in zip(skills, lines, strict=True)
+    }
+
+
+def load_indexed_bundle(session: Session, bundle_id: bytes) -> Bundle:
+    """Return the bundle of an index by its id. Raises `NotFound` if it was collected."""
+    if bundle_id == bundles.bundle_id(bundles.EMPTY_BUNDLE):
+        return bundles.EMPTY_BUNDLE
+    return session.load_bundle(bundle_id)
+
+
+def diff_skills(
+    session: Session, before: Bundle, after: Bundle, most: int
+) -> list[Difference] | None:
+    """Return the changes of files that may be skills; None for more than `most`."""
+    differences = bundles.diff_bundles(session.nodes, before, after)
+    changed = list(islice((pair for pair in differences if may_be_skill(pair.path)), most + 1))
+    return changed if len(changed) <= most else None
 
 
 def find_new_skill_folder(session: Session, bundle: Bundle) -> str:

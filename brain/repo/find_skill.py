@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,9 +30,6 @@ _MAX_LISTED_MATCHES = 20
 """Skills that the error for an ambiguous name lists."""
 _MAX_SINGLE_LOOKUPS = 64
 """Slugs that are looked up one by one; for more, all skills are listed."""
-
-PathFinder = Callable[[str], Sequence[str]]
-"""Returns full paths for a slug."""
 
 
 class FoundSkill(NamedTuple):
@@ -134,17 +131,16 @@ def find_sharing_paths(
     session: Session,
     bundle: Bundle,
     known: Mapping[str, Collection[str]],
-    find_unusual: PathFinder,
 ) -> dict[str, list[str]]:
     """Return the full paths of the skills that have each of some slugs, but for `known` ones.
 
-    `known` has paths by slug; `find_unusual` returns all nonstandard paths that a skill of a
-    slug has in the bundle.
+    `known` has paths by slug. The cache must have the snapshot of the bundle.
     """
     if len(known) <= _MAX_SINGLE_LOOKUPS:
+        find_unusual = session.cache.find_skill_paths
         return {
-            slug: _find_more_paths(session, bundle, slug, known_paths, find_unusual(slug))
-            for slug, known_paths in known.items()
+            slug: _find_more_paths(session, bundle, slug, paths, find_unusual(slug))
+            for slug, paths in known.items()
         }
     groups: dict[str, list[str]] = {slug: [] for slug in known}
     for path in _list_paths(session, bundle):
@@ -181,7 +177,7 @@ def find_addresses(
     """Return the addresses of the skills at full paths, by path."""
     if len(skill_paths) <= _MAX_SINGLE_LOOKUPS:
         return {path: find_address(session, bundle, path) for path in skill_paths}
-    return address_all(_list_paths(session, bundle))
+    return derive.address_all(_list_paths(session, bundle))
 
 
 def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
@@ -189,18 +185,6 @@ def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
 
     for part in derive.iter_skill_batches(session, bundle):
         yield from (path for path, _, _ in part)
-
-
-def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
-    """Return the addresses of all skills of a bundle, given by their full paths."""
-    groups: dict[str, list[str]] = {}
-    for path in skill_paths:
-        groups.setdefault(derive.slug_from_full_path(path), []).append(path)
-    return {
-        path: address
-        for slug, group in groups.items()
-        for path, address in address_group(slug, group).items()
-    }
 
 
 def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:

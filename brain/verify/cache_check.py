@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..objects.tree_node import LEAF
-from ..repo import derive, index_cache
+from ..repo import derive
 from ..repo.derive import SkillWithCard
 from ..repo.derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
 from ..repo.session import Session
@@ -52,27 +52,27 @@ def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
         # What to check is read before the cache is listed: other writers add to both meanwhile.
         refs = set(session.reader.list_refs().values())
         roots = [root for root in refs if session.cache.has_snapshot(root)]
-        index_note = session.cache.read_index_note()
+        has_index = bool(session.cache.read_index_state())
         names = session.cache.list_skill_names()
         yield from _check_lineages(session, roots, names)
         yield from _check_bare_nodes(session)
-        yield from _check_head(session, roots, index_note, names)
+        yield from _check_head(session, roots, has_index, names)
     except CacheUnusable as error:
         yield b"", f"the cache cannot be read: {error}"
 
 
 def _check_head(
-    session: Session, roots: Collection[bytes], index_note: object, names: set[tuple[str, str]]
+    session: Session, roots: Collection[bytes], has_index: bool, names: set[tuple[str, str]]
 ) -> Iterator[CacheDeviation]:
     """Compare the cached index and the names of the head's skills, reading cards once."""
-    found = index_cache.read_cached_index(session)
-    if found is None and index_note:
+    state, lines = session.cache.list_index_lines()
+    if has_index and not state:
         yield b"", _WRONG_INDEX
     head = session.head()
     missing_names: list[str] = []
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
-        bundle = found[0].load_bundle(session) if found else session.bundle_of(head)
+        bundle = derive.load_indexed_bundle(session, state) if state else session.bundle_of(head)
         for place in derive.walk_skills(session, bundle, derive.find_cards):
             path = place[0]
             if any(
@@ -82,10 +82,9 @@ def _check_head(
             yield place
 
     try:
-        cached = found[1] if found else index_cache.IndexLines([], 0)
-        if not index_cache.is_built_from(session, cached, walk_and_note_names()) and found:
+        if derive.build_index_lines(session, walk_and_note_names()) != lines and state:
             yield b"", _WRONG_INDEX
-    except NotFound:  # the index is of a tree of another copy of the brain
+    except NotFound:  # the index is of a tree that was collected
         return
     if missing_names and head in roots:
         yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"

@@ -52,15 +52,15 @@ def index_command(
     """
     chosen = _selection_arguments(task, top, by)
     app.show_folder()
-    if app.as_json or chosen:
-        made = app.brain.prompt.build_index(max_chars=max_chars, budget=budget, **chosen)
-        _warn_fallback(app, made)
-        document = to_json(made)
-        if not made.provisional:
-            del document["provisional"]
-        emit(app, document, [made.index])
-    else:
-        write_stdout_utf8(app.brain.prompt.build_index_pages(max_chars=max_chars, budget=budget))
+    made = app.brain.prompt.build_index(max_chars=max_chars, budget=budget, **chosen)
+    _warn_fallback(app, made)
+    if not app.as_json:
+        write_stdout_utf8([made.index.encode(), b"\n"])
+        return
+    document = to_json(made)
+    if not made.provisional:
+        del document["provisional"]
+    emit(app, document, [])
 
 
 @brain_command(

@@ -10,11 +10,10 @@ from brain import Brain, BrainError
 from brain.objects import bundle as bundles
 from brain.objects.bundle import bundle_id
 from brain.objects.tree_node import LINK
-from brain.repo import derive, head_index, index_cache
+from brain.repo import derive, head_index
 from brain.repo.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.skills.skill_address import address_group
-from brain.store import rows
 from tests.support.derived_data import cache_folder
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat", "page-03", "A b", "a: b"]
@@ -45,10 +44,9 @@ def from_the_definition(brain: Brain, revision: str) -> str:
 
 
 def check(brain: Brain, revision: str) -> None:
-    """See that a revision has its index, whole and in pages."""
+    """See that a revision has its index."""
     expected = from_the_definition(brain, revision)
     assert brain.prompt.build_index(revision).index == expected
-    assert b"".join(brain.prompt.build_index_pages(revision)).decode() == expected + "\n"
     lines = index_lines.parse_index(expected)
     for line in random.Random(len(lines)).sample(lines, min(len(lines), 12)):
         opened = brain.skills.view(line.address, revision)
@@ -98,7 +96,7 @@ def edit(rng: random.Random, root: Path, count: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, monkeypatch):
     rng = random.Random(seed)
-    monkeypatch.setattr(head_index, "_MIN_REWRITE_LINES", rng.choice((3, 40, 256)))
+    monkeypatch.setattr(head_index, "_MAX_CHANGED_PATHS", rng.choice((3, 40, 256)))
     monkeypatch.setattr(derive, "_MIN_BATCH_FILES", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]
@@ -115,11 +113,9 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, m
             seen.append(brain.head)
             check(brain, "@")
             check(brain, rng.choice(seen))
-            note = index_cache.decode_index_header(brain._session.cache.read_index_note())
-            assert note is not None
             bundle = brain._session.bundle_of(brain._session.head())
-            assert note.bundle_id == bundle_id(bundle)
-            assert head_index.is_cached_index_valid(brain._session)
+            assert brain._session.cache.read_index_state() == bundle_id(bundle)
+            assert head_index.is_index_valid(brain._session)
 
 
 def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path):
@@ -133,8 +129,8 @@ def test_a_fork_an_undo_and_a_redaction_have_their_index_kept(tmp_path):
             for one in (brain, fork):
                 lines_of = one.prompt.build_index().index.split("\n")
                 assert [line.partition(":")[0] for line in lines_of] == ["▸ s0", "▸ s2", "▸ s3"]
-                assert one._session.cache.read_index_note()
-                assert head_index.is_cached_index_valid(one._session)
+                assert one._session.cache.read_index_state()
+                assert head_index.is_index_valid(one._session)
                 check(one, "@")
 
 
@@ -146,8 +142,8 @@ def cache_checks(brain: Brain) -> list[bool]:
 @pytest.mark.parametrize(
     "sql",
     [
-        "UPDATE sheet SET data = CAST(replace(data, 'A', 'B') AS BLOB)",
-        "DELETE FROM sheet WHERE number = 2",
+        "UPDATE lines SET line = replace(line, 'A', 'B')",
+        "DELETE FROM lines WHERE path LIKE '%s2%'",
     ],
 )
 def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path, sql):
@@ -158,40 +154,28 @@ def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path, sql):
         brain.skills.upsert("s8", "Text.\n", description="About 8")
         for again in range(2):
             brain._session.cache._db.execute(sql)
-            assert not head_index.is_cached_index_valid(brain._session)
+            brain._session.cache._db.execute("DELETE FROM states WHERE name = 'text'")
+            assert not head_index.is_index_valid(brain._session)
             assert cache_checks(brain) == [False]
             if again:
                 brain.skills.upsert("s9", "Text.\n", description="About 9")
             brain._session.rendered_indexes.clear()
             check(brain, "@")
-            assert head_index.is_cached_index_valid(brain._session)
+            assert head_index.is_index_valid(brain._session)
             assert cache_checks(brain) == [True]
             brain.skills.upsert(f"t{again}", "Text.\n", description="About")
             check(brain, "@")
 
 
-def test_lines_that_do_not_fit_the_text_are_as_good_as_none(tmp_path):
+@pytest.mark.parametrize(
+    "damage", ["state = CAST(replace(state, 'A', 'B') AS BLOB)", "state = x''"]
+)
+def test_a_damaged_text_is_made_anew_of_the_lines(tmp_path, damage):
     with Brain.init(tmp_path / "b", author="tester") as brain:
         brain.skills.upsert("s", "Text.\n", description="About")
         check(brain, "@")
-        session = brain._session
-        said = index_cache.decode_index_header(session.cache.read_index_note())
-        assert said is not None
-        wrong = said._replace(changed_lines=2).encode()
-        session.cache.append_index_text(wrong, [b"-\xe2\x96\xb8 no: such line"])
-        session.rendered_indexes.clear()
-        assert index_cache.read_cached_index(session) is None
         check(brain, "@")
-
-
-def test_what_a_program_that_keeps_no_lines_left_is_made_up_for(tmp_path):
-    with Brain.init(tmp_path / "b", author="tester") as brain:
-        brain.skills.upsert("s", "Text.\n", description="About")
-        brain._session.cache.replace_index_text(b"a note of another program", [])
-        check(brain, "@")
-        brain.skills.upsert("t", "Text.\n", description="About")
-        assert head_index.is_cached_index_valid(brain._session)
-        assert brain._session.cache.read_index_note() != b"a note of another program"
+        brain._session.cache._db.execute(f"UPDATE states SET {damage} WHERE name = 'text'")
         check(brain, "@")
 
 
@@ -204,16 +188,10 @@ def test_a_line_that_was_redacted_is_nowhere_in_the_store_or_the_cache(tmp_path)
         brain.prompt.build_index()
         brain.skills.upsert("s", "Text.\n", description="Says nothing")
         places = brain.root / ".brain", cache_folder(brain).parent
-        assert any(secret.encode() in row for row in brain._session.cache.read_index_text()[1])
         brain.files.redact("skills/s/SKILL.md", reason="it was a secret", history=True)
         check(brain, "@")
     for file in (file for folder in places for file in folder.rglob("*")):
         assert not file.is_file() or secret.encode() not in file.read_bytes(), file
-
-
-def test_the_sum_of_rows_depends_on_where_each_ends():
-    assert rows.rows_crc([b"a", b"bc"]) != rows.rows_crc([b"ab", b"c"])
-    assert rows.rows_crc([b"b"], rows.rows_crc([b"a"])) == rows.rows_crc([b"a", b"b"])
 
 
 def test_an_index_of_a_revision_of_before_is_refused_nowhere(tmp_path):

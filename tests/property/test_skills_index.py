@@ -10,7 +10,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.skills import index_budget, index_lines, index_text
+from brain.skills import index_budget, index_lines
 from brain.skills.index_budget import IndexCandidate
 from brain.skills.prompt_delimiters import delimit_text
 from brain.skills.visible_text import hidden_pattern
@@ -58,7 +58,7 @@ def check(cards: list[Card]) -> list[IndexCandidate]:
         (entry,) = index_lines.parse_index(line)
         assert index_lines.split_line(line)[1] == entry.description
         assert index_lines.format_line(entry.address, entry.name, entry.description or "") == line
-    text = b"".join(index_text.build_pages(line.encode() for line in lines)).decode().rstrip("\n")
+    text = "\n".join(sorted(lines))
     parsed = index_lines.parse_index(text)
     assert {one.address for one in parsed} == {address for address, *_ in addressed}
     assert Counter(text.split("\n") if cards else []) == Counter(lines)

@@ -39,7 +39,7 @@ def read_stats(session: Session) -> UsageStats:
         pinned = manifest.load_manifest(session).pinned
     # 1. The skills, each with its line in the index.
     skills = find_skill.find_all_skills(session, bundle)
-    addresses = find_skill.address_all(skill.path for skill in skills)
+    addresses = derive.address_all(skill.path for skill in skills)
     lines = index_lines.format_lines(
         [
             (

@@ -226,7 +226,6 @@ def test_a_transcript_is_imported_as_a_receipt(brain):
 def test_the_index_and_the_prompt_take_the_same_options(brain):
     index = brain.prompt.build_index(max_chars=6)
     assert index.index == "▸ oracle: Check…"
-    assert b"".join(brain.prompt.build_index_pages(max_chars=6)).decode() == f"{index.index}\n"
     assert index.index in brain.prompt.build_framed_index(max_chars=6)
     assert index.index in brain.prompt.build(max_chars=6).prompt
     assert brain.prompt.build_index(task="nothing", top=1).skills == 0

@@ -55,7 +55,7 @@ OPERATIONS = {
     "fork": "fork",
     "gc": "gc",
     "grep": "history.grep",
-    "index": "prompt.build_index prompt.build_index_pages prompt.build_framed_index",
+    "index": "prompt.build_index prompt.build_framed_index",
     "init": "init",
     "key accuse": "trust.find_equivocations",
     "key bind": "trust.bind_account trust.bind_signed_account",

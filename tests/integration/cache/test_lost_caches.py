@@ -69,7 +69,7 @@ def link(file: Path) -> None:
 def hollow(file: Path) -> None:
     """Keep the tables, and nothing in some of them."""
     with closing(apsw.Connection(str(file))) as db:
-        for table in ("cards", "sheet", "note"):
+        for table in ("cards", "lines", "states"):
             db.execute(f"DELETE FROM {table}").fetchall()
 
 
@@ -97,8 +97,11 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "with a wrong version": statement("UPDATE history SET version = '77'"),
     "with a wrong merge": statement("UPDATE merges SET generation = 1"),
     "with wrong cards": statement("UPDATE cards SET data = x'00'"),
-    "with a wrong index": statement("UPDATE sheet SET data = x'00'"),
-    "with a wrong note": statement("UPDATE note SET data = x'00'"),
+    "with wrong lines": statement(
+        "UPDATE lines SET line = 'x'; DELETE FROM states WHERE name = 'text'"
+    ),
+    "with a wrong text": statement("UPDATE states SET state = x'00' WHERE name = 'text'"),
+    "with a wrong sum": statement("UPDATE states SET checksum = checksum + 1"),
 }
 
 
@@ -113,7 +116,7 @@ def test_a_damaged_cache_changes_no_answer(grown, caches, damage):
 def beneath_its_log(file: Path) -> None:
     """Make noise of a file whose log still holds pages that fit."""
     with closing(apsw.Connection(str(file))) as db:
-        db.execute("PRAGMA journal_mode=WAL; DELETE FROM note").fetchall()
+        db.execute("PRAGMA journal_mode=WAL; DELETE FROM states").fetchall()
         log = file.with_name(file.name + "-wal").read_bytes()
     file.write_bytes(random.Random(1).randbytes(100))
     file.with_name(file.name + "-wal").write_bytes(log)

@@ -8,7 +8,7 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import FormatError, NotFound, StoreError
-from brain.repo import index_cache
+from brain.repo import derive
 from brain.repo.derived_db import CacheUnusable
 from brain.repo.session import Session
 from brain.verify import cache_check
@@ -144,14 +144,14 @@ def test_a_cache_that_knows_no_name_of_a_skill_may_be_right(tmp_path):
 
 
 def test_an_index_that_differs_from_the_skills_is_named_once(brain, monkeypatch):
-    monkeypatch.setattr(index_cache, "is_built_from", lambda *_: False)
+    monkeypatch.setattr(derive, "build_index_lines", lambda *_: {})
     assert deviations(brain) == [("", WRONG_INDEX)]
 
 
 def test_an_index_that_is_noted_and_cannot_be_read_is_named(brain, monkeypatch):
-    monkeypatch.setattr(index_cache, "read_cached_index", lambda session: None)
+    session_of(brain).cache._db.execute("DELETE FROM lines WHERE path LIKE '%oracle%'")
     assert deviations(brain) == [("", WRONG_INDEX)]
-    patch_cache(brain, monkeypatch, "read_index_note", lambda note: None)
+    session_of(brain).cache._db.execute("DELETE FROM states")
     assert deviations(brain) == []
 
 
@@ -159,7 +159,7 @@ def test_an_index_of_a_tree_that_is_not_stored_is_no_deviation(brain, monkeypatc
     def refuse(*arguments: object) -> bool:
         raise NotFound("a node", code="missing_object")
 
-    monkeypatch.setattr(index_cache, "is_built_from", refuse)
+    monkeypatch.setattr(derive, "build_index_lines", refuse)
     patch_cache(brain, monkeypatch, "list_skill_names", lambda names: set())
     assert all(here for here, _ in deviations(brain))
 

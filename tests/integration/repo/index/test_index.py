@@ -7,7 +7,7 @@ from brain.digest import blob_id
 from brain.errors import InvalidInput
 from brain.objects.tree_diff import Difference
 from brain.objects.tree_node import FILE, LINK, TreeEntry
-from brain.repo import head_index, index_cache
+from brain.repo import head_index
 from brain.repo.derived_db import CacheUnusable
 from brain.skills import index_lines
 from brain.skills.index_lines import IndexEntry
@@ -48,7 +48,6 @@ def test_no_skills_are_said_to_be_none(brain):
         == brain.prompt.build_index(budget=100)[:4]
         == (none, 0, 0, 4)
     )
-    assert b"".join(brain.prompt.build_index_pages()).decode() == f"{none}\n"
     assert brain.prompt.build_index(max_chars=5).index == none
 
 
@@ -64,7 +63,6 @@ def test_a_limit_cuts_each_description_after_a_word(brain):
 def test_a_limit_below_zero_is_refused(brain, options):
     for ask in (
         brain.prompt.build_index,
-        brain.prompt.build_index_pages,
         brain.prompt.build,
         brain.prompt.build_framed_index,
     ):
@@ -226,8 +224,7 @@ def test_skill_text_03_a_reviewer_sees_the_bytes_that_the_model_sees(brain):
     write_file(brain, "skills/a/SKILL.md", f"# Bare {HIDDEN}\x1b[8m text\n")
     write_file(brain, "skills/b/SKILL.md", f"---\nname: b\ndescription: x {HIDDEN} y\n---\n")
     brain.snapshot()
-    seen = b"".join(brain.prompt.build_index_pages()).decode()
-    assert seen == brain.prompt.build_index().index + "\n"
+    seen = brain.prompt.build_index().index
     assert brain.prompt.build().index == brain.prompt.build_index().index
     assert brain.prompt.build_index().index in brain.prompt.build().prompt
     assert not set(seen) & set("\U000e0041\u200b\u202e\ufe0f\x1b")
@@ -324,21 +321,17 @@ def fresh_index(brain: Brain) -> str:
 
 
 def note(brain: Brain) -> object:
-    return index_cache.decode_index_header(brain._session.cache.read_index_note())
+    return brain._session.cache.read_index_state()
 
 
-@pytest.mark.parametrize("divisor", [1, 1000])
-@pytest.mark.parametrize("least", [0, 3, 1000])
-def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
-    brain, monkeypatch, least, divisor
-):
-    monkeypatch.setattr(head_index, "_MIN_REWRITE_LINES", least)
-    monkeypatch.setattr(head_index, "_REWRITE_DIVISOR", divisor)
+@pytest.mark.parametrize("most", [0, 3, 1000])
+def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(brain, monkeypatch, most):
+    monkeypatch.setattr(head_index, "_MAX_CHANGED_PATHS", most)
     assert index(brain) == fresh_index(brain)
     for number in range(6):
         brain.skills.upsert(f"Skill {number % 4}", f"{number}\n", description=f"d{number}")
         assert index(brain) == fresh_index(brain)
-        assert head_index.is_cached_index_valid(brain._session)
+        assert head_index.is_index_valid(brain._session)
     brain.skills.delete("skill-1")
     assert "skill-1" not in index(brain) and index(brain) == fresh_index(brain)
     brain.undo()
@@ -346,7 +339,7 @@ def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(
     write_file(brain, "skills/notes/plain.txt", "x\n")
     brain.snapshot()
     assert index(brain) == fresh_index(brain)
-    assert head_index.is_cached_index_valid(brain._session)
+    assert head_index.is_index_valid(brain._session)
 
 
 def test_an_index_of_another_revision_is_built_from_the_cached_one_and_not_kept(brain):
@@ -366,7 +359,7 @@ def test_many_changes_at_once_are_built_anew(brain):
         write_file(brain, f"skills/s{number:03}/SKILL.md", skill_text(f"s{number:03}"))
     brain.snapshot()
     assert index(brain) == fresh_index(brain)
-    assert head_index.is_cached_index_valid(brain._session)
+    assert head_index.is_index_valid(brain._session)
 
 
 def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
@@ -376,20 +369,20 @@ def test_a_cache_that_cannot_be_written_changes_no_index(brain, monkeypatch):
     def refuse(*arguments: object) -> None:
         raise CacheUnusable("full")
 
-    for name in ("append_index_text", "replace_index_text"):
-        monkeypatch.setattr(type(session.cache), name, refuse)
+    monkeypatch.setattr(type(session.cache), "put_index", refuse)
     brain.skills.upsert("Second", "x\n", description="d")
     assert "second" in index(brain)
 
 
 def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, monkeypatch):
+    brain.skills.upsert("First", "x\n", description="d")
     drop_memory_cache(brain)
     session = brain._session
-    assert head_index.is_cached_index_valid(session)
+    assert head_index.is_index_valid(session)
     index(brain)
-    assert head_index.is_cached_index_valid(session)
-    monkeypatch.setattr(head_index, "read_cached_index", lambda session: None)
-    assert not head_index.is_cached_index_valid(session)
+    assert head_index.is_index_valid(session)
+    session.cache._db.execute("DELETE FROM lines")
+    assert not head_index.is_index_valid(session)
 
 
 OLD, NEW = blob_id(b"old"), blob_id(b"new")

@@ -163,7 +163,7 @@ def test_without_a_folder_for_the_cache_that_is_said(brain, monkeypatch):
 
 def test_a_cached_index_that_is_damaged_is_named(brain, monkeypatch):
     folder = brain._session.cache.folder
-    monkeypatch.setattr(doctor.index_update, "is_cached_index_valid", lambda session: False)
+    monkeypatch.setattr(doctor.head_index, "is_index_valid", lambda session: False)
     assert only(brain, "cache") == DoctorCheck(
         *("cache", False, "its index is damaged, so each reader rebuilds it"), f"delete {folder}"
     )
