@@ -94,7 +94,7 @@ def parse_digest(text: str) -> bytes:
     if is_hex_digest(text):
         return bytes.fromhex(text)
     raise InvalidInput(
-        f"not a digest: {printable_text(text, 80)!r}",
+        f"not a digest: '{printable_text(text, 80)}'",
         code="bad_id",
         hint="a digest is 64 lower-case hex digits",
     )

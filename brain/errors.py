@@ -2,7 +2,7 @@
 
 Every error that a user can see is a `BrainError`. It carries a stable `code` for programs,
 an `exit_status` for the command line, and a `hint` if the user can do something about it.
-Messages contain foreign text in escaped form only, so that no message can steer a terminal.
+An error escapes foreign text as it is made, so that no message can steer a terminal.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import errno
 
 MAX_SHOWN_CHARS = 200
 """Characters of foreign text shown in a message."""
+MAX_MESSAGE_CHARS = 10_000
+"""Characters of a message, and of a line of a hint."""
 _MAX_SHOWN_ID_BYTES = 32
 """A damaged row may have a longer id."""
 
@@ -45,9 +47,12 @@ class BrainError(Exception):
     exit_status = 1
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        # Escaping twice changes nothing, so a message may quote that of another error.
+        self.message = printable_text(message, MAX_MESSAGE_CHARS)
+        # Only a hint has lines of its own, such as the entries that a text may mean.
+        lines = hint.split("\n")
+        self.hint = "\n".join(printable_text(line, MAX_MESSAGE_CHARS) for line in lines)
+        super().__init__(self.message)
         if code:
             self.code = code
 

@@ -134,7 +134,7 @@ def resolve_paths(app: App, arguments: Sequence[str]) -> list[str]:
 def _relative_path(root: str, base: Path, path: str) -> str:
     if not path or "\0" in path:
         raise InvalidInput(
-            f"{printable_text(path, 80)!r} is not a path of a file or folder",
+            f"'{printable_text(path, 80)}' is not a path of a file or folder",
             code="bad_path",
             hint="give one such as skills/NAME/SKILL.md, relative to the current folder",
         )

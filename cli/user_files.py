@@ -38,7 +38,7 @@ def read_input(name: str, max_bytes: int, what: str) -> bytes:
         data = source.read(max_bytes + 1)
     if len(data) > max_bytes:
         raise InvalidInput(
-            f"{printable_text(name)} is larger than {max_bytes} bytes",
+            f"{name} is larger than {max_bytes} bytes",
             code="too_large",
             hint="check that it is the right file; larger ones are not read",
         )
@@ -51,7 +51,7 @@ def read_text_input(name: str, max_bytes: int, what: str) -> str:
         return read_input(name, max_bytes, what).decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{printable_text(name)} is not UTF-8", code="not_text", hint="save it as UTF-8"
+            f"{name} is not UTF-8", code="not_text", hint="save it as UTF-8"
         ) from error
 
 
@@ -110,7 +110,7 @@ def write_output_file(name: str, data: bytes, overwrite: bool = True) -> None:
     place = Path(name)
     if not overwrite and place.is_file() and not _has_content(place, data):
         raise Conflict(
-            f"{printable_text(name)} exists and has other content",
+            f"{name} exists and has other content",
             code="file_exists",
             hint="name another file, or replace it with --overwrite",
         )

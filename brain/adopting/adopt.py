@@ -14,7 +14,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
 from ..repo.session import is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
@@ -150,13 +150,13 @@ def _detect_source(
     reader, detected = detect_source(path, kind)
     if into is None and detected.in_place_folder is None:
         raise InvalidInput(
-            f"a home of kind {detected.kind} cannot be adopted in place: {printable_text(path)}",
+            f"a home of kind {detected.kind} cannot be adopted in place: {path}",
             code="not_in_place",
             hint="name a folder for the new brain as a second argument",
         )
     if into is not None and into.resolve().is_relative_to(path.resolve()):
         raise InvalidInput(
-            f"{printable_text(into)} is inside the folder to adopt",
+            f"{into} is inside the folder to adopt",
             code="into_source",
             hint="name a folder outside of it, or none to adopt it in place",
         )
@@ -194,7 +194,7 @@ def _read_to_first_file(detected: DetectedSource, states: SourceStates) -> Sourc
 
 def _nothing_to_take_error(detected: DetectedSource) -> InvalidInput:
     return InvalidInput(
-        f"there is nothing to take from {detected.kind} at {printable_text(detected.place)}",
+        f"there is nothing to take from {detected.kind} at {detected.place}",
         code="nothing_to_take",
         hint="see with --dry-run what is left out, and why",
     )

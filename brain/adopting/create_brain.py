@@ -36,7 +36,7 @@ def refuse_foreign_folder(folder: Path) -> None:
     """Refuse a folder with files that is not a brain. Raises `InvalidInput` (`not_empty`)."""
     if folder.is_dir() and any(folder.iterdir()) and not is_brain(folder):
         raise InvalidInput(
-            f"{printable_text(folder)} holds files and is not a brain",
+            f"{folder} holds files and is not a brain",
             code="not_empty",
             hint="name a new folder, or turn this one into a brain first with `brain init`",
         )

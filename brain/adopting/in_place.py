@@ -138,7 +138,7 @@ def _read_ignore_file(home: Path, name: str) -> bytes:
         return b""
     if os.path.islink(home / name):
         raise InvalidInput(
-            f"{printable_text(home / name)} is a link, and only a regular file is extended",
+            f"{home / name} is a link, and only a regular file is extended",
             code="bad_ignore",
             hint="replace the link with a copy of the file it points to, and adopt again",
         )

@@ -19,7 +19,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..folder.read import read_bounded_file
 from ..objects import paths
 from ..objects.tree_node import FILE
@@ -118,7 +118,7 @@ class AgentFileReader(HomeReader):
         content = read_bounded_file(detected.path.parent, detected.path.name, MAX_AGENT_FILE_BYTES)
         if content is None:
             raise InvalidInput(
-                f"{printable_text(detected.path)} has more than {MAX_AGENT_FILE_BYTES >> 20} MiB",
+                f"{detected.path} has more than {MAX_AGENT_FILE_BYTES >> 20} MiB",
                 code="too_large",
                 hint="export the agent again, with fewer messages",
             )
@@ -161,7 +161,7 @@ def _read_files(
     for path, source, text in _extract_texts(document, skipped):
         if len(next_numbers) >= MAX_HOME_FILES:
             raise InvalidInput(
-                f"{printable_text(name)} holds more than {MAX_HOME_FILES} texts",
+                f"{name} holds more than {MAX_HOME_FILES} texts",
                 code="too_many",
                 hint="export the agent again, with fewer blocks",
             )
@@ -281,7 +281,7 @@ def _safe_name(value: Any, otherwise: str) -> str:
 
 def _bad_agent_file(path: Path, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable_text(path)} is not an agent file: {reason}",
+        f"{path} is not an agent file: {reason}",
         code="bad_agent_file",
         hint="export the agent again",
     )

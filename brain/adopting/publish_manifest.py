@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ..digest import blob_id
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..folder.handles import FolderHandles, open_root
 from ..folder.write import write_working_file
 from ..limits import MAX_FILES
@@ -162,7 +162,7 @@ def _check_path(path: str) -> str:
 
 def _bad_record(folder: Path, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable_text(folder / RECORD_NAME)} cannot be used: {reason}",
+        f"{folder / RECORD_NAME} cannot be used: {reason}",
         code="bad_record",
         hint="remove it; its files then count as written by others",
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from ..errors import InvalidInput, Locked, printable_text
+from ..errors import InvalidInput, Locked
 from ..folder.handles import FolderHandles, open_root
 from ..folder.ignore import IgnoreRules
 from ..folder.write import remove_temporary_files
@@ -39,7 +39,7 @@ def client_layout(client: str, folder: Path) -> HomeLayout:
     found = CLIENT_LAYOUTS.get(client)
     if not found:
         raise InvalidInput(
-            f"there is no client {printable_text(client)}",
+            f"there is no client {client}",
             code="bad_client",
             hint=f"use one of: {', '.join(PUBLISH_CLIENTS)}",
         )
@@ -77,7 +77,7 @@ def refuse_own_folder(root: Path, folder: Path, layout: HomeLayout) -> None:
     if refused:
         place = "is" if target == root else "is inside"
         raise InvalidInput(
-            f"{printable_text(folder)} {place} the folder of this brain",
+            f"{folder} {place} the folder of this brain",
             code="own_folder",
             hint=hint,
         )
@@ -97,7 +97,7 @@ def hold_publish_lock(folder: Path) -> Iterator[None]:
             stack.enter_context(lock_file(handle, 0, "ignore"))
         except LockTimeout:
             raise Locked(
-                f"another publication is running in {printable_text(folder)}",
+                f"another publication is running in {folder}",
                 hint="wait until it ends, and try again",
             ) from None
         try:

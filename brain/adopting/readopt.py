@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..digest import blob_id
-from ..errors import InvalidInput, NotFound, printable_text
+from ..errors import InvalidInput, NotFound
 from ..merging import content_merge
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins
@@ -99,8 +99,7 @@ def _has_snapshot(brain: AdoptionBrain, record: PublishRecord) -> bool:
     if brain.history.check_ancestry(record.snapshot).descends:
         return True
     raise InvalidInput(
-        f"snapshot {printable_text(record.snapshot)} was published there, and is not an ancestor "
-        "of this branch",
+        f"snapshot {record.snapshot} was published there, and is not an ancestor of this branch",
         code="not_of_head",
         hint=f"switch to the branch that was published, or remove {RECORD_NAME} there: its files "
         "then count as written by others",

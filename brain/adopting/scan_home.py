@@ -228,7 +228,7 @@ class _HomeWalk:
             target = self._layout.brain_path(f"{folder}/x")
             if target is None:
                 raise InvalidInput(
-                    f"{printable_text(folder or 'the folder')} cannot be read: {reason}",
+                    f"{folder or 'the folder'} cannot be read: {reason}",
                     code="unreadable",
                     hint=ACCESS_HINT,
                 ) from error

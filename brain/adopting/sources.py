@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from ..digest import blob_id
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..ops.import_states import ImportSource
 from ..skills.slug import fold_to_slug
 from . import layouts, publish_manifest
@@ -43,7 +43,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
     """
     if not path.exists():
         raise InvalidInput(
-            f"{printable_text(path)} does not exist",
+            f"{path} does not exist",
             code="no_source",
             hint="name the folder of a program, such as ~/.hermes, or the URL of a repository,"
             " such as https://github.com/OWNER/NAME",
@@ -51,7 +51,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
     readers = source_readers()
     if kind is not None and not any(_is_of_kind(reader, kind) for reader in readers):
         raise InvalidInput(
-            f"there is no kind of source {printable_text(kind)}",
+            f"there is no kind of source {kind}",
             code="bad_kind",
             hint=f"use one of: {', '.join(reader.kind for reader in readers)}",
         )
@@ -74,7 +74,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
     if len(likely) > 1:
         kinds = [f"{detected.kind} ({detected.evidence})" for _, detected in likely]
         raise InvalidInput(
-            f"{printable_text(path)} may be {' or '.join(kinds)}",
+            f"{path} may be {' or '.join(kinds)}",
             code="ambiguous_source",
             hint=f"choose one, as with --as {likely[0][1].kind}; then adopt it again as the other",
         )
@@ -144,7 +144,7 @@ def _unknown_source_error(path: Path, kind: str | None) -> InvalidInput:
     homes = [name for name in _HOME_FOLDERS if (path / name).is_dir()]
     hint = f"it contains {' and '.join(homes)}: name that folder" if homes else ""
     return InvalidInput(
-        f"{printable_text(path)} does not look like {expected}",
+        f"{path} does not look like {expected}",
         code="unknown_source",
         hint=hint or "see `brain adopt --help` for what can be adopted",
     )

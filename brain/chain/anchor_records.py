@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import BrainError, printable_text
+from ..errors import BrainError
 from ..util import settings
 from .evm import durable_files
 
@@ -56,7 +56,7 @@ def read_anchor_records(folder: Path) -> list[AnchorRecord]:
         return [AnchorRecord(**json.loads(line)) for line in lines[:-1]]
     except (ValueError, TypeError) as error:
         raise BrainError(
-            f"a line of {printable_text(folder / ANCHORS_FILE)} is not the record of an anchor",
+            f"a line of {folder / ANCHORS_FILE} is not the record of an anchor",
             code="bad_ledger",
             hint="move it away, and run `brain chain batch` again",
         ) from error

@@ -150,7 +150,7 @@ def _read_evidence(name: str) -> bytes:
 def _cannot_read_error(name: str, error: OSError | ValueError) -> InvalidInput:
     why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return InvalidInput(
-        f"{printable_text(name)} cannot be read: {printable_text(why)}",
+        f"{name} cannot be read: {why}",
         code="cannot_read",
         hint="check the path, and who may read the file",
     )
@@ -178,7 +178,7 @@ def _write_text(stream: TextIO | None, text: str) -> None:
         raise
     except (OSError, ValueError) as error:
         raise BrainError(
-            f"the result cannot be written to standard output: {printable_text(error)}",
+            f"the result cannot be written to standard output: {error}",
             code="output_failed",
             hint="check the disk and the program that reads the output",
         ) from error

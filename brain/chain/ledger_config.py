@@ -35,7 +35,7 @@ def load_ledgers(path: Path) -> dict[str, LedgerSettings]:
     if not isinstance(ledgers, dict) or not all(
         isinstance(settings, dict) for settings in ledgers.values()
     ):
-        raise _bad_ledger_error(f"{printable_text(path)} has no ledgers")
+        raise _bad_ledger_error(f"{path} has no ledgers")
     for name in ledgers:
         _check_ledger_name(name)
     return ledgers
@@ -76,7 +76,7 @@ def save_ledger(path: Path, name: str, settings: LedgerSettings | None) -> None:
 def _check_ledger_name(name: str) -> None:
     if _LEDGER_NAME.fullmatch(name) is None or name in (LOCAL_LEDGER, "all"):
         raise InvalidInput(
-            f"a ledger cannot be called {printable_text(name, 80)!r}",
+            f"a ledger cannot be called '{printable_text(name, 80)}'",
             code="bad_ledger",
             hint="use up to 40 lower-case letters, digits and hyphens; local and all are reserved",
         )

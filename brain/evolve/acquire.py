@@ -249,7 +249,7 @@ def _read_index(folder: Path) -> list[tuple[str, dict[str, Any]]]:
     paths = [folder / name for name in REGISTRY_FILES if (folder / name).is_file()]
     if not paths:
         raise NotFound(
-            f"{printable_text(folder)} has no registry of skills",
+            f"{folder} has no registry of skills",
             code="no_registry",
             hint=f"name the folder with {' or '.join(REGISTRY_FILES)}",
         )
@@ -257,7 +257,7 @@ def _read_index(folder: Path) -> list[tuple[str, dict[str, Any]]]:
         return _parse_index(_read_start(paths[0], MAX_REGISTRY_BYTES))
     except ValueError as error:
         raise InvalidInput(
-            f"{printable_text(paths[0])} cannot be imported: {error}",
+            f"{paths[0]} cannot be imported: {error}",
             code="bad_registry",
             hint="restore it from a copy; nothing was imported",
         ) from error

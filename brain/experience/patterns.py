@@ -44,7 +44,7 @@ def read_threshold() -> int:
     if text.isascii() and text.isdecimal() and 1 <= int(text[:12]) <= _MAX_THRESHOLD:
         return int(text)
     raise InvalidInput(
-        f"{THRESHOLD_VARIABLE} is {printable_text(text, 40)!r}",
+        f"{THRESHOLD_VARIABLE} is '{printable_text(text, 40)}'",
         code="bad_setting",
         hint=f"set it to a number from 1 to {_MAX_THRESHOLD}, or leave it out",
     )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from .. import limits
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..objects.tree_node import LINK
 from . import handles
 from .handles import UNREADABLE, FolderHandles, RootPath, open_folders, unreadable_error
@@ -158,7 +158,7 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
         st = os.fstat(fd)
         if not stat.S_ISREG(st.st_mode):
             raise InvalidInput(
-                f"{printable_text(path)} is not a regular file",
+                f"{path} is not a regular file",
                 code="not_regular",
                 hint="move it out of the brain, or name it in .brainignore",
             )
@@ -190,7 +190,7 @@ def _read_error(path: str, error: OSError) -> InvalidInput:
 
 def _changed_while_reading_error(path: str, how: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable_text(path)} changed while it was read: {how}",
+        f"{path} changed while it was read: {how}",
         code="changed_while_reading",
         hint="try again while nothing writes to it",
     )
@@ -205,7 +205,7 @@ def candidate_from_stat(path: str, st: os.stat_result) -> CandidateFile:
 def file_too_large_error(path: str, size: int) -> InvalidInput:
     """Return the error for a file that is too large."""
     return InvalidInput(
-        f"{printable_text(path)} has {size} bytes, more than {limits.MAX_FILE_BYTES}",
+        f"{path} has {size} bytes, more than {limits.MAX_FILE_BYTES}",
         code=TOO_LARGE,
         hint="move it out of the brain, or name it in .brainignore",
     )

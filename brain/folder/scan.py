@@ -273,7 +273,7 @@ def is_in_ignored_folder(rules: IgnoreRules, path: str) -> bool:
 def crosses_device_error(path: str) -> InvalidInput:
     """Return the error for a file or folder on another file system."""
     return InvalidInput(
-        f"another file system is mounted in the brain: {printable_text(path)}",
+        f"another file system is mounted in the brain: {path}",
         code="crosses_device",
         hint="unmount it, or name it in .brainignore",
     )

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import count
 
-from ..errors import BrainError, Conflict, InvalidInput, printable_text
+from ..errors import BrainError, Conflict, InvalidInput
 from ..objects import paths
 from ..objects.paths import TEMPORARY_PREFIX
 from ..objects.tree_node import EXECUTABLE, LINK
@@ -259,7 +259,7 @@ def write_error(path: str, error: OSError) -> BrainError:
     """Return the error for a path that could not be written or removed."""
     if error.errno in (errno.EISDIR, errno.ENOTEMPTY, errno.EEXIST):
         return Conflict(
-            f"{printable_text(path)} is a folder that is not empty, where a file is to be",
+            f"{path} is a folder that is not empty, where a file is to be",
             code="path_conflict",
             hint="move the folder away",
         )

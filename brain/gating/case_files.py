@@ -114,7 +114,7 @@ def parse_case(skill: str, path: str, blob: bytes, data: bytes) -> Case:
         raise _case_error(path, f"`split` is neither {HELD_OUT} nor {PRACTICE}")
     if split != right:
         raise InvalidInput(
-            f"the case {printable_text(path)} says {split}, but the hash of its input says {right}",
+            f"the case {path} says {split}, but the hash of its input says {right}",
             code="wrong_split",
             hint=f"write `split: {right}`; only another input can be in the other half",
         )
@@ -247,6 +247,4 @@ def _refuse_unknown(path: str, fields: Mapping[str, Any], known: set[str], where
 
 
 def _case_error(path: str, problem: str, *, hint: str = _HINT) -> InvalidInput:
-    return InvalidInput(
-        f"the case {printable_text(path)} cannot be read: {problem}", code="bad_case", hint=hint
-    )
+    return InvalidInput(f"the case {path} cannot be read: {problem}", code="bad_case", hint=hint)

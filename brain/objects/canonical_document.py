@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from ..digest import DIGEST_SIZE, parse_digest
-from ..errors import FormatError, printable_text
+from ..errors import FormatError
 from ..util import strict_json
 from . import paths
 from .snapshot import MAX_TIME_MS
@@ -123,7 +123,7 @@ class DocumentFormat(Generic[_Object]):
         format_name = value.pop("format", None)
         if format_name != self.name:
             raise FormatError(
-                f'its field "format" is "{printable_text(format_name or "")}", not "{self.name}"',
+                f'its field "format" is "{format_name or ""}", not "{self.name}"',
                 code="unsupported_version",
                 hint="it is another file, or a newer version of brain wrote it",
             )

@@ -116,7 +116,7 @@ def follow_link(
         return found
     target = (read_link_target(reader, entry.blob) or b"").decode(errors="replace")
     raise NotFound(
-        f"{printable_text(entry.path)} is a link to {printable_text(target)}, where no file is",
+        f"{entry.path} is a link to {target}, where no file is",
         code="dead_link",
         hint="make it lead to a file of the brain, or write the text in its place",
     )

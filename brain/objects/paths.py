@@ -66,12 +66,12 @@ def check_path(path: str) -> str:
         size = len(path.encode())
     except UnicodeEncodeError as error:
         raise InvalidInput(
-            f'the path "{printable_text(path)}" is not UTF-8', code="bad_name", hint=_RENAME_HINT
+            f'the path "{path}" is not UTF-8', code="bad_name", hint=_RENAME_HINT
         ) from error
     parts = path.split("/")
     if not CONTROL_CHARS.isdisjoint(path):
         raise InvalidInput(
-            f'the path "{printable_text(path)}" contains a control character',
+            f'the path "{path}" contains a control character',
             code="bad_char",
             hint=_RENAME_HINT,
         )
@@ -86,20 +86,20 @@ def check_path(path: str) -> str:
     bad_part = not _FORBIDDEN_PARTS.isdisjoint(map(strip_ignorable_chars, parts))
     if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
         raise InvalidInput(
-            f'"{printable_text(path)}" is not a path of a brain',
+            f'"{path}" is not a path of a brain',
             code="bad_path",
             hint="paths are relative, use '/', and have no '.', '..' or empty part, no '\\' "
             "and no drive such as 'c:'",
         )
     if len(parts) > limits.MAX_PATH_DEPTH:
         raise InvalidInput(
-            f'"{printable_text(path)}" is more than {limits.MAX_PATH_DEPTH} folders deep',
+            f'"{path}" is more than {limits.MAX_PATH_DEPTH} folders deep',
             code="too_deep",
             hint="move it further up, or leave it out with .brainignore",
         )
     if max(len(part.encode()) for part in parts) > limits.MAX_FILE_NAME_BYTES:
         raise InvalidInput(
-            f'a name in "{printable_text(path)}" is longer than {limits.MAX_FILE_NAME_BYTES} bytes',
+            f'a name in "{path}" is longer than {limits.MAX_FILE_NAME_BYTES} bytes',
             code="name_too_long",
             hint="choose a shorter name",
         )

@@ -18,7 +18,6 @@ from ..errors import (
     FormatError,
     corrupt_object_error,
     malformed_object_error,
-    printable_text,
 )
 from . import operation as operations
 from .operation import SnapshotOperation
@@ -169,7 +168,7 @@ def _check_genesis(snapshot: Snapshot) -> None:
     kind, count = snapshot.operation[0], len(snapshot.parents)
     if not operations.can_have_parents(snapshot.operation, count):
         raise FormatError(
-            f"a snapshot with {count} parents cannot have the operation {printable_text(kind)}",
+            f"a snapshot with {count} parents cannot have the operation {kind}",
             code="bad_object",
             hint=RESTORE_HINT,
         )

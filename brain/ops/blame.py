@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
-from ..errors import NotFound, printable_text
+from ..errors import NotFound
 from ..merging import lines as diff3
 from ..merging.lines import UNMATCHED, match_lines
 from ..objects import bundle as bundles
@@ -70,7 +70,7 @@ def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
     start = logs.find_last_change(head, path)
     if start is None:  # a snapshot of the brain that this one was forked from
         raise NotFound(
-            f"this brain has no history of {printable_text(slug)}",
+            f"this brain has no history of {slug}",
             code="no_skill",
             hint="run the command in the brain of that snapshot",
         )

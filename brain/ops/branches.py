@@ -52,7 +52,7 @@ def check_branch_name(name: str, kind: str = "branch") -> str:
     )
     if is_reserved or not _BRANCH_NAME.fullmatch(name) or _ID_LIKE.fullmatch(name):
         raise InvalidInput(
-            f"{printable_text(name, 80)!r} is not a valid name of a {kind}",
+            f"'{printable_text(name, 80)}' is not a valid name of a {kind}",
             code="bad_tag" if kind == "tag" else "bad_branch",
             hint="use letters, digits, '-', '.' and '/', but not the form of an id",
         )
@@ -83,7 +83,7 @@ def create_branch(session: Session, name: str, rev: str = "@") -> Branch:
         _refuse_branch_name(session, name)
         if session.reader.read_ref(TAG_REF_PREFIX + name) is not None:
             raise Conflict(
-                f"there is already a tag {printable_text(name)}",
+                f"there is already a tag {name}",
                 code="tag_exists",
                 hint="choose another name",
             )
@@ -102,7 +102,7 @@ def delete_branch(session: Session, name: str) -> Branch:
         head = _require_branch_head(session, name)
         if name == session.current_branch():
             raise Conflict(
-                f"{printable_text(name)} is the current branch",
+                f"{name} is the current branch",
                 code="current_branch",
                 hint="switch to another branch first",
             )
@@ -110,7 +110,7 @@ def delete_branch(session: Session, name: str) -> Branch:
         others = [at for other, at in session.reader.list_refs().items() if other != ref]
         if not any(head in AncestorSet(session, other) for other in others):
             raise Conflict(
-                f"{printable_text(name)} has snapshots that no other branch has",
+                f"{name} has snapshots that no other branch has",
                 code="not_merged",
                 hint=f"merge it, or create another branch at {head.hex()[:12]}",
             )
@@ -163,7 +163,7 @@ def _require_branch_head(session: Session, name: str) -> bytes:
     head = session.reader.read_ref(head_ref(name))
     if head is None:
         raise NotFound(
-            f"there is no branch {printable_text(name)}",
+            f"there is no branch {name}",
             code="no_branch",
             hint="`brain branch` lists the branches",
         )
@@ -180,7 +180,7 @@ def _refuse_branch_name(session: Session, name: str) -> None:
         is_taken = f"{name}/".startswith(f"{branch}/") or branch.startswith(f"{name}/")
         if branch != ref and is_taken:
             raise Conflict(
-                f"there is already a branch {printable_text(branch)}",
+                f"there is already a branch {branch}",
                 code="branch_exists",
                 hint="choose another name, or switch to it with `brain switch`",
             )
@@ -214,7 +214,7 @@ def create_tag(session: Session, name: str, rev: str = "@") -> Tag:
         known = tx.read_ref(ref)
         if known is not None:
             raise Conflict(
-                f"the tag {printable_text(name)} is at {known.hex()[:12]}; tags do not move",
+                f"the tag {name} is at {known.hex()[:12]}; tags do not move",
                 code="tag_exists",
                 hint=f"choose another name, or delete it with `brain tag --delete {name}`",
             )
@@ -233,7 +233,7 @@ def delete_tag(session: Session, name: str) -> Tag:
         snapshot_id = tx.read_ref(ref)
         if snapshot_id is None:
             raise NotFound(
-                f"there is no tag {printable_text(name)}",
+                f"there is no tag {name}",
                 code="no_tag",
                 hint="`brain tag --list` lists the tags",
             )

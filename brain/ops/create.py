@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from ..digest import NO_DIGEST
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
@@ -48,13 +48,13 @@ def create_brain(
     text = manifest.render_manifest(name or root.name, layout)
     if (root / CONTROL_FOLDER).exists():
         raise InvalidInput(
-            f"there is a brain in {printable_text(root)} already",
+            f"there is a brain in {root} already",
             code="brain_exists",
             hint="see `brain status` there; or name another folder",
         )
     if root.exists() and not root.is_dir():
         raise InvalidInput(
-            f"{printable_text(root)} is not a folder",
+            f"{root} is not a folder",
             code="not_a_folder",
             hint="name a folder, new or existing",
         )
@@ -155,7 +155,7 @@ def fork_brain(
     is_new = not root.exists()
     if not is_new and (not root.is_dir() or any(root.iterdir())):
         raise InvalidInput(
-            f"{printable_text(root)} is not an empty folder",
+            f"{root} is not an empty folder",
             code="not_empty",
             hint="name a new folder, or an empty one",
         )

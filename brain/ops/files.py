@@ -63,7 +63,7 @@ def _find_entry(session: Session, path: str, rev: str) -> tuple[Bundle, TreeEntr
     entry = bundles.get_entry(nodes, bundle, full) or find_file(nodes, bundle, session.reader, full)
     if entry is None:
         raise NotFound(
-            f"the file {printable_text(path)} does not exist",
+            f"the file {path} does not exist",
             code="no_path",
             hint="`brain show` lists the files of the brain; give a path relative to its folder",
         )
@@ -173,7 +173,7 @@ def plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
     in_use = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, home))
     if in_use or (session.has_folder and working_copy.find_candidate(session, main) is not None):
         raise Conflict(
-            f"{printable_text(path)} cannot move into the folder of its name, which is in use",
+            f"{path} cannot move into the folder of its name, which is in use",
             code="path_conflict",
             hint="write the text of the file into the skill itself",
         )
@@ -184,7 +184,7 @@ def refuse_skill_name(inner: str) -> None:
     """Refuse a file of a skill that would be a skill itself. Raises `InvalidInput` (`bad_path`)."""
     if inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
         raise InvalidInput(
-            f"{printable_text(inner)} in a skill would be a skill itself",
+            f"{inner} in a skill would be a skill itself",
             code="bad_path",
             hint="choose another name, or create the skill by its own name",
         )
@@ -233,7 +233,7 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
         bundles.get_entry(nodes, bundle, outer) is not None for outer in paths.folders_above(path)
     ):
         raise Conflict(
-            f"{printable_text(path)} cannot be both a file and a folder",
+            f"{path} cannot be both a file and a folder",
             code="path_conflict",
             hint="choose another name",
         )
@@ -244,7 +244,7 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
 def _refuse_link(path: str, was: TreeEntry | None) -> None:
     if was is not None and was.kind == LINK:
         raise InvalidInput(
-            f"{printable_text(path)} is a link, which is not edited as text",
+            f"{path} is a link, which is not edited as text",
             code="not_regular",
             hint="edit the file that it points to",
         )
@@ -254,7 +254,7 @@ def read_editable_content(session: Session, entry: TreeEntry) -> bytes:
     """Return the content of a file. Raises `InvalidInput` (`too_large`) or `NotFound`."""
     if entry.size > limits.MAX_EDIT_BYTES:
         raise InvalidInput(
-            f"{printable_text(entry.path)} has {entry.size} bytes",
+            f"{entry.path} has {entry.size} bytes",
             code="too_large",
             hint=f"files of up to {limits.MAX_EDIT_BYTES} bytes are read as a whole",
         )
@@ -270,7 +270,7 @@ def refuse_unwritable_path(session: Session, path: str) -> None:
 
     if is_path_ignored(session.root, paths.check_path(path)):
         raise InvalidInput(
-            f"{printable_text(path)} has a name that is left out of a brain",
+            f"{path} has a name that is left out of a brain",
             code="left_out",
             hint="choose another name, or allow it in .brainignore",
         )
@@ -306,9 +306,7 @@ def read_skill_folder(folder: str | Path) -> tuple[bytes, dict[str, bytes]]:
             hint="name the folder of a skill, or the file with its text",
         )
     if linked := [file.path for file in found if file.kind == LINK]:
-        raise InvalidInput(
-            f"{printable_text(folder / linked[0])} is a link", code="not_regular", hint=put_there
-        )
+        raise InvalidInput(f"{folder / linked[0]} is a link", code="not_regular", hint=put_there)
     if len(found) > limits.MAX_WRITTEN_FILES:
         raise InvalidInput(
             f"{shown} has {len(found)} files, more than {limits.MAX_WRITTEN_FILES}",

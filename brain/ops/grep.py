@@ -7,7 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..merging import lines
 from ..objects import bundle as bundles
 from ..objects.paths import is_at_or_below
@@ -68,7 +68,7 @@ def _compile_pattern(pattern: str, ignore_case: bool, fixed: bool) -> MatchLine:
             compiled = regex.compile(text, regex.IGNORECASE if ignore_case else 0)
     except (regex.error, OverflowError, RecursionError) as error:
         raise InvalidInput(
-            f"the pattern is not a regular expression: {printable_text(str(error))}",
+            f"the pattern is not a regular expression: {error!s}",
             code="bad_pattern",
             hint="search for plain text with -F",
         ) from None
@@ -101,7 +101,7 @@ def _search_entries(
                     deadline = max(deadline, time.monotonic() + SECONDS_PER_FILE)
         except TimeoutError:
             raise InvalidInput(
-                f"searching {printable_text(entry.path)} for this pattern takes too long",
+                f"searching {entry.path} for this pattern takes too long",
                 code="slow_pattern",
                 hint="repetitions inside of repetitions, such as (a+)+, are slow; simplify it",
             ) from None

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects import lineage, operation, paths
 from ..objects.bundle import Bundle, Edits
@@ -167,7 +167,7 @@ class _StepImporter:
             return self._imported_snapshots[revision]
         except KeyError:
             raise InvalidInput(
-                f"the parent revision {printable_text(revision)} was not imported",
+                f"the parent revision {revision} was not imported",
                 code="unknown_parent",
                 hint="the history of the source was rewritten; adopt it into a new brain",
             ) from None

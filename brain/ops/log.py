@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from .. import results
-from ..errors import NotFound, printable_text
+from ..errors import NotFound
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects.operation import DECISION_KINDS
@@ -173,7 +173,7 @@ def find_skill_changes(session: Session, head: bytes, slug_or_path: str) -> list
     rows = [row for row in rows if row.change != derive.REMOVED or row.snapshot not in added]
     if not rows:
         raise NotFound(
-            f"the skill {printable_text(slug_or_path)} is not in this lineage",
+            f"the skill {slug_or_path} is not in this lineage",
             code="no_skill",
             hint="`brain skill list` lists the skills; an earlier name counts, too",
         )
@@ -293,7 +293,7 @@ def find_skill_at_version(
         dict.fromkeys(row.version for row in find_skill_changes(session, head, slug_or_path))
     )
     raise NotFound(
-        f"{printable_text(slug_or_path)} has no version {printable_text(wanted_version)}",
+        f"{slug_or_path} has no version {wanted_version}",
         code="no_version",
         hint=f"it has {', '.join(known_versions[-8:])}",
     )

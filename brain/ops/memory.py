@@ -110,8 +110,7 @@ def apply(
         old_size, new_size = entries_size(before.entries), entries_size(entries)
         if new_size > max(limit, old_size):
             raise InvalidInput(
-                f"{printable_text(path)} would have {new_size} of {limit} characters;"
-                f" it has {old_size}",
+                f"{path} would have {new_size} of {limit} characters; it has {old_size}",
                 code="memory_full",
                 hint="make room in the same call, with operations that remove or shorten entries:\n"
                 + format_entry_list(before.entries)
@@ -146,7 +145,7 @@ def _parse_content(content: bytes | None, path: str) -> ParsedMemory:
         return parse_memory((content or b"").decode(), find_format(path))
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{printable_text(path)} is not UTF-8 text, so it cannot be edited as memory",
+            f"{path} is not UTF-8 text, so it cannot be edited as memory",
             code="not_text",
             hint="save it in UTF-8, or choose another memory",
         ) from error
@@ -165,7 +164,7 @@ def _apply_operations(
                 memory = remove_entry(memory, old_text)
             else:
                 raise InvalidInput(
-                    f"there is no memory action {printable_text(action)}",
+                    f"there is no memory action {action}",
                     code="bad_arguments",
                     hint=f"the actions are: {', '.join(_ACTIONS)}",
                 )
@@ -505,7 +504,7 @@ def _find_entry(entries: MemoryEntries, old_text: str) -> int:
     ]
     if not places:
         raise InvalidInput(
-            f"no entry has '{printable_text(wanted)}'",
+            f"no entry has '{wanted}'",
             code="no_match",
             hint=f"the entries are:\n{format_entry_list(entries)}"
             if entries
@@ -513,7 +512,7 @@ def _find_entry(entries: MemoryEntries, old_text: str) -> int:
         )
     if len({entries[place].text for place in places}) > 1:
         raise InvalidInput(
-            f"{len(places)} entries have '{printable_text(wanted)}'",
+            f"{len(places)} entries have '{wanted}'",
             code="ambiguous",
             hint="give more of the one you mean:\n"
             + format_entry_list([entries[place] for place in places], 10),
@@ -589,7 +588,7 @@ def _check_record(content: str) -> str:
         line.encode()
     except ValueError as error:
         raise InvalidInput(
-            f"content is not one JSON object: {printable_text(error)}",
+            f"content is not one JSON object: {error}",
             code="bad_arguments",
             hint='this memory holds JSON Lines: give an object such as {"lesson": "…"}',
         ) from error

@@ -89,7 +89,7 @@ def finish_merge(session: Session, progress: Progress | None) -> Merged:
         state = merge_state.require_merge(session)
         if state.branch != session.current_branch():
             raise Conflict(
-                f"the pending merge is into {printable_text(state.branch)}",
+                f"the pending merge is into {state.branch}",
                 code="other_branch",
                 hint=f"switch to it with `brain switch {printable_text(state.branch)}`",
             )
@@ -124,7 +124,7 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
         for path in paths:
             if path not in rows:
                 raise NotFound(
-                    f"there is no conflict at {printable_text(path)}",
+                    f"there is no conflict at {path}",
                     code="no_conflict",
                     hint="`brain status` lists the conflicts",
                 )
@@ -147,14 +147,13 @@ def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> byte
     content = merge_state.read_marker_file(session, path)
     if content is None:
         raise InvalidInput(
-            f"no file with conflict markers exists for {printable_text(path)}",
+            f"no file with conflict markers exists for {path}",
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in MERGE_CHOICES)}",
         )
     if content_merge.has_conflict_markers(content):
         raise InvalidInput(
-            "there are conflict markers left in "
-            f"{printable_text(merge_state.marker_file(session, path))}",
+            f"there are conflict markers left in {merge_state.marker_file(session, path)}",
             code="markers_left",
             hint="edit the file and remove the lines with markers",
         )
@@ -166,7 +165,7 @@ def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> byte
     merged = content_merge.finish_merge(draft, None) if draft else None
     if merged is None:
         raise Conflict(
-            f"{printable_text(path)} was changed in other ways than its file with markers",
+            f"{path} was changed in other ways than its file with markers",
             code="stale_markers",
             hint="choose the file as it is by now with `brain resolve PATH --ours`, or `--theirs`",
         )
@@ -260,7 +259,7 @@ def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> N
     }
     if len(brains) > 1:
         raise Conflict(
-            f"{printable_text(request.revision)} is a snapshot of another brain",
+            f"{request.revision} is a snapshot of another brain",
             code="other_brain",
             hint="a fork is a separate brain",
         )

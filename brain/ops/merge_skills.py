@@ -69,8 +69,7 @@ def _find_both(
     )
     if ours.path == theirs.path:
         raise InvalidInput(
-            f"{printable_text(request.slug)} and {printable_text(request.absorbed_skill)}"
-            " are the same skill",
+            f"{request.slug} and {request.absorbed_skill} are the same skill",
             code="same_skill",
             hint="name two skills; the first one stays",
         )
@@ -176,7 +175,7 @@ def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, theirs: Fou
     for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder):
         if entry.path not in own:
             raise InvalidInput(
-                f"{printable_text(folder)} holds other files already: {printable_text(entry.path)}",
+                f"{folder} holds other files already: {entry.path}",
                 code="taken",
                 hint="merge them in the other order, or move these files first",
             )
@@ -185,7 +184,7 @@ def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, theirs: Fou
 def _refuse_nested_skill(path: str) -> None:
     if path.rpartition("/")[2] in skill_layout.SKILL_FILES:
         raise InvalidInput(
-            f"{printable_text(path)} is a separate skill, and its new path is taken by another",
+            f"{path} is a separate skill, and its new path is taken by another",
             code="taken",
             hint="move it out of the folder of the other skill first",
         )
@@ -196,8 +195,8 @@ def _refuse_ambiguous_links(own: list[TreeEntry], renamed: dict[str, str]) -> No
     links = [entry.path for entry in own if entry.kind == LINK]
     if links and renamed:
         raise InvalidInput(
-            f"{printable_text(next(iter(renamed)))} is in both skills, and"
-            f" {printable_text(links[0])} is a link that may point to it",
+            f"{next(iter(renamed))} is in both skills, and"
+            f" {links[0]} is a link that may point to it",
             code="taken",
             hint="rename one of the files first, and the link with it",
         )
@@ -277,7 +276,7 @@ class FolderNames:
         above = (name[:at] for at, char in enumerate(name) if char == "/")
         if any(self._is_file.get(paths.fold_name(path)) for path in above):
             raise InvalidInput(
-                f"{printable_text(name)} needs a folder where the other skill has a file",
+                f"{name} needs a folder where the other skill has a file",
                 code="taken",
                 hint="rename one of the two first",
             )

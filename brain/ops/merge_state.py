@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from .. import limits
 from ..encoding import pack
-from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..errors import Conflict, InvalidInput, NotFound
 from ..folder import read, write
 from ..folder.handles import FolderHandles, open_root
 from ..objects.tree_node import FILE
@@ -44,7 +44,7 @@ def refuse_during_merge(session: Session) -> None:
     state = load_merge_state(session)
     if state is not None:
         raise Conflict(
-            f"the merge of {printable_text(state.revision)} has unresolved conflicts",
+            f"the merge of {state.revision} has unresolved conflicts",
             code="merging",
             hint="see `brain status`; finish it with `brain merge --continue` or `--abort`",
         )
@@ -112,7 +112,7 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
     )
     if content is None:
         raise InvalidInput(
-            f"{printable_text(path)} is too large to be merged",
+            f"{path} is too large to be merged",
             code="too_large",
             hint="choose one side with `brain resolve PATH --ours` or `--theirs`",
         )

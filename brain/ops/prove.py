@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..objects.bundle import Bundle
 from ..objects.lineage import find_descent_path
 from ..objects.snapshot import Snapshot
@@ -38,7 +38,7 @@ def prove_section(session: Session, name: str, rev: str = "@") -> bytes:
     """
     if "/" in name:
         raise InvalidInput(
-            f"{printable_text(name)} is not a top-level folder",
+            f"{name} is not a top-level folder",
             code="bad_path",
             hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
         )

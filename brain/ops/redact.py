@@ -105,7 +105,7 @@ def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
 def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[bytes]:
     if not blobs:
         raise NotFound(
-            f"{printable_text(path)} is not in this snapshot",
+            f"{path} is not in this snapshot",
             code="no_path",
             hint="give a path relative to the brain, and --rev for an earlier snapshot",
         )
@@ -116,7 +116,7 @@ def _unredacted_blobs(session: Session, path: str, blobs: list[bytes]) -> list[b
     for blob in remaining:
         if session.reader.blob_size(blob) < MIN_REDACTED_BYTES:
             raise InvalidInput(
-                f"{printable_text(path)} has less than {MIN_REDACTED_BYTES} bytes",
+                f"{path} has less than {MIN_REDACTED_BYTES} bytes",
                 code="too_small",
                 hint="anybody can find so short a content from its id by trying all",
             )

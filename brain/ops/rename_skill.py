@@ -32,7 +32,7 @@ def rename_skill(session: Session, text: str, new_name: str, message: str = "") 
     """
     if "/" in new_name:
         raise InvalidInput(
-            f"{printable_text(new_name, 80)!r} is not the name of a skill",
+            f"'{printable_text(new_name, 80)}' is not the name of a skill",
             code="bad_name",
             hint="a renamed skill stays in its folder; give the new name alone",
         )
@@ -76,7 +76,7 @@ def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path
     other = find_skill.find_skill_path(session, txn.bundle, slug)
     if other is not None or slug == skill.slug:
         raise Conflict(
-            f"there is already a skill {slug}, at {printable_text(other or skill.path)}",
+            f"there is already a skill {slug}, at {other or skill.path}",
             code="skill_exists",
             hint=f"choose another name, or merge them with `brain skill merge {slug} {skill.slug}`",
         )
@@ -85,7 +85,7 @@ def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path
     is_there = os.path.lexists if skill.folder is None else _holds_something
     if is_recorded or (session.has_folder and is_there(session.root / place)):
         raise Conflict(
-            f"{printable_text(place)} exists already",
+            f"{place} exists already",
             code="skill_exists",
             hint="choose another name, or move it away first",
         )

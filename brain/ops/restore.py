@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from ..errors import NotFound, printable_text
+from ..errors import NotFound
 from ..objects import bundle as bundles
 from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
@@ -88,7 +88,7 @@ def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]
     for path in wanted:
         if not any(p == path or p.startswith(path + "/") for side in sides for p in side):
             raise NotFound(
-                f"neither the revision nor the head has {printable_text(path)}",
+                f"neither the revision nor the head has {path}",
                 code="no_path",
                 hint="see `brain show REV`; give paths relative to the brain",
             )

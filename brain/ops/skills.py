@@ -130,7 +130,7 @@ def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     near = suggest_names(inner, files) or files[:_MAX_NAMED_FILES]
     names = ", ".join(map(printable_text, near))
     return NotFound(
-        f"{slug} has no file {printable_text(inner)}",
+        f"{slug} has no file {inner}",
         code="no_file",
         hint=f"it has {names}" if near else "it has no files",
     )

@@ -311,7 +311,7 @@ def _refuse_missing_paths(session: Session, wanted: Sequence[str], scan: PathSca
         is_found = any(f.path == path or f.path.startswith(path + "/") for f in scan.files)
         if not is_found and not any(bundles.walk_below(session.nodes, head, path)):
             raise NotFound(
-                f"nothing to record at {printable_text(path)}",
+                f"nothing to record at {path}",
                 code="no_path",
                 hint="it is missing or ignored; give paths relative to the brain",
             )

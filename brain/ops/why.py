@@ -42,7 +42,7 @@ def why(session: Session, slug: str) -> SkillReasons:
     chosen = [each for each in versions if not wanted or str(each.version) == wanted]
     if not chosen:
         raise NotFound(
-            f"{printable_text(name)} has no version {printable_text(wanted)}",
+            f"{name} has no version {wanted}",
             code="no_version",
             hint=f"see `brain skill history {printable_text(name)}`",
         )

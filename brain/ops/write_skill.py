@@ -211,9 +211,9 @@ def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
         return
     other = sorted(declared)[0]
     raise Conflict(
-        f"{printable_text(name)!r} has the slug of another skill, {printable_text(other)!r}",
+        f"'{name}' has the slug of another skill, '{other}'",
         code="name_taken",
-        hint=f"write to it by its own name, {printable_text(other)!r}, or choose another name",
+        hint=f"write to it by its own name, '{printable_text(other)}', or choose another name",
     )
 
 
@@ -237,7 +237,7 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
         for name in skill_layout.SKILL_FILES
     ):
         raise Conflict(
-            f"{printable_text(category)} is a skill itself, and no category",
+            f"{category} is a skill itself, and no category",
             code="not_a_category",
             hint="choose another category, or none",
         )
@@ -283,7 +283,7 @@ def _build_text(
     if prior_text is None:
         if request.base not in ("", NO_BASE_VERSION):
             raise Conflict(
-                f"{slug} was removed after version {printable_text(request.base)}",
+                f"{slug} was removed after version {request.base}",
                 code="stale_base",
                 hint=f"see `brain skill history {slug}`; without a base it is created again",
             )
@@ -360,7 +360,7 @@ def _refuse_files_changed_since(
     ]
     if changed:
         raise Conflict(
-            f"{printable_text(changed[0])} of {slug} was changed by version {version}",
+            f"{changed[0]} of {slug} was changed by version {version}",
             code="stale_base",
             hint=f"read it again with `brain skill view {slug}`, and write to its new content",
         )
@@ -431,7 +431,7 @@ def record_upsert(
     if others:
         notices += secrets.scan_edits(txn.session, txn.head, others)
     if new.version == new.previous_version:
-        kept = f"keeps its version {printable_text(new.version, 80)!r}, which has no next one"
+        kept = f"keeps its version '{printable_text(new.version, 80)}', which has no next one"
         notices = [Notice("version_kept", path, kept), *notices]
     return upserted._replace(notices=notices)
 

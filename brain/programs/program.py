@@ -86,18 +86,18 @@ def check_tool_name(name: str) -> str:
     """
     if not _is_identifier(name):
         raise _bad_name(
-            f"not a name for a tool: {printable_text(name, 80)!r}",
+            f"not a name for a tool: '{printable_text(name, 80)}'",
             "use up to 64 letters, digits and '_', not beginning with a digit, and no keyword",
         )
     slug = "-".join(filter(None, name.lower().split("_")))
     if not _is_identifier(tool_name(slug)):
         raise _bad_name(
-            f"not a name for a tool: {printable_text(name, 80)!r}",
+            f"not a name for a tool: '{printable_text(name, 80)}'",
             "without '_' around it, and in lower case, it must still be a name and no keyword",
         )
     if tool_name(slug) in BUILT_IN_TOOLS:
         raise _bad_name(
-            f"the name {printable_text(name, 80)!r} is taken by a tool of the brain itself",
+            f"the name '{printable_text(name, 80)}' is taken by a tool of the brain itself",
             "choose another name, such as one that says what it is about",
         )
     return slug

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from .. import merkle
-from ..errors import InvalidInput, NotFound, printable_text
+from ..errors import InvalidInput, NotFound
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
@@ -32,7 +32,7 @@ def build_path_proof(
     node_path = _find_node_path(nodes, root, inner) if root else []
     if root is None or not _is_path_at(node_path, inner):
         raise NotFound(
-            f"the snapshot does not hold the file {printable_text(path)}",
+            f"the snapshot does not hold the file {path}",
             code="no_path",
             hint="prove its absence with --absent, or a folder with / at its end",
         )
@@ -57,7 +57,7 @@ def build_absence_proof(
     node_path = _find_node_path(nodes, root, inner)
     if _is_path_at(node_path, inner):
         raise InvalidInput(
-            f"the snapshot holds {printable_text(path)}",
+            f"the snapshot holds {path}",
             code="path_is_there",
             hint="prove that it is there, without --absent",
         )
@@ -71,7 +71,7 @@ def build_section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> proofs
     """Prove that the section `name` of `bundle` is in `snapshot`. Raises `NotFound`."""
     if name not in bundle:
         raise NotFound(
-            f"there is no folder {printable_text(name)} at the top of the brain",
+            f"there is no folder {name} at the top of the brain",
             code="no_section",
             hint="only top-level folders are proven as a whole; prove a file in it instead",
         )

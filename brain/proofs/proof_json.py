@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from ..errors import InvalidInput, ProofError, printable_text
+from ..errors import InvalidInput, ProofError
 from ..limits import MAX_PROOF_BYTES
 from ..merkle import AuditStep
 from ..objects.paths import TOP_SECTION
@@ -146,7 +146,7 @@ def proof_from_json(value: Any) -> AnyProof:
     found = value.get("format")
     if found != PROOF_FORMAT:
         raise ProofError(
-            f'its field "format" is "{printable_text(found or "")}", not "{PROOF_FORMAT}"',
+            f'its field "format" is "{found or ""}", not "{PROOF_FORMAT}"',
             code="unsupported_version",
             hint="it is another file, or a newer version of brain wrote it",
         )

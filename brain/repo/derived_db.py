@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from zlib import crc32
 
-from ..errors import Locked, StoreError, printable_text
+from ..errors import Locked, StoreError
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..store import rows as checksums
@@ -256,7 +256,7 @@ def decode_decision(stored: StoredDecision) -> DecisionRow:
     )
     if _decision_checksum(key, row) != checksum:
         raise StoreError(
-            f"the cached decisions about {printable_text(slug)} are damaged",
+            f"the cached decisions about {slug} are damaged",
             hint="see `brain doctor`",
         )
     return row
@@ -625,9 +625,7 @@ def _decode_history_row(stored: tuple[str, int, bytes, int, str, str, bytes]) ->
     names = tuple(slugs.split("\n")) if slugs else ()
     row = SkillHistoryRow(path, snapshot, generation, change, version, names)
     if _history_checksum(row, slugs) != checksum:
-        raise StoreError(
-            f"the cached history of {printable_text(path)} is damaged", hint="see `brain doctor`"
-        )
+        raise StoreError(f"the cached history of {path} is damaged", hint="see `brain doctor`")
     return row
 
 

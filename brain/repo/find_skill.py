@@ -209,7 +209,7 @@ def _ambiguous_skill_error(
     more = len(matches) - len(shown)
     listed = ", ".join(map(printable_text, shown)) + (f" and {more} more" if more else "")
     return InvalidInput(
-        f"{printable_text(text)} may be any of: {listed}",
+        f"{text} may be any of: {listed}",
         code="ambiguous_skill",
         hint=f"name one of them, as in `brain skill view {printable_text(shown[0])}`",
     )
@@ -220,7 +220,7 @@ def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
     entry = bundles.get_entry(session.nodes, bundle, path)
     if entry is None:
         raise NotFound(
-            f"no skill exists at {printable_text(path)}",
+            f"no skill exists at {path}",
             code="no_skill",
             hint="`brain skill list` lists the skills",
         )
@@ -266,7 +266,7 @@ def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound
     )
     near = list(find_addresses(session, bundle, [names[name] for name in like]).values())
     return NotFound(
-        f"the skill {printable_text(text)} does not exist",
+        f"the skill {text} does not exist",
         code="no_skill",
         hint=f"did you mean {', '.join(near)}?" if near else "see `brain skill list`",
     )

@@ -19,7 +19,7 @@ from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ..errors import InvalidInput, NoBrain, error_from_os, printable_text
+from ..errors import InvalidInput, NoBrain, error_from_os
 
 if TYPE_CHECKING:
     import inspect
@@ -122,9 +122,7 @@ def open_session(folder: Path, author: str = "") -> Session:
 
     root = folder.absolute()
     if not is_brain(root):
-        raise NoBrain(
-            f"there is no brain in {printable_text(root)}", hint="make one with `brain init`"
-        )
+        raise NoBrain(f"there is no brain in {root}", hint="make one with `brain init`")
     return Session(root, open_store_or_readonly(root / CONTROL_FOLDER), author)
 
 

@@ -46,7 +46,7 @@ def _resolve(session: Session, revision: str) -> bytes:
     found = lineage.find_ancestor_at(session.load_snapshot, start, depth)
     if found is None:
         raise NotFound(
-            f"{printable_text(revision)} goes back before the first snapshot",
+            f"{revision} goes back before the first snapshot",
             code="no_revision",
             hint="`brain log` lists the snapshots",
         )
@@ -80,7 +80,7 @@ def _resolve_base(session: Session, base: str) -> bytes:
 
 def _bad_revision_error(text: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable_text(text, 80)!r} is not a revision",
+        f"'{printable_text(text, 80)}' is not a revision",
         code="bad_revision",
         hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id",
     )

@@ -154,7 +154,7 @@ def scan(
             places.setdefault(entry.blob, []).append((path, where))
     if wanted and not files:
         raise NotFound(
-            f"{printable_text(wanted[0])} is not in this snapshot",
+            f"{wanted[0]} is not in this snapshot",
             code="no_path",
             hint="give a path relative to the brain; `brain show` lists what is there",
         )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from .. import limits
 from ..digest import blob_id
-from ..errors import InvalidInput, NoBrain, StoreError, printable_text
+from ..errors import InvalidInput, NoBrain, StoreError
 from ..objects import bundle as bundles
 from ..objects import snapshot as snapshots
 from ..objects.bundle import EMPTY_BUNDLE, Bundle
@@ -357,7 +357,7 @@ class Session:
         head = self.reader.read_ref(head_ref(branch))
         if head is None:
             raise StoreError(
-                f"the branch {printable_text(branch)} points to no snapshot",
+                f"the branch {branch} points to no snapshot",
                 hint="run `brain doctor`",
             )
         return head
@@ -447,7 +447,7 @@ def find_brain(start: Path) -> Path:
     if nearest is not None:
         return nearest
     raise NoBrain(
-        f"there is no brain in {printable_text(start)} or in a folder above it",
+        f"there is no brain in {start} or in a folder above it",
         hint="make one with `brain init`, or name one with -C",
     )
 

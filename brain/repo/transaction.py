@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from .. import limits
 from ..digest import NO_DIGEST
 from ..encoding import pack
-from ..errors import BrainError, InvalidInput, NotFound, StoreError, printable_text
+from ..errors import BrainError, InvalidInput, NotFound, StoreError
 from ..folder import handles, read
 from ..folder.handles import UNREADABLE, FolderHandles, open_root, unreadable_error
 from ..objects import bundle as bundles
@@ -419,7 +419,7 @@ def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
     for path in wanted:
         if _has_long_name(path, longest):
             raise InvalidInput(
-                f"the name of {printable_text(path)} is longer than {longest} bytes",
+                f"the name of {path} is longer than {longest} bytes",
                 code="name_too_long",
                 hint="choose a shorter one: the file system of this folder cannot hold it",
             )

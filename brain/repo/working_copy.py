@@ -176,7 +176,7 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
         return None
     if not stat.S_ISREG(stat_result.st_mode) and not stat.S_ISLNK(stat_result.st_mode):
         raise InvalidInput(
-            f"{printable_text(path)} is neither a file nor a link",
+            f"{path} is neither a file nor a link",
             code="not_regular",
             hint="move it out of the way",
         )
@@ -302,7 +302,7 @@ def _has_only_recorded_files(session: Session, target: Bundle, path: str) -> boo
             inner = os.path.relpath(os.path.join(folder, name), session.root)
             if bundles.get_entry(session.nodes, target, inner) is None:
                 raise Conflict(
-                    f"{printable_text(inner)} is not recorded and blocks a file",
+                    f"{inner} is not recorded and blocks a file",
                     code="unrecorded_changes",
                     hint="record it with `brain snapshot`, or move it away",
                 )

@@ -186,7 +186,7 @@ class Broker:
         if run_skill is None:
             raise _refused("it can call no other skill here")
         if len(name) > _MAX_NAME_CHARS or not name.isidentifier():
-            raise _refused(f"{printable_text(name, 40)!r} is not the name of a tool")
+            raise _refused(f"'{printable_text(name, 40)}' is not the name of a tool")
         if name in self._chain:
             raise _refused(
                 f"{name} runs already: skills do not call themselves, over others either"

@@ -233,7 +233,7 @@ class SandboxSession:
             raise self._end(_FORGED) from error
         if len(data) > max_bytes:
             raise SandboxError(
-                f"{printable_text(what)} in the session has more than {max_bytes} bytes",
+                f"{what} in the session has more than {max_bytes} bytes",
                 code="too_large_inside",
             )
         return bytes(data)
@@ -316,6 +316,6 @@ def _ended(why: str) -> SandboxError:
 
 def _failed(what: str, why: object) -> SandboxError:
     return SandboxError(
-        f"a step of the session failed, {printable_text(what)}: {printable_text(str(why))}",
+        f"a step of the session failed, {what}: {why!s}",
         code="step_failed",
     )

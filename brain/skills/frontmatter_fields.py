@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from .yaml_scalar import quote_scalar, write_scalar
 
 TEXT_KIND = "text"
@@ -137,7 +137,7 @@ def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str
     if field.kind != BLOCK_MAP_KIND:
         raise InvalidInput(
             f"line {front_matter.line_number(field)}: metadata is not a map:"
-            f" {printable_text(front_matter.raw_value(field))}",
+            f" {front_matter.raw_value(field)}",
             code="bad_type",
             hint="write metadata as keys with values, one a line, indented",
         )

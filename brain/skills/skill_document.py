@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .. import limits
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any
@@ -150,7 +150,7 @@ def check_description(description: str) -> str:
     line = " ".join(description.split())
     if document_parts.CONTROL_CHARACTERS().search(line) or not _is_encodable(line):
         raise InvalidInput(
-            f"the description has a control character: {printable_text(line)}",
+            f"the description has a control character: {line}",
             code="bad_char",
             hint="remove it",
         )

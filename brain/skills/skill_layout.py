@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from ..digest import blob_id
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from . import SKILLS_SECTION
 from .slug import fold_to_slug, is_slug, is_windows_device
 
@@ -148,7 +148,7 @@ def new_skill_path(slug: str, layout: str) -> str:
     """
     if layout not in LAYOUTS:
         raise InvalidInput(
-            f"there is no layout {printable_text(layout)}",
+            f"there is no layout {layout}",
             code="bad_layout",
             hint=f"use one of: {', '.join(LAYOUTS)}",
         )

@@ -145,7 +145,7 @@ def _has_stacked_marks(name: str) -> bool:
 
 def _name_error(name: str, code: str, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"{printable_text(name)!r} cannot name a skill: {reason}",
+        f"'{name}' cannot name a skill: {reason}",
         code=code,
         hint="use letters, digits, spaces and hyphens",
     )

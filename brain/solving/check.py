@@ -316,6 +316,4 @@ def _look(session: SandboxSession, folder: str, **asked: Any) -> list[int]:
         return [int(one) for one in counts]
     except (TypeError, ValueError):
         fault = done.output[-200:].decode(errors="replace")
-        raise SandboxError(
-            f"a grader failed: {printable_text(fault)}", code="step_failed"
-        ) from None
+        raise SandboxError(f"a grader failed: {fault}", code="step_failed") from None

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ..digest import blob_id
-from ..errors import BrainError, NotFound, printable_text
+from ..errors import BrainError, NotFound
 from ..repo.derived_db import CACHE_DIR_VARIABLE, cache_root
 from ..sandbox.bubblewrap import SYSTEM_PYTHON
 from ..sandbox.hidden_paths import is_public
@@ -180,7 +180,7 @@ def _install(python: str, home: str, requirements: Sequence[str], notes: list[st
             shutil.rmtree(site)
             if loose == wanted or _run_installer(python, site, loose):
                 raise BrainError(
-                    f"its packages cannot be installed from wheels: {printable_text(fault)}",
+                    f"its packages cannot be installed from wheels: {fault}",
                     code="no_wheels",
                     hint="see whether this machine reaches its package index, and has a Python"
                     " that the packages have wheels for",

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import apsw
 from blake3 import blake3
 
-from ..errors import Locked, StoreError, printable_text
+from ..errors import Locked, StoreError
 
 _OPEN_FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NOT_REGULAR_ERRNOS = {errno.ELOOP, errno.ENXIO, errno.EISDIR}
@@ -79,7 +79,7 @@ def _unsafe_file_error(
 ) -> StoreError:
     folder, name = os.path.split(os.fspath(path))
     return StoreError(
-        f"{printable_text(os.path.join(os.path.basename(folder), name))} {why}",
+        f"{os.path.join(os.path.basename(folder), name)} {why}",
         code=code,
         hint=f"{way_out}, or copy the folder with `cp -r`",
     )

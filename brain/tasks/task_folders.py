@@ -90,7 +90,7 @@ def read_tasks(folder: Path) -> FoundTasks:
         raise _error(folder, error_from_os(error).message) from error
     if not tasks and not broken:
         raise InvalidInput(
-            f"there are no tasks in {printable_text(folder)}",
+            f"there are no tasks in {folder}",
             code="no_tasks",
             hint="name a folder with instruction.md, task.md, prompt.md, case.yaml or evals.json,"
             " or one that holds such folders",
@@ -431,7 +431,7 @@ def _load_document(folder: Path, path: Path) -> tuple[dict[str, Any], str]:
 
 def _error(where: object, problem: str, code: str = "bad_task", hint: str = "") -> InvalidInput:
     return InvalidInput(
-        f"the task {printable_text(where)} cannot be read: {problem}",
+        f"the task {where} cannot be read: {problem}",
         code=code,
         hint=hint or "docs/evolution/tasks.md shows the formats",
     )

@@ -112,7 +112,7 @@ def load_key(folder: Path, name: str, passphrase: bytes = b"") -> bytes:
         ) from error
     if ed25519.public_key(seed) != _read_public_key(content, name):
         raise InvalidInput(
-            f"the first line of {printable_text(folder / _file_name(name))} is not the public key"
+            f"the first line of {folder / _file_name(name)} is not the public key"
             " of the private key below it",
             code="bad_key",
             hint=ed25519.RESTORE_KEY_HINT,
@@ -138,7 +138,7 @@ def _is_key_name(name: str) -> bool:
 def _file_name(name: str) -> str:
     if not _is_key_name(name):
         raise InvalidInput(
-            f'a key cannot be called "{printable_text(name)}"',
+            f'a key cannot be called "{name}"',
             code="bad_name",
             hint="use lower-case letters, digits and single hyphens, at most 64 characters",
         )
@@ -188,7 +188,7 @@ def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
                 handle = os.open(file, flags, dir_fd=folder_fd)
         except FileNotFoundError as error:
             raise NotFound(
-                f"there is no key {name} in {printable_text(folder)}",
+                f"there is no key {name} in {folder}",
                 code="no_key",
                 hint="`brain key list` lists the keys, `brain key new` makes one",
             ) from error
@@ -210,7 +210,7 @@ def _read_key_file(folder: Path, name: str) -> tuple[bytes, int]:
 def _check_file(file_stat: os.stat_result, name: str, path: Path) -> None:
     if not stat.S_ISREG(file_stat.st_mode) or file_stat.st_size > MAX_KEY_FILE_BYTES:
         raise InvalidInput(
-            f"{printable_text(path)} is not a key file: it is not a regular file, or too large",
+            f"{path} is not a key file: it is not a regular file, or too large",
             code="bad_key",
             hint=ed25519.RESTORE_KEY_HINT,
         )

@@ -17,7 +17,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from ..digest import is_hex_digest
-from ..errors import InvalidInput, error_from_os, printable_text
+from ..errors import InvalidInput, error_from_os
 from ..util import settings, strict_json
 from .signature_format import parse_key
 
@@ -66,7 +66,7 @@ def change_pinned_roots(
         for key in remove:
             if key not in before:
                 raise InvalidInput(
-                    f"{printable_text(key)} is not pinned as a root key of this brain",
+                    f"{key} is not pinned as a root key of this brain",
                     code="not_pinned",
                     hint="`brain key roots` lists those that are",
                 )
@@ -105,7 +105,7 @@ def _load_all_roots(path: Path) -> dict[str, list[str]]:
 
     def make_error(why: str, _: str = "") -> InvalidInput:
         return InvalidInput(
-            f"the pinned root keys in {printable_text(path)} cannot be read: {why}",
+            f"the pinned root keys in {path} cannot be read: {why}",
             code="bad_roots",
             hint="repair the file, or remove it and pin your keys again",
         )

@@ -231,4 +231,4 @@ def _check_fields(fields: dict[str, Any], needed: set[str], optional: set[str], 
     if missing:
         raise policy_error(f"{where} has no {min(missing)}")
     if unknown:
-        raise policy_error(f"{where} has an unknown field: {printable_text(min(unknown))}")
+        raise policy_error(f"{where} has an unknown field: {min(unknown)}")

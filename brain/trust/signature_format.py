@@ -11,7 +11,7 @@ import re
 from typing import Any, NamedTuple
 
 from ..digest import DIGEST_SIZE
-from ..errors import InvalidInput, printable_text
+from ..errors import InvalidInput
 from ..objects.snapshot import Snapshot
 from . import ed25519
 
@@ -57,7 +57,7 @@ def parse_key(text: str) -> bytes:
     key = bytes.fromhex(match[1]) if match else b""
     if not ed25519.is_usable_key(key):
         raise InvalidInput(
-            f'"{printable_text(text)}" is not a public key',
+            f'"{text}" is not a public key',
             code="bad_key",
             hint="its digits are those of no safe Ed25519 key: copy it again"
             if match

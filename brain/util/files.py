@@ -190,7 +190,7 @@ def read_secret_file(path: str, max_bytes: int, what: str) -> bytes:
         mode = os.fstat(file.fileno()).st_mode
         if stat.S_ISREG(mode) and mode & 0o077:
             raise InvalidInput(
-                f"others may read {what} in {printable_text(path)}",
+                f"others may read {what} in {path}",
                 code="key_readable",
                 hint=f"let only its owner read it: chmod 600 {printable_text(path)}",
             )

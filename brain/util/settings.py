@@ -51,13 +51,13 @@ def load_settings(path: Path, format: str, make_error: MakeSettingsError) -> dic
     except FileNotFoundError:
         return None
     if len(data) > MAX_SETTINGS_BYTES:
-        raise make_error(f"{printable_text(path)} is larger than {MAX_SETTINGS_BYTES} bytes")
+        raise make_error(f"{path} is larger than {MAX_SETTINGS_BYTES} bytes")
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise make_error(f"{printable_text(path)} is not JSON") from error
+        raise make_error(f"{path} is not JSON") from error
     if not isinstance(document, dict) or document.pop("format", None) != format:
-        raise make_error(f"{printable_text(path)} is not of the format {format!r}")
+        raise make_error(f"{path} is not of the format '{format}'")
     return document
 
 
@@ -178,14 +178,14 @@ def read_key_file(path: str, owner: str, command: str) -> str:
         data = read_secret_file(path, MAX_API_KEY_BYTES, f"the key of {owner}")
     except OSError as error:
         raise InvalidInput(
-            f"the key of {owner} cannot be read from {printable_text(path)}: {error.strerror}",
+            f"the key of {owner} cannot be read from {path}: {error.strerror}",
             code="no_key",
             hint=f"name its file with `{command} --key-file FILE`",
         ) from error
     key = data.decode("ascii", "replace").strip()
     if len(data) > MAX_API_KEY_BYTES or not _KEY_PATTERN.fullmatch(key):
         raise InvalidInput(
-            f"{printable_text(path)} holds no key of {owner}",
+            f"{path} holds no key of {owner}",
             code="no_key",
             hint=f"write only the key to it, or name another with `{command} --key-file FILE`",
         )

@@ -56,7 +56,7 @@ def parse_json(data: bytes, max_depth: int, max_values: int, make_error: MakeErr
     except JsonFault as fault:
         raise make_error(str(fault), fault.code) from fault
     except ValueError as error:
-        raise make_error(f"it is not JSON: {printable_text(error)}", "bad_json") from error
+        raise make_error(f"it is not JSON: {error}", "bad_json") from error
 
 
 def parse_unbounded_json(text: str | bytes) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..errors import RESTORE_HINT, FormatError, InvalidInput, printable_text
+from ..errors import RESTORE_HINT, FormatError, InvalidInput
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.node_cache import NodeCache
@@ -120,7 +120,7 @@ def _check_paths(section: str, inner: list[str]) -> None:
     for path in inner:
         if section == paths.TOP_SECTION and "/" in path:
             raise FormatError(
-                f'"{printable_text(path)}" is a path with folders among the files at the top',
+                f'"{path}" is a path with folders among the files at the top',
                 code="bad_path",
                 hint=RESTORE_HINT,
             )
@@ -192,19 +192,19 @@ def _check_node(node: TreeNode, new: _NodeToCheck, depth: int, old_paths: list[s
     """Check a new node; `old_paths` are those of the old node with the same last path."""
     last, _, count, size = new.entry
     if node.kind != (LEAF if depth == 0 else INNER):
-        raise _tree_error(f"there is a node of the wrong kind above {printable_text(last)}")
+        raise _tree_error(f"there is a node of the wrong kind above {last}")
     if (node.last, *node.totals()) != (last, count, size):
-        raise _tree_error(f"the parent's entry for the node up to {printable_text(last)} is wrong")
+        raise _tree_error(f"the parent's entry for the node up to {last} is wrong")
     if depth == 0 and node.entries[0][0] <= new.after_path and new.after_path:
-        raise _tree_error(f"its paths are out of order at {printable_text(node.entries[0][0])}")
+        raise _tree_error(f"its paths are out of order at {node.entries[0][0]}")
     inside = (
         node.paths[MIN_NODE_ENTRIES - 1 : -1] if node.paths != old_paths else []
     )  # cuts are by path alone
     for place, path in enumerate(inside, MIN_NODE_ENTRIES):
         if is_node_boundary(depth, path, place):
-            raise _tree_error(f"a node does not end after {printable_text(path)}, where it must")
+            raise _tree_error(f"a node does not end after {path}, where it must")
     if not new.is_rightmost and not is_node_boundary(depth, node.last, len(node.entries)):
-        raise _tree_error(f"a node ends after {printable_text(node.last)}, where it must not")
+        raise _tree_error(f"a node ends after {node.last}, where it must not")
 
 
 def _check_shared_node(nodes: NodeCache, old: _OldTree, new: _NodeToCheck, depth: int) -> None:
@@ -213,14 +213,12 @@ def _check_shared_node(nodes: NodeCache, old: _OldTree, new: _NodeToCheck, depth
     node = nodes.get(new.entry[1]) if known is None else None
     expected = known or (node and (node.last, new.entry[1], *node.totals()))
     if expected != new.entry:
-        raise _tree_error(
-            f"the parent's entry for the node up to {printable_text(new.entry[0])} is wrong"
-        )
+        raise _tree_error(f"the parent's entry for the node up to {new.entry[0]} is wrong")
     if new.entry[1] in old.right_edge and not new.is_rightmost:
         _check_right_boundary(nodes, new.entry[1], depth)
     as_before = old.path_before_node.get(new.entry[1]) == new.after_path
     if new.after_path and not as_before and _first_path(nodes, new.entry[1]) <= new.after_path:
-        raise _tree_error(f"its paths are out of order after {printable_text(new.after_path)}")
+        raise _tree_error(f"its paths are out of order after {new.after_path}")
 
 
 def _check_right_boundary(nodes: NodeCache, node_id: bytes, depth: int) -> None:
@@ -228,7 +226,7 @@ def _check_right_boundary(nodes: NodeCache, node_id: bytes, depth: int) -> None:
     while True:
         node = nodes.get(node_id)
         if not is_node_boundary(depth, node.last, len(node.entries)):
-            raise _tree_error(f"a node ends after {printable_text(node.last)}, where it must not")
+            raise _tree_error(f"a node ends after {node.last}, where it must not")
         if node.kind == LEAF:
             return
         node_id, depth = node.entries[-1][1], depth - 1

@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ..errors import BrainError, InvalidInput, NoBrain, printable_text
+from ..errors import BrainError, InvalidInput, NoBrain
 from ..folder.ignore import IGNORE_FILE_NAME, IgnoreRules
 from .change_events import ObservedChanges
 
@@ -98,7 +98,7 @@ class InotifyBackend:
         if not name:
             if not folder and mask & (_ROOT_EVENTS | _UNMOUNT):
                 raise NoBrain(
-                    f"the brain is gone from {printable_text(self._root)}",
+                    f"the brain is gone from {self._root}",
                     hint="if the folder was moved, start `brain watch` there",
                 )
             return ""

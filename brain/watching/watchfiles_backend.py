@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import BrainError, InvalidInput, NoBrain, printable_text
+from ..errors import BrainError, InvalidInput, NoBrain
 from ..folder.ignore import IGNORE_FILE_NAME, IgnoreRules
 from .change_events import ObservedChanges
 
@@ -76,7 +76,7 @@ class WatchfilesBackend:
         error = self._listener_error
         if error is not None:
             raise BrainError(
-                f"the system cannot watch {printable_text(self._root)}: {printable_text(error)}",
+                f"the system cannot watch {self._root}: {error}",
                 code="cannot_watch",
                 hint="end other watchers, or record with `brain snapshot`",
             ) from error
@@ -106,7 +106,7 @@ class WatchfilesBackend:
         paths = {os.path.relpath(path, self._root).replace(os.sep, "/") for path in changed_paths}
         if "." in paths and not os.path.isdir(self._root):
             raise NoBrain(
-                f"the brain is gone from {printable_text(self._root)}",
+                f"the brain is gone from {self._root}",
                 hint="if the folder was moved, start `brain watch` there",
             )
         paths = {path for path in paths if self._is_relevant(path)}

@@ -109,7 +109,7 @@ def plan_change(
             existing = (existing or {}).get(key)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(
-            f"{printable_text(path)} was not changed: {printable_text(error)}",
+            f"{path} was not changed: {error}",
             code="bad_settings",
             hint="--print prints the entry, to paste it yourself",
         ) from error
@@ -140,7 +140,7 @@ def refuse_other_entry(change: SettingsChange) -> None:
     if change.existing is None or change.after == change.before:
         return
     raise Conflict(
-        f"{printable_text(change.path)} has another '{change.name}': "
+        f"{change.path} has another '{change.name}': "
         f"{_describe_difference(change.existing, change.entry)}",
         code="entry_differs",
         hint="--force replaces it, --name adds this brain under another name",
@@ -182,7 +182,7 @@ def write_change(change: SettingsChange) -> None:
     def refuse_changed_file() -> None:
         if _read_settings(target) != change.before:
             raise Conflict(
-                f"{printable_text(change.path)} was changed by another program meanwhile",
+                f"{change.path} was changed by another program meanwhile",
                 code="settings_changed",
                 hint="try again",
             )
@@ -199,7 +199,7 @@ def _read_settings(path: Path) -> str | None:
         return None
     if len(raw) > MAX_CLIENT_SETTINGS_BYTES:
         raise InvalidInput(
-            f"{printable_text(path)} has more than {MAX_CLIENT_SETTINGS_BYTES} bytes",
+            f"{path} has more than {MAX_CLIENT_SETTINGS_BYTES} bytes",
             code="bad_settings",
             hint="--print prints the entry, to paste it yourself",
         )
@@ -207,7 +207,7 @@ def _read_settings(path: Path) -> str | None:
         return raw.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{printable_text(path)} is not UTF-8 text",
+            f"{path} is not UTF-8 text",
             code="bad_settings",
             hint="--print prints the entry, to paste it yourself",
         ) from error

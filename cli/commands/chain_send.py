@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from brain.errors import InvalidInput, printable_text
+from brain.errors import InvalidInput
 
 from ..chosen_ledger import require_evm_ledger
 from ..command import COMMIT_EXITS, argument, brain_command, exit_statuses, option
@@ -99,7 +99,7 @@ def _send_signed(app: App, ledger: str | None, file: str) -> None:
 def _record_mined(app: App, ledger: str | None, mined: str) -> None:
     if not _HASH.fullmatch(mined):
         raise InvalidInput(
-            f'"{printable_text(mined)}" is not the hash of a transaction',
+            f'"{mined}" is not the hash of a transaction',
             code="bad_hash",
             hint="it is 0x and 64 hex digits; explorers and wallets show it",
         )

@@ -139,7 +139,7 @@ def read_account_passphrase(
         return passphrase.decode()
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"the passphrase of {printable_text(keystore)} is not UTF-8",
+            f"the passphrase of {keystore} is not UTF-8",
             code="wrong_passphrase",
             hint=_PASSPHRASE_HINT,
         ) from error
@@ -163,7 +163,7 @@ def read_keystore(keystore: str) -> bytes:
         return read_secret_file(keystore, _MAX_KEYSTORE_BYTES, "the key of the account")
     except FileNotFoundError as error:
         raise NotFound(
-            f"there is no keystore at {printable_text(keystore)}",
+            f"there is no keystore at {keystore}",
             code="no_key",
             hint="name another with `brain config ledger NAME --keystore FILE`",
         ) from error

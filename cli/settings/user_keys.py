@@ -9,7 +9,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from brain.errors import InvalidInput, NotFound, printable_text
+from brain.errors import InvalidInput, NotFound
 
 from ..terminal import is_terminal
 from .settings_folder import user_settings_folder
@@ -62,7 +62,7 @@ def own_key_name(text: str) -> str:
     name = find_own_key([text])
     if name is None:
         raise NotFound(
-            f"none of your keys is {printable_text(text)}",
+            f"none of your keys is {text}",
             code="no_key",
             hint="`brain key list` lists your keys; only their owner can sign with others",
         )
@@ -146,7 +146,7 @@ def read_passphrase(passphrase_file: str | None) -> bytes:
     passphrase = content[:_MAX_PASSPHRASE_BYTES].partition(b"\n")[0].rstrip(b"\r")
     if not passphrase:
         raise InvalidInput(
-            f"the first line of the passphrase file {printable_text(path)} is empty",
+            f"the first line of the passphrase file {path} is empty",
             code="no_passphrase",
             hint="write the passphrase to its first line",
         )

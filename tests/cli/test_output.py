@@ -340,3 +340,30 @@ def test_a_command_within_a_sentence_exists_with_its_options(path):
 )
 def test_a_command_or_option_that_is_gone_is_found(line):
     assert find_unknown_word(line.split())
+
+
+ODD, SHOWN = "a\x1b[2J\nb", "a\\x1b[2J\\nb"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("skill", "view", ODD),
+        ("show", ODD),
+        ("branch", "idea", ODD),
+        ("branch", ODD),
+        ("restore", "@", ODD),
+        ("tag", "--delete", ODD),
+        ("snapshot", "--strict", ODD),
+        ("proposal", "show", ODD),
+        ("receipt", "show", ODD),
+    ],
+)
+def test_foreign_text_in_an_error_is_escaped_once(cli, tmp_path, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    cli("init")
+    (tmp_path / ODD).write_text("x")
+    told, text = cli(*words, "--json"), cli(*words).err
+    assert told.status != 0 and SHOWN in told.error["message"]
+    assert told.error["message"].isprintable() and SHOWN in text and "\x1b" not in text
+    assert "\\\\" not in told.error["message"] + text

@@ -25,6 +25,15 @@ def test_a_code_and_a_hint_belong_to_one_error_and_not_to_its_kind():
     assert errors.InvalidInput("no").code == "bad_input"
 
 
+def test_an_error_escapes_what_it_quotes_and_once_only():
+    inner = errors.NotFound("no \x1b[2Ja\nb", hint="one of:\n a\x07\n b")
+    assert inner.message == str(inner) == "no \\x1b[2Ja\\nb"
+    assert inner.hint == "one of:\n a\\x07\n b"
+    outer = errors.StoreError(f"it failed: {inner.message}", hint=inner.hint)
+    assert (outer.message, outer.hint) == (f"it failed: {inner.message}", inner.hint)
+    assert len(errors.InvalidInput("x" * 10_000_000).message) < 11_000
+
+
 @pytest.mark.parametrize(
     ("raw", "shown"),
     [

@@ -90,7 +90,7 @@ def _checked_url(text: str, public: str, path: str, scheme: str, host: str) -> R
 
 def _bad_url_error(text: str, reason: str) -> InvalidInput:
     return InvalidInput(
-        f"cannot adopt from {printable_text(text)}: {reason}",
+        f"cannot adopt from {text}: {reason}",
         code="bad_url",
         hint="give a URL such as https://example.org/owner/skills or a folder",
     )
@@ -175,7 +175,7 @@ def _wait_and_check_size(
             process.wait(_POLL_SECONDS)
         if _objects_size(folder) > MAX_CLONE_BYTES:
             raise InvalidInput(
-                f"{printable_text(url.public)} has more than {MAX_CLONE_BYTES >> 20} MiB",
+                f"{url.public} has more than {MAX_CLONE_BYTES >> 20} MiB",
                 code="too_large",
                 hint="clone it yourself, as by `git clone --depth 1`, and adopt the clone",
             )
@@ -183,7 +183,7 @@ def _wait_and_check_size(
             return
         if time.monotonic() > end:
             raise InvalidInput(
-                f"git cloned {printable_text(url.public)} for {MAX_CLONE_SECONDS:g} seconds",
+                f"git cloned {url.public} for {MAX_CLONE_SECONDS:g} seconds",
                 code="git_hangs",
                 hint="clone it yourself, and adopt the clone",
             )
@@ -210,7 +210,7 @@ def _clone_failed_error(url: RepositoryUrl, output: str) -> InvalidInput:
     reasons = [line for line in lines if line.startswith(_TELLING_PREFIXES)] or lines[-1:]
     reason = (reasons or ["git failed"])[0].removeprefix("fatal: ").replace(url.text, url.public)
     return InvalidInput(
-        f"git cannot clone {printable_text(url.public)}: {printable_text(reason, 300)}",
+        f"git cannot clone {url.public}: {printable_text(reason, 300)}",
         code="clone_failed",
         hint="check with `git ls-remote URL` that git reaches it without asking for a password",
     )

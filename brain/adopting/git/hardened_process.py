@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput
 
 ANSWER_SECONDS, WALK_SECONDS = 60.0, 600.0
 """Seconds in which git must write more output: the answer to a query, and the first line of
@@ -65,7 +65,7 @@ class GitCommand:
     def unreadable_error(self) -> InvalidInput:
         """Return the error for a repository that git cannot read."""
         return InvalidInput(
-            f"git cannot read {printable_text(self.folder)}",
+            f"git cannot read {self.folder}",
             code=UNREADABLE_CODE,
             hint="check it with `git fsck`; complete a partial clone first",
         )
@@ -73,7 +73,7 @@ class GitCommand:
     def timeout_error(self, seconds: float) -> InvalidInput:
         """Return the error for a git without output for `seconds`."""
         return InvalidInput(
-            f"git wrote nothing about {printable_text(self.folder)} for {seconds:g} seconds",
+            f"git wrote nothing about {self.folder} for {seconds:g} seconds",
             code="git_hangs",
             hint="a pipe among its files, or a missing disk, may block git; adopt a clone,"
             " or only the files with --as agentskills",

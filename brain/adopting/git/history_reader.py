@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput
 from ...objects import paths
 from ..home_layout import PathRule
 from ..home_readers import (
@@ -127,7 +127,7 @@ def read_history(
         folder = find_git_folder(detected.path)
         if folder is None:
             raise InvalidInput(
-                f"{printable_text(detected.path)} is not a git repository",
+                f"{detected.path} is not a git repository",
                 code="bad_repository",
                 hint="name the folder that holds .git, or adopt the files with --as agentskills",
             )
@@ -161,7 +161,7 @@ def layout_from_names(names: Collection[str], folder_name: str) -> HomeLayout:
         layout = skill_folder_layout(folders, folder_name)
     else:
         raise InvalidInput(
-            f"the newest commit of {printable_text(folder_name)} has no skill",
+            f"the newest commit of {folder_name} has no skill",
             code="unknown_source",
             hint="commit the skills (files SKILL.md), or check out the branch that has them",
         )

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput
 from . import hardened_process
 from .hardened_process import BUFFER_BYTES, GitCommand, GitProcess
 
@@ -87,7 +87,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             for number, line in enumerate(output):
                 if number == MAX_COMMITS:
                     raise InvalidInput(
-                        f"{printable_text(self._git.folder)} has more than {MAX_COMMITS} commits",
+                        f"{self._git.folder} has more than {MAX_COMMITS} commits",
                         code="too_many",
                         hint=_SHALLOW_CLONE_HINT,
                     )
@@ -102,7 +102,7 @@ class GitRepository(AbstractContextManager["GitRepository"]):
             if error.code != hardened_process.UNREADABLE_CODE:
                 raise
             raise InvalidInput(
-                f"HEAD of {printable_text(self._git.folder)} is not a commit",
+                f"HEAD of {self._git.folder} is not a commit",
                 code="no_commit",
                 hint="commit something first; if there are commits, run `git fsck`",
             ) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ...errors import ProofError, printable_text
+from ...errors import ProofError
 from ...limits import MAX_EVIDENCE_BYTES
 from ...proofs import json_fields
 from ...proofs.proof_json import proof_from_json
@@ -78,7 +78,7 @@ def _parse_evidence(data: bytes) -> EvidenceDocument:
     format = value.get("format")
     if format != EVIDENCE_FORMAT:
         raise ProofError(
-            f'its field "format" is "{printable_text(format or "")}", not "{EVIDENCE_FORMAT}"',
+            f'its field "format" is "{format or ""}", not "{EVIDENCE_FORMAT}"',
             code="unsupported_version",
             hint="it is another file, or a newer version of brain wrote it",
         )

@@ -75,7 +75,7 @@ def check_evidence(
     for level in filter(None, (block_trust, require)):
         if level not in (TRUST_ONE_NODE, TRUST_MANY_NODES, TRUST_READER):
             raise InvalidInput(
-                f'"{printable_text(level)}" is not a trust level',
+                f'"{level}" is not a trust level',
                 code="bad_trust_level",
                 hint="use L1, L2 or L3",
             )

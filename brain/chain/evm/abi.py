@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from ...errors import BrainError, Conflict, InvalidInput, LedgerError, printable_text
+from ...errors import BrainError, Conflict, InvalidInput, LedgerError
 from ..evidence.keccak import keccak256
 from ..evidence.storage_layout import encode_uint256
 from ..ledger_protocol import LedgerHead, Offer
@@ -234,7 +234,7 @@ def parse_address(text: str) -> str:
     """Return an address in lower case. Raises `InvalidInput` (`bad_address`)."""
     if not _ADDRESS_HEX.fullmatch(text):
         raise InvalidInput(
-            f'"{printable_text(text)}" is not the address of an account',
+            f'"{text}" is not the address of an account',
             code="bad_address",
             hint="an address is 0x and 40 hex digits",
         )

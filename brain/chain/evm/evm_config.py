@@ -131,7 +131,7 @@ def parse_address_setting(name: str, key: str, value: Any) -> str:
 
 def _refuse_config(name: str, reason: str) -> NoReturn:
     raise InvalidInput(
-        f"the ledger {printable_text(name)} is not set up correctly: {reason}",
+        f"the ledger {name} is not set up correctly: {reason}",
         code="bad_ledger",
         hint="see `brain config ledger --help`; `brain config remove NAME` forgets one",
     )

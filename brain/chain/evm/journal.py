@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...errors import Locked, StoreError, printable_text
+from ...errors import Locked, StoreError
 from ...store.writer import writer_lock
 from ..ledger_protocol import FAILED, INCLUDED, PENDING, REPLACED
 from . import durable_files
@@ -181,7 +181,7 @@ class TxJournal:
             return None if content is None else _decode_record(json.loads(content))
         except (ValueError, TypeError, KeyError, IndexError) as error:
             raise StoreError(
-                f"the record of a transaction in {printable_text(path)} is damaged",
+                f"the record of a transaction in {path} is damaged",
                 code="bad_journal",
                 hint="restore it from a copy; the chain is not affected",
             ) from error

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, NoReturn
 
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput
 from ..evidence import storage_layout
 from . import abi
 from .signing.permit_json import (
@@ -237,7 +237,7 @@ def _parse_address(values: Mapping[str, Any], name: str) -> str:
 
 def _refuse_permit(reason: str) -> NoReturn:
     raise InvalidInput(
-        f"the permit cannot be read: {printable_text(reason)}",
+        f"the permit cannot be read: {reason}",
         code="bad_permit",
         hint="give the file that `brain chain authorize` wrote",
     )

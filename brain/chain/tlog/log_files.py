@@ -11,7 +11,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed, printable_text
+from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed
 from ...store import database
 from ...store.connection import Connection, DatabaseLabels, read_mark
 from ...store.writer import writer_lock
@@ -55,7 +55,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
 def _refuse_lost_log(folder: Path) -> None:
     if read_mark(os.fspath(folder / LOG_DATABASE)):
         raise VerificationFailed(
-            f"the log in {printable_text(folder)} is gone, though entries of it were acknowledged",
+            f"the log in {folder} is gone, though entries of it were acknowledged",
             code="rolled_back",
             hint="restore the folder of the log from a backup;"
             " to start another log, use another folder",
@@ -98,7 +98,7 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     database.check_database_files(path, LOG_LABELS)
     if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
         raise StoreError(
-            f"the log {printable_text(path)} cannot be written",
+            f"the log {path} cannot be written",
             code="read_only",
             hint="committing needs write access to the folder of the log",
         )
@@ -128,7 +128,7 @@ def load_log_key(folder: Path, log: LogReader) -> bytes:
     seed = keyfile.load_key(folder, log.key_file)
     if ed25519.public_key(seed) != log.key.key:
         raise InvalidInput(
-            f"the key in {printable_text(folder)} belongs to another log",
+            f"the key in {folder} belongs to another log",
             code="wrong_key",
             hint="restore the folder of the log from a backup",
         )

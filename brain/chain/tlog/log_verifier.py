@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ...errors import FormatError, InvalidInput, ProofError, printable_text
+from ...errors import FormatError, InvalidInput, ProofError
 from . import checkpoints, signed_note
 from .checkpoints import Checkpoint, Cosignature
 from .log_entry import LogLeaf, decode_entry
@@ -50,7 +50,7 @@ def verify_checkpoint(text: str, key: str, witnesses: Sequence[str] = ()) -> Ver
     state = checkpoints.parse_checkpoint(parsed_note.text)
     if state.origin != signer.name:
         raise ProofError(
-            f"the checkpoint is of the log {printable_text(state.origin)}, not of {signer.name}",
+            f"the checkpoint is of the log {state.origin}, not of {signer.name}",
             code="wrong_origin",
             hint="compare the key of the log with the one you know",
         )

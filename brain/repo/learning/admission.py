@@ -184,7 +184,7 @@ def require_state_folder(session: Session) -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not _is_usable(session, folder):
         raise StoreError(
-            f"{printable_text(folder)} is not a folder outside of the brain that you alone can"
+            f"{folder} is not a folder outside of the brain that you alone can"
             " write, so nothing can be admitted",
             code="bad_state_folder",
             hint=f"name another folder with {STATE_DIR_VARIABLE}",
@@ -312,7 +312,7 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     program = require_program(session, bundle, skill)
     if changed := find_changed_file(session, bundle, skill):
         raise Conflict(
-            f"{printable_text(changed)} was changed in the folder, so {skill.slug} does not run",
+            f"{changed} was changed in the folder, so {skill.slug} does not run",
             code="not_admitted",
             hint=f"have the change tried and admitted with `brain evolve admit {skill.slug}`",
         )

@@ -84,7 +84,7 @@ def check_approvals(
             refusal = "it is called as keys are"
         if refusal:
             raise InvalidInput(
-                f"no skill may read {printable_text(path)}: {refusal}",
+                f"no skill may read {path}: {refusal}",
                 code="protected_folder",
                 hint="approve a folder that has only what the skill reads",
             )
@@ -211,7 +211,7 @@ def _resolve(path: str, *, is_file: bool) -> str:
     if not (os.path.isabs(path) and (os.path.isfile if is_file else os.path.isdir)(path)):
         kind = "file" if is_file else "folder"
         raise NotFound(
-            f"{printable_text(path)} is not the absolute path of a {kind}",
+            f"{path} is not the absolute path of a {kind}",
             code="no_path",
             hint=f"name a {kind} that exists",
         )
@@ -266,7 +266,7 @@ def change_approvals(
     known = (*tried.folders.values(), *tried.write.values(), *tried.hosts)
     if missing := sorted({*paths, *hosts}.difference(known)):
         raise NotFound(
-            f"{printable_text(missing[0])} is not approved",
+            f"{missing[0]} is not approved",
             code="not_approved",
             hint="without options, `brain evolve allow` shows what is",
         )

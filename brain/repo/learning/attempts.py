@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from ...errors import BrainError, NotFound, printable_text
+from ...errors import BrainError, NotFound
 from ...gating.case_files import Case
 from ...gating.case_paths import slug_of_case
 from ...objects import bundle as bundles
@@ -50,7 +50,7 @@ def find_attempt(session: Session, attempt: str, noun: str = "attempt") -> bytes
     snapshot_id = session.reader.read_ref(REJECTED_REF_PREFIX + attempt)
     if snapshot_id is None:
         raise NotFound(
-            f"there is no {noun} {printable_text(attempt)}",
+            f"there is no {noun} {attempt}",
             code="no_attempt",
             hint="only the newest ones are kept; `brain evolve attempts` lists them",
         )

@@ -167,7 +167,7 @@ def add_case(
     name = name or blob_id(canonical_json(input)).hex()[:_NAME_DIGITS]
     if not case_files.is_case_name(name):
         raise InvalidInput(
-            f"{printable_text(name, 80)!r} is not a name for a case",
+            f"'{printable_text(name, 80)}' is not a name for a case",
             code="bad_name",
             hint="use lower-case letters, digits, '.', '_' and '-'",
         )
@@ -266,7 +266,7 @@ def _find_call(run: Receipt, slug: str, number: int) -> RunStep | None:
     }
     if number and number not in calls:
         raise NotFound(
-            f"step {number} of the run is no call of {printable_text(slug)} that went well",
+            f"step {number} of the run is no call of {slug} that went well",
             code="no_step",
             hint=_HINT,
         )

@@ -153,7 +153,7 @@ class Gate:
         """
         if _EVOLVER.fullmatch(change.evolver) is None:
             raise InvalidInput(
-                f"{printable_text(change.evolver, 40)!r} is not the name of an evolver",
+                f"'{printable_text(change.evolver, 40)}' is not the name of an evolver",
                 code="bad_change",
                 hint="use 1 to 32 lower-case letters",
             )

@@ -363,7 +363,7 @@ def accept_attempt(
     verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))
     if verdict is None or not verdict.gate:
         raise Conflict(
-            f"no case was tried in attempt {printable_text(attempt)}",
+            f"no case was tried in attempt {attempt}",
             code="not_accepted",
             hint="mend what its tests found, and try it again",
         )

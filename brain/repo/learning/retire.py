@@ -296,7 +296,7 @@ def set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
             return content or b""
         if names == list(before.pinned):
             raise NotFound(
-                f"{printable_text(name)} is not pinned",
+                f"{name} is not pinned",
                 code="not_pinned",
                 hint=f"pinned are: {', '.join(map(printable_text, before.pinned)) or 'none'}",
             )

@@ -137,7 +137,7 @@ def check_outcome(outcome: str) -> str:
     """Return an outcome. Raises `InvalidInput` (`bad_outcome`)."""
     if outcome not in RUN_OUTCOMES:
         raise InvalidInput(
-            f"{printable_text(outcome, 80)!r} is not an outcome of a run",
+            f"'{printable_text(outcome, 80)}' is not an outcome of a run",
             code="bad_outcome",
             hint=f"it is one of {', '.join(RUN_OUTCOMES)}",
         )

@@ -10,7 +10,7 @@ import secrets
 import stat
 from pathlib import Path
 
-from ...errors import InvalidInput, printable_text
+from ...errors import InvalidInput
 
 MIN_TOKEN_CHARS = 32
 _MAX_TOKEN_BYTES = 512
@@ -42,21 +42,21 @@ def _load_token(path: Path) -> str:
     if not stat.S_ISREG(st.st_mode):
         os.close(handle)
         raise InvalidInput(
-            f"{printable_text(path)} is not a file",
+            f"{path} is not a file",
             code="bad_token",
             hint="name a regular file, new or existing",
         )
     with os.fdopen(handle, "rb") as file:
         if st.st_mode & 0o077 or st.st_uid != os.geteuid() or st.st_nlink > 1:
             raise InvalidInput(
-                f"others may know the token in {printable_text(path)}",
+                f"others may know the token in {path}",
                 code="token_exposed",
                 hint="delete the file: the server then creates one that only you can read",
             )
         text = file.read(_MAX_TOKEN_BYTES).decode("ascii", "replace").strip()
     if len(text) < MIN_TOKEN_CHARS or not text.isprintable() or not text.isascii() or " " in text:
         raise InvalidInput(
-            f"{printable_text(path)} holds no token",
+            f"{path} holds no token",
             code="bad_token",
             hint=f"delete the file, or write at least {MIN_TOKEN_CHARS} letters and digits to it",
         )

@@ -7,7 +7,7 @@ import socket
 import threading
 from typing import TYPE_CHECKING
 
-from ...errors import BrainError, InvalidInput, printable_text
+from ...errors import BrainError, InvalidInput
 
 if TYPE_CHECKING:
     import anyio
@@ -83,7 +83,7 @@ def open_sockets(host: str, port: int) -> list[socket.socket]:
                 break  # this machine has no IPv6
             reason = error.strerror or error if isinstance(error, OSError) else "not a host name"
             raise InvalidInput(
-                f"cannot listen at {printable_text(host)}:{port}: {printable_text(reason)}",
+                f"cannot listen at {host}:{port}: {reason}",
                 code="cannot_listen",
                 hint="name another port; 0 picks a free one",
             ) from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...errors import ToolFailure, printable_text
+from ...errors import ToolFailure
 from ...skills.skill_layout import SKILL_FILES
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def refuse_to_remove_cases(brain: Brain, name: str) -> None:
     cases = [case for case in brain.gate.list_cases() if not case.problem]
     if any(case.path.startswith(f"{folder}/") for case in cases):
         raise ToolFailure(
-            f"'{printable_text(name)}' cannot be removed: its changes are tried on cases.",
+            f"'{name}' cannot be removed: its changes are tried on cases.",
             code="has_cases",
             hint="Improve it instead, or ask the user to remove it.",
         )

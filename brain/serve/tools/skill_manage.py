@@ -115,7 +115,7 @@ def _write_file(brain: Brain, arguments: Arguments) -> ToolResult:
     def change(before: bytes | None) -> bytes:
         if before is None and inner.partition("/")[0] not in SKILL_FOLDERS:
             raise ToolFailure(
-                f"A new file cannot go to {printable_text(inner)}.",
+                f"A new file cannot go to {inner}.",
                 code="bad_path",
                 hint=f"Put it below {', '.join(folder + '/' for folder in SKILL_FOLDERS)}.",
             )
@@ -175,7 +175,7 @@ def _refuse_cases(inner: str) -> None:
     """Refuse files below cases/: an agent does not change what its skills are tried on."""
     if is_in_cases(inner):
         raise ToolFailure(
-            f"{printable_text(inner)} is not written: a skill is tried on its cases.",
+            f"{inner} is not written: a skill is tried on its cases.",
             code="bad_path",
             hint="Put it elsewhere in the folder of the skill, or ask the user to add a case.",
         )

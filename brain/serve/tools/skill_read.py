@@ -150,7 +150,7 @@ def _category_names(skills: list[Skill]) -> str:
 
 def _no_category_failure(category: str, skills: list[Skill]) -> ToolFailure:
     return ToolFailure(
-        f"There is no category '{printable_text(category)}'.",
+        f"There is no category '{category}'.",
         code="no_category",
         hint=f"Categories: {_category_names(skills)}.",
     )

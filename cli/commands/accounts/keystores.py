@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from brain.errors import Conflict, printable_text
+from brain.errors import Conflict
 
 from ...command import argument, brain_command, exit_statuses, option
 from ...context import App
@@ -57,7 +57,7 @@ def chain_account_new_command(app: App, file: str, passphrase_file: str | None) 
 
 def _exists_error(path: str) -> Conflict:
     return Conflict(
-        f"{printable_text(path)} exists already",
+        f"{path} exists already",
         code="exists",
         hint="choose another name; keystores are never overwritten",
     )

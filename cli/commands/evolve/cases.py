@@ -141,7 +141,7 @@ def evolve_case_show_command(app: App, slug: str, name: str) -> None:
     found = next((one for one in app.brain.gate.list_cases(slug) if one.name == name), None)
     if found is None:
         raise NotFound(
-            f"{slug} has no case {printable_text(name)}",
+            f"{slug} has no case {name}",
             code="no_case",
             hint=f"`brain evolve case list {slug}` lists them",
         )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from brain import evolve, limits
-from brain.errors import Conflict, InvalidInput, printable_text
+from brain.errors import Conflict, InvalidInput
 from brain.programs import CASES_FILE, CHECK_FILE, PROGRAM_FILE, SCHEMA_FILE
 from brain.programs.advice import ADVICE, CODE_PROFILES
 from brain.programs.needs import FIXTURES_FOLDER, pin_resources, read_needs
@@ -198,14 +198,14 @@ def _read_folder(folder: Path) -> dict[str, bytes]:
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     if len(paths) > limits.MAX_PROGRAM_FILES:
         raise InvalidInput(
-            f"{printable_text(folder)} has {len(paths)} files",
+            f"{folder} has {len(paths)} files",
             code="too_large",
             hint=f"name a folder of one skill, with at most {limits.MAX_PROGRAM_FILES} files",
         )
     for path in paths:
         if not path.resolve().is_relative_to(folder.resolve()):
             raise InvalidInput(
-                f"{printable_text(path)} is a link that leads out of the folder",
+                f"{path} is a link that leads out of the folder",
                 code="bad_path",
                 hint="put the file itself there",
             )

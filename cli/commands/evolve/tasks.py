@@ -327,7 +327,7 @@ def make_solver(
         return SessionCommand(text)
     if absent := [name for name in names if name not in os.environ]:
         raise InvalidInput(
-            f"the variable {printable_text(absent[0])} is not set",
+            f"the variable {absent[0]} is not set",
             code="no_variable",
             hint="set it, or leave out its --pass-env",
         )
