@@ -99,7 +99,7 @@ class GapsPart(Part):
 
         if are_skills_disabled():
             return manifest.OFF
-        return self._locked.run(manifest.load_learning_policy)[1]
+        return self._locked.run(manifest.load_mode)
 
     def open_store(self) -> Store:
         """Return the store of experience. Raises `StoreError`, `InvalidInput`."""

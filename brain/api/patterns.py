@@ -52,9 +52,9 @@ class PatternsPart(Part):
 
     def _may_record(self) -> bool:
         from ..experience.patterns import is_enabled
-        from ..repo.manifest import OFF, load_learning_policy
+        from ..repo.manifest import OFF, load_mode
 
-        return is_enabled() and self._locked.run(load_learning_policy)[1] != OFF
+        return is_enabled() and self._locked.run(load_mode) != OFF
 
     def list(self, chat: str = "", *, now: int | None = None) -> results.SkillPatterns:
         """Return the patterns of the last seven days, of all chats or of one.

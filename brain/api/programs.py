@@ -6,21 +6,26 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..programs.needs import read_needs
-from ..repo.part import Part
+from ..repo.part import Part, lazy, reads, writes
 
 if TYPE_CHECKING:
-    import builtins
     from threading import Event
 
     from .. import results
     from ..programs.program import Program
-    from ..receipts import Receipt
+    from ..repo.learning import admission, attempts, health, list_programs, retire, stats
     from ..repo.learning.admission import Runnable
     from ..repo.learning.change import SkillEdit
     from ..repo.learning.gate import Gate, TrialOptions
-    from ..repo.learning.retire import Decider
     from ..running.run import RunOutcome
     from ..sandbox.job import Sandbox, SandboxLimits
+else:
+    admission = lazy("brain.repo.learning.admission")
+    attempts = lazy("brain.repo.learning.attempts")
+    health = lazy("brain.repo.learning.health")
+    list_programs = lazy("brain.repo.learning.list_programs")
+    retire = lazy("brain.repo.learning.retire")
+    stats = lazy("brain.repo.learning.stats")
 
 
 class ProgramsPart(Part):
@@ -101,11 +106,7 @@ class ProgramsPart(Part):
         """
         return self.find_runnable(slug).program
 
-    def find_runnable(self, slug: str) -> Runnable:
-        """Return a program that may run, with its skill and its approvals; raises as `find`."""
-        from ..repo.learning import admission
-
-        return self._locked.run(admission.find_runnable, slug)
+    find_runnable = reads(lambda: admission.find_runnable)
 
     def run(
         self,
@@ -161,22 +162,11 @@ class ProgramsPart(Part):
         except BrainError as error:  # the output is there all the same
             return None, error.message
 
-    def list(self) -> builtins.list[results.SkillProgram]:
-        """Return the programs of all skills at the head, and whether they may run."""
-        from ..repo.learning import list_programs
-
-        return self._locked.run(list_programs.list_programs)
-
-    def list_runnable(self) -> builtins.list[results.SkillProgram]:
-        """Return the programs that may run, most used first."""
-        from ..repo.learning import list_programs
-
-        return self._locked.run(list_programs.list_runnable_programs)
+    list = reads(lambda: list_programs.list_programs)
+    list_runnable = reads(lambda: list_programs.list_runnable_programs)
 
     def read_mark(self) -> tuple[str, int]:
         """Return a value that differs if other programs may run, which takes no time."""
-        from ..repo.learning import admission
-
         return self._locked.session.head().hex(), admission.read_state_mark()
 
     def read_definition(self, code: bytes, *, sandbox: Sandbox | None = None) -> Mapping[str, Any]:
@@ -225,105 +215,15 @@ class ProgramsPart(Part):
         )
         self._locked.run(approvals.approve, runnable.tried, wanted, knowingly, files)
 
-    def attempts(self, slug: str = "") -> builtins.list[results.Attempt]:
-        """Return the rejected attempts that are kept, at one skill or all, newest first."""
-        from ..repo.learning import attempts
-
-        return self._locked.run(attempts.list_attempts, slug)
-
-    def read_attempt(self, attempt: str) -> results.AttemptView:
-        """Return a rejected attempt with its files. Raises `NotFound` (`no_attempt`)."""
-        from ..repo.learning import attempts
-
-        return self._locked.run(attempts.read_attempt, attempt)
-
-    def retire(
-        self, slug: str, reason: str, *, decider: Decider | None = None, message: str = ""
-    ) -> results.Decided:
-        """Move a skill out of use, into skills/_retired; its version stays.
-
-        `decider` says who decides and why, by default the author, as a person, for `reason`.
-        Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
-        `holds_skills`).
-        """
-        from ..repo.learning import retire
-
-        by = decider or self._decide_as_author(reason)
-        return self._locked.run_write(retire.retire_skill, slug, by, message)
-
-    def reinstate(
-        self,
-        slug: str,
-        version: str | int = "",
-        *,
-        reason: str = "",
-        decider: Decider | None = None,
-        message: str = "",
-    ) -> results.Decided:
-        """Bring a retired skill back, or the files of an earlier version, as its next version.
-
-        `slug` may name the version, too: SKILL@VERSION.
-
-        `decider` is as for `retire`. Raises `NotFound` (`no_skill`, `no_version`), or `Conflict`
-        (`not_retired`).
-        """
-        from ..repo.learning import retire
-        from ..skills.skill_address import split_version
-
-        name, named = (slug, str(version)) if version != "" else split_version(slug)
-        by = decider or self._decide_as_author(reason)
-        return self._locked.run_write(retire.reinstate_skill, name, by, named, message)
-
-    def pin(self, slug: str) -> results.Pinned:
-        """Pin a skill: no rule rolls it back or retires it.
-
-        The list is in the manifest. Raises `NotFound` (`no_skill`), or `InvalidInput`
-        (`ambiguous_skill`, `bad_manifest`).
-        """
-        from ..repo.learning import retire
-
-        return self._locked.run(retire.set_pinned, slug, True)
-
-    def unpin(self, slug: str) -> results.Pinned:
-        """End the pinning of a skill. Raises `NotFound` (`not_pinned`), else as `pin`."""
-        from ..repo.learning import retire
-
-        return self._locked.run(retire.set_pinned, slug, False)
-
-    def count_use(
-        self, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False
-    ) -> results.HealthChange | None:
-        """Count a run of a program; return what followed if it failed, None for nothing.
-
-        A run that was cancelled is neither a success nor a failure. Raises `StoreError` or
-        `Locked` if it cannot be counted, or if a failing skill cannot be changed.
-        """
-        from ..repo.learning import health
-
-        return self._locked.run(health.count_run, runnable, outcome, cancelled)
-
-    def stats(self) -> results.UsageStats:
-        """Return how all skills do in use, those used most first; retired ones are among them.
-
-        Raises `StoreError` if the counts cannot be read.
-        """
-        from ..repo.learning import stats
-
-        return self._locked.run(stats.read_stats)
-
-    def count_imported(self, run: Receipt) -> results.RunCounted:
-        """Count the uses of skills in a run of another program, each run once.
-
-        Raises as `count_use`.
-        """
-        from ..repo.learning import health
-
-        return self._locked.run(health.count_imported_run, run)
-
-    def _decide_as_author(self, reason: str) -> Decider:
-        from ..repo.learning.retire import Decider
-
-        return Decider("person", self._locked.session.author or "the user", reason)
+    attempts = reads(lambda: attempts.list_attempts)
+    read_attempt = reads(lambda: attempts.read_attempt)
+    retire = writes(lambda: retire.retire_skill)
+    reinstate = writes(lambda: retire.reinstate_skill)
+    pin = reads(lambda: retire.pin)
+    unpin = reads(lambda: retire.unpin)
+    count_use = reads(lambda: health.count_run)
+    stats = reads(lambda: stats.read_stats)
+    count_imported = reads(lambda: health.count_imported_run)
 
 
 def _find_sandbox() -> Sandbox:

@@ -70,7 +70,7 @@ def _is_off(session: Session) -> bool:
     from ..repo import manifest
 
     try:
-        return manifest.load_learning_policy(session)[1] == manifest.OFF
+        return manifest.load_mode(session) == manifest.OFF
     except BrainError:
         return False
 

@@ -108,12 +108,12 @@ def _list_files(session: Session, bundle: Bundle, others: Mapping[str, TreeEntry
         yield from (f"{inner}{rest}" for rest in shown) if linked else [inner]
 
 
-def find_hidden_files(session: Session, text: str, revision: str = "@") -> set[str]:
-    """Return the files of a skill that agents never see: its held-out cases.
+def find_hidden_files(session: Session, slug: str, rev: str = "@") -> set[str]:
+    """Return the files of a skill that agents never see, by path in its folder: held-out cases.
 
-    They are by path in the folder of the skill. Raises as `view_skill`.
+    `slug` may name a version, as in SKILL@VERSION. Raises as `skills.view`.
     """
-    snapshot_id, found = _find_skill_version(session, text, revision)
+    snapshot_id, found = _find_skill_version(session, slug, rev)
     home = found.folder or ""
     return {
         entry.path.removeprefix(home)

@@ -181,6 +181,15 @@ def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     return said[0].synthesis, mode
 
 
+def load_mode(session: Session) -> str:
+    """Return what becomes of learned changes: propose, gated or off.
+
+    That is the stricter one of what the head says and what manifest.yaml in the folder says.
+    Raises `InvalidInput` (`bad_manifest`).
+    """
+    return load_learning_policy(session)[1]
+
+
 def load_provisional_policy(session: Session) -> str:
     """Return what becomes of provisional changes, by the stricter one as for the mode."""
     said = _read_both(session)

@@ -177,17 +177,21 @@ class Operation(Generic[P, T]):
     def __get__(self, part: Part | None, owner: type) -> Self | Callable[P, T]:
         if part is None:
             return self
+        bound = part.__dict__[self.__name__] = self._bind(part)
+        return bound
+
+    def _bind(self, part: Part) -> Self:
         function = self._find()
         bound = type(self)(lambda: function, self._run, part._locked)
         bound.__name__ = self.__name__
-        part.__dict__[self.__name__] = bound
         return bound
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T:
         """Call the function with the session, in turn."""
-        if self._locked is None:  # on the class, as `HistoryPart.show(part, "@")`
-            part, *rest = args
-            return type(self)(self._find, self._run, part._locked)(*rest, **kwargs)  # type: ignore
+        if self._locked is None:  # `HistoryPart.show(brain.history, "@")`, as with any method
+            values: Any = args
+            bound: Callable[..., T] = self._bind(values[0])
+            return bound(*values[1:], **kwargs)
         function = self._find()
         check_types(function, args, kwargs)
         result: T = self._run(self._locked, function, *args, **kwargs)

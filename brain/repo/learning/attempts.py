@@ -28,12 +28,12 @@ from .change import PlannedChange
 
 
 def list_attempts(session: Session, slug: str = "") -> list[Attempt]:
-    """Return the rejected attempts, all or at the skill of a slug, newest first."""
+    """Return the rejected attempts that are kept, at one skill or all, newest first."""
     return [_describe(session, *row)[0] for row in list_rejected_refs(session, slug)]
 
 
 def read_attempt(session: Session, attempt: str) -> AttemptView:
-    """Return an attempt with its files and its verdict. Raises `NotFound` (`no_attempt`)."""
+    """Return a rejected attempt with its files and verdict. Raises `NotFound` (`no_attempt`)."""
     from ...verdicts.verdict_json import verdict_to_json
 
     snapshot_id = find_attempt(session, attempt, "rejected attempt")
@@ -97,7 +97,7 @@ _EVOLVER = re.compile(rf"^{EVOLVER_TRAILER}([a-z]{{1,32}})$", re.MULTILINE)
 
 
 def list_earlier_attempts(session: Session, slug: str) -> list[EarlierAttempt]:
-    """Return the attempts at a skill that are kept, newest first."""
+    """Return what evolvers may know of attempts at a skill that were not admitted, newest first."""
     found = []
     for ref, snapshot_id in list_rejected_refs(session, slug):
         verdict = read_decision_verdict(session, session.load_snapshot(snapshot_id))

@@ -42,7 +42,7 @@ from ..session import Session
 
 
 def read_cases(session: Session, slug: str) -> list[Case]:
-    """Return the cases of a skill at the head, by path.
+    """Return all cases of a skill at the head, by path, held-out ones too; it need not exist.
 
     Raises `InvalidInput` (`bad_case`, `wrong_split`) for a document that is no case, for more
     than `MAX_CASES`, and for two cases with one input.
@@ -53,8 +53,13 @@ def read_cases(session: Session, slug: str) -> list[Case]:
     return found
 
 
+def read_practice_cases(session: Session, slug: str) -> list[Case]:
+    """Return the cases of a skill that evolvers may see. Raises as `cases`."""
+    return [case for case in read_cases(session, slug) if not case.is_held_out]
+
+
 def list_cases(session: Session, slug: str = "") -> list[SkillCase]:
-    """Return the cases of a skill, or of all, at the head, by path."""
+    """Return the cases of a skill or of all, with what is wrong with their documents."""
     bundle = session.bundle_of(session.head())
     entries = (
         _list_entries(session, bundle, slug)
@@ -158,7 +163,9 @@ def add_case(
     source: str = "",
     name: str = "",
 ) -> CaseAdded:
-    """Write the document of a case, as one snapshot; without a `name` it is named by its input.
+    """Add a case of a skill, as one snapshot; which half it belongs to follows from the input.
+
+    Without a `name` it is named by its input, so that the same input is one case.
 
     Raises `InvalidInput` (`bad_case`, `bad_name`), or `Conflict` (`case_exists`) for an input
     that another case has.
@@ -288,7 +295,9 @@ def _not_whole_error(rest: str) -> InvalidInput:
 
 
 def read_held_out_filter(session: Session) -> HeldOutInputs:
-    """Read the held-out cases at the head, also of retired skills.
+    """Return what keeps the inputs of held-out cases out of what evolvers are shown.
+
+    They are those at the head, also of retired skills.
 
     A document that is no case counts too, if it has an input that would be held out.
     """

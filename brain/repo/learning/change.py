@@ -36,6 +36,7 @@ from ...skills.visible_text import clean_text
 from ...verdicts.verdict_types import ChangedFile
 from .. import find_skill
 from ..find_skill import FoundSkill
+from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import (
@@ -400,8 +401,15 @@ def _bad_change(reason: str, hint: str) -> InvalidInput:
     return InvalidInput(f"the change cannot be tried: {reason}", code="bad_change", hint=hint)
 
 
-def read_workspace(session: Session, bundle: Bundle) -> dict[str, bytes]:
-    """Return the files that a learned change may edit, by path, without links and what scores."""
+def read_workspace(session: Session, rev: str = "@") -> dict[str, bytes]:
+    """Return the files at a revision that a learned change may edit, by path.
+
+    Links and what scores are not among them.
+    """
+    return _read_workspace(session, session.bundle_of(resolve_revision(session, rev)))
+
+
+def _read_workspace(session: Session, bundle: Bundle) -> dict[str, bytes]:
     found = {}
     for entry in bundles.walk_entries(session.nodes, bundle):
         if entry.kind == LINK or entry.size > limits.MAX_EDIT_BYTES or not may_change(entry.path):
@@ -491,7 +499,7 @@ class SkillsAt:
     def workspace(self) -> dict[str, bytes]:
         """Return all files that a learned change may edit; see `read_workspace`."""
         with self._lock:
-            return read_workspace(self._session, self._bundle)
+            return _read_workspace(self._session, self._bundle)
 
     def prompt(self, case: Case) -> str:
         """Return the system prompt for a case: its skill, and the changed one if that is another.

@@ -165,7 +165,7 @@ class Gate:
         return self._propose(change)
 
     def _propose(self, change: ProposedChange) -> GateOutcome:
-        mode = manifest.refuse_off(self._run(manifest.load_learning_policy)[1])
+        mode = manifest.refuse_off(self._run(manifest.load_mode))
         planned = self._run(plan_change, change)
         outcome = _blank_outcome(change, planned)
         if planned.is_equal:
@@ -322,7 +322,7 @@ class Gate:
         """
         from . import provisional
 
-        mode = manifest.refuse_off(self._run(manifest.load_learning_policy)[1])
+        mode = manifest.refuse_off(self._run(manifest.load_mode))
         outcome, describe = live.outcome, record.describe_outcome
         if self._run(record.is_proposed, live.proposal_to_take_back):
             return describe(outcome, "nothing", "to take it back is proposed")

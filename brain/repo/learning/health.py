@@ -138,12 +138,13 @@ def _shorten(failure: str) -> str:
 
 
 def count_run(
-    session: Session, runnable: Runnable, outcome: RunOutcome, cancelled: bool
+    session: Session, runnable: Runnable, outcome: RunOutcome, *, cancelled: bool = False
 ) -> HealthChange | None:
-    """Count a run of a program, as `count_use`.
+    """Count a run of a program; return what followed if it failed, None for nothing.
 
     One that was cancelled, or that refused its arguments as a program should, neither failed nor
-    succeeded.
+    succeeded. Raises `StoreError` or `Locked` if it cannot be counted, or if a failing skill
+    cannot be changed.
     """
     ended = "success" if outcome.ok else "failure"
     use = SkillUse(
@@ -214,10 +215,16 @@ def _carry_out(
     rule = ROLLBACK_RULE if decision.to else RETIREMENT_RULE
     decider = Decider("rule", rule, reason, tuple(_count(decision)))
     if decision.to is None:
-        done = retire_skill(session, skill.path, decider, reason, require_same)
+        done = retire_skill(
+            session, skill.path, decider=decider, message=reason, check=require_same
+        )
     else:
-        version = decision.to.version
-        done = reinstate_skill(session, skill.path, decider, version, reason, require_same)
+        done = reinstate_skill(
+            *(session, skill.path, decision.to.version),
+            decider=decider,
+            message=reason,
+            check=require_same,
+        )
     return _describe(skill, decision, reason, done.snapshot, str(done.version))
 
 

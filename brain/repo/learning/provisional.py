@@ -91,7 +91,10 @@ class Provisional(NamedTuple):
 
 
 def list_provisional(session: Session) -> list[Provisional]:
-    """Return the skills at the head that are provisional, by slug."""
+    """Return the skills that are as a provisional change made them, by slug.
+
+    `Gate.go_on` tries one of them on the cases that were added since.
+    """
     head = session.head()
     try:
         pinned = load_manifest(session).pinned
@@ -199,9 +202,14 @@ def take_back(
             record.refuse_changed_cases(txn, built.verdict, _read_receipt(session, live))
 
     if not live.base_version:
-        return retire_skill(session, live.path, decider, message, check)
-    base = live.before
-    return reinstate_skill(session, live.path, decider, live.base_version, message, check, base)
+        return retire_skill(session, live.path, decider=decider, message=message, check=check)
+    return reinstate_skill(
+        *(session, live.path, live.base_version),
+        decider=decider,
+        message=message,
+        check=check,
+        source=live.before,
+    )
 
 
 def propose_to_take_back(

@@ -50,7 +50,7 @@ from .admission import (
     require_state_folder,
 )
 from .attempts import find_attempt, read_numbers
-from .change import PlannedChange, refuse_stale_base
+from .change import PlannedChange, ProposedChange, plan_change, refuse_stale_base
 
 if TYPE_CHECKING:
     from ...running.trial import Trial
@@ -165,8 +165,26 @@ def record_untried(
         return _write(txn, planned, kind, message, receipt)
 
 
+def record_in_proposal(session: Session, change: ProposedChange) -> Upserted | None:
+    """Record a change that nothing tried, in the proposal that this brain works on.
+
+    None if it changes nothing. Raises as `Gate.propose`, and `Conflict` (`no_proposal`) outside
+    of a proposal.
+    """
+    if not session.proposal:
+        raise Conflict(
+            "a change that nothing tried is recorded in a proposal alone",
+            code="no_proposal",
+            hint="open one with `brain.proposals.open`",
+        )
+    planned = plan_change(session, change)
+    if planned.is_equal:
+        return None
+    return record_untried(session, planned, change.message, change.receipt)
+
+
 def is_proposed(session: Session, name: str) -> bool:
-    """Tell whether there is a proposal of this name that the head lacks."""
+    """Tell whether a proposal of this name waits for a person."""
     tip = session.reader.read_ref(PROPOSAL_REF_PREFIX + name)
     return tip is not None and tip not in AncestorSet(session, session.head())
 
@@ -352,9 +370,9 @@ def describe_outcome(
 
 
 def accept_attempt(
-    session: Session, attempt: str, person: str, reason: str = "", *, although_worse: bool = False
+    session: Session, attempt: str, *, reason: str = "", although_worse: bool = False
 ) -> Decided:
-    """Admit a kept attempt as `person`, with the numbers of its trial.
+    """Admit an attempt that the gate did not, as the author and a person.
 
     Raises `NotFound` (`no_attempt`), or `Conflict`: `case_worse` if cases got worse and that is
     not accepted, `not_accepted` if its own tests failed, `stale_base` if the skill changed since.
@@ -372,7 +390,10 @@ def accept_attempt(
     decided = TriedChange(
         planned=planned,
         verdict=verdict._replace(
-            decision="admit", decider="person", decided_by=person, reason=reason or verdict.reason
+            decision="admit",
+            decider="person",
+            decided_by=session.author or "the user",
+            reason=reason or verdict.reason,
         ),
         program=planned.program,
         message=f"Accept attempt {attempt}",

@@ -33,6 +33,7 @@ from ...ops.write_skill import (
 from ...programs.program import id_of_files
 from ...results import Decided, Pinned
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
+from ...skills.skill_address import split_version
 from ...skills.slug import slugify
 from ...skills.yaml_list import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
@@ -67,18 +68,26 @@ DecisionCheck = Callable[[WriteTransaction], object]
 """Called within the transaction, after manual edits; if it raises, nothing is recorded."""
 
 
+def _decide_as_author(session: Session, reason: str) -> Decider:
+    return Decider("person", session.author or "the user", reason)
+
+
 def retire_skill(
     session: Session,
     slug: str,
-    decider: Decider,
+    reason: str = "",
+    *,
+    decider: Decider | None = None,
     message: str = "",
     check: DecisionCheck | None = None,
 ) -> Decided:
-    """Move a skill out of use; its program does not run any more.
+    """Move a skill out of use, into skills/_retired; its version stays.
 
-    Raises `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
+    `decider` says who decides and why, by default the author, as a person, for `reason`. Raises
+    `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
     `holds_skills`).
     """
+    decider = decider or _decide_as_author(session, reason)
     if not decider.reason:
         raise InvalidInput(
             "a skill is retired for a reason, and none is given",
@@ -117,17 +126,22 @@ def retire_skill(
 def reinstate_skill(
     session: Session,
     slug: str,
-    decider: Decider,
-    version: str = "",
+    version: str | int = "",
+    *,
+    reason: str = "",
+    decider: Decider | None = None,
     message: str = "",
     check: DecisionCheck | None = None,
     source: Bundle | None = None,
 ) -> Decided:
     """Bring a retired skill back, or the files of an earlier `version`, as its next version.
 
-    `source` is the bundle that has that version, if several may. Raises `NotFound` (`no_skill`,
-    `no_version`), or `Conflict` (`not_retired`).
+    `slug` may name the version, too: SKILL@VERSION. `decider` is as for `retire`. `source` is the
+    bundle that has that version, if several may. Raises `NotFound` (`no_skill`, `no_version`), or
+    `Conflict` (`not_retired`).
     """
+    slug, version = split_version(slug) if version == "" else (slug, str(version))
+    decider = decider or _decide_as_author(session, reason)
     shown = printable_text(slug, 80)
     description = f"reinstate {shown} at {version}" if version else f"reinstate {shown}"
     with locked_write_transaction(session, "reinstate", description) as txn:
@@ -274,12 +288,24 @@ def is_pinned(pinned: Collection[str], skill: FoundSkill) -> bool:
     return not names.isdisjoint(pinned)
 
 
-def set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
-    """Pin a skill, or end the pinning of one, which need not exist any more.
+def pin(session: Session, slug: str) -> Pinned:
+    """Pin a skill: no rule rolls it back or retires it. The list is in the manifest.
 
-    Nothing is recorded if it is pinned already. Raises `NotFound` (`no_skill`, `not_pinned`), or
-    `InvalidInput` (`ambiguous_skill`, `bad_manifest`).
+    Nothing is recorded if it is pinned already. Raises `NotFound` (`no_skill`), or `InvalidInput`
+    (`ambiguous_skill`, `bad_manifest`).
     """
+    return _set_pinned(session, slug, True)
+
+
+def unpin(session: Session, slug: str) -> Pinned:
+    """End the pinning of a skill, which need not exist any more.
+
+    Raises `NotFound` (`not_pinned`), else as `pin`.
+    """
+    return _set_pinned(session, slug, False)
+
+
+def _set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
     find = find_skill.find_skill if is_pinned else find_skill.find_skill_or_none
     skill = find(session, session.bundle_of(session.head()), text)
     name = text if skill is None else skill.path if is_pinned and "/" in text else skill.slug

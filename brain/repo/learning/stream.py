@@ -43,7 +43,7 @@ class _Attempt(NamedTuple):
 
 
 def read_stream(session: Session) -> StreamStatus:
-    """Return what the attempts come to, and what the next one needs."""
+    """Return what all attempts at this brain come to, and what upholds the next one."""
     upheld = admitted = number = 0
     others: list[str] = []
     for one in _list_attempts(session):

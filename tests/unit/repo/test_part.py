@@ -63,6 +63,11 @@ def test_an_operation_gets_the_session_and_its_arguments(sample):
     assert sample.describe is sample.describe, "bound once"
 
 
+def test_an_operation_of_the_class_takes_the_part_first(sample):
+    assert SamplePart.describe(sample, "a", 2) == ("the session", "a", 2, ())
+    assert "describe" not in vars(sample), "a replaced operation of the class is not passed over"
+
+
 def test_an_unknown_or_a_missing_argument_raises_at_once(sample):
     with pytest.raises(TypeError, match="nmae"):
         sample.describe(nmae="a")
