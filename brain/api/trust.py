@@ -9,20 +9,13 @@ from typing import TYPE_CHECKING
 from ..repo.part import Part, lazy, reads
 
 if TYPE_CHECKING:
-    from ..repo.signing import (
-        account_bindings,
-        missing_signatures,
-        sign,
-        trust_edits,
-        unverifiable,
-    )
+    from ..repo.signing import account_bindings, missing_signatures, sign, trust_edits
     from ..verify import signature_check
 else:
     account_bindings = lazy("brain.repo.signing.account_bindings")
     missing_signatures = lazy("brain.repo.signing.missing_signatures")
     sign = lazy("brain.repo.signing.sign")
     trust_edits = lazy("brain.repo.signing.trust_edits")
-    unverifiable = lazy("brain.repo.signing.unverifiable")
     signature_check = lazy("brain.verify.signature_check")
 
 
@@ -81,5 +74,5 @@ class SignaturesPart(Part):
     sign = reads(lambda: sign.sign_revision)
     sign_missing = reads(lambda: missing_signatures.sign_missing)
     find_missing = reads(lambda: missing_signatures.find_unsigned)
-    find_unverifiable = reads(lambda: unverifiable.find_unverifiable)
+    find_unverifiable = reads(lambda: missing_signatures.find_unverifiable)
     list = reads(lambda: sign.list_signatures)

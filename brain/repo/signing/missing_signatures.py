@@ -1,17 +1,24 @@
-"""Find snapshots with too few signatures, and sign them in one transaction."""
+"""Find snapshots with too few signatures, and sign them in one transaction.
+
+Each write asks `find_unverifiable`, so only the others load what verifies.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from ...errors import InvalidInput, NotFound
+from ...objects import bundle as bundles
 from ...results import Signature
-from ...trust import ed25519, signature_verification
-from ...trust.batch_verify import SignersBySnapshot, verify_in_background
-from ...trust.rights_graph import RightsGraph
-from ..lineage_cache import AncestorSet
+from ...trust import POLICY_PATH
 from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import lock_for_writing, store_transaction
-from .sign import sign_in_transaction
-from .signature_policy import read_rights_graph
+
+if TYPE_CHECKING:
+    from ...trust.batch_verify import SignersBySnapshot
+    from ...trust.rights_graph import RightsGraph
+    from ..lineage_cache import AncestorSet
 
 
 def find_unsigned(session: Session, rev: str = "@") -> list[str]:
@@ -19,6 +26,8 @@ def find_unsigned(session: Session, rev: str = "@") -> list[str]:
 
     Oldest first, by the rights in force; none before there is a trust file.
     """
+    from ...trust import signature_verification
+
     return [
         here.hex()
         for here in signature_verification.find_below_threshold(
@@ -36,6 +45,9 @@ def sign_missing(
     key may sign, or they name the key as author. Snapshots in `excluded` are skipped. One
     transaction, oldest first. Raises as `sign`.
     """
+    from ...trust import ed25519, signature_verification
+    from .sign import sign_in_transaction
+
     public = ed25519.public_key(key)
     with lock_for_writing(session):
         graph, signers = _read_rights_and_signers(session, resolve_revision(session, rev))
@@ -51,6 +63,35 @@ def sign_missing(
 def _read_rights_and_signers(
     session: Session, head: bytes
 ) -> tuple[RightsGraph, SignersBySnapshot]:
+    from ...trust.batch_verify import verify_in_background
+    from .signature_policy import read_rights_graph
+
     with verify_in_background(session.brain_id(), session.reader.stream_signatures()) as finish:
         graph = read_rights_graph(session, head)
         return graph, finish()
+
+
+def find_unverifiable(session: Session) -> str | None:
+    """Return the id of the snapshot that this brain recorded last, if it will not verify.
+
+    It lacks signatures of trusted keys. None if no trust file is in force, if it cannot be read,
+    or if nothing was recorded. A proposal is signed when it is accepted.
+    """
+    snapshot_id = session.last_recorded
+    if snapshot_id is None or not session.has_folder:
+        return None
+    try:
+        if not _has_trust_file(session, snapshot_id):
+            return None
+        from .signature_policy import has_enough_signatures
+
+        return None if has_enough_signatures(session, snapshot_id) else snapshot_id.hex()
+    except (NotFound, InvalidInput):
+        return None
+
+
+def _has_trust_file(session: Session, snapshot_id: bytes) -> bool:
+    snapshot = session.load_snapshot(snapshot_id)
+    near = (snapshot, *map(session.load_snapshot, snapshot.parents))
+    trees = map(session.load_bundle, {one.bundle for one in near})
+    return any(bundles.get_entry(session.nodes, tree, POLICY_PATH) for tree in trees)
