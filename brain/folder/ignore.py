@@ -133,6 +133,17 @@ class IgnoreRules:
             return self._decide_path(path, is_folder, by_name).ignores
         return by_name.ignores
 
+    def excludes_above(self, path: str) -> bool:
+        """Tell whether a folder above `path` is excluded, and so all paths below that folder."""
+        parts = path.split("/")[:-1]
+        above = ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
+        return any(self.is_ignored(*pair, True) for pair in zip(above, parts, strict=True))
+
+    def excludes(self, path: str) -> bool:
+        """Tell whether a file at `path` is excluded, or a folder above it."""
+        name = path.rpartition("/")[2]
+        return self.excludes_above(path) or self.is_ignored(path, name, False)
+
     def _decide_name(self, name: str, is_folder: bool) -> IgnorePattern:
         if paths.is_vcs_name(name):
             return _RESERVED_PATTERN

@@ -1,183 +1,199 @@
-"""The stat cache: the fingerprint of every file when its content was last known.
+"""The stat cache: what every file and folder looked like when its content was last known.
 
-It holds path and fingerprint of each file and folder of a brain, for one bundle and one set of
-ignore rules. A file with the same fingerprint has its content in the bundle. Losing the cache
-costs only time, so a damaged file counts as missing.
+It belongs to one bundle and one set of ignore rules; a file with the same fingerprint has its
+content in that bundle. Losing the cache costs only time, so a damaged file counts as missing.
 
-The file is MessagePack `[version, rules, bundle, files, [[paths, fingerprints], ...]]` followed by
-its BLAKE3 digest. Paths are joined by NUL and sorted by (folder, name); each part holds about
-PATHS_PER_PART of them. The path of the root is ".".
+The file is MessagePack `[version, rules, bundle, files, paths, fingerprints]`, then its BLAKE3
+digest. Paths are joined by NUL and sorted by (folder, name); the path of the root is ".".
 """
 
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping
-from functools import cached_property
-from typing import NamedTuple
+import struct
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import starmap
 
 import msgpack
 from blake3 import blake3
 
 from . import handles
+from .handles import FINGERPRINT_BYTES
 
 ROOT_FOLDER_PATH = "."
 """The path of the root folder in the cache."""
-PATHS_PER_PART = 512
-"""Approximate number of paths in one part."""
 
-_FORMAT_VERSION = 1
+_FORMAT_VERSION = 2
 _DIGEST_BYTES = 32
 _MAX_FILE_BYTES = 1 << 30
 """Bytes that are read; a million files take about 150 MB."""
-
-
-class StatCachePart(NamedTuple):
-    """A run of paths and, in the same order, their fingerprints."""
-
-    paths: bytes
-    fingerprints: bytes
-
-    def first_sort_key(self) -> tuple[bytes, bytes]:
-        """Return the sort key of the first path."""
-        end = self.paths.find(b"\0")
-        return folder_sort_key(self.paths if end < 0 else self.paths[:end])
-
-    def entries(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield every path with its fingerprint."""
-        size = handles.FINGERPRINT_BYTES
-        for number, path in enumerate(self.paths.split(b"\0")):
-            yield path, self.fingerprints[number * size : (number + 1) * size]
+_MIN_ENTRIES_TO_FORK = 50_000
+"""For fewer entries, forking costs more than it saves."""
+_ENTRIES_PER_JOB = 4096
+_ABSENT_FINGERPRINT = bytes(FINGERPRINT_BYTES)
 
 
 class StatCache:
     """The known files and folders of a brain, for one bundle and one set of rules.
 
-    `rules` is the fingerprint of the ignore rules, `bundle` an id of 32 bytes, `files`
-    the number of files (folders are not counted).
+    `rules` is the fingerprint of the ignore rules, `bundle` an id of 32 bytes, `files` the number
+    of files (folders are not counted).
     """
 
-    def __init__(self, rules: bytes, bundle: bytes, files: int, parts: list[StatCachePart]) -> None:
+    def __init__(
+        self,
+        rules: bytes,
+        bundle: bytes = b"",
+        files: int = 0,
+        paths: Collection[bytes] = (),
+        fingerprints: bytes = b"",
+    ) -> None:
         self.rules = rules
         self.bundle = bundle
         self.files = files
-        self.parts = parts
-        self._last_group: tuple[int, dict[bytes, list[bytes]]] = (-1, {})
+        self.paths = list(paths)
+        self.fingerprints = fingerprints
 
-    @property
-    def entry_count(self) -> int:
-        """The number of files and folders."""
-        size = sum(len(part.fingerprints) for part in self.parts)
-        return size // handles.FINGERPRINT_BYTES
+    @classmethod
+    def load(cls, file: str | None, rules: bytes) -> StatCache | None:
+        """Return the cache in `file`.
 
-    @cached_property
-    def _first_sort_keys(self) -> list[tuple[bytes, bytes]]:
-        return [part.first_sort_key() for part in self.parts]
+        None if the file is missing, damaged, of another version, unreadable, or has other rules.
+        """
+        cache = cls.decode(_read_cache_file(file)) if file is not None else None
+        return cache if cache is not None and cache.rules == rules else None
 
-    def _find_part(self, path: bytes) -> int:
-        return max(bisect_right(self._first_sort_keys, folder_sort_key(path)) - 1, 0)
+    @classmethod
+    def decode(cls, data: bytes) -> StatCache | None:
+        """Return the cache in `data`, or None if it is damaged."""
+        body = memoryview(data)[:-_DIGEST_BYTES]
+        if blake3(body).digest() != data[-_DIGEST_BYTES:]:
+            return None
+        try:
+            version, rules, bundle, files, paths, fingerprints = msgpack.unpackb(body)
+            if version == _FORMAT_VERSION:
+                known = paths.split(b"\0") if paths else []
+                return cls(rules, bundle, files, known, fingerprints)
+        except (ValueError, TypeError, AttributeError):
+            pass
+        return None
 
-    def children(self, folder: str) -> list[bytes]:
-        """Return the paths of the known files and folders directly in `folder` ("" is the root)."""
+    def encode(self) -> bytes:
+        """Return the file's bytes."""
+        paths = b"\0".join(self.paths)
+        body = msgpack.packb(
+            [_FORMAT_VERSION, self.rules, self.bundle, self.files, paths, self.fingerprints]
+        )
+        return bytes(body) + blake3(body).digest()
+
+    def entries(self) -> Iterator[tuple[str, bytes]]:
+        """Yield every path with its fingerprint."""
+        for number, path in enumerate(self.paths):
+            yield path.decode(), self._fingerprint(number)
+
+    def _fingerprint(self, number: int) -> bytes:
+        return self.fingerprints[number * FINGERPRINT_BYTES : (number + 1) * FINGERPRINT_BYTES]
+
+    def find_differing(
+        self, root_fd: int, tick: Callable[[int], None]
+    ) -> Iterator[tuple[str, bytes]]:
+        """Yield path and known fingerprint of every changed or missing entry.
+
+        `tick` gets the number of compared entries.
+        """
+        lstat: Callable[[bytes], os.stat_result] = partial(os.lstat, dir_fd=root_fd)
+
+        @contextmanager
+        def child() -> Iterator[None]:
+            nonlocal lstat
+            os.fchdir(root_fd)
+            lstat = os.lstat  # without `dir_fd` it takes an eighth less time
+            yield
+
+        def compare(job: int) -> list[int]:
+            first = job * _ENTRIES_PER_JOB
+            paths = self.paths[first : first + _ENTRIES_PER_JOB]
+            start, size = first * FINGERPRINT_BYTES, FINGERPRINT_BYTES
+            known = self.fingerprints[start : start + len(paths) * size]
+            now = _fingerprint_paths(paths, lstat)
+            if now == known:  # nearly always: one comparison of all bytes
+                return []
+            places = range(0, len(now), size)
+            return [
+                first + at // size for at in places if now[at : at + size] != known[at : at + size]
+            ]
+
+        jobs = -(-len(self.paths) // _ENTRIES_PER_JOB)
+        with ExitStack() as stack:
+            answers: Iterator[list[int]] = map(compare, range(jobs))
+            if len(self.paths) >= _MIN_ENTRIES_TO_FORK:
+                # lstat under one interpreter lock is slow: children take their part.
+                from ..util.process_pool import share_jobs
+
+                answers = iter(stack.enter_context(share_jobs(jobs, compare, child))())
+            for done, answer in enumerate(answers, 1):
+                for number in answer:
+                    yield self.paths[number].decode(), self._fingerprint(number)
+                tick(min(done * _ENTRIES_PER_JOB, len(self.paths)))
+
+    def children(self, folder: str) -> Iterator[str]:
+        """Yield the names of the known files and folders directly in `folder` ("" is the root)."""
         above = folder.encode()
-        start = max(bisect_right(self._first_sort_keys, (above, b"")) - 1, 0)
-        found: list[bytes] = []
-        for number in range(start, len(self.parts)):
-            if self._first_sort_keys[number][0] > above:
-                break
-            found += self._group_by_folder(number).get(above, ())
-        return found
-
-    def _group_by_folder(self, number: int) -> dict[bytes, list[bytes]]:
-        """Return the paths of one part by folder; caches the last part."""
-        if self._last_group[0] != number:
-            groups: dict[bytes, list[bytes]] = {}
-            for path in self.parts[number].paths.split(b"\0"):
-                groups.setdefault(path.rpartition(b"/")[0], []).append(path)
-            self._last_group = (number, groups)
-        return self._last_group[1]
+        first = bisect_left(self.paths, above + b"\0", key=_sort_key)
+        for path in self.paths[first:]:
+            parent, _, name = path.rpartition(b"/")
+            if parent != above:
+                return
+            yield name.decode()
 
     def entries_below(self, folders: Collection[str]) -> Iterator[tuple[str, bytes]]:
         """Yield path and fingerprint of all entries at any depth below `folders`."""
-        above = {folder.encode() for folder in folders}
-        for part in self.parts:
-            for path, known in part.entries():
-                if any(path[:end] in above for end in _slash_positions(path)):
-                    yield path.decode(), known
+        tops = tuple(f"{folder}/" for folder in folders)
+        return (entry for entry in self.entries() if entry[0].startswith(tops))
 
     def with_changes(
         self, bundle: bytes, files: int, changes: Mapping[str, bytes | None]
     ) -> StatCache:
         """Return the cache for `bundle` with changed fingerprints; None removes a path."""
-        touched: dict[int, dict[bytes, bytes | None]] = {}
-        for path, known in changes.items():
-            raw = path.encode()
-            touched.setdefault(self._find_part(raw) if self.parts else 0, {})[raw] = known
-        parts: list[StatCachePart] = []
-        for number, part in enumerate(self.parts or [StatCachePart(b"", b"")]):
-            changes_here = touched.get(number)
-            parts.extend(_rebuild_part(part, changes_here) if changes_here else [part])
-        return StatCache(self.rules, bundle, files, [part for part in parts if part.fingerprints])
+        paths: list[bytes] = []
+        fingerprints: list[bytes] = []
+        done, size = 0, FINGERPRINT_BYTES
+        for key, path in sorted((_sort_key(path.encode()), path) for path in changes):
+            at = bisect_left(self.paths, key, lo=done, key=_sort_key)
+            paths += self.paths[done:at]
+            fingerprints.append(self.fingerprints[done * size : at * size])
+            raw, known = path.encode(), changes[path]
+            done = at + (self.paths[at : at + 1] == [raw])
+            if known is not None:
+                paths.append(raw)
+                fingerprints.append(known)
+        paths += self.paths[done:]
+        fingerprints.append(self.fingerprints[done * size :])
+        return StatCache(self.rules, bundle, files, paths, b"".join(fingerprints))
 
 
-def _slash_positions(path: bytes) -> Iterator[int]:
-    at = path.find(b"/")
-    while at >= 0:
-        yield at
-        at = path.find(b"/", at + 1)
-
-
-def folder_sort_key(path: bytes) -> tuple[bytes, bytes]:
-    """Return folder and name, so that the children of one folder are adjacent."""
-    folder, _, name = path.rpartition(b"/")
-    return folder, name
-
-
-def _rebuild_part(
-    part: StatCachePart, changes: Mapping[bytes, bytes | None]
-) -> list[StatCachePart]:
-    after = {**dict(part.entries()), **changes} if part.fingerprints else changes
-    known = {path: fingerprint for path, fingerprint in after.items() if fingerprint is not None}
-    paths = sorted(known, key=_compact_sort_key)
-    step = PATHS_PER_PART if len(paths) > 2 * PATHS_PER_PART else len(paths)
-    runs = [paths[cut : cut + step] for cut in range(0, len(paths), step or 1)]
-    return [StatCachePart(b"\0".join(run), b"".join([known[path] for path in run])) for run in runs]
-
-
-def _compact_sort_key(path: bytes) -> bytes:
-    """Return a key with the order of `folder_sort_key`, in half of the memory."""
+def _sort_key(path: bytes) -> bytes:
+    """Return a key that makes the children of one folder adjacent."""
     folder, _, name = path.rpartition(b"/")
     return folder + b"\0" + name
 
 
-def encode_stat_cache(cache: StatCache) -> bytes:
-    """Return the file's bytes."""
-    parts = [[part.paths, part.fingerprints] for part in cache.parts]
-    body = msgpack.packb([_FORMAT_VERSION, cache.rules, cache.bundle, cache.files, parts])
-    return bytes(body) + blake3(body).digest()
-
-
-def decode_stat_cache(data: bytes) -> StatCache | None:
-    """Return the cache in `data`, or None if it is damaged."""
-    body = memoryview(data)[:-_DIGEST_BYTES]
-    if blake3(body).digest() != data[-_DIGEST_BYTES:]:
-        return None
+def _fingerprint_paths(paths: list[bytes], lstat: Callable[[bytes], os.stat_result]) -> bytes:
     try:
-        version, rules, bundle, files, rows = msgpack.unpackb(body)
-        parts = [StatCachePart(*row) for row in rows]
-    except (ValueError, TypeError):
-        return None
-    return StatCache(rules, bundle, files, parts) if version == _FORMAT_VERSION else None
+        rows = map(handles.stat_fields, map(lstat, paths))
+        return b"".join(starmap(handles.pack_fingerprint, rows))
+    except (OSError, struct.error):
+        return b"".join([_fingerprint_path(path, lstat) for path in paths])
 
 
-def load_stat_cache(file: str | None, rules: bytes) -> StatCache | None:
-    """Return the cache in `file`.
-
-    None if the file is missing, damaged, of another version, unreadable, or has other rules.
-    """
-    cache = decode_stat_cache(_read_cache_file(file)) if file is not None else None
-    return cache if cache is not None and cache.rules == rules else None
+def _fingerprint_path(path: bytes, lstat: Callable[[bytes], os.stat_result]) -> bytes:
+    try:
+        return handles.fingerprint_of(lstat(path))
+    except OSError:
+        return _ABSENT_FINGERPRINT
 
 
 def _read_cache_file(file: str) -> bytes:

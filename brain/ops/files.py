@@ -266,9 +266,9 @@ def refuse_unwritable_path(session: Session, path: str) -> None:
 
     Raises `InvalidInput` (`bad_path`, `left_out`, `name_too_long`, `unsafe_path`, …).
     """
-    from ..folder.scan import is_path_ignored
+    from ..folder.ignore import IgnoreRules
 
-    if is_path_ignored(session.root, paths.check_path(path)):
+    if IgnoreRules.load(session.root).excludes(paths.check_path(path)):
         raise InvalidInput(
             f"{path} has a name that is left out of a brain",
             code="left_out",

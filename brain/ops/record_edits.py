@@ -86,8 +86,8 @@ def _has_edits(session: Session, head: Bundle, place: str) -> bool:
     from ..folder.ignore import IgnoreRules
     from ..folder.scan import scan_named_paths
 
-    scan = scan_named_paths(session.root, IgnoreRules.load(session.root), [place], lambda _: None)
-    hashed = working_copy.hash_files(session, scan.files, scan.skipped)
+    scan = scan_named_paths(session.root, IgnoreRules.load(session.root), [place])
+    hashed = working_copy.hash_files(session, scan.changed, scan.skipped)
     now = {entry.path: entry for entry in hashed}
     then = {entry.path: entry for entry in bundles.walk_below(session.nodes, head, place)}
     pending = _pending_writes(session)

@@ -103,9 +103,9 @@ def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:
     if skill.folder is None or not session.has_folder:
         return []
     rules = IgnoreRules.load(session.root)
-    scan = scan_named_paths(session.root, rules, [skill.folder.rstrip("/")], lambda _: None)
+    scan = scan_named_paths(session.root, rules, [skill.folder.rstrip("/")])
     working_copy.refuse_skipped(scan.skipped)
-    return [file.path for file in scan.files]
+    return [file.path for file in scan.changed]
 
 
 def _build_text(txn: WriteTransaction, skill: FoundSkill, slug: str) -> UpdatedSkill:

@@ -12,7 +12,7 @@ from ..errors import BrainError, NotFound, error_from_os, printable_text
 from ..folder import handles
 from ..folder.ignore import IgnoreRules
 from ..folder.read import read_bounded_file
-from ..folder.scan import PathScan, scan_named_paths
+from ..folder.scan import Scan, scan_named_paths
 from ..objects import bundle as bundles
 from ..objects import operation, paths
 from ..objects.bundle import Bundle, Edits
@@ -268,26 +268,26 @@ def snapshot_paths_auto_message(
         return _record_paths(session, wanted, scan, build_message, description, no_progress, ())
 
 
-def _scan_paths(session: Session, wanted: Sequence[str], progress: Progress) -> PathScan:
+def _scan_paths(session: Session, wanted: Sequence[str], progress: Progress) -> Scan:
     rules = IgnoreRules.load(session.root)
-    return scan_named_paths(session.root, rules, wanted, lambda done: progress("scanning", done, 0))
+    return scan_named_paths(session.root, rules, wanted, progress)
 
 
 def _record_paths(
     session: Session,
     wanted: Sequence[str],
-    scan: PathScan,
+    scan: Scan,
     build_message: MessageBuilder,
     description: str,
     progress: Progress,
     needed: Sequence[str] | None,
 ) -> Recorded:
     """Record what was scanned; only the files `needed` have to be readable, None for all."""
-    size = sum(file.size for file in scan.files)
+    size = sum(file.size for file in scan.changed)
     with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
         before = txn.bundle
         stored = working_copy.store_files(
-            *(session, txn.store_tx, before, scan.files),
+            *(session, txn.store_tx, before, scan.changed),
             progress=progress,
             skipped=None if needed is None else scan.skipped,
         )
@@ -305,10 +305,10 @@ def _record_paths(
     return build_snapshot_result(txn, before, edits, notices)
 
 
-def _refuse_missing_paths(session: Session, wanted: Sequence[str], scan: PathScan) -> None:
+def _refuse_missing_paths(session: Session, wanted: Sequence[str], scan: Scan) -> None:
     head = session.bundle_of(session.head())
     for path in wanted:
-        is_found = any(f.path == path or f.path.startswith(path + "/") for f in scan.files)
+        is_found = any(f.path == path or f.path.startswith(path + "/") for f in scan.changed)
         if not is_found and not any(bundles.walk_below(session.nodes, head, path)):
             raise NotFound(
                 f"nothing to record at {path}",

@@ -475,9 +475,9 @@ def _has_own_store(folder: Path) -> bool:
 
 
 def _is_recorded_folder(root: Path, folder: Path) -> bool:
-    from ..folder.scan import is_path_ignored
+    from ..folder.ignore import IgnoreRules
 
     try:
-        return not is_path_ignored(root, f"{folder.relative_to(root).as_posix()}/x")
+        return not IgnoreRules.load(root).excludes(f"{folder.relative_to(root).as_posix()}/x")
     except InvalidInput:  # malformed rules ignore nothing
         return True

@@ -27,7 +27,7 @@ from .session import Session
 
 if TYPE_CHECKING:
     from ..folder.ignore import IgnoreRules
-    from ..folder.scan import ScanResult
+    from ..folder.scan import Scan
     from ..folder.stat_cache import StatCache
 
 
@@ -46,7 +46,7 @@ class FolderScan(NamedTuple):
     `read_fingerprints` collects the fingerprints of the candidates that were read since.
     """
 
-    scan: ScanResult
+    scan: Scan
     base_bundle: Bundle
     read_fingerprints: dict[str, bytes]
 
@@ -135,11 +135,11 @@ def read_cached_bundle_id(session: Session) -> bytes:
 
 
 def _load_rules_and_stat_cache(session: Session) -> tuple[IgnoreRules, StatCache | None]:
-    from ..folder import stat_cache
     from ..folder.ignore import IgnoreRules
+    from ..folder.stat_cache import StatCache
 
     rules = IgnoreRules.load(session.root)
-    return rules, stat_cache.load_stat_cache(stat_cache_file(session), rules.fingerprint)
+    return rules, StatCache.load(stat_cache_file(session), rules.fingerprint)
 
 
 def delete_stat_cache(session: Session) -> None:
@@ -152,8 +152,6 @@ def delete_stat_cache(session: Session) -> None:
 
 def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: Bundle) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
-    from ..folder import stat_cache_update as caching
-
     file, bundle_id = stat_cache_file(session), bundles.bundle_id(bundle)
     kept = {
         entry.path
@@ -161,9 +159,7 @@ def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: Bundle) -
         if path.isascii() or not _LONE_SURROGATES.intersection(path)
         for entry in bundles.walk_below(session.nodes, bundle, path)
     }
-    caching.write_stat_cache(
-        session.root, file, folder_scan.scan, bundle_id, folder_scan.read_fingerprints, kept
-    )
+    folder_scan.scan.save_cache(session.root, file, bundle_id, folder_scan.read_fingerprints, kept)
 
 
 def find_candidate(session: Session, path: str) -> CandidateFile | None:

@@ -3,10 +3,10 @@
 import os
 from pathlib import Path
 
-from brain.folder import handles, stat_cache, stat_cache_update
+from brain.folder import handles
 from brain.folder.ignore import IgnoreRules
 from brain.folder.read import read_candidates
-from brain.folder.scan import ScanResult, scan_files
+from brain.folder.scan import Scan, scan_files
 from brain.folder.stat_cache import StatCache
 from brain.objects.tree_node import FILE
 
@@ -29,36 +29,35 @@ def stat_cache_file(root: Path) -> Path:
 
 def load_stat_cache(root: Path) -> StatCache | None:
     """Load the cache that the last `remember` kept."""
-    return stat_cache.load_stat_cache(
-        str(stat_cache_file(root)), IgnoreRules.load(root).fingerprint
-    )
+    return StatCache.load(str(stat_cache_file(root)), IgnoreRules.load(root).fingerprint)
 
 
-def scan_with_cache(root: Path) -> ScanResult:
+def scan_with_cache(root: Path) -> Scan:
     """Scan against the cache that is kept, if there is one."""
     return scan_files(root, IgnoreRules.load(root), load_stat_cache(root))
 
 
-def scan_without_cache(root: Path) -> ScanResult:
+def scan_without_cache(root: Path) -> Scan:
     """Scan without a cache."""
     return scan_files(root, IgnoreRules.load(root), None)
 
 
-def save_stat_cache(root: Path, found: ScanResult) -> None:
+def save_stat_cache(root: Path, found: Scan) -> None:
     """Read what changed and keep the cache."""
     (root / ".brain").mkdir(exist_ok=True)
     stat_cache_file(root).parent.mkdir(exist_ok=True)
     proven = {now.path: now.fingerprint for now, _ in read_candidates(root, found.changed)}
-    stat_cache_update.write_stat_cache(root, str(stat_cache_file(root)), found, BUNDLE_ID, proven)
+    found.save_cache(root, str(stat_cache_file(root)), BUNDLE_ID, proven)
 
 
-def as_if_scanned_later(found: ScanResult) -> ScanResult:
+def as_if_scanned_later(found: Scan) -> Scan:
     """Return the scan as if it had begun long after the last write, so that all is proven.
 
     That is true only if the clock has ticked since, and spares the tests the margin.
     """
     wall, steady = found.started
-    return found._replace(started=handles.ClockReading(wall + HOUR_NS, steady + HOUR_NS))
+    found.started = handles.ClockReading(wall + HOUR_NS, steady + HOUR_NS)
+    return found
 
 
 def wait_for_clock_tick(root: Path) -> None:
@@ -77,7 +76,7 @@ def settle_stat_cache(root: Path) -> None:
     save_stat_cache(root, as_if_scanned_later(scan_with_cache(root)))
 
 
-def candidate_paths(found: ScanResult) -> list[str]:
+def candidate_paths(found: Scan) -> list[str]:
     """Return the paths of the candidates."""
     return [candidate.path for candidate in found.changed]
 

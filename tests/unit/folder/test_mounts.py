@@ -14,12 +14,12 @@ ISOLATED = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "-Ur", "
 SCRIPT = """
 import sys
 from brain.errors import BrainError
-from brain.folder.stat_cache import load_stat_cache
+from brain.folder.stat_cache import StatCache
 from brain.folder.ignore import IgnoreRules
 from brain.folder.scan import scan_files
 
 rules = IgnoreRules.load(sys.argv[1])
-cache = load_stat_cache(sys.argv[2], rules.fingerprint)
+cache = StatCache.load(sys.argv[2], rules.fingerprint)
 try:
     print(*[candidate.path for candidate in scan_files(sys.argv[1], rules, cache).changed])
 except BrainError as error:

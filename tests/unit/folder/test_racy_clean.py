@@ -49,7 +49,8 @@ def test_a_candidate_nobody_read_stays_a_candidate(root):
     put_file(root, "a")
     put_file(root, "b")
     found = as_if_scanned_later(scan_with_cache(root))
-    save_stat_cache(root, found._replace(changed=found.changed[:1]))
+    found.changed = found.changed[:1]
+    save_stat_cache(root, found)
     put_file(root, "c")
     assert candidate_paths(scan_with_cache(root)) == ["b", "c"]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from brain.errors import BrainError
 from brain.objects.tree_node import FILE
-from brain.folder import stat_cache_update, write
+from brain.folder import write
 from brain.folder.ignore import IgnoreRules
 from brain.folder.read import read_candidates
 from brain.folder.scan import scan_files

@@ -1,7 +1,6 @@
 """The file of the stat cache: what comes back from it, and what makes it absent."""
 
 import os
-import random
 from types import SimpleNamespace
 from typing import cast
 
@@ -11,14 +10,8 @@ from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.folder import handles, stat_cache_update
-from brain.folder.stat_cache import (
-    PATHS_PER_PART,
-    StatCache,
-    decode_stat_cache,
-    encode_stat_cache,
-    folder_sort_key,
-)
+from brain.folder import handles
+from brain.folder.stat_cache import StatCache
 from tests.support.worktree_scans import (
     BUNDLE_ID,
     candidate_paths,
@@ -38,15 +31,7 @@ PRINTS = st.binary(min_size=handles.FINGERPRINT_BYTES, max_size=handles.FINGERPR
 
 
 def empty() -> StatCache:
-    return StatCache(RULES, BUNDLE_ID, 0, [])
-
-
-def rows(cache: StatCache) -> dict[str, bytes]:
-    return {path.decode(): known for part in cache.parts for path, known in part.entries()}
-
-
-def paths_of(cache: StatCache) -> list[bytes]:
-    return [path for part in cache.parts for path, _ in part.entries()]
+    return StatCache(RULES, BUNDLE_ID)
 
 
 @given(st.lists(st.dictionaries(NAMES, st.none() | PRINTS, max_size=12), max_size=4))
@@ -56,50 +41,24 @@ def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(step
         cache = cache.with_changes(BUNDLE_ID, 7, changes)
         model |= {path: known for path, known in changes.items() if known is not None}
         model = {path: known for path, known in model.items() if changes.get(path, known)}
-    again = decode_stat_cache(encode_stat_cache(cache))
+    again = StatCache.decode(cache.encode())
     assert again is not None
     assert (again.rules, again.bundle) == (RULES, BUNDLE_ID)
-    assert rows(again) == model
-    assert again.entry_count == len(model)
-    assert paths_of(again) == sorted(paths_of(again), key=folder_sort_key)
+    assert dict(again.entries()) == model
+    assert again.paths == sorted(again.paths, key=lambda path: path.rpartition(b"/")[::2])
     for folder in {path.rpartition("/")[0] for path in model} | {"nowhere"}:
-        children = {path.encode() for path in model if path.rpartition("/")[0] == folder}
-        assert set(again.children(folder)) == children
+        names = {path.rpartition("/")[2] for path in model if path.rpartition("/")[0] == folder}
+        assert set(again.children(folder)) == names
         below = {path: known for path, known in model.items() if path.startswith(folder + "/")}
         assert dict(again.entries_below({folder})) == below
 
 
-def test_a_large_cache_is_cut_into_parts_that_stay_small():
-    names = [f"skills/{number:05d}/SKILL.md" for number in range(5000)]
-    random.Random(5).shuffle(names)
-    cache = empty()
-    for start in range(0, len(names), 700):
-        cache = cache.with_changes(
-            BUNDLE_ID, 0, {name: bytes(36) for name in names[start : start + 700]}
-        )
-    sizes = [len(part.fingerprints) // handles.FINGERPRINT_BYTES for part in cache.parts]
-    assert sum(sizes) == 5000
-    assert max(sizes) <= 2 * PATHS_PER_PART
-    assert sorted(rows(cache)) == sorted(names)
-    assert cache.children("skills/00042") == [b"skills/00042/SKILL.md"]
-    gone = cache.with_changes(BUNDLE_ID, 0, dict.fromkeys(names[:4990]))
-    assert sorted(rows(gone)) == sorted(names[4990:])
-
-
-def test_untouched_parts_are_taken_over_as_they_are():
-    names = [f"skills/{number:05d}.md" for number in range(5000)]
-    cache = empty().with_changes(BUNDLE_ID, 0, dict.fromkeys(names, bytes(36)))
-    after = cache.with_changes(BUNDLE_ID, 0, {"skills/02500.md": b"\1" * 36})
-    different = [a for a, b in zip(cache.parts, after.parts, strict=True) if a is not b]
-    assert len(different) == 1
-
-
 def test_every_flipped_bit_and_every_cut_makes_the_file_absent():
-    data = encode_stat_cache(empty().with_changes(BUNDLE_ID, 1, {"a/b": bytes(36), "a": bytes(36)}))
-    assert decode_stat_cache(data) is not None
+    data = empty().with_changes(BUNDLE_ID, 1, {"a/b": bytes(36), "a": bytes(36)}).encode()
+    assert StatCache.decode(data) is not None
     for at in range(len(data)):
-        assert decode_stat_cache(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
-        assert decode_stat_cache(data[:at]) is None
+        assert StatCache.decode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None
+        assert StatCache.decode(data[:at]) is None
 
 
 def sealed(value: object) -> bytes:
@@ -114,14 +73,13 @@ def sealed(value: object) -> bytes:
         b"\0" * 40,
         sealed(None),
         sealed([1, 2]),
-        sealed([2, RULES, BUNDLE_ID, 0, []]),
-        sealed([1, RULES, BUNDLE_ID, 0, 5]),
-        sealed([1, RULES, BUNDLE_ID, 0, [[b"one"]]]),
-        sealed([1, RULES, BUNDLE_ID, 0, [3]]),
+        sealed([3, RULES, BUNDLE_ID, 0, b"", b""]),
+        sealed([1, RULES, BUNDLE_ID, 0, [[b"one", bytes(36)]]]),
+        sealed([2, RULES, BUNDLE_ID, 0, 5, b""]),
     ],
 )
 def test_a_file_of_another_kind_or_version_is_absent(data):
-    assert decode_stat_cache(data) is None
+    assert StatCache.decode(data) is None
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty", "folder", "link", "noise"])
@@ -160,10 +118,8 @@ def test_a_cache_that_cannot_be_written_is_no_error(root):
     put_file(root, "MEMORY.md")
     found = scan_with_cache(root)
     folder = stat_cache_file(root).parent
-    stat_cache_update.write_stat_cache(root, None, found, BUNDLE_ID, {})
-    stat_cache_update.write_stat_cache(
-        root, str(stat_cache_file(root)), found, BUNDLE_ID, {}
-    )  # its folder is not there
+    found.save_cache(root, None, BUNDLE_ID, {})
+    found.save_cache(root, str(stat_cache_file(root)), BUNDLE_ID, {})  # its folder is not there
     assert not folder.exists()
     stat_cache_file(root).mkdir(parents=True)
     save_stat_cache(root, found)
@@ -180,7 +136,7 @@ def test_a_folder_that_tells_no_time_leaves_late_files_unproven(root, control):
         (root / ".brain").write_text("in the way")
     stat_cache_file(root).parent.mkdir()
     proven = {now.path: now.fingerprint for now in found.changed}
-    stat_cache_update.write_stat_cache(root, str(stat_cache_file(root)), found, BUNDLE_ID, proven)
+    found.save_cache(root, str(stat_cache_file(root)), BUNDLE_ID, proven)
     assert load_stat_cache(root) is not None
     assert candidate_paths(scan_with_cache(root)) == ["MEMORY.md"]
 
@@ -230,14 +186,3 @@ def test_the_horizon_goes_by_the_longer_of_two_clocks():
     set_back = handles.ClockReading(now.wall_ns + 3600 * second, now.monotonic_ns - 60 * second)
     for started in (slept, set_back):
         assert handles.file_system_time(started, 10**18) <= 10**18 - 60 * second
-
-
-def test_a_rebuilt_part_is_in_the_order_it_is_searched_in():
-    names = ("a", "a b", "a-b", "a/b", "a/b/c", "a/b c", "a0", "b", "a\x01/z", "é/ß", ".")
-    paths = [name.encode() for name in names]
-    by_key = sorted(paths, key=folder_sort_key)
-    cache = StatCache(bytes(32), bytes(32), 0, [])
-    made = cache.with_changes(
-        bytes(32), 0, {name: bytes(handles.FINGERPRINT_BYTES) for name in names}
-    )
-    assert [path for part in made.parts for path, _ in part.entries()] == by_key
