@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import suppress
 
 from ..errors import InvalidInput, printable_text
 from ..merging.skill_merge import unite_skills
 from ..objects import bundle as bundles
 from ..objects import operation, paths
-from ..objects.bundle import Bundle
+from ..objects.bundle import Bundle, Edits
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
+from ..repo.part import encode_body
 from ..repo.session import Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction
 from ..results import SkillMergeResult
 from ..skills import document_parts, skill_layout, skill_version
-from ..skills.skill_document import UpdatedSkill, upsert_document
+from ..skills.skill_document import upsert_document
 from . import snapshot
 from .files import record_edits_at
 from .write_skill import (
-    build_new_version,
     flat_skill_folder,
     list_skill_files,
+    raise_version,
     record_skill,
 )
 
@@ -32,81 +34,55 @@ _MAX_COMPARED_VERSIONS = 64
 """Latest versions of each skill that are compared to find a body that both once had."""
 
 
-class MergeSkillsRequest(NamedTuple):
-    """The skill that stays and the one it absorbs; `body`, if given, replaces both texts."""
-
-    slug: str
-    absorbed_skill: str
-    description: str | None
-    body: bytes | None
-    message: str
-
-
-def merge_skills(session: Session, request: MergeSkillsRequest) -> SkillMergeResult:
-    """Let one skill absorb another, which is removed.
-
-    Manual edits of either are recorded first. Raises `NotFound` (`no_skill`),
-    `InvalidInput` (`same_skill`, `taken`) or as `upsert_skill` does.
-    """
-    slug, absorbed = printable_text(request.slug, 80), printable_text(request.absorbed_skill, 80)
-    both = _find_both(session, session.bundle_of(session.head()), request)
-    snapshot.snapshot_paths(
-        session, "", [(skill.folder or skill.path).rstrip("/") for skill in both]
-    )
-    with locked_write_transaction(session, "absorb", f"merge {absorbed} into {slug}") as txn:
-        ours, theirs = _find_both(session, txn.bundle, request)
-        record_edits_at(txn, [*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
-        ours, theirs = _find_both(session, txn.bundle, request)
-        return _merge_and_record(txn, ours, theirs, request)
-
-
-def _find_both(
-    session: Session, bundle: Bundle, request: MergeSkillsRequest
-) -> tuple[FoundSkill, FoundSkill]:
-    ours, theirs = (
-        find_skill.find_skill(session, bundle, text)
-        for text in (request.slug, request.absorbed_skill)
-    )
-    if ours.path == theirs.path:
-        raise InvalidInput(
-            f"{request.slug} and {request.absorbed_skill} are the same skill",
-            code="same_skill",
-            hint="name two skills; the first one stays",
-        )
-    return ours, theirs
-
-
-def _merge_and_record(
-    txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill, request: MergeSkillsRequest
+def merge(
+    session: Session,
+    slug: str,
+    other: str,
+    *,
+    description: str | None = None,
+    body: str | bytes | None = None,
+    message: str = "",
 ) -> SkillMergeResult:
-    slug = derive.slug_from_full_path(ours.path)
-    moved, renamed = _plan_moved_files(txn, ours, theirs)
-    path = ours.path
-    if moved and ours.folder is None:
-        _refuse_occupied_folder(txn, ours, theirs)
-        path = flat_skill_folder(ours.path) + skill_layout.SKILL_FILES[0]
-    content = txn.session.reader.read_blob(ours.blob)
-    if request.body is None:
-        content = _merge_texts(txn, ours, theirs, content, renamed)
+    """Merge the skill `other` into `slug`, and remove it in the same snapshot.
 
-    def build(prior_version: str | None) -> UpdatedSkill:
-        name = ours.card.name or slug
-        return upsert_document(
-            content, prior_version, name, slug, request.description, request.body
+    The text and the files that only `other` has are added; or `body` is the new text. Both
+    histories stay. Manual edits of either are recorded first. Raises `NotFound` (`no_skill`),
+    `InvalidInput` (`same_skill`, `taken`) or as `upsert` does.
+    """
+    both = _find_both(session, session.bundle_of(session.head()), slug, other)
+    places = [(skill.folder or skill.path).rstrip("/") for skill in both]
+    snapshot.snapshot_paths(session, "", places)
+    title = f"merge {printable_text(other, 80)} into {printable_text(slug, 80)}"
+    with locked_write_transaction(session, "absorb", title) as txn:
+        ours, theirs = _find_both(session, txn.bundle, slug, other)
+        record_edits_at(txn, [*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
+        ours, theirs = _find_both(session, txn.bundle, slug, other)
+        slug = ours.slug
+        # 1. The files of the other skill, at their new paths; those of its folder leave.
+        leaving = _entries_without(txn, theirs, ours)
+        moved, renamed = _plan_moved_files(txn, ours, theirs, leaving)
+        edits: Edits = dict.fromkeys(entry.path for entry in leaving)
+        path = ours.path
+        if moved and ours.folder is None:
+            _refuse_occupied_folder(txn, ours, edits)
+            path = flat_skill_folder(ours.path) + skill_layout.SKILL_FILES[0]
+            edits[ours.path] = None
+        edits.update(moved)
+        # 2. The text, at the next version.
+        content = session.reader.read_blob(ours.blob)
+        if body is None:
+            content = _merge_texts(txn, ours, theirs, content, renamed)
+        new = upsert_document(
+            content, None, ours.card.name or slug, slug, description, encode_body(body)
         )
-
-    new = build_new_version(txn, slug, ours.path, build)
-    edits: dict[str, TreeEntry | None] = {
-        entry.path: None for entry in _entries_without(txn, theirs, ours)
-    }
-    if path != ours.path:
-        edits[ours.path] = None
-    edits.update(moved)
-    kind = operation.absorb_operation(
-        slug, new.previous_version or "", new.version, theirs.slug, theirs.card.version
-    )
-    message = request.message or f"Absorb {theirs.slug}, version {theirs.card.version}"
-    upserted = record_skill(txn, slug, path, new, kind, message, edits)
+        new = raise_version(txn, slug, ours.path, new)
+        # 3. One snapshot.
+        version = theirs.card.version
+        kind = operation.absorb_operation(
+            slug, new.previous_version or "", new.version, theirs.slug, version
+        )
+        message = message or f"Absorb {theirs.slug}, version {version}"
+        upserted = record_skill(txn, slug, path, new, kind, message, edits)
     return SkillMergeResult(
         slug=slug,
         name=upserted.name,
@@ -120,29 +96,41 @@ def _merge_and_record(
         changed=True,
         commitment=None,
         absorbed=theirs.slug,
-        absorbed_version=skill_version.version_value(theirs.card.version),
+        absorbed_version=skill_version.version_value(version),
         files=sorted(moved),
     )
 
 
+def _find_both(
+    session: Session, bundle: Bundle, slug: str, other: str
+) -> tuple[FoundSkill, FoundSkill]:
+    ours, theirs = (find_skill.find_skill(session, bundle, text) for text in (slug, other))
+    if ours.path == theirs.path:
+        raise InvalidInput(
+            f"{slug} and {other} are the same skill",
+            code="same_skill",
+            hint="name two skills; the first one stays",
+        )
+    return ours, theirs
+
+
 def _plan_moved_files(
-    txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill
-) -> tuple[dict[str, TreeEntry | None], dict[str, str]]:
+    txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill, leaving: list[TreeEntry]
+) -> tuple[dict[str, TreeEntry], dict[str, str]]:
     """Return the absorbed skill's files at their new paths, and the renames among them.
 
     A file whose name is taken by other content gets the absorbed skill's slug in its name.
     """
     session = txn.session
     target = ours.folder or flat_skill_folder(ours.path)
-    moved: dict[str, TreeEntry | None] = {}
+    moved: dict[str, TreeEntry] = {}
     renamed: dict[str, str] = {}
-    own = _entries_without(txn, theirs, ours)
-    leaving_paths = {entry.path for entry in own}
+    leaving_paths = {entry.path for entry in leaving}
     names = FolderNames()
     for entry in bundles.walk_below(session.nodes, txn.bundle, target.rstrip("/")):
         if entry.path not in leaving_paths:
             names.add_file(entry.path[len(target) :])
-    for entry in own:
+    for entry in leaving:
         if theirs.folder is None or entry.path == theirs.path:
             continue
         inner = entry.path[len(theirs.folder) :]
@@ -151,10 +139,22 @@ def _plan_moved_files(
             continue
         name = names.reserve_name(inner, theirs.slug)
         if name != inner:
-            _refuse_nested_skill(entry.path)
+            if inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
+                raise InvalidInput(
+                    f"{entry.path} is a separate skill, and its new path is taken by another",
+                    code="taken",
+                    hint="move it out of the folder of the other skill first",
+                )
             renamed[inner] = name
         moved[target + name] = entry._replace(path=target + name)
-    _refuse_ambiguous_links(own, renamed)
+    links = [entry.path for entry in leaving if entry.kind == LINK]
+    if links and renamed:  # a link might then point to another file
+        raise InvalidInput(
+            f"{next(iter(renamed))} is in both skills, and"
+            f" {links[0]} is a link that may point to it",
+            code="taken",
+            hint="rename one of the files first, and the link with it",
+        )
     return moved, renamed
 
 
@@ -168,38 +168,16 @@ def _entries_without(
     return [entry for entry in entries if not entry.path.startswith(inner)]
 
 
-def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill) -> None:
+def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, leaving: Edits) -> None:
     """Refuse to move a flat skill into a folder with other files, which would become its own."""
     folder = flat_skill_folder(ours.path).rstrip("/")
-    own = {entry.path for entry in _entries_without(txn, theirs, ours)}
     for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder):
-        if entry.path not in own:
+        if entry.path not in leaving:
             raise InvalidInput(
                 f"{folder} holds other files already: {entry.path}",
                 code="taken",
                 hint="merge them in the other order, or move these files first",
             )
-
-
-def _refuse_nested_skill(path: str) -> None:
-    if path.rpartition("/")[2] in skill_layout.SKILL_FILES:
-        raise InvalidInput(
-            f"{path} is a separate skill, and its new path is taken by another",
-            code="taken",
-            hint="move it out of the folder of the other skill first",
-        )
-
-
-def _refuse_ambiguous_links(own: list[TreeEntry], renamed: dict[str, str]) -> None:
-    """Refuse a rename if a symbolic link might then point to another file."""
-    links = [entry.path for entry in own if entry.kind == LINK]
-    if links and renamed:
-        raise InvalidInput(
-            f"{next(iter(renamed))} is in both skills, and"
-            f" {links[0]} is a link that may point to it",
-            code="taken",
-            hint="rename one of the files first, and the link with it",
-        )
 
 
 def _merge_texts(
@@ -209,47 +187,33 @@ def _merge_texts(
     content: bytes,
     renamed: dict[str, str],
 ) -> bytes:
-    session = txn.session
-    our_parts, other = (
-        document_parts.split_document(text)
-        for text in (content, session.reader.read_blob(theirs.blob))
-    )
-    base = _find_common_body(txn, ours, theirs)
-    body = rewrite_file_names(other.body, renamed)
-    return unite_skills(our_parts, other._replace(body=body), base, theirs.card.name).to_bytes()
-
-
-def _find_common_body(txn: WriteTransaction, ours: FoundSkill, theirs: FoundSkill) -> bytes | None:
+    other = document_parts.split_document(txn.session.reader.read_blob(theirs.blob))
+    other = other._replace(body=rewrite_file_names(other.body, renamed))
     known = set(_recent_bodies(txn, theirs))
-    return next(
-        (body for body in _recent_bodies(txn, ours) if body.strip() and body in known), None
-    )
+    once_both = (body for body in _recent_bodies(txn, ours) if body.strip() and body in known)
+    our_parts = document_parts.split_document(content)
+    return unite_skills(our_parts, other, next(once_both, None), theirs.card.name).to_bytes()
 
 
-def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> list[bytes]:
+def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> Iterator[bytes]:
     session, ancestors = txn.session, AncestorSet(txn.session, txn.head)
     rows = [
         row
         for row in lineage_cache.read_skill_rows(session, skill.path)
         if row.snapshot in ancestors
     ]
-    blobs = []
-    for row in reversed(rows[-_MAX_COMPARED_VERSIONS:]):
-        entry = bundles.get_entry(session.nodes, session.bundle_of(row.snapshot), skill.path)
-        if entry is not None:
-            blobs.append(entry.blob)
+    bundles_then = (
+        session.bundle_of(row.snapshot) for row in rows[: -_MAX_COMPARED_VERSIONS - 1 : -1]
+    )
+    found = (bundles.get_entry(session.nodes, bundle, skill.path) for bundle in bundles_then)
+    blobs = [entry.blob for entry in found if entry is not None]
     redacted = session.reader.find_redactions(blobs)
     contents = dict(
         derive.read_skill_contents(session, [blob for blob in blobs if blob not in redacted])
     )
-    return [body for blob in blobs if (body := _parse_body(contents.get(blob))) is not None]
-
-
-def _parse_body(content: bytes | None) -> bytes | None:
-    try:
-        return None if content is None else document_parts.split_document(content).body
-    except InvalidInput:
-        return None
+    for blob in filter(contents.__contains__, blobs):
+        with suppress(InvalidInput):
+            yield document_parts.split_document(contents[blob]).body
 
 
 class FolderNames:

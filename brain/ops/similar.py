@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
 from ..repo import derive, find_skill, select
+from ..repo.part import encode_body
 from ..repo.session import Session
 from ..results import Similar
 from ..search import similarity
 from ..search.full_text import FullTextIndex
 from ..search.selectors import Bm25Selector, SearchDocument
-from ..search.similarity import SimilarityFeatures
 from ..skills import document_parts
 from ..skills.skill_metadata import read_skill_metadata
 from ..skills.slug import slugify
@@ -31,32 +30,34 @@ DEFAULT_SIMILAR_LIMIT = 5
 _MAX_COMPARED_BYTES = 64 << 10
 
 
-def find_similar_to_text(
+def find_duplicates(
     session: Session,
     name: str,
-    description: str | None,
-    body: bytes | None,
+    description: str | None = None,
+    body: str | bytes | None = None,
     limit: int = DEFAULT_SIMILAR_LIMIT,
 ) -> list[Similar]:
-    """Return the skills similar to a new one, the most similar first."""
-    described_as, text = description or "", ""
-    if body is not None:
-        card = read_skill_metadata(body, "")
-        described_as, text = described_as or card.description, _body_text(body)
-    slug = slugify(name)  # another writer may have created it meanwhile
-    return [
-        one
-        for one in _find_similar(session, name, described_as, text, "", limit)
-        if one.slug != slug
-    ]
+    """Return the skills that a planned one would nearly duplicate, most similar first.
+
+    The list is empty if a skill of that name exists: an upsert would improve that one.
+    Raises `InvalidInput` for an invalid name.
+    """
+    slug = "" if "/" in name else slugify(name)
+    found = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
+    if found is not None or not slug:  # a path is that of an existing skill, or a mistake
+        return []
+    described_as, text, content = description or "", "", encode_body(body)
+    if content is not None:
+        card = read_skill_metadata(content, "")
+        described_as, text = described_as or card.description, _body_text(content)
+    similar = _find_similar(session, name, described_as, text, "", limit)
+    return [one for one in similar if one.slug != slug]  # which another writer made meanwhile
 
 
-def find_similar_to_skill(
-    session: Session, text: str, limit: int = DEFAULT_SIMILAR_LIMIT
-) -> list[Similar]:
-    """Return the skills similar to one, the most similar first. Raises `NotFound`."""
+def find_similar(session: Session, slug: str, limit: int = DEFAULT_SIMILAR_LIMIT) -> list[Similar]:
+    """Return the skills similar to one, most similar first. Raises `NotFound`."""
     bundle = session.bundle_of(session.head())
-    found = find_skill.find_skill(session, bundle, text)
+    found = find_skill.find_skill(session, bundle, slug)
     body = _body_text(session.reader.read_blob(found.blob))
     name = f"{found.slug} {found.card.name}"
     return _find_similar(session, name, found.card.description, body, found.path, limit)
@@ -68,13 +69,6 @@ def _body_text(content: bytes) -> str:
     except InvalidInput:
         body = content
     return body[:_MAX_COMPARED_BYTES].decode("utf-8", "replace")
-
-
-def _build_stem_weight(
-    index: FullTextIndex, faces: list[SimilarityFeatures]
-) -> Callable[[str], float]:
-    stems: set[str] = set().union(*(one.all_stems for one in faces))
-    return similarity.rarity_weights(index.count_documents(sorted(stems)), index.count_keys())
 
 
 def _find_similar(
@@ -102,7 +96,10 @@ def _find_similar(
             for pair in zip(faces, skills, strict=True)
             if similarity.is_roughly_similar(target, pair[0])
         ]
-        weight = _build_stem_weight(index, [target, *(face for face, _ in near)] if near else [])
+        compared = [target, *(face for face, _ in near)] if near else []
+        stems: set[str] = set().union(*(one.all_stems for one in compared))
+        known_in = index.count_documents(sorted(stems))
+        weight = similarity.rarity_weights(known_in, index.count_keys())
         return [
             (similarity.similarity_score(target, other, weight), skill) for other, skill in near
         ]
@@ -124,17 +121,3 @@ def _find_similar(
         )
         for score, skill in shown
     ]
-
-
-def find_similar_if_new(
-    session: Session, name: str, description: str | None, body: bytes | None, limit: int
-) -> list[Similar]:
-    """Return the skills similar to a new one, the most similar first.
-
-    Returns [] if a skill has that name already. Raises `InvalidInput` as `slugify` does.
-    """
-    found = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
-    if found is not None or "/" in name:  # a path is that of an existing skill, or a mistake
-        return []
-
-    return find_similar_to_text(session, name, description, body, limit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
@@ -29,18 +29,18 @@ _MAX_NAMED_FILES = 20
 _MAX_LINKED_FILES = 200
 
 
-def list_skills(session: Session, revision: str = "@") -> list[Skill]:
-    """Return all skills at a revision, by slug, without reading bodies."""
-    bundle = session.bundle_of(resolve_revision(session, revision))
+def list_skills(session: Session, rev: str = "@") -> list[Skill]:
+    """Return all skills at a revision, by slug and path, without reading bodies."""
+    bundle = session.bundle_of(resolve_revision(session, rev))
     every = find_skill.find_all_skills(session, bundle)
     addresses = derive.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
 
 
-def list_addresses(session: Session, slug: str, revision: str = "@") -> list[str]:
-    """Return the addresses of the skills that share a slug at a revision, sorted."""
-    bundle = session.bundle_of(resolve_revision(session, revision))
+def find_addresses(session: Session, slug: str, rev: str = "@") -> list[str]:
+    """Return the addresses of the skills that share a slug, sorted."""
+    bundle = session.bundle_of(resolve_revision(session, rev))
     group = find_skill.find_paths_with_slug(session, bundle, slug)
     return sorted(address_group(slug, group).values())
 
@@ -55,12 +55,12 @@ def _find_skill_version(session: Session, text: str, revision: str) -> tuple[byt
     return start, find_skill.find_skill(session, session.bundle_of(start), text)
 
 
-def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
-    """Return one skill with its text; `text` may be SLUG@VERSION.
+def view_skill(session: Session, slug: str, rev: str = "@") -> SkillView:
+    """Return a skill with its text; `slug` may be SLUG@VERSION.
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    snapshot_id, found = _find_skill_version(session, text, revision)
+    snapshot_id, found = _find_skill_version(session, slug, rev)
     files = list_skill_entries(session, session.bundle_of(snapshot_id), found)
     main = next(entry for entry in files if entry.path == found.path)
     content = session.reader.read_blob(main.blob, main.size)
@@ -70,30 +70,30 @@ def view_skill(session: Session, text: str, revision: str = "@") -> SkillView:
     )
 
 
-def read_skill_file(session: Session, text: str, inner: str = "", revision: str = "@") -> SkillFile:
-    """Return a file of a skill, by default its own text; `text` may be SLUG@VERSION.
+def read_skill_file(session: Session, slug: str, file: str = "", rev: str = "@") -> SkillFile:
+    """Return a file of a skill, by default its own text; `slug` may be SLUG@VERSION.
 
     A link is followed within the brain, but to no held-out case. Raises `NotFound` (`no_skill`,
     `no_version`, `no_file`, `dead_link`) or `InvalidInput` (`too_large`).
     """
     from . import files as file_edits
 
-    snapshot_id, found = _find_skill_version(session, text, revision)
+    snapshot_id, found = _find_skill_version(session, slug, rev)
     bundle = session.bundle_of(snapshot_id)
     entries = list_skill_entries(session, bundle, found)
     home = found.folder or ""
     main = next(entry for entry in entries if entry.path == found.path)
     others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
     files = list(_list_files(session, bundle, others))
-    nodes, reader, path = session.nodes, session.reader, f"{home}{inner}" if inner else found.path
-    if inner and inner not in others:
+    nodes, reader, path = session.nodes, session.reader, f"{home}{file}" if file else found.path
+    if file and file not in others:
         entry = find_file(nodes, bundle, reader, path)  # in a folder that is a link
     else:
-        entry = follow_link(nodes, bundle, reader, others[inner]) if inner else main
+        entry = follow_link(nodes, bundle, reader, others[file]) if file else main
     content = b"" if entry is None else file_edits.read_editable_content(session, entry)
     if entry is None or (entry.path != path and is_hidden_case(entry.path, content)):
-        raise missing_file_error(found.slug, inner, files)
-    return SkillFile(*found.summary, snapshot_id.hex(), inner, content, files)
+        raise missing_file_error(found.slug, file, files)
+    return SkillFile(*found.summary, snapshot_id.hex(), file, content, files)
 
 
 def _list_files(session: Session, bundle: Bundle, others: Mapping[str, TreeEntry]) -> Iterator[str]:
@@ -136,32 +136,31 @@ def missing_file_error(slug: str, inner: str, files: list[str]) -> NotFound:
     )
 
 
-def _choose_skill(
-    session: Session, bundle: Bundle, every: list[FoundSkill], text: str
-) -> FoundSkill:
-    """Return the skill that `text` means; one that is in the folder only by slug or path."""
-    exact = [found for found in every if text in (found.slug, found.path)]
-    return exact[0] if len(exact) == 1 else find_skill.find_skill(session, bundle, text)
+def check_skills(
+    session: Session, slugs: Sequence[str] = (), *, strict: bool = False
+) -> list[SkillProblem]:
+    """Check skills of the folder, by default all, against the rules of agentskills.io.
 
-
-def check_skills(session: Session, texts: list[str], strict: bool) -> list[SkillProblem]:
-    """Check skills of the folder, all or some, against agentskills.io.
-
-    With `strict` by the rules of the specification, else by what clients need.
+    Without `strict`, only the rules that clients depend on.
     """
-    with read_folder_skills(session) as folder:
-        return _check_folder_skills(session, folder, texts, strict)
+    with _read_folder_skills(session) as folder:
+        return _check_folder_skills(session, folder, slugs, strict)
 
 
 def _check_folder_skills(
-    session: Session, skills: FolderSkills, texts: list[str], strict: bool
+    session: Session, skills: _FolderSkills, texts: Sequence[str], strict: bool
 ) -> list[SkillProblem]:
     from ..repo import lookalikes
     from ..skills import deceptive_names
     from ..skills.skill_lint import WARNING, check_skill
 
     every = find_skill.find_all_skills(session, skills.bundle)
-    chosen = [_choose_skill(session, skills.bundle, every, text) for text in texts] or every
+    chosen = []
+    for text in texts:  # one that is in the folder only is found by slug or path
+        exact = [found for found in every if text in (found.slug, found.path)]
+        one = exact[0] if len(exact) == 1 else None
+        chosen.append(one or find_skill.find_skill(session, skills.bundle, text))
+    chosen = chosen or every
     shared: dict[str, list[str]] = {}
     called: dict[str, list[str]] = {}
     for found in every:
@@ -195,7 +194,7 @@ def _check_folder_skills(
     return out
 
 
-class FolderSkills(NamedTuple):
+class _FolderSkills(NamedTuple):
     """The bundle that a snapshot would record, and the content of the skills that changed.
 
     `contents` has them by blob id; None stands for one of more than MAX_SKILL_BYTES.
@@ -206,14 +205,14 @@ class FolderSkills(NamedTuple):
 
 
 @contextmanager
-def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
+def _read_folder_skills(session: Session) -> Iterator[_FolderSkills]:
     """Read the skills of the folder; nothing is stored. Raises as a snapshot does."""
     from ..folder import read
     from ..repo import working_copy
 
     head = session.bundle_of(session.head())
     if not session.has_folder:
-        yield FolderSkills(head, {})
+        yield _FolderSkills(head, {})
         return
     scan = working_copy.scan_folder(session)
     entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
@@ -234,7 +233,7 @@ def read_folder_skills(session: Session) -> Iterator[FolderSkills]:
                     read_skill_metadata(content or b"", "")
                 )
                 staged.append(id)
-        yield FolderSkills(bundles.update_bundle(session.nodes, head, edits), contents)
+        yield _FolderSkills(bundles.update_bundle(session.nodes, head, edits), contents)
     finally:
         session.nodes.drop_unstored()
         for id in staged:

@@ -1,4 +1,4 @@
-"""Upsert a skill by its slug: write its text and files and raise its version in one snapshot.
+"""Write skills: upsert, edit, delete, revert and rename, each in one snapshot.
 
 One transaction: read the prior version from the head, raise it, record a snapshot of
 these paths alone, write the files. Manual edits of these are recorded first.
@@ -7,9 +7,9 @@ Cost O(log n) in the size of the brain.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..digest import NO_DIGEST, blob_id
@@ -18,11 +18,12 @@ from ..gating.case_paths import slug_of_case
 from ..objects import bundle as bundles
 from ..objects import operation
 from ..objects.bundle import Bundle, Edits
-from ..objects.operation import SnapshotOperation, upsert_operation
+from ..objects.operation import SnapshotOperation
 from ..objects.tree_node import FILE, LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache, working_copy
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
+from ..repo.part import encode_body
 from ..repo.session import Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction
 from ..repo.working_copy import is_below
@@ -46,48 +47,65 @@ if TYPE_CHECKING:
     from ..receipts import Receipt
 
 UpsertCheck = Callable[[bytes | None, bytes], object]
-NO_FILES: SkillFiles = MappingProxyType({})
 NO_BASE_VERSION = "0"
 """The `base` of a skill that did not exist."""
+_MAX_NAMED_SKILLS = 20
 
 
-class UpsertRequest(NamedTuple):
-    """The skill to write; build it by keyword. `name` may be the path of an existing skill.
+def upsert(
+    session: Session,
+    name: str,
+    body: str | bytes | None = None,
+    *,
+    description: str | None = None,
+    if_changed: bool = False,
+    receipt: bytes | Receipt | None = None,
+    message: str = "",
+    base: str | int = "",
+    category: str = "",
+    target: str = "",
+    check: UpsertCheck | None = None,
+    files: SkillFiles | None = None,
+) -> Upserted:
+    """Write a skill under the slug of `name`, raise its version, and record a snapshot.
 
-    None for `description` or `body` keeps the present one.
-
-    `base` is the version the writer had read, `NO_BASE_VERSION` if there was none, "" if
-    unknown. `category` is the folder below skills/ for a new skill, "" for none. `of` is the
-    slug or the path of the skill, "" if its name alone is known. `check` gets the text
-    before, None for a new skill, and the new one; if it raises, nothing is recorded. With
-    `if_changed` an identical save records nothing. `files` are written with the text; a flat
-    skill moves into a folder with its first file. `operation` makes the operation of the
-    snapshot from the slug and both versions.
+    `name` may also be the path of an existing skill, such as tools/search.
+    `body` is Markdown, with or without front matter; None keeps the text of an existing
+    skill. With `if_changed`, identical text records nothing. `receipt` documents the work
+    behind the change: bytes are kept unchanged, and a `brain.receipts.Receipt` gets this
+    write as its last step. `base` is the version that the new text was written for, 0 if
+    the skill did not exist; if the skill has a later version, both are merged, or the write
+    is refused. `files` are written in the same snapshot: contents by path in the folder of
+    the skill, None to remove one; a flat skill moves into a folder. A new file that begins
+    with #! can be executed, others keep what they were. `category` is the folder below
+    skills/ for a new skill. `target` is the slug or the path below skills/ of
+    the skill to write, where `name` alone is ambiguous: "c" may be the slug of "C++".
+    `check` gets the old text (None for a new skill) and the new text, and may raise.
+    Raises `InvalidInput`, or `Conflict` (`name_taken`, `stale_base`, `not_a_category`,
+    `path_conflict`).
     """
-
-    name: str
-    description: str | None = None
-    body: bytes | None = None
-    receipt: bytes | Receipt | None = None
-    message: str = ""
-    base: str = ""
-    category: str = ""
-    of: str = ""
-    check: UpsertCheck | None = None
-    if_changed: bool = False
-    files: SkillFiles = NO_FILES
-    operation: Callable[[str, str, str], SnapshotOperation] = upsert_operation
-
-
-def upsert_skill(session: Session, request: UpsertRequest) -> Upserted:
-    """Write a skill and raise its version.
-
-    Raises `InvalidInput` for an invalid name, front matter, version or file, and `Conflict`
-    (`name_taken`, `stale_base`, `not_a_category`, `path_conflict`).
-    """
-    label = printable_text(request.name, 80) if "/" in request.name else slugify(request.name)
+    label = printable_text(name, 80) if "/" in name else slugify(name)
     with locked_write_transaction(session, "upsert", f"upsert {label}") as txn:
-        return write_skill(txn, request)
+        planned = plan_skill(
+            txn,
+            name,
+            encode_body(body),
+            description=description,
+            if_changed=if_changed,
+            base=str(base),
+            category=category,
+            target=target,
+            files=files or {},
+        )
+        slug, path, prior_text, new, _ = planned
+        if new is None:
+            card = find_skill.load_skill(session, txn.bundle, path).card
+            shown, version = card.name or slug, card.version
+            return upsert_result(txn, slug, shown, version, version, path, changed=False)
+        if check is not None:
+            check(prior_text, new.content)
+        kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
+        return write_planned(txn, planned, kind, message, receipt, "" if "/" in name else name)
 
 
 class PlannedText(NamedTuple):
@@ -104,46 +122,67 @@ class PlannedText(NamedTuple):
     edits: Edits
 
 
-def write_skill(txn: WriteTransaction, request: UpsertRequest) -> Upserted:
-    """Write a skill within a transaction. Raises as `upsert_skill`."""
-    planned = plan_skill(txn, request)
-    if planned.new is None:
-        skill = find_skill.load_skill(txn.session, txn.bundle, planned.path)
-        name, version = skill.card.name or planned.slug, skill.card.version
-        return upsert_result(txn, skill.slug, name, version, version, planned.path, changed=False)
-    if request.check is not None:
-        request.check(planned.prior_text, planned.new.content)
-    new = planned.new
-    kind = request.operation(planned.slug, new.previous_version or "", new.version)
-    name = "" if "/" in request.name else request.name
-    return write_planned(txn, planned, kind, request.message, request.receipt, name)
-
-
-def plan_skill(txn: WriteTransaction, request: UpsertRequest) -> PlannedText:
+def plan_skill(
+    txn: WriteTransaction,
+    name: str,
+    body: bytes | None = None,
+    *,
+    description: str | None = None,
+    if_changed: bool = False,
+    base: str = "",
+    category: str = "",
+    target: str = "",
+    files: SkillFiles | None = None,
+) -> PlannedText:
     """Return what an upsert would write; manual edits of these files are recorded first.
 
-    `request.if_changed` alone makes a plan that changes nothing. Raises as `upsert_skill`.
+    `if_changed` alone makes a plan that changes nothing. Raises as `upsert`.
     """
-    target = request.of or (request.name if "/" in request.name else "")
-    slug = "" if "/" in request.name else slugify(request.name)
-    slug, path, prior_text = locate_prior_text(txn, request.name, slug, request.category, target)
-    if "/" in request.name:  # a path of an existing skill: a name has no slash
-        request = request._replace(name=slug)
-    if prior_text is None and request.body is None and not (request.description or "").strip():
+    slug = slugify(name) if "/" not in name else ""
+    target = target or ("" if slug else name)
+    slug, path, prior_text = _locate_prior_text(txn, name, slug, category, target)
+    if prior_text is None and body is None and not (description or "").strip():
         raise InvalidInput(
             f"a new skill, {slug}, needs a body or a description",
             code="no_content",
             hint="give the text with -f FILE, or at least a description with -d TEXT",
         )
-    main, edits = _plan_files(txn, path, request)
+    main, edits = plan_skill_files(txn, path, files) if files else (path, {})
     if (
-        request.if_changed
+        if_changed
         and prior_text is not None
         and not edits
-        and skill_document.is_noop(prior_text, request.description, request.body)
+        and skill_document.is_noop(prior_text, description, body)
     ):
         return PlannedText(slug, path, prior_text, None, {})
-    new = _build_text(txn, slug, path, prior_text, request)
+    draft = partial(
+        skill_document.upsert_document,
+        name=slug if "/" in name else name,  # a name has no slash: this is a path
+        slug=slug,
+        description=description,
+        body=body,
+    )
+    if prior_text is None:
+        if base not in ("", NO_BASE_VERSION):
+            raise Conflict(
+                f"{slug} was removed after version {base}",
+                code="stale_base",
+                hint=f"see `brain skill history {slug}`; without a base it is created again",
+            )
+        new = draft(None, find_last_version(txn, slug))
+        return PlannedText(slug, main, None, new, edits)
+    if base:
+        version = find_skill.load_skill(txn.session, txn.bundle, path).card.version
+        if base != version:
+            of = target or slug
+            new = _rebase(txn, slug, prior_text, version, base, draft, of, files or {})
+            return PlannedText(slug, main, prior_text, new, edits)
+    try:
+        new = raise_version(txn, slug, path, draft(prior_text, None))
+    except InvalidInput as error:
+        if not body and error.message.startswith("line "):  # of the recorded text
+            error.message = f"{printable_text(path)}, {error.message}"
+        raise
     return PlannedText(slug, main, prior_text, new, edits)
 
 
@@ -159,20 +198,26 @@ def write_planned(
 
     `name` is the one that the writer gave.
     """
-    _, path, prior_text, new, edits = planned
+    slug, path, prior_text, new, edits = planned
     if new is None:
         raise AssertionError("a plan that changes nothing is not written")
-    upserted = record_upsert(txn, planned.slug, path, new, receipt, message, edits, kind)
-    return _add_name_notices(txn, path, prior_text, new, name or planned.slug, upserted)
+    upserted = record_upsert(txn, slug, path, new, receipt, message, edits, kind)
+    if (
+        prior_text is not None
+        and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
+    ):
+        return upserted
+    from ..repo import lookalikes
+
+    notices = lookalikes.check_new_name(txn.session, txn.bundle, path, name or slug)
+    if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
+        folder = skill_layout.new_skill_folder([path])
+        where = f"is in {printable_text(folder)}, as all other skills of this brain are"
+        notices = [*notices, Notice("skill_folder", path, where)]
+    return upserted._replace(notices=[*upserted.notices, *notices])
 
 
-def _plan_files(txn: WriteTransaction, path: str, request: UpsertRequest) -> tuple[str, Edits]:
-    if not request.files:
-        return path, {}
-    return plan_skill_files(txn, path, request.files)
-
-
-def locate_prior_text(
+def _locate_prior_text(
     txn: WriteTransaction, name: str, slug: str, category: str = "", of: str = ""
 ) -> tuple[str, str, bytes | None]:
     """Return a skill's slug, its present or future path, and its text with manual edits."""
@@ -218,7 +263,6 @@ def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
 
 
 def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
-    from ..repo import derive
     from ..repo.manifest import load_manifest
 
     session = txn.session
@@ -244,65 +288,22 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     return path
 
 
-def _add_name_notices(
+def _rebase(
     txn: WriteTransaction,
-    path: str,
-    prior_text: bytes | None,
-    new: UpdatedSkill,
-    name: str,
-    upserted: Upserted,
-) -> Upserted:
-    if (
-        prior_text is not None
-        and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
-    ):
-        return upserted
-    from ..repo import lookalikes
-
-    notices = lookalikes.check_new_name(txn.session, txn.bundle, path, name)
-    if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
-        folder = skill_layout.new_skill_folder([path])
-        message = f"is in {printable_text(folder)}, as all other skills of this brain are"
-        notices = [*notices, Notice("skill_folder", path, message)]
-    return upserted._replace(notices=[*upserted.notices, *notices])
-
-
-def _build_text(
-    txn: WriteTransaction, slug: str, path: str, prior_text: bytes | None, request: UpsertRequest
+    slug: str,
+    prior_text: bytes,
+    version: str,
+    base: str,
+    draft: Callable[[bytes, None], UpdatedSkill],
+    target: str,
+    files: SkillFiles,
 ) -> UpdatedSkill:
-    def build(prior_version: str | None) -> UpdatedSkill:
-        try:
-            return skill_document.upsert_document(
-                prior_text, prior_version, request.name, slug, request.description, request.body
-            )
-        except InvalidInput as error:
-            if not request.body and error.message.startswith("line "):  # of the recorded text
-                error.message = f"{printable_text(path)}, {error.message}"
-            raise
-
-    if prior_text is None:
-        if request.base not in ("", NO_BASE_VERSION):
-            raise Conflict(
-                f"{slug} was removed after version {request.base}",
-                code="stale_base",
-                hint=f"see `brain skill history {slug}`; without a base it is created again",
-            )
-        return build(find_last_version(txn, slug))
-    if request.base:
-        version = find_skill.load_skill(txn.session, txn.bundle, path).card.version
-        if request.base != version:
-            return _rebase_text(txn, slug, prior_text, version, request)
-    return build_new_version(txn, slug, path, build)
-
-
-def _rebase_text(
-    txn: WriteTransaction, slug: str, prior_text: bytes, version: str, request: UpsertRequest
-) -> UpdatedSkill:
-    """Merge a text written for `request.base` into the skill at `version`, as branches are.
+    """Merge a text written for the version `base` into the skill at `version`, as branches are.
 
     Raises `NotFound` (`no_version`), or `Conflict` (`stale_base`) if a person must decide.
     """
-    if request.base == NO_BASE_VERSION:
+    session, read_again = txn.session, f"read it again with `brain skill view {slug}`"
+    if base == NO_BASE_VERSION:
         raise Conflict(
             f"{slug} exists by now, at version {version}",
             code="stale_base",
@@ -311,88 +312,71 @@ def _rebase_text(
     from ..merging import content_merge, skill_merge
     from .log import find_skill_at_version
 
-    session = txn.session
-    base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, request.base)
-    _refuse_files_changed_since(txn, slug, base_snapshot, base_skill, version, request)
+    base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, base)
+    if files:  # these are not merged
+        skill = find_skill.find_skill(session, txn.bundle, target)
+        sides = (session.bundle_of(base_snapshot), base_skill), (txn.bundle, skill)
+        then, now = (
+            {
+                entry.path.removeprefix(owner.folder or ""): entry.blob
+                for entry in list_skill_entries(session, bundle, owner)
+            }
+            for bundle, owner in sides
+        )
+        for file, content in files.items():
+            wanted = None if content is None else blob_id(content)
+            if now.get(file) not in (then.get(file), wanted):
+                raise Conflict(
+                    f"{file} of {slug} was changed by version {version}",
+                    code="stale_base",
+                    hint=f"{read_again}, and write to its new content",
+                )
     base_text = session.reader.read_blob(base_skill.blob)
-    theirs = skill_document.upsert_document(
-        base_text, None, request.name, slug, request.description, request.body
-    )
+    theirs = draft(base_text, None)
     merged = skill_merge.merge_skill(base_text, prior_text, theirs.content, slug)
-    draft = content_merge.DraftMerge(merged.pieces, merged)
-    content = content_merge.finish_merge(draft, None)
+    content = content_merge.finish_merge(content_merge.DraftMerge(merged.pieces, merged), None)
     if content is None:
         raise Conflict(
             f"{slug} is at version {version}, which changed the same lines as this text for"
-            f" version {request.base}",
+            f" version {base}",
             code="stale_base",
-            hint=f"read it again with `brain skill view {slug}`, and write to its new text",
+            hint=f"{read_again}, and write to its new text",
         )
     return UpdatedSkill(content, merged.version, version, theirs.name)
 
 
-def _refuse_files_changed_since(
-    txn: WriteTransaction,
-    slug: str,
-    base_snapshot: bytes,
-    base_skill: FoundSkill,
-    version: str,
-    request: UpsertRequest,
-) -> None:
-    """Refuse files that somebody else changed since the base; files are not merged."""
-    if not request.files:
-        return
-    session = txn.session
-    skill = find_skill.find_skill(session, txn.bundle, request.of or slug)
-    sides = (session.bundle_of(base_snapshot), base_skill), (txn.bundle, skill)
-    then, now = (
-        {
-            entry.path.removeprefix(owner.folder or ""): entry.blob
-            for entry in find_skill.list_skill_entries(session, bundle, owner)
-        }
-        for bundle, owner in sides
-    )
-    changed = [
-        file
-        for file, content in request.files.items()
-        if then.get(file) != now.get(file)
-        and now.get(file) != (None if content is None else blob_id(content))
-    ]
-    if changed:
-        raise Conflict(
-            f"{changed[0]} of {slug} was changed by version {version}",
-            code="stale_base",
-            hint=f"read it again with `brain skill view {slug}`, and write to its new content",
-        )
+def raise_version(txn: WriteTransaction, slug: str, path: str, new: UpdatedSkill) -> UpdatedSkill:
+    """Return a new text of a skill that exists, at a version that it never had.
 
-
-def edit_skill(
-    session: Session, text: str, inner: str, change: ContentChange, message: str = ""
-) -> Upserted:
-    """Change a file of a skill, or with `inner` "" its own text, and raise its version.
-
-    `inner` is relative to the folder of the skill; a flat skill that gets its first file
-    moves into a folder of its own. Raises as `edit_file` does, and `NotFound` (`no_skill`).
+    The user may have restored an older text, whose version is not the last.
     """
-    with locked_write_transaction(session, "upsert", f"edit {printable_text(text, 80)}") as txn:
-        slug = "" if "/" in text else slugify(text)
-        slug, path, prior_text = locate_prior_text(txn, text, slug, of=text)
-        if prior_text is None:
-            raise find_skill.missing_skill_error(session, txn.bundle, text)
-        if not inner:
-            content = change(prior_text) or b""
-            build = partial(skill_document.replace_document, prior_text, slug, content)
-            new = build_new_version(txn, slug, path, build)
-            return record_upsert(txn, slug, path, new, None, message)
-        home, edits = plan_skill_folder(txn, path)
-        file = f"{home}/{inner}"
-        refuse_unwritable_path(session, file)
-        refuse_skill_name(inner)
-        edits.update(apply_change(txn, file, change))
-        build = partial(skill_document.replace_document, prior_text, slug, prior_text)
-        new = build_new_version(txn, slug, path, build)
-        main = f"{home}/{skill_layout.SKILL_FILES[0]}" if path in edits else path
-        return record_upsert(txn, slug, main, new, None, message, edits)
+    previous = new.previous_version or skill_version.FIRST_VERSION
+    if not skill_version.is_countable(previous) or not has_had_version(txn, path, new.version):
+        return new
+    versions = [previous, *filter(None, [find_last_version(txn, slug)])]
+    return skill_document.bump_document(new.content, skill_version.greatest_version(versions), slug)
+
+
+def find_last_version(txn: WriteTransaction, slug: str) -> str | None:
+    """Return the greatest version that a skill of that slug ever had in the lineage.
+
+    The latest is not enough: a merge may have kept a removal and left greater versions behind.
+    """
+    ancestors = AncestorSet(txn.session, txn.head)
+    versions = [
+        row.version
+        for path in find_skill.find_paths_in_lineage(txn.session, ancestors, slug)
+        for row in lineage_cache.read_skill_rows(txn.session, path)
+        if row.snapshot in ancestors
+    ]
+    return skill_version.greatest_version(versions) if versions else None
+
+
+def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
+    """Tell whether the skill at a path ever had a version in the lineage."""
+    ancestors = AncestorSet(txn.session, txn.head)
+    rows = lineage_cache.read_skill_rows(txn.session, path, number)
+    return any(row.version == number and row.snapshot in ancestors for row in rows)
 
 
 def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:
@@ -452,7 +436,10 @@ def record_skill(
     a snapshot, which claims nothing of versions. For a decision, raises `InvalidInput`
     (`bad_version`).
     """
-    if not _states_rising_numbers(kind, new):
+    stated = [new.version, new.previous_version or new.version]
+    if kind[0] == "absorb":
+        stated.append(kind[5])
+    if not all(map(operation.is_version, stated)) or new.version == new.previous_version:
         if kind[0] in operation.DECISION_KINDS:
             raise InvalidInput(
                 f"{printable_text(new.version, 80)} is no version of a skill that runs",
@@ -474,13 +461,6 @@ def record_skill(
     return upsert_result(txn, slug, new.name, new.version, new.previous_version, path)
 
 
-def _states_rising_numbers(kind: SnapshotOperation, new: UpdatedSkill) -> bool:
-    versions = [new.version, new.previous_version or new.version]
-    if kind[0] == "absorb":
-        versions.append(kind[5])
-    return all(map(operation.is_version, versions)) and new.version != new.previous_version
-
-
 def upsert_result(
     txn: WriteTransaction,
     slug: str,
@@ -492,13 +472,12 @@ def upsert_result(
     changed: bool = True,
 ) -> Upserted:
     """Return the result of a write to a skill, at the head of the transaction."""
+    before = skill_version.version_value(previous_version) if previous_version else None
     return Upserted(
         slug=slug,
         name=name,
         version=skill_version.version_value(version),
-        previous_version=skill_version.version_value(previous_version)
-        if previous_version
-        else None,
+        previous_version=before,
         path=path,
         snapshot=txn.head.hex(),
         bundle=txn.session.load_snapshot(txn.head).bundle.hex(),
@@ -507,63 +486,52 @@ def upsert_result(
     )
 
 
-def build_new_version(
-    txn: WriteTransaction, slug: str, path: str, build: Callable[[str | None], UpdatedSkill]
-) -> UpdatedSkill:
-    """Return the text of a skill from `build`, with a version that the skill never had.
+def edit(
+    session: Session, slug: str, change: ContentChange, *, file: str = "", message: str = ""
+) -> Upserted:
+    """Replace the text of a skill, or one of its files, by `change(old)`; raise its version.
 
-    `build` gets the version that the new one must exceed, None for that of the old text. The
-    user may have restored an older text, whose version is not the last.
+    As `files.edit`, with the new version in the same snapshot. `file` is relative to the
+    folder of the skill; a flat skill moves into a folder with its first file. `slug` may
+    be the path below skills/ where several skills share a slug. Raises as `files.edit`,
+    and `NotFound` (`no_skill`).
     """
-    updated = build(None)
-    if has_had_version(txn, path, updated.version):
-        return build(find_last_version(txn, slug))
-    return updated
+    with locked_write_transaction(session, "upsert", f"edit {printable_text(slug, 80)}") as txn:
+        text, slug = slug, "" if "/" in slug else slugify(slug)
+        slug, path, prior_text = _locate_prior_text(txn, text, slug, of=text)
+        if prior_text is None:
+            raise find_skill.missing_skill_error(session, txn.bundle, text)
+        content, main = prior_text, path
+        edits: Edits = {}
+        if not file:
+            content = change(prior_text) or b""
+        else:
+            home, edits = plan_skill_folder(txn, path)
+            if path in edits:
+                main = f"{home}/{skill_layout.SKILL_FILES[0]}"
+            refuse_unwritable_path(session, f"{home}/{file}")
+            refuse_skill_name(file)
+            edits.update(apply_change(txn, f"{home}/{file}", change))
+        new = skill_document.replace_document(prior_text, slug, content)
+        new = raise_version(txn, slug, path, new)
+        return record_upsert(txn, slug, main, new, None, message, edits)
 
 
-def find_last_version(txn: WriteTransaction, slug: str) -> str | None:
-    """Return the greatest version that a skill of that slug ever had in the lineage.
-
-    The latest is not enough: a merge may have kept a removal and left greater versions behind.
-    """
-    ancestors = AncestorSet(txn.session, txn.head)
-    versions = [
-        row.version
-        for path in find_skill.find_paths_in_lineage(txn.session, ancestors, slug)
-        for row in lineage_cache.read_skill_rows(txn.session, path)
-        if row.snapshot in ancestors
-    ]
-    return skill_version.greatest_version(versions) if versions else None
-
-
-def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
-    """Tell whether the skill at a path ever had a version in the lineage."""
-    ancestors = AncestorSet(txn.session, txn.head)
-    rows = lineage_cache.read_skill_rows(txn.session, path, number)
-    return any(row.version == number and row.snapshot in ancestors for row in rows)
-
-
-_MAX_NAMED_SKILLS = 20
-
-
-def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
+def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
     """Remove a skill with all its files; a new one of its slug continues its versions.
 
     Raises `NotFound` (`no_skill`), or `Conflict` (`holds_skills`) if other skills are in
     folders below its own.
     """
-    with locked_write_transaction(session, "delete", f"delete {printable_text(text, 80)}") as txn:
-        skill = find_skill.find_skill(session, txn.bundle, text)
+    with locked_write_transaction(session, "delete", f"delete {printable_text(slug, 80)}") as txn:
+        skill = find_skill.find_skill(session, txn.bundle, slug)
         record_edits_at(txn, list_skill_files(txn, skill))
-        skill = find_skill.find_skill(session, txn.bundle, text)
-        removed: dict[str, TreeEntry | None] = dict.fromkeys(list_skill_files(txn, skill))
+        skill = find_skill.find_skill(session, txn.bundle, slug)
+        removed: Edits = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
-        txn.record_snapshot(
-            removed,
-            operation.delete_operation(skill.slug, skill_version.recorded_version(version)),
-            message,
-        )
+        stated = skill_version.recorded_version(version)
+        txn.record_snapshot(removed, operation.delete_operation(skill.slug, stated), message)
         txn.writes.update(removed)
         return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)
 
@@ -571,10 +539,8 @@ def delete_skill(session: Session, text: str, message: str = "") -> Upserted:
 def refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterable[str]) -> None:
     """Refuse to remove other skills with a skill, which may be of other authors."""
     session, bundle = txn.session, txn.bundle
-    nested = [
-        path for path in files if path != skill.path and derive.is_skill(session, bundle, path)
-    ]
-    if nested:
+    others = (path for path in files if path != skill.path)
+    if nested := [path for path in others if derive.is_skill(session, bundle, path)]:
         addresses = find_skill.find_addresses(session, bundle, nested)
         names = ", ".join(printable_text(addresses[path]) for path in nested[:_MAX_NAMED_SKILLS])
         raise Conflict(
@@ -584,7 +550,7 @@ def refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterab
         )
 
 
-def revert_skill(session: Session, text: str, to_version: str, message: str = "") -> Upserted:
+def revert(session: Session, slug: str, to_version: str | int, *, message: str = "") -> Upserted:
     """Bring a skill, with all its files, back to what it was at a version, as a new version.
 
     If it has another place by now, it stays there.
@@ -592,14 +558,13 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
     """
     from .log import find_skill_at_version
 
-    with locked_write_transaction(
-        session, "revert", f"revert {printable_text(text, 80)} to {to_version}"
-    ) as txn:
-        snapshot_id, old_skill = find_skill_at_version(session, txn.head, text, to_version)
-        skill = find_skill.find_skill_or_none(session, txn.bundle, text)
+    wanted, shown = str(to_version), printable_text(slug, 80)
+    with locked_write_transaction(session, "revert", f"revert {shown} to {wanted}") as txn:
+        snapshot_id, old_skill = find_skill_at_version(session, txn.head, slug, wanted)
+        skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
         if skill is not None:
             record_edits_at(txn, list_skill_files(txn, skill))
-            skill = find_skill.find_skill(session, txn.bundle, text)
+            skill = find_skill.find_skill(session, txn.bundle, slug)
         last_version = skill.card.version if skill else find_last_version(txn, old_skill.slug)
         previous = skill_version.greatest_version(
             [last_version or old_skill.card.version, old_skill.card.version]
@@ -608,9 +573,8 @@ def revert_skill(session: Session, text: str, to_version: str, message: str = ""
         new = skill_document.bump_document(content, previous, old_skill.slug)
         new = new._replace(name=old_skill.card.name or old_skill.slug)
         path, edits = plan_reverted_files(txn, session.bundle_of(snapshot_id), old_skill, skill)
-        slug = derive.slug_from_full_path(path)
-        message = message or f"Revert {old_skill.slug} to version {to_version}"
-        return record_upsert(txn, slug, path, new, None, message, edits)
+        message = message or f"Revert {old_skill.slug} to version {wanted}"
+        return record_upsert(txn, derive.slug_from_full_path(path), path, new, None, message, edits)
 
 
 def plan_reverted_files(
@@ -624,13 +588,19 @@ def plan_reverted_files(
     edits: Edits = {}
     entries = _list_own_entries(txn.session, bundle, old_skill)
     if skill is not None:
-        files = [entry.path for entry in _list_own_entries(txn.session, txn.bundle, skill)]
-        edits.update(dict.fromkeys(path for path in files if not slug_of_case(path)))
+        present = [entry.path for entry in _list_own_entries(txn.session, txn.bundle, skill)]
+        edits = dict.fromkeys(path for path in present if not slug_of_case(path))
         entries = [entry for entry in entries if not slug_of_case(entry.path)]
-    for entry in entries:
-        path = _reverted_path(entry.path, old_skill, skill)
-        edits[path] = entry._replace(path=path)
-    return _reverted_path(old_skill.path, old_skill, skill), edits
+    main, moved = old_skill.path, {entry.path: entry.path for entry in entries}
+    if skill is not None and skill.path != old_skill.path:
+        if old_skill.folder is None:
+            main, moved = skill.path, dict.fromkeys(moved, skill.path)
+        else:
+            folder, start = skill.folder or flat_skill_folder(skill.path), len(old_skill.folder)
+            main = folder + main[start:]
+            moved = {path: folder + path[start:] for path in moved}
+    edits.update((moved[one.path], one._replace(path=moved[one.path])) for one in entries)
+    return main, edits
 
 
 def _list_own_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
@@ -644,11 +614,86 @@ def _list_own_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> li
     return [entry for entry in entries if not is_below(entry.path, others)]
 
 
-def _reverted_path(path: str, old_skill: FoundSkill, skill: FoundSkill | None) -> str:
-    """Return where a file of the earlier skill is written: at the skill's present place."""
-    if skill is None or old_skill.path == skill.path:
-        return path
-    if old_skill.folder is None:
-        return skill.path
-    folder = skill.folder or flat_skill_folder(skill.path)
-    return folder + path[len(old_skill.folder) :]
+def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> Upserted:
+    """Move a skill with all its files to the slug of `new_name`, as its next version.
+
+    Its history goes on, and the name in its front matter follows if it named the old slug.
+    Raises `NotFound` (`no_skill`), `InvalidInput` (`bad_name`), or `Conflict` (`skill_exists`)
+    if something has the new name.
+    """
+    if "/" in new_name:
+        raise InvalidInput(
+            f"'{printable_text(new_name, 80)}' is not the name of a skill",
+            code="bad_name",
+            hint="a renamed skill stays in its folder; give the new name alone",
+        )
+    new_slug = slugify(new_name)
+    description = f"rename {printable_text(slug, 80)} to {new_slug}"
+    with locked_write_transaction(session, "rename", description) as txn:
+        # 1. Where the skill goes, which must be free.
+        skill = find_skill.find_skill(session, txn.bundle, slug)
+        place, _, file = skill.path.rpartition("/")
+        path = f"{place}/{new_slug}.md"
+        if skill.folder is not None:
+            path = f"{place.rpartition('/')[0]}/{new_slug}/{file}"
+        _refuse_taken_name(txn, skill, new_slug, path)
+        # 2. What the user changed in its folder, so that nothing is left behind.
+        record_edits_at(txn, [*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
+        skill = find_skill.load_skill(session, txn.bundle, skill.path)
+        # 3. Its text, at a version that neither name ever had.
+        content = session.reader.read_blob(skill.blob)
+        if fold_to_slug(skill.card.name) == skill.slug:
+            content = skill_document.set_name(content, new_slug)
+        known = [find_last_version(txn, name) for name in (skill.slug, new_slug)]
+        previous = skill_version.greatest_version([skill.card.version, *filter(None, known)])
+        new = skill_document.bump_document(content, previous, new_slug)
+        new = new._replace(previous_version=skill.card.version)
+        # 4. Its files.
+        edits: Edits = {}
+        for entry in list_skill_entries(session, txn.bundle, skill):
+            moved = path
+            if entry.path != skill.path and skill.folder is not None:
+                moved = f"{path.rpartition('/')[0]}/{entry.path[len(skill.folder) :]}"
+            edits[entry.path] = None
+            edits[moved] = entry._replace(path=moved)
+        # A skill that did not exist and absorbs another one is that skill under a new name.
+        kind = operation.absorb_operation(new_slug, "", new.version, skill.slug, skill.card.version)
+        message = message or f"Rename {skill.slug} to {new_slug}"
+        return record_skill(txn, new_slug, path, new, kind, message, edits)
+
+
+def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path: str) -> None:
+    """Refuse a name that a skill has, or whose place in the folder holds something."""
+    session = txn.session
+    other = find_skill.find_skill_path(session, txn.bundle, slug)
+    if other is not None or slug == skill.slug:
+        raise Conflict(
+            f"there is already a skill {slug}, at {other or skill.path}",
+            code="skill_exists",
+            hint=f"choose another name, or merge them with `brain skill merge {slug} {skill.slug}`",
+        )
+    place = path if skill.folder is None else path.rpartition("/")[0]
+    is_recorded = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, place))
+    is_there = os.path.lexists(there := session.root / place)
+    if is_there and skill.folder is not None and there.is_dir() and not there.is_symlink():
+        # Empty folders take no place: a removed file leaves one.
+        is_there = any(path.is_symlink() or not path.is_dir() for path in there.rglob("*"))
+    if is_recorded or (session.has_folder and is_there):
+        raise Conflict(
+            f"{place} exists already",
+            code="skill_exists",
+            hint="choose another name, or move it away first",
+        )
+
+
+def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:
+    """Return the files that the folder of a skill has by now, so that none is left behind."""
+    if skill.folder is None or not session.has_folder:
+        return []
+    from ..folder.ignore import IgnoreRules
+    from ..folder.scan import scan_named_paths
+
+    rules = IgnoreRules.load(session.root)
+    scan = scan_named_paths(session.root, rules, [skill.folder.rstrip("/")])
+    working_copy.refuse_skipped(scan.skipped)
+    return [file.path for file in scan.changed]

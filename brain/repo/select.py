@@ -207,16 +207,20 @@ class SelectionRequest(NamedTuple):
     by: str = ""
 
 
-def select_skills(session: Session, request: SelectionRequest, revision: str = "@") -> Selection:
-    """Return the skills that a task needs; see `Selector.rank`.
+def select_skills(
+    session: Session, task: str, limit: int = DEFAULT_TOP, *, by: str = "", rev: str = "@"
+) -> Selection:
+    """Return the skills that fit a task, at most `limit` or all if it is 0, and the selector.
 
-    If the embedder fails, skills are ranked by words and `fallback` is the reason, unless
-    the selector is "embedding". Raises `InvalidInput` (`bad_selector`), `NotFound`
-    (`no_embedder`), and for "embedding" the errors of the embedder.
+    `by` is "keyword", "bm25", "embedding", "hybrid" (bm25 and embedding), or "" for the
+    best one available: "hybrid" with an embedder, else "bm25". If the embedder fails,
+    "" and "hybrid" use "bm25", and `fallback` has the reason; "embedding" raises
+    `ModelError` or `InvalidInput` (`bad_embedder`, `no_key`, `key_readable`). The first
+    call reads the skills of the head and keeps them. Raises `InvalidInput`
+    (`bad_selector`) or `NotFound` (`no_embedder`).
     """
-    return select_from_bundle(
-        session, session.bundle_of(resolve_revision(session, revision)), request
-    )
+    bundle = session.bundle_of(resolve_revision(session, rev))
+    return select_from_bundle(session, bundle, SelectionRequest(task, limit, by))
 
 
 def select_from_bundle(session: Session, bundle: Bundle, request: SelectionRequest) -> Selection:

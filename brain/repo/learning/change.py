@@ -24,7 +24,7 @@ from ...objects.bundle import Bundle, Edits
 from ...objects.tree_node import FILE, LINK, TreeEntry
 from ...ops.files import build_edits, refuse_skill_name, refuse_unwritable_path
 from ...ops.snapshot import snapshot_paths
-from ...ops.write_skill import NO_BASE_VERSION, PlannedText, UpsertRequest, plan_skill
+from ...ops.write_skill import NO_BASE_VERSION, PlannedText, plan_skill
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
 from ...programs.program import Program, is_program_file
@@ -36,6 +36,7 @@ from ...skills.visible_text import clean_text
 from ...verdicts.verdict_types import ChangedFile
 from .. import find_skill
 from ..find_skill import FoundSkill
+from ..part import encode_body
 from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import WriteTransaction, locked_write_transaction
@@ -321,17 +322,17 @@ def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
         for path, content in edit.resources.items():
             if is_program_file(path) or program.resources.get(path, content) != content:
                 raise _bad_change(f"its files lack {PROGRAM_FILE}", "give the whole program")
-    request = UpsertRequest(
-        name=edit.name,
+    return plan_skill(
+        txn,
+        edit.name,
+        encode_body(edit.body),
         description=edit.description,
-        body=edit.body.encode() if isinstance(edit.body, str) else edit.body,
         base=str(edit.base),
         category=edit.category,
-        of=target,
+        target=target,
         if_changed=True,
         files=files,
     )
-    return plan_skill(txn, request)
 
 
 def _plan_files(txn: WriteTransaction, edits: Iterable[FileEdit]) -> Edits:

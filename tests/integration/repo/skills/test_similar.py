@@ -3,7 +3,7 @@
 import pytest
 
 from brain.errors import InvalidInput, NotFound
-from brain.ops.similar import MAX_COMPARED_SKILLS, find_similar_to_text
+from brain.ops.similar import MAX_COMPARED_SKILLS, find_duplicates
 from tests.support.refusals import raises_code
 
 BODY = "Open the workbook with the library.\nWrite one row per record.\nSave it under a new name.\n"
@@ -52,7 +52,7 @@ def test_writing_to_a_skill_that_is_there_duplicates_nothing(library):
 
 def test_a_skill_that_another_writer_makes_meanwhile_is_not_its_own_duplicate(library):
     told = "Convert CSV files into Excel workbooks"
-    assert find_similar_to_text(library._session, "CSV to Excel", told, None) == []
+    assert find_duplicates(library._session, "CSV to Excel", told, None) == []
 
 
 def test_a_skill_is_not_its_own_duplicate(library):
