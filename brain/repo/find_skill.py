@@ -21,7 +21,7 @@ from .lineage_cache import AncestorSet
 from .session import Session
 
 if TYPE_CHECKING:
-    from ..results.common import Version
+    from ..results.skills import Version
 
 
 _MAX_SUBSTRING_MATCHES = 3

@@ -13,62 +13,43 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .accounts import *  # noqa: F403
-    from .common import *  # noqa: F403
-    from .evolution import *  # noqa: F403
-    from .folder_changes import *  # noqa: F403
-    from .gaps import *  # noqa: F403
-    from .history import *  # noqa: F403
-    from .ledgers import *  # noqa: F403
-    from .merges import *  # noqa: F403
-    from .patterns import *  # noqa: F403
-    from .programs import *  # noqa: F403
+    from .changes import *  # noqa: F403
+    from .learning import *  # noqa: F403
+    from .runs import *  # noqa: F403
     from .skills import *  # noqa: F403
     from .trust import *  # noqa: F403
-    from .usage import *  # noqa: F403
-    from .work import *  # noqa: F403
-
 _NAMES = {
-    "accounts": "AccountBound AccountUnbound BoundAccount",
-    "common": "Committed FileInfo Finding NotCommitted Notice SnapshotInfo Upserted",
-    "evolution": (
-        "BudgetStatus BudgetUse CaseAdded EarlierAttempt EvolutionDecision EvolutionStatus "
-        "EvolverCost EvolverStatus GateNumbers GateOutcome GuardCounts RateStatus Recheck "
-        "RecheckedCase RecheckedNumber ScheduledStep SkillCase StreamStatus UnrunGuards"
+    "changes": (
+        "Adopted AdoptedFile Ancestry BlameLine Branch Branches Collected Diff DiffStat "
+        "FileState Forked GrepMatch Imported Init LeftOutSkills MemoryChanged MemoryRead "
+        "MergeConflict Merged MergedSkill Operation PathChange Proposal Proposals "
+        "Published Recorded Redacted Restored SectionInfo SkillChange SkillSurvey "
+        "SnapshotDetails Status Switched Tag UndiffableFile Undone Watched"
     ),
-    "folder_changes": (
-        "Adopted AdoptedFile Collected Imported Init LeftOutSkills MemoryChanged MemoryRead "
-        "Published Recorded Redacted Restored SkillSurvey Status Undone Watched"
+    "learning": (
+        "BudgetStatus BudgetUse CaseAdded EarlierAttempt EvolutionDecision "
+        "EvolutionStatus EvolverCost EvolverStatus FailedGoal GapEvent GapResult "
+        "GateNumbers GateOutcome GuardCounts HealthChange OpenGaps PatternResult Pinned "
+        "RateStatus RateUse Recheck RecheckedCase RecheckedNumber RunCounted "
+        "ScheduledStep SkillCase SkillPattern SkillPatterns SkillUsage StreamStatus "
+        "UnrunGuards UsageStats VersionUses"
     ),
-    "gaps": "FailedGoal GapEvent GapResult OpenGaps RateUse",
-    "history": (
-        "BlameLine Diff DiffStat FileState GrepMatch Operation PathChange "
-        "SectionInfo SkillChange SnapshotDetails UndiffableFile"
-    ),
-    "ledgers": (
-        "Batch ContractInclusion CostQuote Evidence LedgerStatus LedgerVerdict "
-        "LedgersVerified LeftOutBrain LogAnchor LogInclusion Superseded"
-    ),
-    "merges": (
-        "Ancestry Branch Branches Forked MergeConflict Merged MergedSkill Proposal Proposals "
-        "Switched Tag"
-    ),
-    "patterns": "PatternResult SkillPattern SkillPatterns",
-    "programs": (
-        "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramCall ProgramRun "
-        "ProposedProgram RefusedSkill SkillProgram"
+    "runs": (
+        "Attempt AttemptView Decided ImportedRegistry ImportedSkill ProgramCall "
+        "ProgramRun ProposedProgram ReceiptVerified RefusedSkill RunInfo RunSummary "
+        "SkillDecision SkillProgram SkillReasons Synthesized VersionReason"
     ),
     "skills": (
-        "Index IndexPage Prompt Selected Selection Similar Skill SkillFile SkillMergeResult "
-        "SkillProblem SkillVersion SkillView"
+        "Committed FileInfo Finding Index IndexPage NotCommitted Notice Prompt Selected "
+        "Selection Similar Skill SkillFile SkillMergeResult SkillProblem SkillVersion "
+        "SkillView SnapshotInfo Upserted"
     ),
     "trust": (
-        "DoctorCheck Equivocation EquivocationResult Proof RecordedSecret Revocation "
-        "SecretScan Signature Signer TrustChanged Trusted TrustedKey Uncovered Verified"
-    ),
-    "usage": "HealthChange Pinned RunCounted SkillUsage UsageStats VersionUses",
-    "work": (
-        "ReceiptVerified RunInfo RunSummary SkillDecision SkillReasons Synthesized VersionReason"
+        "AccountBound AccountUnbound Batch BoundAccount ContractInclusion CostQuote "
+        "DoctorCheck Equivocation EquivocationResult Evidence LedgerStatus LedgerVerdict "
+        "LedgersVerified LeftOutBrain LogAnchor LogInclusion Proof RecordedSecret "
+        "Revocation SecretScan Signature Signer Superseded TrustChanged Trusted "
+        "TrustedKey Uncovered Verified"
     ),
 }
 _MODULES = {name: module for module, names in _NAMES.items() for name in names.split()}

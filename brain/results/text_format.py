@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .history import PathChange, SkillChange
+    from .changes import PathChange, SkillChange
     from .trust import Verified
 
 SHORT_ID_DIGITS = 12

@@ -1,4 +1,4 @@
-"""Results about trust: verification, keys and signatures, secrets found, and proofs checked."""
+"""What keys, proofs, verification and ledgers answer."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
-    from .common import Finding
-    from .ledgers import LedgerVerdict
+    from .skills import Committed, Finding
 
 
 class Signer(NamedTuple):
@@ -202,3 +202,230 @@ class Proof(NamedTuple):
     files: int | None
     ancestor: str | None
     ancestor_brain: str | None
+
+
+class LedgerStatus(NamedTuple):
+    """The commitments of a brain in a ledger, oldest first.
+
+    `snapshot`, `seq`, `status`, `transaction` and `gas` are those of the last commitment;
+    None and 0 without one. `behind` counts the snapshots of the revision that it does not
+    cover, None if this brain lacks the committed snapshot. `offered_to` may take the brain
+    over until `offer_ends`.
+    """
+
+    ledger: str
+    identity: str
+    brain: str
+    snapshot: str | None
+    seq: int
+    status: str
+    trust_level: str
+    owner: str | None
+    signer: str | None
+    offered_to: str | None
+    offer_ends: datetime | None
+    behind: int | None
+    transaction: str | None
+    gas: int | None
+    commitments: list[Committed]
+
+
+class LedgerVerdict(NamedTuple):
+    """The last valid commitment of a brain in a ledger."""
+
+    ledger: str
+    identity: str
+    snapshot: str | None
+    seq: int
+    status: str
+    trust_level: str
+    behind: int | None
+
+
+class LedgersVerified(NamedTuple):
+    """The lineage compared with ledgers; `ok` means that no finding is an error."""
+
+    ok: bool
+    brain: str
+    head: str
+    trust_level: str
+    ledgers: list[LedgerVerdict]
+    findings: list[Finding]
+
+
+class CostQuote(NamedTuple):
+    """The cost of a transaction that was not sent. Prices and costs are in wei.
+
+    `gas` is the limit, `expected_gas` the estimate; `expected` is the cost at the current
+    base fee, `worst` the upper limit.
+    """
+
+    ledger: str
+    identity: str
+    brain: str | None
+    snapshot: str | None
+    status: str
+    gas: int
+    expected_gas: int
+    base_fee: int
+    max_fee: int
+    expected: int
+    worst: int
+
+
+class Superseded(NamedTuple):
+    """Commitments that the owner disowned, and the one in their place.
+
+    Commitment `kept` is the last that stands before them. `commitment` is None and `price` set
+    if nothing was sent.
+    """
+
+    commitment: Committed | None
+    kept: int
+    disowned: list[Committed]
+    price: CostQuote | None
+
+
+class LeftOutBrain(NamedTuple):
+    """A brain that was left out of a batch or could not note its commitment, with the reason."""
+
+    path: str
+    code: str
+    message: str
+
+
+class LogAnchor(NamedTuple):
+    """The root of a log, stored on a chain."""
+
+    ledger: str
+    identity: str
+    root: str
+    size: int
+    status: str
+    transaction: str | None
+    block: int | None
+    gas: int | None
+    fee: int | None
+
+
+class Batch(NamedTuple):
+    """The outcome of a batch: commitments to the log, and the anchor of the log.
+
+    `unchanged` counts brains whose head was committed before; the anchor covers them, too.
+    """
+
+    ledger: str
+    committed: list[Committed]
+    unchanged: int
+    left: list[LeftOutBrain]
+    anchored: LogAnchor | None
+
+
+class LogInclusion(NamedTuple):
+    """An entry of a log: `place` of `size`, counted from 0, made at `time`.
+
+    `origin`, `size` and `root` are those of the checkpoint, which `key` signed; `known`
+    says whether the reader required that key. `witnesses` are the keys of witnesses that
+    the reader required; all of them signed the checkpoint.
+    """
+
+    origin: str
+    key: str
+    known: bool
+    place: int
+    size: int
+    root: str
+    time: datetime
+    witnesses: list[str]
+
+
+class ContractInclusion(NamedTuple):
+    """The state of a contract on a chain in `block`.
+
+    `chain_id` is a claim of the evidence: only the hash of the block ties it to a chain.
+    `kind` is "brain" (a brain that `creator` opened, with its `owner` and `signer`) or
+    "anchor" (a checkpoint of the log that `sender` anchored). `repairs` counts how often the
+    owner disowned commitments.
+    """
+
+    kind: str
+    chain_id: int
+    contract: str
+    code_hash: str
+    block: int
+    block_hash: str
+    time: datetime
+    creator: str | None
+    owner: str | None
+    signer: str | None
+    repairs: int | None
+    sender: str | None
+
+
+class Evidence(NamedTuple):
+    """The content of valid evidence: `committed` was committed; it descends from `snapshot`.
+
+    `seq` counts the commitments of the brain in that ledger; `parent` is the previous one,
+    None for the first or if the ledger does not record it. `path` is a file of the snapshot,
+    of `type` "file", "executable" or "link", with the content `blob` of `size` bytes; None
+    for evidence without a path. `log` and `chain` are None if the commitment is not there.
+    `accounts` are the statements of the snapshot that bind keys to accounts, with their
+    standing at the time of the ledger. `trust_level` is L0 to L3 (docs/SECURITY.md). `missing`
+    lists what the reader has to know from other sources.
+
+    `consistent` is always true: invalid evidence is an error. Anybody can make consistent
+    evidence, so `ok` is true only if something that the reader knows vouches for it; `vouched_by`
+    names it: `block_hash`, `log_key`, `witness`, `snapshot` or `own_store`. The last two vouch for
+    the snapshot and what is in it, not for its commitment.
+    """
+
+    ok: bool
+    consistent: bool
+    vouched_by: list[str]
+    claim: str
+    trust_level: str
+    brain: str
+    snapshot: str
+    committed: str
+    parent: str | None
+    seq: int
+    path: str | None
+    type: str | None
+    blob: str | None
+    size: int | None
+    log: LogInclusion | None
+    chain: ContractInclusion | None
+    accounts: list[BoundAccount]
+    missing: list[str]
+
+
+class BoundAccount(NamedTuple):
+    """A statement that a key and an account of EVM chains act for one party.
+
+    `status` is `valid`, `expired`, `unchecked` (a wallet contract on chain `chain_id`, which only
+    the chain can ask), `other_brain`, `bad_key_signature` or `bad_account_signature`.
+    """
+
+    key: str
+    account: str
+    chain_id: int | None
+    created: datetime
+    expires: datetime | None
+    status: str
+
+
+class AccountBound(NamedTuple):
+    """A statement, new if `changed`; `signature` is that of the snapshot, None without one."""
+
+    snapshot: str
+    signature: str | None
+    bound: BoundAccount
+    changed: bool
+
+
+class AccountUnbound(NamedTuple):
+    """Statements that were removed; `signature` is that of the snapshot without them, or None."""
+
+    snapshot: str
+    signature: str | None
+    removed: list[BoundAccount]

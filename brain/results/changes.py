@@ -1,8 +1,8 @@
-"""Results of changes to the folder: recorded, restored, redacted, collected, adopted, published."""
+"""What changes the folder and its history answers, and what compares and merges."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .named_tuple import NamedTuple
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from .common import Committed, NotCommitted, Notice
-    from .merges import MergeConflict
+    from .skills import Committed, NotCommitted, Notice, SnapshotInfo, Version
+    from .trust import Signature
 
 
 class Init(NamedTuple):
@@ -259,3 +259,257 @@ class MemoryChanged(NamedTuple):
     snapshot: str
     changed: bool
     commitment: Committed | NotCommitted | None = None
+
+
+class SectionInfo(NamedTuple):
+    """A section of a bundle: the id of its tree, its files and bytes."""
+
+    root: str
+    files: int
+    bytes: int
+
+
+class SnapshotDetails(NamedTuple):
+    """A snapshot, its sections and signatures, and what it changed in its first parent.
+
+    Only valid signatures are listed; verification also reports invalid ones and the rights
+    of the keys. `verdict` is that of a decision about a skill, None for any other snapshot and
+    for a verdict that cannot be read.
+    """
+
+    info: SnapshotInfo
+    counts: dict[str, int]
+    sections: dict[str, SectionInfo]
+    signatures: list[Signature]
+    changes: list[PathChange]
+    skills: list[SkillChange]
+    verdict: dict[str, Any] | None
+
+
+class Operation(NamedTuple):
+    """An entry of the operation log; `refs` maps a ref to its [old, new] snapshot."""
+
+    operation: str
+    number: int
+    time: datetime
+    author: str
+    kind: str
+    description: str
+    refs: dict[str, list[str]]
+
+
+class PathChange(NamedTuple):
+    """A changed path; `before` and `after` are blob ids, `from_path` is set for a rename.
+
+    `change` is added, removed, modified or renamed.
+    """
+
+    path: str
+    section: str
+    change: str
+    before: str | None
+    after: str | None
+    from_path: str | None
+
+
+class SkillChange(NamedTuple):
+    """A changed skill; `change` is added, removed, renamed, upgraded or changed.
+
+    `from_slug` is set for a rename. `path` is that of its SKILL.md or flat file, before if it was
+    removed.
+    """
+
+    slug: str
+    change: str
+    from_version: Version | None
+    to_version: Version | None
+    name: str
+    from_slug: str | None = None
+    path: str = ""
+
+
+class Diff(NamedTuple):
+    """The differences of two bundles; `to` is "" for the folder, `from_` "" for no snapshot."""
+
+    from_: str
+    to: str
+    changes: list[PathChange]
+    skills: list[SkillChange]
+
+
+class DiffStat(NamedTuple):
+    """Lines of one changed file; -1 and -1 for a binary file."""
+
+    path: str
+    added: int
+    removed: int
+
+
+class FileState(NamedTuple):
+    """The content of a path: `type` is file, executable or link, `size` is in bytes."""
+
+    type: str
+    size: int
+    blob: str
+
+
+class UndiffableFile(NamedTuple):
+    """A changed file whose content a patch leaves out; a side is None for an added or removed file.
+
+    `reason` is binary, too_large or redacted.
+    """
+
+    path: str
+    from_path: str | None
+    reason: str
+    before: FileState | None
+    after: FileState | None
+
+
+class BlameLine(NamedTuple):
+    """A line of a skill and the snapshot that wrote it; `line` counts from 1."""
+
+    line: int
+    text: str
+    snapshot: str
+    author: str
+    time: datetime
+    message: str
+    receipt: str | None
+
+
+class GrepMatch(NamedTuple):
+    """A line that matches a pattern; `line` counts from 1."""
+
+    path: str
+    line: int
+    text: str
+
+
+class Branch(NamedTuple):
+    """A branch and its head."""
+
+    name: str
+    snapshot: str
+    current: bool
+
+
+class Branches(NamedTuple):
+    """All branches by name, the head of the current one, and the conflicts of its merge."""
+
+    snapshot: str
+    branches: list[Branch]
+    conflicts: list[MergeConflict]
+
+
+class Tag(NamedTuple):
+    """A tag and its snapshot, with the keys whose valid signatures the snapshot has."""
+
+    name: str
+    snapshot: str
+    time: datetime
+    message: str
+    signed_by: list[str]
+
+
+class Switched(NamedTuple):
+    """The outcome of a switch; path lists are sorted.
+
+    `redacted` are files that were not written, because their content was redacted.
+    """
+
+    branch: str
+    snapshot: str
+    written: list[str]
+    removed: list[str]
+    redacted: list[str]
+    conflicts: list[MergeConflict]
+
+
+class Forked(NamedTuple):
+    """A new brain that starts from the snapshot `origin` of another one."""
+
+    brain: str
+    snapshot: str
+    origin: str
+    path: str
+    conflicts: list[MergeConflict]
+
+
+class Ancestry(NamedTuple):
+    """Whether one snapshot descends from another, with a path, newest first.
+
+    Each snapshot of `path` names the next as its parent, jump, or origin of the fork.
+    """
+
+    descends: bool
+    ancestor: str
+    descendant: str
+    path: list[str]
+
+
+class MergedSkill(NamedTuple):
+    """A skill that both sides changed, with its versions; "" on a side that removed it."""
+
+    slug: str
+    ours: Version
+    theirs: Version
+    version: Version
+
+
+class MergeConflict(NamedTuple):
+    """A path that needs a decision; blob ids are None on a side without the file.
+
+    `reason` is content, binary, unreadable_skill, broken_trust, deleted_by_ours, deleted_by_theirs,
+    kind, too_large or collides. `choice` is the decision, None without one. `file` is the
+    file with conflict markers, relative to the brain, if there is one.
+    """
+
+    path: str
+    reason: str
+    base: str | None
+    ours: str | None
+    theirs: str | None
+    choice: str | None
+    file: str | None
+
+
+class Merged(NamedTuple):
+    """The outcome of a merge; with `conflicts`, nothing was recorded.
+
+    `bases` are the best common ancestors; counts are files changed on our side.
+    """
+
+    snapshot: str
+    bundle: str
+    parents: list[str]
+    bases: list[str]
+    changed: bool
+    fast_forward: bool
+    added: int
+    modified: int
+    removed: int
+    skills: list[MergedSkill]
+    conflicts: list[MergeConflict]
+    commitment: Committed | NotCommitted | None
+
+
+class Proposal(NamedTuple):
+    """Changes of an agent since the snapshot `base`, beside the current branch.
+
+    `snapshot` is the head of the proposal, the id that accepts exactly these changes.
+    `made` are its snapshots, newest first.
+    """
+
+    name: str
+    snapshot: str
+    base: str
+    made: list[SnapshotInfo]
+    changes: list[PathChange]
+    skills: list[SkillChange]
+
+
+class Proposals(NamedTuple):
+    """All open proposals, by name."""
+
+    proposals: list[Proposal]

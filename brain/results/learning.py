@@ -1,4 +1,4 @@
-"""Results about learning: cases, what the gate decided, patterns, gaps and the scheduler."""
+"""What learning answers: the gate, gaps, patterns, and the use of skills."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-    from .common import Committed, NotCommitted, Version
+    from .skills import Committed, NotCommitted, Version
 
 
 class GateNumbers(NamedTuple):
@@ -310,3 +310,218 @@ class Recheck(NamedTuple):
     cases: list[RecheckedCase]
     differences: list[str]
     unknown: list[str]
+
+
+class FailedGoal(NamedTuple):
+    """A goal that failed since it last succeeded; `score` is a text such as 0.60.
+
+    `next` says what would happen to it now. Texts are cut, and without secrets.
+    """
+
+    key: str
+    goal: str
+    tool: str
+    failures: int
+    score: str
+    since: datetime
+    last: datetime
+    error: str
+    next: str
+
+
+class RateUse(NamedTuple):
+    """How many attempts count in the present hour or day, of how many."""
+
+    name: str
+    used: int
+    most: int
+
+
+class OpenGaps(NamedTuple):
+    """The goals that fail, and how many attempts count.
+
+    `mode` is that of the evolution of the brain. `periodic` says whether gaps are looked for
+    every hour.
+    """
+
+    gaps: Sequence[FailedGoal]
+    rates: Sequence[RateUse]
+    mode: str
+    periodic: bool
+
+
+class GapEvent(NamedTuple):
+    """One line of the audit, with the fields of the seed; `ts` is ISO 8601 in UTC."""
+
+    ts: str
+    capability_name: str
+    trigger_reason: str
+    phase: str
+    result: str
+
+
+class GapResult(NamedTuple):
+    """What became of a gap; `result` is success, skipped, rejected or failed.
+
+    `outcome` is that of the gate, None if the gate was not reached. `requests` and tokens are
+    what this attempt cost here, with its retries and the cases of the gate.
+    """
+
+    key: str
+    goal: str
+    score: str
+    capability_name: str
+    slug: str
+    phase: str
+    result: str
+    reason: str
+    outcome: GateOutcome | None = None
+    requests: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class SkillPattern(NamedTuple):
+    """A sequence of skills, and in how many messages of the last days it occurs.
+
+    `status` is new (a model will be asked), waiting (it is queued), unfit (it cannot be made
+    into a skill), or what became of the skill made of it: admitted, proposed, rejected, kept,
+    nothing or failed. `reason` says why. `slug` is that skill, "" without one.
+    """
+
+    skills: Sequence[str]
+    occurrences: int
+    status: str
+    reason: str
+    slug: str
+
+
+class SkillPatterns(NamedTuple):
+    """The patterns of a brain or of one `chat`, most frequent first.
+
+    `messages` were counted; a pattern occurs in `threshold` of them or more. `has_longer`: longer
+    sequences recur, too, which are left out. `unrecorded` messages of this process were lost
+    because the store did not answer.
+    """
+
+    patterns: Sequence[SkillPattern]
+    messages: int
+    threshold: int
+    has_longer: bool
+    unrecorded: int
+    chat: str
+
+
+class PatternResult(NamedTuple):
+    """What became of one pattern; `status`, `reason` and `slug` as for `SkillPattern`.
+
+    Without a model the status is no_model. `outcome` is what the gate said, None if it was not
+    asked.
+    """
+
+    skills: Sequence[str]
+    occurrences: int
+    status: str
+    reason: str
+    slug: str
+    outcome: GateOutcome | None
+
+
+class HealthChange(NamedTuple):
+    """What followed from failures of a skill.
+
+    `action` is roll_back, retire, or degraded: the skill fails too often, but nothing
+    was done, since it is protected. `from_version` failed; `restored_version` did better and
+    came back, as `version`. `snapshot` recorded the change, "" without one; `reason` says why.
+    """
+
+    action: str
+    slug: str
+    path: str
+    from_version: Version
+    restored_version: Version | None
+    version: Version
+    snapshot: str
+    reason: str
+
+
+class RunCounted(NamedTuple):
+    """Whether the uses of an imported run were new, the paths of its skills, and what followed."""
+
+    run: str
+    counted: bool
+    paths: list[str]
+    changes: list[HealthChange]
+
+
+class Pinned(NamedTuple):
+    """The pinned skills after one of them, `skill`, was pinned or unpinned."""
+
+    skill: str
+    pinned: list[str]
+    snapshot: str
+    changed: bool
+
+
+class VersionUses(NamedTuple):
+    """The uses of one version of a skill, with one program, or as a text without one.
+
+    Durations are in ms, 0 if none was measured. `low` and `high` are the bounds of the share of
+    inputs that succeed, at the level 95 %, from those it was used with last.
+    """
+
+    version: Version
+    program: str
+    uses: int
+    successes: int
+    failures: int
+    consecutive_failures: int
+    low: float
+    high: float
+    mean_ms: int
+    max_ms: int
+    first_use: datetime
+    last_use: datetime
+    last_failure: datetime | None
+    failure: str
+
+
+class SkillUsage(NamedTuple):
+    """How a skill does in use.
+
+    `state` is ok, degraded or retired; or, for a program that does not run here, as the `status`
+    of `SkillProgram`. `program` is its id, "" without one.
+    `uses`, `successes` and `failures` are of all versions; `consecutive_failures`, `mean_ms`
+    and `failure` are those of the present one. `tokens` is what its line costs the index.
+    `protection` says why no rule changes the skill: pinned, "written by a person", or "". The
+    second is only found out for a degraded skill. `versions` are those that were used, in the
+    order of their first use.
+    """
+
+    slug: str
+    name: str
+    path: str
+    version: Version
+    state: str
+    program: str
+    uses: int
+    successes: int
+    failures: int
+    consecutive_failures: int
+    mean_ms: int
+    last_use: datetime | None
+    failure: str
+    tokens: int
+    protection: str
+    versions: list[VersionUses]
+
+
+class UsageStats(NamedTuple):
+    """How all skills do in use: those used most first, and then by slug.
+
+    `never_used` counts skills without a use; `tokens` is what the index of all costs.
+    """
+
+    skills: list[SkillUsage]
+    never_used: int
+    tokens: int
