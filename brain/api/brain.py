@@ -164,7 +164,7 @@ class Brain(BrainParts):
 
         As `verify`; `pinned_roots` is as `roots` for `open`.
         """
-        from ..ops import snapshot as snapshot_folder
+        from ..ops import snapshot
         from ..repo.session import Session
         from ..store.reader import open_store_reader
         from ..verify import verification
@@ -182,7 +182,7 @@ class Brain(BrainParts):
         # For reading, as the verifier does: `open` may refuse it, or finish a rollback first.
         reader = call_system(open_store_reader, Path(path) / CONTROL_FOLDER)
         with closing(Session(Path(path), reader)) as session:
-            return snapshot_folder.add_uncovered(session, verified, progress or no_progress)
+            return snapshot.add_uncovered(session, verified, progress or no_progress)
 
     # Record and go back
 
@@ -192,9 +192,9 @@ class Brain(BrainParts):
         Files that a brain cannot hold, or that cannot be read, are left out with a notice; with
         `strict` they raise `InvalidInput`.
         """
-        from ..ops import snapshot as snapshot_folder
+        from ..ops import snapshot
 
-        return self._locked.run(snapshot_folder.read_status, strict, progress or no_progress)
+        return self._locked.run(snapshot.status, progress, strict=strict)
 
     def snapshot(
         self,
@@ -214,17 +214,9 @@ class Brain(BrainParts):
         With `paths`, only the files at and below them are read and recorded. Raises
         `NotFound` (`no_path`) for a path that neither the folder nor the head has.
         """
-        if paths:
-            from ..ops import snapshot as snapshot_paths
+        from ..ops import snapshot
 
-            return self._locked.run_write(
-                snapshot_paths.snapshot_paths, message, list(paths), strict, progress or no_progress
-            )
-        from ..ops import snapshot as snapshot_folder
-
-        return self._locked.run_write(
-            snapshot_folder.snapshot_folder, message, strict, progress or no_progress
-        )
+        return self._locked.run_write(snapshot.snapshot, message, paths, progress, strict=strict)
 
     def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded:
         """Record the folder, with a message that lists the changes; `watch` does this.
@@ -238,12 +230,8 @@ class Brain(BrainParts):
 
     def _record_changes(self, description: str, paths: Sequence[str] | None) -> results.Recorded:
         from ..ops import snapshot
-        from ..ops.diff import describe_edits
 
-        how = describe_edits, description
-        if paths is None:
-            return self._locked.run_write(snapshot.snapshot_folder_auto_message, *how)
-        return self._locked.run_write(snapshot.snapshot_paths_auto_message, *how, paths)
+        return self._locked.run_write(snapshot.record_changes, description, paths)
 
     def record_edits(self, skill: str = "") -> results.Recorded | None:
         """Record what people and programs edited in the folder; None if nothing was edited.
@@ -335,14 +323,14 @@ class Brain(BrainParts):
         the head in the folder is `uncovered`. `ledgers` are compared with the lineage, too. Raises
         `InvalidInput` (`bad_key`), or `LedgerError`.
         """
-        from ..ops import snapshot as snapshot_folder
+        from ..ops import snapshot
         from ..verify import verification
 
         requirements = verification.parse_requirements(require_signatures, roots)
         verified = self._locked.run(
             verification.verify_brain, requirements, deep, progress or no_progress
         )
-        verified = self._locked.run(snapshot_folder.add_uncovered, verified)
+        verified = self._locked.run(snapshot.add_uncovered, verified)
         return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
     def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:

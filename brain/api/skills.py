@@ -43,7 +43,7 @@ class SkillsPart(Part):
     view = reads(lambda: skills.view_skill)
     read_file = reads(lambda: skills.read_skill_file)
     history = reads(lambda: log.read_skill_history)
-    survey = reads(lambda: snapshot.survey_folder)
+    survey = reads(lambda: snapshot.survey)
     check = reads(lambda: skills.check_skills)
     check_names = reads(lambda: lookalikes.check_names_at_head)
     rank = reads(lambda: select.select_skills)

@@ -171,7 +171,7 @@ def _experience(session: Session) -> Iterator[DoctorCheck]:
 
 
 def _folder(session: Session) -> Iterator[DoctorCheck]:
-    status = snapshot.read_status(session)
+    status = snapshot.status(session)
     count = len(status.added) + len(status.modified) + len(status.removed)
     message = f"{count} files differ from the head" if count else "the same as the head"
     yield DoctorCheck("folder", True, message, "")

@@ -27,7 +27,7 @@ from ..repo.transaction import (
 )
 from ..repo.working_copy import BlobBatch
 from ..results import Imported, Notice
-from . import snapshot as snapshot_folder
+from . import snapshot
 from .branches import check_branch_name
 
 BRAIN_OWNED_FILES = frozenset({"manifest.yaml", ".brainignore", "trust.json"})
@@ -103,10 +103,9 @@ def record_states(session: Session, source: ImportSource, steps: Iterable[Import
 
 def record_folder(session: Session, source: ImportSource, message: str = "") -> Imported:
     """Record the folder of this brain, which another program shares."""
-    recorded = snapshot_folder.snapshot_folder(
-        session,
-        message,
-        recorded_operation=operation.import_operation(source.kind, source.name),
+    action = operation.import_operation(source.kind, source.name)
+    recorded = snapshot.record_folder(
+        session, lambda *_: message, message or "import", action=action
     )
     return Imported(recorded.snapshot, session.current_branch(), int(recorded.changed), [])
 

@@ -51,7 +51,7 @@ def merge(
     """
     both = _find_both(session, session.bundle_of(session.head()), slug, other)
     places = [(skill.folder or skill.path).rstrip("/") for skill in both]
-    snapshot.snapshot_paths(session, "", places)
+    snapshot.snapshot(session, "", places, strict=True)
     title = f"merge {printable_text(other, 80)} into {printable_text(slug, 80)}"
     with locked_write_transaction(session, "absorb", title) as txn:
         ours, theirs = _find_both(session, txn.bundle, slug, other)

@@ -23,7 +23,7 @@ from ...objects import paths
 from ...objects.bundle import Bundle, Edits
 from ...objects.tree_node import FILE, LINK, TreeEntry
 from ...ops.files import build_edits, refuse_skill_name, refuse_unwritable_path
-from ...ops.snapshot import snapshot_paths
+from ...ops.snapshot import snapshot
 from ...ops.write_skill import NO_BASE_VERSION, PlannedText, plan_skill
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
@@ -305,7 +305,7 @@ def _record_folder(session: Session, name: str) -> None:
     path = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
     if path is not None:
         is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
-        snapshot_paths(session, "", [path.rpartition("/")[0] if is_folder else path])
+        snapshot(session, "", [path.rpartition("/")[0] if is_folder else path], strict=True)
 
 
 def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
