@@ -11,8 +11,6 @@ import errno
 
 MAX_SHOWN_CHARS = 200
 """Characters of foreign text shown in a message."""
-MAX_MESSAGE_CHARS = 10_000
-"""Characters of a message, and of a line of a hint."""
 _MAX_SHOWN_ID_BYTES = 32
 """A damaged row may have a longer id."""
 
@@ -45,16 +43,23 @@ class BrainError(Exception):
 
     code = "failure"
     exit_status = 1
+    max_chars = 2000
+    """Characters of a message, and of a line of a hint; those in the middle are left out."""
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
         # Escaping twice changes nothing, so a message may quote that of another error.
-        self.message = printable_text(message, MAX_MESSAGE_CHARS)
+        self.message = self._show(message)
         # Only a hint has lines of its own, such as the entries that a text may mean.
-        lines = hint.split("\n")
-        self.hint = "\n".join(printable_text(line, MAX_MESSAGE_CHARS) for line in lines)
+        self.hint = "\n".join(map(self._show, hint.split("\n")))
         super().__init__(self.message)
         if code:
             self.code = code
+
+    def _show(self, text: str) -> str:
+        if len(text) > self.max_chars:
+            half = self.max_chars // 2
+            text = f"{text[:half]}…{text[-half:]}"
+        return printable_text(text, self.max_chars + 1)
 
 
 class InvalidInput(BrainError):
@@ -159,6 +164,7 @@ class ToolFailure(BrainError):
     """
 
     code = "tool_failed"
+    max_chars = 10_000
 
     @property
     def text(self) -> str:

@@ -62,16 +62,17 @@ def check_path(path: str) -> str:
     """
     if _is_plain_path(path):
         return path
+    shown = printable_text(path)  # it may be of any length
     try:
         size = len(path.encode())
     except UnicodeEncodeError as error:
         raise InvalidInput(
-            f'the path "{path}" is not UTF-8', code="bad_name", hint=_RENAME_HINT
+            f'the path "{shown}" is not UTF-8', code="bad_name", hint=_RENAME_HINT
         ) from error
     parts = path.split("/")
     if not CONTROL_CHARS.isdisjoint(path):
         raise InvalidInput(
-            f'the path "{path}" contains a control character',
+            f'the path "{shown}" contains a control character',
             code="bad_char",
             hint=_RENAME_HINT,
         )
@@ -86,20 +87,20 @@ def check_path(path: str) -> str:
     bad_part = not _FORBIDDEN_PARTS.isdisjoint(map(strip_ignorable_chars, parts))
     if size > limits.MAX_PATH_BYTES or "\\" in path or drive or bad_part:
         raise InvalidInput(
-            f'"{path}" is not a path of a brain',
+            f'"{shown}" is not a path of a brain',
             code="bad_path",
             hint="paths are relative, use '/', and have no '.', '..' or empty part, no '\\' "
             "and no drive such as 'c:'",
         )
     if len(parts) > limits.MAX_PATH_DEPTH:
         raise InvalidInput(
-            f'"{path}" is more than {limits.MAX_PATH_DEPTH} folders deep',
+            f'"{shown}" is more than {limits.MAX_PATH_DEPTH} folders deep',
             code="too_deep",
             hint="move it further up, or leave it out with .brainignore",
         )
     if max(len(part.encode()) for part in parts) > limits.MAX_FILE_NAME_BYTES:
         raise InvalidInput(
-            f'a name in "{path}" is longer than {limits.MAX_FILE_NAME_BYTES} bytes',
+            f'a name in "{shown}" is longer than {limits.MAX_FILE_NAME_BYTES} bytes',
             code="name_too_long",
             hint="choose a shorter name",
         )
