@@ -63,8 +63,8 @@ ROWS_PER_BATCH = 256
 """Rows of blobs read at a time; content of one batch is held in memory."""
 DEFAULT_CACHE_KIB = 2000
 """Page cache of a connection: the default of SQLite."""
-BULK_CACHE_KIB = 16 << 10
-"""Page cache of a check or a large load: holds the index of some hundred thousand blobs."""
+BULK_CACHE_KIB = 8 << 10
+"""Page cache of a check or a large load: holds the index of a hundred thousand blobs."""
 
 _OBJECT_COLUMNS = typed_columns("id BLOB, kind INTEGER, data BLOB, checksum BLOB")
 _OPERATION_COLUMNS = typed_columns("number INTEGER, id BLOB, data BLOB")
