@@ -16,6 +16,7 @@ import marshal
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from itertools import chain
+from typing import NamedTuple
 
 from blake3 import blake3
 
@@ -51,8 +52,14 @@ MIN_RANGES_TO_FORK = 8
 
 _RANGE_SQL = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE number BETWEEN ? AND ? ORDER BY number"
 
-_RangeResult = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes], list[bytes]]
-"""The fields of a `BlobCheckResult` for one range, and the ids of large blobs in it."""
+
+class _RangeResult(NamedTuple):
+    """The fields of a `BlobCheckResult` for one range, and the ids of large blobs in it."""
+
+    sizes: list[tuple[bytes, int]]
+    faults: list[tuple[bytes, str]]
+    selected: list[bytes]
+    large: list[bytes]
 
 
 @contextmanager
@@ -95,29 +102,20 @@ def _check_ranges(
     """Yield (number of the range, marshalled result)."""
     decoder = BlobDecoder(db)
     for number in queue:
-        yield number, marshal.dumps(_check_range(db, decoder, predicate, *ranges[number]))
-
-
-def _check_range(
-    db: Connection, decoder: BlobDecoder, predicate: BlobPredicate, first: int, last: int
-) -> _RangeResult:
-    sizes: list[tuple[bytes, int]] = []
-    faults: list[tuple[bytes, str]] = []
-    selected: list[bytes] = []
-    large: list[bytes] = []
-    for id, codec, data in db.stream_rows(_RANGE_SQL, (first, last)):
-        if codec == CODEC_CHUNK_LIST:
-            large.append(id)
-            continue
-        try:
-            content = check_content(id, decoder.decode(id, codec, data))
-        except StoreError as error:
-            faults.append((id, error.message))
-            continue
-        sizes.append((id, len(content)))
-        if predicate(id, content):
-            selected.append(id)
-    return sizes, faults, selected, large
+        sizes, faults, selected, large = result = _RangeResult([], [], [], [])
+        for id, codec, data in db.stream_rows(_RANGE_SQL, ranges[number]):
+            if codec == CODEC_CHUNK_LIST:
+                large.append(id)
+                continue
+            try:
+                content = check_content(id, decoder.decode(id, codec, data))
+            except StoreError as error:
+                faults.append((id, error.message))
+                continue
+            sizes.append((id, len(content)))
+            if predicate(id, content):
+                selected.append(id)
+        yield number, marshal.dumps(tuple(result))
 
 
 def _merge_in_order(

@@ -124,15 +124,12 @@ def open_for_reading(
                 code="read_only",
                 hint=f"run any command that writes; it needs write access to {labels.folder}",
             ) from error
-    return _check_and_restrict(_open_immutable(path, timeout, labels), check)
-
-
-def _open_immutable(path: str, timeout: float, labels: DatabaseLabels) -> Connection:
     from urllib.parse import quote
 
-    uri = f"file:{quote(os.path.abspath(path))}?immutable=1"
-    flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return Connection(uri, flags, timeout=timeout, name=os.path.basename(path), labels=labels)
+    uri, flags = f"file:{quote(os.path.abspath(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI
+    return _check_and_restrict(
+        Connection(uri, flags, timeout=timeout, name=name, labels=labels), check
+    )
 
 
 def _check_and_restrict(db: Connection, check: Callable[[Connection], None]) -> Connection:
@@ -300,17 +297,6 @@ def typed_columns(typed: str) -> str:
     return ", ".join(f"CAST(ifnull({name}, '') AS {type}) AS {name}_" for name, type in pairs)
 
 
-def expected_schema_rows(statements: Iterable[str]) -> set[tuple[str, str, str, str | None]]:
-    """Return the rows of `sqlite_schema` in a file with exactly these tables."""
-    rows: set[tuple[str, str, str, str | None]] = set()
-    for sql in statements:
-        name = sql.split()[2]
-        rows.add(("table", name, name, sql))
-        for number in range(sql.count("UNIQUE")):
-            rows.add(("index", f"sqlite_autoindex_{name}_{number + 1}", name, None))
-    return rows
-
-
 def create_tables(db: Connection, tables: Iterable[str], application_id: int, version: int) -> None:
     """Write the header and tables of an empty file, inside the caller's transaction."""
     for sql in tables:
@@ -352,7 +338,12 @@ def check_table_schema(db: Connection, statements: Iterable[str]) -> None:
 
     Raises `StoreError` (`bad_store`).
     """
-    expected = expected_schema_rows(statements)
+    expected: set[tuple[str, str, str, str | None]] = set()
+    for sql in statements:
+        name = sql.split()[2]
+        expected.add(("table", name, name, sql))
+        for number in range(sql.count("UNIQUE")):
+            expected.add(("index", f"sqlite_autoindex_{name}_{number + 1}", name, None))
     rows = db.fetch_all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     if len(rows) == len(expected) and set(rows) == expected:
         return

@@ -8,7 +8,7 @@ there is none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -153,13 +153,6 @@ def cache_row_checksum(id: bytes, data: bytes) -> bytes:
     return crc32(data, crc32(id)).to_bytes(4, "big")
 
 
-def rows_crc(rows: Iterable[bytes], sum: int = 0) -> int:
-    """Return the CRC-32 over rows in order, each framed by its length, continued from `sum`."""
-    for row in rows:
-        sum = crc32(row, crc32(b"%d:" % len(row), sum))
-    return sum
-
-
 def find_fact_error(name: str, value: bytes) -> str:
     """Return the fault of a fact: a ref, a small setting, a count."""
     size = _FACT_SIZES.get(name)
@@ -171,16 +164,13 @@ def find_fact_error(name: str, value: bytes) -> str:
         return "its name is too long or cannot be shown"
     if name.startswith(REF_PREFIX) and not 0 < len(value) <= DIGEST_SIZE:
         return f"a ref of {len(value)} bytes"
-    if name == "meta:branch" and not _is_branch_name(value):
-        return "it is not the name of a branch"
+    if name == "meta:branch":
+        try:
+            is_branch = len(value) <= limits.MAX_BRANCH_BYTES and value.decode().isprintable()
+        except UnicodeDecodeError:
+            is_branch = False
+        return "" if is_branch else "it is not the name of a branch"
     return ""
-
-
-def _is_branch_name(value: bytes) -> bool:
-    try:
-        return len(value) <= limits.MAX_BRANCH_BYTES and value.decode().isprintable()
-    except UnicodeDecodeError:
-        return False
 
 
 def find_operation_error(number: int, id: bytes, data: bytes) -> str:

@@ -414,10 +414,6 @@ class StoreTransaction(StoreReader):
             ((*row, rows.pending_checksum(row)) for row in pending),
         )
 
-    def remove_pending_writes(self, paths: Iterable[str]) -> None:
-        """Remove the pending writes of `paths`."""
-        self._db.execute_many("DELETE FROM pending WHERE path = ?", ((path,) for path in paths))
-
     # Removal
 
     def redact_blob(self, blob: bytes, snapshot: bytes, find_standalone: FindStandalone) -> None:
@@ -593,18 +589,36 @@ def writer_lock(folder: Path, timeout: float, label: str = "the brain") -> Itera
     (`read_only`, `cannot_open`, `bad_store`) if the lock file cannot be used. The file stays:
     if it were removed, two processes could lock two files of that name.
     """
-    handle = _open_lock_file(folder, label)
+    try:
+        handle = open_regular_file(os.path.join(folder, LOCK_FILE_NAME), os.O_RDWR | os.O_CREAT)
+        try:
+            if os.fstat(handle).st_mode & 0o600 != 0o600:  # new, under a umask that denies all
+                os.fchmod(handle, 0o600)
+            copy_owner(handle, folder)
+        except BaseException:
+            os.close(handle)
+            raise
+    except OSError as error:
+        raise _lock_error(folder, label, error) from error
     try:
         with ExitStack() as stack:
             try:
                 stack.enter_context(lock_file(handle, timeout))
             except LockTimeout:
-                raise _locked_error(handle, label) from None
+                holder = os.pread(handle, 32, 0).decode("ascii", "replace").partition("\n")[0]
+                by = f" by pid {holder}" if holder.isdigit() else ""
+                raise Locked(
+                    f"{label} is locked{by}",
+                    hint="wait until the other command is done, and try again",
+                ) from None
             except OSError as error:
                 raise _lock_error(folder, label, error) from error
             died = os.fstat(handle).st_size > 0
             try:
-                _write_holder_pid(handle)
+                pid = b"%d\n" % os.getpid()
+                with suppress(OSError):  # as on a full disk; the lock holds without it
+                    os.pwrite(handle, pid, 0)  # it does not empty the file meanwhile
+                    os.ftruncate(handle, len(pid))
                 yield died
             finally:
                 with suppress(OSError):  # then the next holder cleans up without need
@@ -613,38 +627,9 @@ def writer_lock(folder: Path, timeout: float, label: str = "the brain") -> Itera
         os.close(handle)
 
 
-def _write_holder_pid(handle: int) -> None:
-    """Record the holder, without emptying the file meanwhile."""
-    name = b"%d\n" % os.getpid()
-    with suppress(OSError):  # as on a full disk; the lock holds without it
-        os.pwrite(handle, name, 0)
-        os.ftruncate(handle, len(name))
-
-
-def _open_lock_file(folder: Path, label: str) -> int:
-    path = os.path.join(folder, LOCK_FILE_NAME)
-    try:
-        handle = open_regular_file(path, os.O_RDWR | os.O_CREAT)
-        if os.fstat(handle).st_mode & 0o600 != 0o600:  # new, under a umask that denies everything
-            os.fchmod(handle, 0o600)
-        copy_owner(handle, folder)
-        return handle
-    except OSError as error:
-        raise _lock_error(folder, label, error) from error
-
-
 def _lock_error(folder: Path, label: str, error: OSError) -> StoreError:
     return StoreError(
         f"cannot take the lock of {label}: {error.strerror}",
         code="cannot_open" if os.access(folder, os.W_OK) else "read_only",
         hint=f"writing needs write access to the folder {os.path.basename(folder)}",
-    )
-
-
-def _locked_error(handle: int, label: str) -> Locked:
-    holder = os.pread(handle, 32, 0).decode("ascii", "replace").partition("\n")[0]
-    by = f" by pid {holder}" if holder.isdigit() else ""
-    return Locked(
-        f"{label} is locked{by}",
-        hint="wait until the other command is done, and try again",
     )

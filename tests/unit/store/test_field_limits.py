@@ -108,8 +108,6 @@ def test_a_signature_has_three_sizes():
 def test_checksums_are_those_of_the_format():
     assert checksums.row_checksum(b"a", b"").hex() == blob_id(b"1:a0:").hex()[:16]
     assert checksums.cache_row_checksum(b"ab", b"c") == zlib.crc32(b"abc").to_bytes(4, "big")
-    assert checksums.rows_crc([b"a", b"bc"]) == zlib.crc32(b"1:a2:bc")
-    assert checksums.rows_crc([b"bc"], checksums.rows_crc([b"a"])) == zlib.crc32(b"1:a2:bc")
 
 
 def test_what_a_mark_misses_is_named():
