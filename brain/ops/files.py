@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
@@ -21,8 +22,10 @@ from ..repo import working_copy
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction, refuse_long_names
-from ..results import Recorded
 from ..skills import skill_layout
+
+if TYPE_CHECKING:
+    from ..results import Recorded
 
 ContentChange = Callable[[bytes | None], bytes | None]
 """Takes the content of a file and returns the new one; None stands for a missing file.

@@ -6,19 +6,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
-from ..repo import derive, find_skill, select
+from ..repo import derive, find_skill
 from ..repo.part import encode_body
 from ..repo.session import Session
 from ..results import Similar
-from ..search import similarity
-from ..search.full_text import FullTextIndex
-from ..search.selectors import Bm25Selector, SearchDocument
 from ..skills import document_parts
 from ..skills.skill_metadata import read_skill_metadata
 from ..skills.slug import slugify
 
 if TYPE_CHECKING:
-    from ..results import Similar
+    from ..search.full_text import FullTextIndex
+    from ..search.selectors import SearchDocument
 
 
 MAX_COMPARED_SKILLS = 8
@@ -74,6 +72,10 @@ def _body_text(content: bytes) -> str:
 def _find_similar(
     session: Session, name: str, description: str, body: str, excluded_path: str, limit: int
 ) -> list[Similar]:
+    from ..repo import select  # most upserts are of a skill that exists, and compare nothing
+    from ..search import similarity
+    from ..search.selectors import Bm25Selector
+
     bundle = session.bundle_of(session.head())
     search_cache = select.get_search_cache(session, bundle)
 

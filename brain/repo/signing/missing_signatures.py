@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from ...errors import InvalidInput, NotFound
 from ...objects import bundle as bundles
-from ...results import Signature
 from ...trust import POLICY_PATH
 from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import lock_for_writing, store_transaction
 
 if TYPE_CHECKING:
+    from ...results import Signature
     from ...trust.batch_verify import SignersBySnapshot
     from ...trust.rights_graph import RightsGraph
     from ..lineage_cache import AncestorSet
