@@ -179,16 +179,6 @@ def walk_below(nodes: NodeCache, bundle: Bundle, path: str) -> Iterator[TreeEntr
         yield entry
 
 
-def list_names(nodes: NodeCache, bundle: Bundle, folder: str) -> list[str]:
-    """Return the names of the files and folders in `folder` ("" is the top), each once."""
-    if not folder:
-        files = [entry.path for entry in walk_section(nodes, bundle, paths.TOP_SECTION)]
-        return [name for name in bundle if name != paths.TOP_SECTION] + files
-    start = len(folder) + 1
-    below = (entry.path[start:] for entry in walk_below(nodes, bundle, folder))
-    return list(dict.fromkeys(path.partition("/")[0] for path in below if path))
-
-
 def update_bundle(
     nodes: NodeCache, bundle: Bundle, edits: Mapping[str, TreeEntry | None]
 ) -> Bundle:

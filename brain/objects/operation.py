@@ -166,11 +166,6 @@ def fork_origin(operation: SnapshotOperation) -> bytes:
     return bytes(operation[2])
 
 
-def snapshot_operation() -> SnapshotOperation:
-    """Return the operation that records the folder as it is."""
-    return ("snapshot",)
-
-
 def upsert_operation(slug: str, from_version: str, to_version: str) -> SnapshotOperation:
     """Return the operation that writes a skill; `from_version` is "" for a new one."""
     return ("upsert", slug, from_version, to_version)
@@ -181,18 +176,6 @@ def written_version(operation: SnapshotOperation) -> str:
     return str(operation[3]) if operation[0] in ("upsert", "absorb") else ""
 
 
-def delete_operation(slug: str, version: str) -> SnapshotOperation:
-    """Return the operation that removes a skill at `version`."""
-    return ("delete", slug, version)
-
-
-def absorb_operation(
-    slug: str, from_version: str, to_version: str, absorbed: str, absorbed_version: str
-) -> SnapshotOperation:
-    """Return the operation that merges the skill `absorbed` into another one and removes it."""
-    return ("absorb", slug, from_version, to_version, absorbed, absorbed_version)
-
-
 def renamed_skill(operation: SnapshotOperation) -> str:
     """Return the old slug of the skill that an operation renamed, "" if it renamed none.
 
@@ -200,11 +183,6 @@ def renamed_skill(operation: SnapshotOperation) -> str:
     """
     is_rename = operation[0] == "absorb" and not operation[2]
     return str(operation[4]) if is_rename else ""
-
-
-def restore_operation(source: bytes) -> SnapshotOperation:
-    """Return the operation that restores paths from the snapshot `source`."""
-    return ("restore", source)
 
 
 def merge_operation(
@@ -219,32 +197,12 @@ def merge_operation(
     return ("merge", tuple(bases), tuple(skills[:MAX_MERGED_SKILLS]))
 
 
-def redact_operation(path: str, blob: bytes, reason: str) -> SnapshotOperation:
-    """Return the operation that destroys the content of a blob."""
-    return ("redact", path, blob, reason)
-
-
 def import_operation(kind: str, name: str, revision: str = "") -> SnapshotOperation:
     """Return the operation that imports the home `name` of another program, such as `hermes`.
 
     `revision` is the id of the imported state in the history of the source, "" if it has none.
     """
     return ("import", kind, name, revision)
-
-
-def decision_operation(
-    kind: str, slug: str, from_version: str, to_version: str, verdict: bytes
-) -> SnapshotOperation:
-    """Return the operation that decides about a skill: `kind` is one of DECISION_KINDS.
-
-    The versions are those before and after, empty for none; `verdict` is a blob id.
-    """
-    return (kind, slug, from_version, to_version, verdict)
-
-
-def task_operation(run: str, outcome: str) -> SnapshotOperation:
-    """Return the operation that ends a run of an agent; it changes no files."""
-    return ("task", run, outcome)
 
 
 def is_task_end(operation: SnapshotOperation) -> bool:

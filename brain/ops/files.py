@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.collisions import find_file, follow_link
 from ..objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
@@ -114,7 +114,7 @@ def _edit_all(session: Session, changes: Mapping[str, ContentChange], message: s
             edits.update(apply_change(txn, path, change))
         before = txn.bundle
         if edits:
-            txn.record_snapshot(edits, operation.snapshot_operation(), message)
+            txn.record_snapshot(edits, ("snapshot",), message)
             txn.writes.update(edits)
     return build_snapshot_result(txn, before, edits, [])
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from ..errors import InvalidInput, printable_text
 from ..merging.skill_merge import unite_skills
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache
@@ -78,9 +78,7 @@ def merge(
         new = raise_version(txn, slug, ours.path, new)
         # 3. One snapshot.
         version = theirs.card.version
-        kind = operation.absorb_operation(
-            slug, new.previous_version or "", new.version, theirs.slug, version
-        )
+        kind = ("absorb", slug, new.previous_version or "", new.version, theirs.slug, version)
         message = message or f"Absorb {theirs.slug}, version {version}"
         upserted = record_skill(txn, slug, path, new, kind, message, edits)
     return SkillMergeResult(

@@ -60,7 +60,7 @@ def redact_file(
             _refuse_unrecorded_edits(txn, all_paths)
             masked_reason = secrets.mask_recorded_message(session, reason)
             for blob, holders in paths_by_blob.items():
-                redact_operation = operation.redact_operation(path, blob, masked_reason)
+                redact_operation = ("redact", path, blob, masked_reason)
                 _record_and_destroy(txn, redact_operation, blob, holders)
         if session.search_cache is not None:
             session.search_cache.close()

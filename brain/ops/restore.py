@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ..errors import NotFound
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.collisions import require_portable
 from ..objects.tree_node import TreeEntry
@@ -55,7 +55,7 @@ def restore_files(
             redacted = find_redacted_paths(session, target.values())
             edits = _diff_entries(recorded, target, redacted)
             if edits:
-                txn.record_snapshot(edits, operation.restore_operation(source_id))
+                txn.record_snapshot(edits, ("restore", source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
             working_copy.refuse_skipped(skipped, [*wanted, *txn.writes])
             empty = bundles.EMPTY_BUNDLE

@@ -14,7 +14,6 @@ from ..folder.ignore import IgnoreRules
 from ..folder.read import read_bounded_file
 from ..folder.scan import scan_named_paths
 from ..objects import bundle as bundles
-from ..objects import operation
 from ..objects.bundle import Bundle, Edits
 from ..objects.operation import SnapshotOperation
 from ..objects.paths import check_path, folders_above
@@ -31,7 +30,7 @@ from ..skills.skill_version import compare_versions
 from ..util.progress import Progress, no_progress
 from .record_edits import compare_folder, name_recorded_first
 
-_SNAPSHOT = operation.snapshot_operation()
+_SNAPSHOT = ("snapshot",)
 _MAX_NAMED_UNCOVERED = 100
 UNWRITTEN_CODE = "unwritten"
 """The code of the notice about a file that is recorded but not yet written."""

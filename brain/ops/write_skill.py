@@ -448,7 +448,7 @@ def record_skill(
             )
         old = f"{printable_text(new.previous_version, 80)} → " if new.previous_version else ""
         message = message or f"Upsert {slug}: {old}{printable_text(new.version, 80)}"
-        kind = operation.snapshot_operation()
+        kind = ("snapshot",)
     blob = txn.store_tx.put_blob(new.content)
     txn.contents[blob] = new.content
     card = lineage_cache.build_card_row(txn.session, path, blob, new.content)
@@ -531,7 +531,7 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
         stated = skill_version.recorded_version(version)
-        txn.record_snapshot(removed, operation.delete_operation(skill.slug, stated), message)
+        txn.record_snapshot(removed, ("delete", skill.slug, stated), message)
         txn.writes.update(removed)
         return upsert_result(txn, skill.slug, skill.card.name, version, version, skill.path)
 
@@ -657,7 +657,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
             edits[entry.path] = None
             edits[moved] = entry._replace(path=moved)
         # A skill that did not exist and absorbs another one is that skill under a new name.
-        kind = operation.absorb_operation(new_slug, "", new.version, skill.slug, skill.card.version)
+        kind = ("absorb", new_slug, "", new.version, skill.slug, skill.card.version)
         message = message or f"Rename {skill.slug} to {new_slug}"
         return record_skill(txn, new_slug, path, new, kind, message, edits)
 

@@ -122,7 +122,7 @@ class WriteTransaction:
     def record_manual_edits(self, edits: Mapping[str, TreeEntry | None]) -> None:
         """Record edits of the folder first, so that this transaction does not overwrite them."""
         if edits:
-            self.record_external(edits, operations.snapshot_operation(), "Record manual edits")
+            self.record_external(edits, ("snapshot",), "Record manual edits")
             self.files_base = self.head
 
     def _store_snapshot(

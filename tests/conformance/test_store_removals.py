@@ -8,7 +8,6 @@ import pytest
 
 from brain.digest import blob_id, domain_hash
 from brain.errors import BrainError, Conflict, NotFound, StoreError
-from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.store.reader import open_store_reader
@@ -36,7 +35,7 @@ def none(others: set[bytes]) -> set[bytes]:
 
 def saying(tx: StoreTransaction, blob: bytes, ref: str | None = "heads/main") -> bytes:
     """Keep a snapshot that says it redacted a blob, and let a ref lead to it; return its id."""
-    done = operation.redact_operation("a.md", blob, "a name")
+    done = ("redact", "a.md", blob, "a name")
     above = digest(blob)
     made = Snapshot(1, above, above, (above,), 1, Jump(1, above), "me", 0, done, "", b"")
     data = snapshots.encode_snapshot(made)

@@ -45,7 +45,7 @@ def forge(brain: Brain, change: Callable[[Snapshot], Snapshot]) -> bytes:
         parents=(head,),
         generation=parent.generation + 1,
         jump=lineage.next_jump(session.load_snapshot, head, parent),
-        operation=operation.snapshot_operation(),
+        operation=("snapshot",),
     )
     data = snapshots.encode_snapshot(change(honest))
     made = snapshots.snapshot_id(data)

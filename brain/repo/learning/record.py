@@ -159,7 +159,7 @@ def record_untried(
     kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
     own = planned.path.removesuffix("SKILL.md")
     if not all(one.path.startswith(own) for one in planned.changes):
-        kind = operation.snapshot_operation()
+        kind = ("snapshot",)
     with locked_write_transaction(session, "upsert", f"upsert {slug}") as txn:
         _refuse_stale(txn, planned)
         return _write(txn, planned, kind, message, receipt)
@@ -198,7 +198,7 @@ def _write_decided(txn: WriteTransaction, decided: TriedChange, verdict: Verdict
     before = "" if skill is None else recorded_version(skill.card.version)
     new = planned.text.new
     after = before if new is None else recorded_version(new.version)
-    kind = operation.decision_operation(verdict.decision, planned.slug, before, after, blob)
+    kind = (verdict.decision, planned.slug, before, after, blob)
     if new is None:
         txn.record_snapshot({}, kind, decided.message)
         return _describe_in_place(txn, planned, changed=True)

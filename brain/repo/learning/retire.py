@@ -18,7 +18,6 @@ from typing import NamedTuple
 from ...digest import NO_DIGEST
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
-from ...objects import operation
 from ...objects.bundle import Bundle, Edits
 from ...ops import files, log
 from ...ops.files import record_edits_at
@@ -112,8 +111,12 @@ def retire_skill(
         )
         version = skill.card.version
         recorded = skill_version.recorded_version(version)
-        kind = operation.decision_operation(
-            "retire", skill.slug, recorded, recorded, store_verdict(txn, verdict, decider.contents)
+        kind = (
+            "retire",
+            skill.slug,
+            recorded,
+            recorded,
+            store_verdict(txn, verdict, decider.contents),
         )
         txn.record_snapshot(edits, kind, message)
         txn.writes.update(edits)
@@ -159,7 +162,7 @@ def reinstate_skill(
             files = ()
         verdict = _build_verdict("reinstate", decider, slug, files)
         blob = store_verdict(txn, verdict, decider.contents)
-        kind = operation.decision_operation("reinstate", slug, current, new.version, blob)
+        kind = ("reinstate", slug, current, new.version, blob)
         result = record_skill(txn, slug, path, new, kind, message, edits)
         return describe_decision("reinstate", result, verdict)
 

@@ -12,7 +12,6 @@ from ... import limits
 from ...digest import NO_DIGEST
 from ...errors import FormatError, InvalidInput, printable_text
 from ...objects import bundle as bundles
-from ...objects import operation as operations
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, keep_text
 from ...receipts.budget import shorten_without_secrets
 from ...receipts.uses import ToolCallCounts
@@ -55,7 +54,7 @@ def close_run(session: Session, run: Run, outcome: str, reason: str) -> str | No
         locked_write_transaction(session, "task", f"task {run.header.run}: {outcome}") as txn,
     ):
         message = " ".join(run.header.task.split())[:_MAX_MESSAGE_CHARS]
-        txn.record_snapshot({}, operations.task_operation(run.header.run, outcome), message)
+        txn.record_snapshot({}, ("task", run.header.run, outcome), message)
     run.closed = True
     return txn.head.hex()
 

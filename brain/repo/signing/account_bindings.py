@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from ...chain import account_statement
 from ...chain.account_statement import AccountStatement, BindingTerms
 from ...errors import InvalidInput, NotFound
-from ...objects import operation
 from ...objects.tree_node import FILE, TreeEntry
 from ...results import AccountBound, AccountUnbound, BoundAccount
 from ...trust import ACCOUNTS_PATH, ed25519, secp256k1
@@ -192,7 +191,7 @@ def _write_statements(
         blob = txn.store_tx.put_blob(text)
         txn.contents[blob] = text
         entry = TreeEntry(ACCOUNTS_PATH, FILE, blob, len(text))
-    txn.record_snapshot({ACCOUNTS_PATH: entry}, operation.snapshot_operation(), message)
+    txn.record_snapshot({ACCOUNTS_PATH: entry}, ("snapshot",), message)
     txn.writes[ACCOUNTS_PATH] = entry
 
 

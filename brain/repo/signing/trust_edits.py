@@ -10,7 +10,6 @@ from collections.abc import Callable
 
 from ...errors import InvalidInput, NotFound
 from ...objects import bundle as bundles
-from ...objects import operation
 from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
 from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
@@ -139,7 +138,7 @@ def _record_trust_file(
         blob = txn.store_tx.put_blob(text)
         txn.contents[blob] = text
         entry = TreeEntry(POLICY_PATH, FILE, blob, len(text))
-        txn.record_snapshot({POLICY_PATH: entry}, operation.snapshot_operation(), message)
+        txn.record_snapshot({POLICY_PATH: entry}, ("snapshot",), message)
         txn.writes[POLICY_PATH] = entry
     signed = read_signatures(txn.session, txn.head) if changed else []
     return TrustChanged(

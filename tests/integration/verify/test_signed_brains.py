@@ -4,7 +4,6 @@ import pytest
 
 from brain import Brain
 from brain.errors import BrainError, InvalidInput
-from brain.objects import operation
 from brain.objects.tree_node import FILE, TreeEntry
 from brain.repo.session import Session
 from brain.repo.transaction import locked_write_transaction
@@ -417,7 +416,7 @@ def long_lineage(brain: Brain, count: int) -> None:
             blob = mine.store_tx.put_blob(b"%d\n" % number)
             mine.record_snapshot(
                 {"n": TreeEntry("n", FILE, blob, len(b"%d\n" % number))},
-                operation.snapshot_operation(),
+                ("snapshot",),
             )
     sign_with(brain, 0)
     brain.trust.revoke(NAMES[1], "lost", since=f"@~{count // 2}")

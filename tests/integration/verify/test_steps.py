@@ -11,7 +11,6 @@ import pytest
 from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, FormatError, NotFound, StoreError
-from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
 from brain.repo.session import Session
@@ -67,7 +66,7 @@ def forge(brain: Brain, change: Callable[[Snapshot], Snapshot]) -> None:
         parents=(head,),
         generation=parent.generation + 1,
         jump=lineage.next_jump(session.load_snapshot, head, parent),
-        operation=operation.snapshot_operation(),
+        operation=("snapshot",),
     )
     data = snapshots.encode_snapshot(change(honest))
     made = snapshots.snapshot_id(data)

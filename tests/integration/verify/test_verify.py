@@ -16,7 +16,6 @@ from brain import Brain
 from brain.encoding import pack
 from brain.errors import BrainError, FormatError
 from brain.objects import bundle as bundles
-from brain.objects import operation
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Jump, Snapshot
 from brain.objects.tree_node import TreeEntry, TreeNode
@@ -126,7 +125,7 @@ def forged(brain: Brain, change: Callable[[Session, Snapshot], Snapshot]) -> Non
         parents=(head,),
         generation=parent.generation + 1,
         jump=lineage.next_jump(session.load_snapshot, head, parent),
-        operation=operation.snapshot_operation(),
+        operation=("snapshot",),
     )
     with session.store.transaction() as tx:
         session.reader = tx

@@ -121,7 +121,6 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
     if not merges:
         return
     with Brain.open(folder, author="merger") as brain:
-        from brain.objects import operation
         from brain.objects.tree_node import FILE, TreeEntry
         from brain.repo import transaction
         from brain.repo.session import head_ref
@@ -139,7 +138,7 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
                 txn.bundle = session.bundle_of(before)
                 path = f"memory/{name}.txt"
                 entry = TreeEntry(path, FILE, tx.put_blob(content), len(content))
-                txn.record_snapshot({path: entry}, operation.snapshot_operation())
+                txn.record_snapshot({path: entry}, ("snapshot",))
                 tx.update_ref(head_ref(name), before, txn.head)
                 refs = [(head_ref(name), before, txn.head)]
                 transaction.log_operation(session, tx, "snapshot", "meanwhile", refs)

@@ -36,14 +36,14 @@ def test_an_operation_has_its_numbers_of_parents(kind, counts):
 
 def test_what_an_operation_names_is_found_in_it():
     upsert = operation.upsert_operation("a", "1", "2")
-    absorb = operation.absorb_operation("a", "1", "3", "b", "4")
-    delete = operation.delete_operation("a", "5")
-    redact = operation.redact_operation("a", ID, "why")
+    absorb = ("absorb", "a", "1", "3", "b", "4")
+    delete = ("delete", "a", "5")
+    redact = ("redact", "a", ID, "why")
     assert [operation.written_version(one) for one in (upsert, absorb, delete)] == ["2", "3", ""]
     assert operation.redacted_blob(redact) == ID and operation.redacted_blob(delete) == b""
     assert operation.evidence_blob(redact) == b""
     assert operation.fork_origin(operation.genesis_operation(bytes(16), ID)) == ID
-    assert operation.is_task_end(operation.task_operation("r", "success"))
+    assert operation.is_task_end(("task", "r", "success"))
     assert not operation.is_task_end(delete)
 
 
@@ -159,13 +159,9 @@ def test_what_is_below_a_path_is_walked():
     assert below("skills/y/1") == ["skills/y/1"]
 
 
-def test_the_names_in_a_folder_are_listed_once():
+def test_a_folder_is_no_entry():
     nodes = MemoryNodeStore().open_nodes()
     bundle = bundles.build_bundle(nodes, file_entries(PATHS))
-    assert bundles.list_names(nodes, bundle, "") == ["a-b", "skills", "z", "SOUL.md", "a"]
-    assert bundles.list_names(nodes, bundle, "skills") == ["x", "x.md", "y"]
-    assert bundles.list_names(nodes, bundle, "skills/y") == ["1", "2"]
-    assert bundles.list_names(nodes, bundle, "skills/x") == []
     assert bundles.has_entry(nodes, bundle, "a") and not bundles.has_entry(nodes, bundle, "skills")
 
 

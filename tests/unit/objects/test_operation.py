@@ -25,16 +25,16 @@ NONCE = bytes(16)
             operation.genesis_operation(NONCE, ID),
             {"kind": "genesis", "nonce": "00" * 16, "origin": ID.hex()},
         ),
-        (operation.snapshot_operation(), {"kind": "snapshot"}),
+        (("snapshot",), {"kind": "snapshot"}),
         (
             operation.upsert_operation("oracle", "1", "2"),
             {"kind": "upsert", "slug": "oracle", "from_version": "1", "to_version": "2"},
         ),
         (
-            operation.delete_operation("oracle", "2"),
+            ("delete", "oracle", "2"),
             {"kind": "delete", "slug": "oracle", "version": "2"},
         ),
-        (operation.restore_operation(ID), {"kind": "restore", "source": ID.hex()}),
+        (("restore", ID), {"kind": "restore", "source": ID.hex()}),
         (
             operation.merge_operation([ID], [("oracle", "2", "3", "4")]),
             {
@@ -44,11 +44,11 @@ NONCE = bytes(16)
             },
         ),
         (
-            operation.redact_operation("memory/a.md", ID, "a name"),
+            ("redact", "memory/a.md", ID, "a name"),
             {"kind": "redact", "path": "memory/a.md", "blob": ID.hex(), "reason": "a name"},
         ),
         (
-            operation.absorb_operation("oracle", "1", "2", "oracles", "5"),
+            ("absorb", "oracle", "1", "2", "oracles", "5"),
             {
                 "kind": "absorb",
                 "slug": "oracle",
@@ -120,7 +120,7 @@ LATER = Snapshot(
     Jump(1, BRAIN),
     "me",
     2,
-    operation.snapshot_operation(),
+    ("snapshot",),
     "why",
     BUNDLE,
 )

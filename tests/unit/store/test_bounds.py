@@ -14,7 +14,6 @@ from zstandard import ZstdCompressor
 from brain import limits
 from brain.digest import blob_id
 from brain.errors import InvalidInput, Locked, StoreError
-from brain.objects import operation
 from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
 from brain.search import full_text
 from brain.store import large_blobs, redactions
@@ -224,7 +223,7 @@ def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
 
 
 def test_a_redaction_is_described_by_its_snapshot():
-    done = operation.redact_operation("a", ID, "it leaked")
+    done = ("redact", "a", ID, "it leaked")
     author = "a" * 81
     made = Snapshot(
         1, ID, ID, (ID,), 1, Jump(1, ID), author, 1_700_000_000_999, done, "", b""
@@ -233,7 +232,7 @@ def test_a_redaction_is_described_by_its_snapshot():
     text = f"was redacted by {'a' * 80}… on 2023-11-14, snapshot {short}: it leaked"
     error = redactions.redacted_content_error(ID, ID, encode_snapshot(made))
     assert error.message == f"the content of blob {ID.hex()} {text}"
-    other = made._replace(author="", operation=operation.snapshot_operation())
+    other = made._replace(author="", operation=("snapshot",))
     conflict = redactions.redacted_conflict_error(ID, ID, encode_snapshot(other))
     assert conflict.message.endswith(
         f"was redacted on 2023-11-14, snapshot {short}, and is not stored again"

@@ -16,11 +16,11 @@ _SECRET = blob_id(b"secret")
 _ID = bytes(32)
 _UPSERT = operation.upsert_operation("oracle", "1", "2")
 _NEW = operation.upsert_operation("oracle", "", "1")
-_DELETE = operation.delete_operation("oracle", "1")
-_ABSORB = operation.absorb_operation("oracle", "1", "2", "seer", "1")
-_REDACT = operation.redact_operation("memory/a.md", _SECRET, "a name")
-_TASK = operation.task_operation("5f2c", "success")
-_RESTORE = operation.restore_operation(_ID)
+_DELETE = ("delete", "oracle", "1")
+_ABSORB = ("absorb", "oracle", "1", "2", "seer", "1")
+_REDACT = ("redact", "memory/a.md", _SECRET, "a name")
+_TASK = ("task", "5f2c", "success")
+_RESTORE = ("restore", _ID)
 _NAMELESS = f"skill-{blob_id(b'').hex()[:8]}"
 """The slug of no name at all, if there were such a skill."""
 _ADMIT = ("admit", "oracle", "1", "1", _ID)
@@ -125,13 +125,13 @@ _GOOD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     ),
     (
         "a delete of a flat skill",
-        operation.delete_operation("trader", "1"),
+        ("delete", "trader", "1"),
         _BASE,
         {"skills/trader.md": None},
     ),
     (
         "a delete of a flat skill whose name ends in skill",
-        operation.delete_operation("my-skill", "1"),
+        ("delete", "my-skill", "1"),
         {"skills/tools/my skill.md": "1", "skills/tools/other.md": "1"},
         {"skills/tools/my skill.md": None},
     ),
@@ -193,7 +193,7 @@ _GOOD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     ("a binding that changes nothing", ("bind", _ID, "x", _ID), _BASE, {}),
     (
         "a snapshot of anything",
-        operation.snapshot_operation(),
+        ("snapshot",),
         _BASE,
         {"SOUL.md": None, "a/b": "c"},
     ),
@@ -295,20 +295,20 @@ _BAD: list[tuple[str, operation.SnapshotOperation, Files, _Edits]] = [
     ),
     (
         "a delete of a text without a name",
-        operation.delete_operation(_NAMELESS, "1"),
+        ("delete", _NAMELESS, "1"),
         {"skills/.md": "1"},
         {"skills/.md": None},
     ),
     (
         "an absorption of a text without a name",
-        operation.absorb_operation("oracle", "1", "2", _NAMELESS, "1"),
+        ("absorb", "oracle", "1", "2", _NAMELESS, "1"),
         {"skills/oracle.md": "1", "skills/.md": "1"},
         {"skills/oracle.md": "2", "skills/.md": None},
     ),
     ("a delete that leaves a file", _DELETE, _BASE, {"skills/oracle/SKILL.md": None}),
     (
         "a delete that adds one",
-        operation.delete_operation("trader", "1"),
+        ("delete", "trader", "1"),
         _BASE,
         {"skills/trader.md": None, "skills/trader/a": "a"},
     ),

@@ -90,7 +90,7 @@ def redactions() -> Iterator[Vector]:
     """Yield which of some blobs a lineage says to be redacted."""
     blobs = [blob_id(name) for name in (b"first", b"second", b"third", b"fourth")]
     line = Line()
-    redact = [operation.redact_operation("a.md", blob, "a name") for blob in blobs]
+    redact = [("redact", "a.md", blob, "a name") for blob in blobs]
     line.add(0, done=redact[0])
     line.add(0, done=redact[1])
     line.add(1)

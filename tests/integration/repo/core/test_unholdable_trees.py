@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, InvalidInput
-from brain.objects import operation
 from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.ops.import_states import ImportSource, ImportStep, SourceFile
 from brain.repo import transaction as turns
@@ -48,7 +47,7 @@ def plant(brain: Brain, files: Mapping[str, tuple[str, bytes]]) -> str:
                 path: TreeEntry(path, KINDS[kind], mine.store_tx.put_blob(text), len(text))
                 for path, (kind, text) in files.items()
             }
-            mine.record_snapshot(edits, operation.snapshot_operation(), "planted")
+            mine.record_snapshot(edits, ("snapshot",), "planted")
         return mine.head.hex()
 
 

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from brain import Brain
-from brain.objects import operation
 from brain.objects.snapshot import Snapshot
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt
 from brain.repo.transaction import locked_write_transaction
@@ -50,7 +49,7 @@ def record_end(brain: Brain, receipt: Receipt, outcome: str = "success") -> None
     """Record a snapshot that ends a run with this receipt, as it is."""
     with locked_write_transaction(brain._session, "task", "forged") as txn:
         blob = txn.store_tx.put_blob(encode_receipt(receipt))
-        txn.record_snapshot({}, operation.task_operation(receipt.run, outcome), "", blob)
+        txn.record_snapshot({}, ("task", receipt.run, outcome), "", blob)
 
 
 def close_with(brain: Brain, change: Callable[[Receipt], Receipt]) -> None:
@@ -173,7 +172,7 @@ def test_changes_that_no_step_claims_are_named_by_their_paths(run):
         blob = txn.store_tx.put_blob(encode_receipt(receipt))
         txn.record_snapshot(
             {"MEMORY.md": None, "skills/oracle/SKILL.md": None},
-            operation.snapshot_operation(),
+            ("snapshot",),
             "",
             blob,
         )

@@ -7,7 +7,6 @@ import pytest
 
 from brain import Brain, FormatError, InvalidInput, NotFound
 from brain.digest import blob_id
-from brain.objects import operation
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt, keep_text
 from brain.repo.receipts import runs
 from brain.repo.transaction import locked_write_transaction
@@ -44,7 +43,7 @@ def close_with(brain: Brain, receipt: Receipt) -> None:
     """Record a snapshot that closes a run with a receipt of our own making."""
     with locked_write_transaction(brain._session, "task", "forged") as mine:
         blob = mine.store_tx.put_blob(encode_receipt(receipt))
-        mine.record_snapshot({}, operation.task_operation(receipt.run, receipt.outcome), "", blob)
+        mine.record_snapshot({}, ("task", receipt.run, receipt.outcome), "", blob)
 
 
 def learn_with(brain: Brain, receipt: Receipt) -> None:
@@ -219,7 +218,7 @@ def test_an_outcome_that_the_snapshot_does_not_tell_does_not_hold(run):
     run.undo()
     with locked_write_transaction(run._session, "task", "forged") as mine:
         blob = mine.store_tx.put_blob(encode_receipt(true._replace(outcome="failure")))
-        mine.record_snapshot({}, operation.task_operation(true.run, "success"), "", blob)
+        mine.record_snapshot({}, ("task", true.run, "success"), "", blob)
     assert codes(run) == {"wrong_outcome"}
 
 
