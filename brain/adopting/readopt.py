@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from ..digest import blob_id
 from ..errors import InvalidInput, NotFound
-from ..merging import content_merge
+from ..merging import content_merge, lines
 from .brain_protocol import AdoptionBrain
 from .home_origins import find_origins
 from .ignore_filter import StepFiles
@@ -179,7 +179,7 @@ def _apply_client_edit(
     if written == content or blob_id(written).hex() != entry.state:
         return file
     draft = content_merge.draft_merge(
-        entry.path, content_merge.ContentSides(written, content, file.content), ""
+        entry.path, lines.ContentSides(written, content, file.content), ""
     )
     merged = content_merge.finish_merge(draft, None) if draft else None
     return file if merged is None else file._replace(content=merged)

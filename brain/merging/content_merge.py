@@ -1,7 +1,7 @@
 """Three-way merge of the content of one path that both sides changed.
 
-A skill is merged by `document_merge`; other text by lines. In memory files, what both
-sides appended is united. Binary content is not merged.
+A skill is merged by `skill_merge`; other text by lines. In memory files, what both
+sides appended is united. Binary content is not merged. Line ends alone are no change.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from ..errors import InvalidInput
 from ..objects import paths
 from . import lines, memory_merge, skill_merge
-from .lines import ConflictHunk, MergePiece, TextLines, end_with_newline
+from .lines import ConflictHunk, ContentSides, MergePiece, TextLines, end_with_newline
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
 MERGE_CHOICES = (OURS, THEIRS, BOTH)
@@ -22,19 +22,15 @@ _OURS_MARKER, _BASE_MARKER, _SPLIT_MARKER, _THEIRS_MARKER = (mark * 7 for mark i
 """The lines around the sides of a conflict, as in git's `diff3` style."""
 
 
-class ContentSides(NamedTuple):
-    """The contents of one path: in the base, None if it was absent there, and on both sides."""
-
-    base: bytes | None
-    ours: bytes
-    theirs: bytes
-
-
 class DraftMerge(NamedTuple):
-    """A merged text in pieces, some of which may be conflicts; `skill` is set for a skill."""
+    """A merged text in pieces, some of which may be conflicts; `skill` is set for a skill.
+
+    `line_ends` are those of the side that changed them, as of `lines.align_line_ends`.
+    """
 
     pieces: list[MergePiece]
     skill: skill_merge.SkillMerge | None
+    line_ends: str = ""
 
 
 def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
@@ -42,19 +38,20 @@ def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
 
     Returns None for binary content and for a skill that cannot be read.
     """
+    if not slug and any(side is not None and lines.is_binary(side) for side in sides):
+        return None
+    sides, line_ends = lines.align_line_ends(sides)
     if slug:
         try:
             merged = skill_merge.merge_skill(*sides, slug)
         except InvalidInput:
             return None
-        return DraftMerge(merged.pieces, merged)
-    if any(side is not None and lines.is_binary(side) for side in sides):
-        return None
+        return DraftMerge(merged.pieces, merged, line_ends)
     base, ours, theirs = (lines.split_lines(side or b"") for side in sides)
     settle = settle_rule(path)
     if settle is not lines.leave_conflict:
         base, ours, theirs = map(end_with_newline, (base, ours, theirs))
-    return DraftMerge(lines.merge_lines(base, ours, theirs, settle), None)
+    return DraftMerge(lines.merge_lines(base, ours, theirs, settle), None, line_ends)
 
 
 def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:

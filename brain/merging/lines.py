@@ -1,4 +1,9 @@
-"""Lines of texts: matching, three-way merge (diff3) and unified differences."""
+"""Lines of texts: matching, three-way merge (diff3) and unified differences.
+
+Lines that are unique in both texts are matched first (patience diff), then the spans between
+them in the same way; a short span without unique lines is matched by difflib. So the cost is
+nearly linear, also for memory files of many thousand records.
+"""
 
 from __future__ import annotations
 
@@ -13,89 +18,75 @@ _MAX_DIFFLIB_LINES = 4000
 
 UNMATCHED = -1
 
-LineSpan = tuple[int, int]
-"""The index of the first line, and the index after the last."""
+TextLines = list[bytes]
+
+_LineSpans = tuple[int, int, int, int]
+"""The first line and the one after the last, in one text and in the other."""
 
 
 def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
     """Return the index in `other` of each line of `base`, or UNMATCHED; indexes ascend."""
     out = [UNMATCHED] * len(base)
-    queue = [((0, len(base)), (0, len(other)))]
+    queue = [(0, len(base), 0, len(other))]
     while queue:
-        ours, theirs = _match_common_ends(base, other, *queue.pop(), out)
-        if set(base[slice(*ours)]).isdisjoint(other[slice(*theirs)]):
+        i, stop_i, j, stop_j = queue.pop()
+        while i < stop_i and j < stop_j and base[i] == other[j]:
+            out[i] = j
+            i, j = i + 1, j + 1
+        while i < stop_i and j < stop_j and base[stop_i - 1] == other[stop_j - 1]:
+            stop_i, stop_j = stop_i - 1, stop_j - 1
+            out[stop_i] = stop_j
+        if set(base[i:stop_i]).isdisjoint(other[j:stop_j]):
             continue
-        anchors = _find_anchors(base, other, ours, theirs)
-        if anchors:
-            queue += _match_from_anchors(base, other, ours, theirs, anchors, out)
-        elif ours[1] - ours[0] + theirs[1] - theirs[0] <= _MAX_DIFFLIB_LINES:
-            _match_with_difflib(base, other, ours, theirs, out)
+        spans = (i, stop_i, j, stop_j)
+        if anchors := _find_anchors(base, other, spans):
+            queue += _match_from_anchors(base, other, spans, anchors, out)
+        elif stop_i - i + stop_j - j <= _MAX_DIFFLIB_LINES:
+            from difflib import SequenceMatcher
+
+            matcher = SequenceMatcher(None, base[i:stop_i], other[j:stop_j], autojunk=False)
+            for block in matcher.get_matching_blocks():
+                for k in range(block.size):
+                    out[i + block.a + k] = j + block.b + k
     return out
-
-
-def _match_common_ends(
-    base: Sequence[bytes], other: Sequence[bytes], ours: LineSpan, theirs: LineSpan, out: list[int]
-) -> tuple[LineSpan, LineSpan]:
-    """Match the common first and last lines of two spans; return the remaining spans."""
-    (i, stop_i), (j, stop_j) = ours, theirs
-    while i < stop_i and j < stop_j and base[i] == other[j]:
-        out[i] = j
-        i, j = i + 1, j + 1
-    while i < stop_i and j < stop_j and base[stop_i - 1] == other[stop_j - 1]:
-        stop_i, stop_j = stop_i - 1, stop_j - 1
-        out[stop_i] = stop_j
-    return (i, stop_i), (j, stop_j)
 
 
 def _match_from_anchors(
     base: Sequence[bytes],
     other: Sequence[bytes],
-    ours: LineSpan,
-    theirs: LineSpan,
+    spans: _LineSpans,
     anchors: Iterable[tuple[int, int]],
     out: list[int],
-) -> list[tuple[LineSpan, LineSpan]]:
-    """Match the anchors and the equal lines after each; return the spans between them."""
-    between = []
-    (i, stop_i), (j, stop_j) = ours, theirs
+) -> Iterator[_LineSpans]:
+    """Match the anchors and the equal lines after each; yield the spans between them."""
+    i, stop_i, j, stop_j = spans
     for at_i, at_j in anchors:
         if at_i < i:  # matched already, after an earlier anchor
             continue
         if i < at_i and j < at_j:
-            between.append(((i, at_i), (j, at_j)))
+            yield i, at_i, j, at_j
         i, j = at_i, at_j
         while i < stop_i and j < stop_j and base[i] == other[j]:
             out[i] = j
             i, j = i + 1, j + 1
     if i < stop_i and j < stop_j:
-        between.append(((i, stop_i), (j, stop_j)))
-    return between
-
-
-def _match_with_difflib(
-    base: Sequence[bytes], other: Sequence[bytes], ours: LineSpan, theirs: LineSpan, out: list[int]
-) -> None:
-    from difflib import SequenceMatcher
-
-    a, b = base[slice(*ours)], other[slice(*theirs)]
-    for block in SequenceMatcher(None, a, b, autojunk=False).get_matching_blocks():
-        for k in range(block.size):
-            out[ours[0] + block.a + k] = theirs[0] + block.b + k
+        yield i, stop_i, j, stop_j
 
 
 def _find_anchors(
-    base: Sequence[bytes], other: Sequence[bytes], ours: LineSpan, theirs: LineSpan
+    base: Sequence[bytes], other: Sequence[bytes], spans: _LineSpans
 ) -> list[tuple[int, int]]:
     """Return the pairs of lines that are unique on both sides, ascending in both."""
-    ours_unique, unique = _find_unique_lines(base, ours), _find_unique_lines(other, theirs)
-    pairs = [(i, unique[line]) for line, i in ours_unique.items() if line in unique]
-    return _longest_increasing(sorted(pairs))
-
-
-def _find_unique_lines(lines: Sequence[bytes], span: LineSpan) -> dict[bytes, int]:
-    spanned = lines[slice(*span)]
-    counts = Counter(spanned)
-    return {line: i for i, line in enumerate(spanned, span[0]) if counts[line] == 1}
+    i, stop_i, j, stop_j = spans
+    a_counts, b_counts = Counter(base[i:stop_i]), Counter(other[j:stop_j])
+    places = {line: at for at, line in enumerate(other[j:stop_j], j) if b_counts[line] == 1}
+    return _longest_increasing(
+        [
+            (at, places[line])
+            for at, line in enumerate(base[i:stop_i], i)
+            if a_counts[line] == 1 and line in places
+        ]
+    )
 
 
 def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -117,9 +108,6 @@ def _longest_increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
         out.append(pairs[index])
         index = predecessors[index]
     return out[::-1]
-
-
-TextLines = list[bytes]
 
 
 class ConflictHunk(NamedTuple):
@@ -145,10 +133,60 @@ def split_lines(content: bytes) -> TextLines:
 
 
 def end_with_newline(lines: TextLines) -> TextLines:
-    """Return `lines` with a line feed after the last one, so that more lines can follow."""
+    """Return `lines` with an end of the last one, so that more lines can follow."""
     if lines and not lines[-1].endswith(b"\n"):
-        return [*lines[:-1], lines[-1] + b"\n"]
+        return [*lines[:-1], lines[-1] + (b"\r\n" if lines[0].endswith(b"\r\n") else b"\n")]
     return lines
+
+
+LF, CRLF, MIXED = "LF", "CRLF", "mixed"
+"""How the lines of a text end."""
+
+
+class ContentSides(NamedTuple):
+    """The texts of a merge: of the base, None if it was absent there, and of both sides."""
+
+    base: bytes | None
+    ours: bytes
+    theirs: bytes
+
+
+def align_line_ends(sides: ContentSides) -> tuple[ContentSides, str]:
+    """Give all sides the line ends of the one that changed them: alone they are no change.
+
+    Also returns these line ends, "" if no side changed them.
+    """
+    was, ours, theirs = (_find_line_ends(side or b"") for side in sides)
+    if not ours or not theirs or (ours == theirs and (ours in (was, MIXED) or not was)):
+        return sides, ""
+    if was in (ours, theirs):
+        changed = ours if theirs == was else theirs
+    else:  # both sides changed them, or there was none
+        changed = min(ours, theirs, key=(LF, CRLF, MIXED).index)
+    if changed == MIXED:
+        leader = sides.ours if changed == ours else sides.theirs
+        ends = {line.rstrip(b"\r\n"): line for line in split_lines(leader) if line[-1:] == b"\n"}
+    else:
+        leader, ends = None, {}
+
+    def convert(text: bytes) -> bytes:
+        if text is leader:
+            return text
+        if changed == MIXED:  # a line that the side has ends as it does there
+            return b"".join(ends.get(line.rstrip(b"\r\n"), line) for line in split_lines(text))
+        text = text.replace(b"\r\n", b"\n")
+        return text if changed == LF else text.replace(b"\n", b"\r\n")
+
+    base = None if sides.base is None else convert(sides.base)
+    return ContentSides(base, convert(sides.ours), convert(sides.theirs)), changed
+
+
+def _find_line_ends(text: bytes) -> str:
+    """Return LF, CRLF or MIXED, "" for a text without a line that ends."""
+    windows = text.count(b"\r\n")
+    if windows == text.count(b"\n"):
+        return CRLF if windows else ""
+    return MIXED if windows else LF
 
 
 def leave_conflict(hunk: ConflictHunk) -> TextLines | None:
@@ -221,14 +259,10 @@ def _next_common_line(a: Sequence[int], b: Sequence[int], start: int) -> int:
     return k
 
 
-DiffOpcode = tuple[str, int, int, int, int]
-
 CONTEXT_LINES = 3
 """Unchanged lines shown around a change."""
 _BINARY_PROBE_BYTES = 8192
 """Bytes that are searched for a NUL."""
-_MAX_MATCHED_LINES = 20_000
-"""Changed lines of both texts that are matched line by line."""
 
 
 class LineCounts(NamedTuple):
@@ -238,18 +272,16 @@ class LineCounts(NamedTuple):
     removed: int
 
 
-class ChangedRegion(NamedTuple):
-    """The lines of two texts between their common first and last lines.
+class _ChangedRegion(NamedTuple):
+    """The differing lines of two texts, with up to CONTEXT_LINES common ones around.
 
-    `lead` and `tail` are up to CONTEXT_LINES common lines before and after; `start` is the
-    number of all lines before.
+    `start` is the number of lines before, `matches` as of `match_lines`.
     """
 
     start: int
-    lead: list[str]
-    old: list[str]
-    new: list[str]
-    tail: list[str]
+    old: TextLines
+    new: TextLines
+    matches: list[int]
 
 
 def is_binary(content: bytes) -> bool:
@@ -266,7 +298,7 @@ def is_binary(content: bytes) -> bool:
 def count_changed_lines(old: bytes, new: bytes) -> LineCounts:
     """Count the lines that were added and removed."""
     region = _find_changed_region(old, new)
-    common = sum(i2 - i1 for tag, i1, i2, _, _ in _match_lines(region) if tag == "equal")
+    common = len(region.matches) - region.matches.count(UNMATCHED)
     return LineCounts(len(region.new) - common, len(region.old) - common)
 
 
@@ -277,132 +309,63 @@ def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterat
     """
     if old == new:
         return
-    region = _find_changed_region(old, new)
+    from difflib import Match, SequenceMatcher
+
+    start, old_lines, new_lines, matches = _find_changed_region(old, new)
+    blocks: list[Match] = []
+    for i, j in enumerate([*matches, len(new_lines)]):
+        if j == UNMATCHED:
+            continue
+        a, b, size = blocks[-1] if blocks else (-1, -1, 0)
+        if (a + size, b + size) == (i, j) and i < len(matches):
+            blocks[-1] = Match(a, b, size + 1)
+        else:
+            blocks.append(Match(i, j, int(i < len(matches))))
+    matcher: SequenceMatcher[str] = SequenceMatcher(None, [], [], autojunk=False)
+    matcher.matching_blocks = blocks  # type: ignore[attr-defined]  # what difflib would find
     yield f"--- {old_name}"
     yield f"+++ {new_name}"
-    for hunk in _build_hunks(region):
-        yield from hunk
+    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
+        a1, a2, b1, b2 = group[0][1], group[-1][2], group[0][3], group[-1][4]
+        yield f"@@ -{_hunk_range(start, a1, a2)} +{_hunk_range(start, b1, b2)} @@"
+        for tag, i1, i2, j1, j2 in group:
+            yield from _prefix_lines(" " if tag == "equal" else "-", old_lines[i1:i2])
+            if tag != "equal":
+                yield from _prefix_lines("+", new_lines[j1:j2])
 
 
-def _find_changed_region(old: bytes, new: bytes) -> ChangedRegion:
-    prefix = _common_prefix_length(old, new)
-    suffix = _common_suffix_length(old, new, min(len(old), len(new)) - prefix)
-    lines_before = old.count(b"\n", 0, prefix)
-    lead_at = _context_start(old, prefix)
-    tail_to = _context_end(old, len(old) - suffix)
-    return ChangedRegion(
-        lines_before,
-        _split_lines(old[lead_at:prefix]),
-        _split_lines(old[prefix : len(old) - suffix]),
-        _split_lines(new[prefix : len(new) - suffix]),
-        _split_lines(old[len(old) - suffix : tail_to]),
+def _find_changed_region(old: bytes, new: bytes) -> _ChangedRegion:
+    # The common start and end are skipped as bytes: the cost of a record appended to a large
+    # memory file depends on the record only.
+    prefix = old.rfind(b"\n", 0, _common_length(old, new)) + 1
+    a, b = old[prefix:], new[prefix:]
+    suffix = _common_length(a[::-1], b[::-1])
+    if not all(len(side) == suffix or side[-suffix - 1] == 10 for side in (a, b)):
+        at = a.find(b"\n", len(a) - suffix)
+        suffix = len(a) - at - 1 if at >= 0 else 0
+    first = prefix
+    for _ in range(CONTEXT_LINES):
+        first = old.rfind(b"\n", 0, max(first - 1, 0)) + 1
+    end = len(old) - suffix
+    for _ in range(CONTEXT_LINES):
+        end = old.find(b"\n", end) + 1 or len(old)
+    old_lines = split_lines(old[first:end])
+    new_lines = split_lines(new[first : len(new) - len(old) + end])
+    return _ChangedRegion(
+        old.count(b"\n", 0, first), old_lines, new_lines, match_lines(old_lines, new_lines)
     )
 
 
-def _common_prefix_length(old: bytes, new: bytes) -> int:
-    """Return the length of the common start, up to the end of a line."""
-    low, high = 0, min(len(old), len(new))
-    if old[:high] == new[:high]:
-        low = high
-    while high - low > 1:
-        half = (low + high) // 2
-        if old[low:half] == new[low:half]:
+def _common_length(one: bytes, other: bytes) -> int:
+    """Return the length of the common start of two texts."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        half = (low + high + 1) // 2
+        if one[low:half] == other[low:half]:
             low = half
         else:
-            high = half
-    return old.rfind(b"\n", 0, low) + 1
-
-
-def _common_suffix_length(old: bytes, new: bytes, limit: int) -> int:
-    """Return the length of the common end, at most `limit`, from the start of a line."""
-    low, high = 0, limit
-    if limit and old[-limit:] == new[-limit:]:
-        low = high
-    while high - low > 1:
-        half = (low + high) // 2
-        if old[len(old) - half : len(old) - low] == new[len(new) - half : len(new) - low]:
-            low = half
-        else:
-            high = half
-    if low == limit and _is_line_start(old, len(old) - low) and _is_line_start(new, len(new) - low):
-        return low
-    at = old.find(b"\n", len(old) - low)
-    return len(old) - at - 1 if at >= 0 else 0
-
-
-def _is_line_start(text: bytes, at: int) -> bool:
-    return at == 0 or text[at - 1 : at] == b"\n"
-
-
-def _context_start(text: bytes, at: int) -> int:
-    for _ in range(CONTEXT_LINES + 1):
-        at = text.rfind(b"\n", 0, max(at, 0))
-        if at < 0:
-            return 0
-    return at + 1
-
-
-def _context_end(text: bytes, at: int) -> int:
-    for _ in range(CONTEXT_LINES):
-        end = text.find(b"\n", at)
-        if end < 0:
-            return len(text)
-        at = end + 1
-    return at
-
-
-def _split_lines(text: bytes) -> list[str]:
-    """Split at line feeds only, unlike `str.splitlines`."""
-    *complete, last = text.decode("utf-8", "surrogateescape").split("\n")
-    lines = [line + "\n" for line in complete]
-    return [*lines, last] if last else lines
-
-
-def _match_lines(region: ChangedRegion) -> list[DiffOpcode]:
-    """Return difflib's opcodes between the changed lines."""
-    if len(region.old) + len(region.new) > _MAX_MATCHED_LINES:
-        return [("replace", 0, len(region.old), 0, len(region.new))]
-    from difflib import SequenceMatcher
-
-    return list(SequenceMatcher(None, region.old, region.new, autojunk=False).get_opcodes())
-
-
-def _build_hunks(region: ChangedRegion) -> Iterator[list[str]]:
-    from difflib import SequenceMatcher
-
-    old = region.lead + region.old + region.tail
-    new = region.lead + region.new + region.tail
-    first = region.start - len(region.lead)
-    matcher: SequenceMatcher[str] = SequenceMatcher(None, [], [], autojunk=False)
-    # So the common lines on both sides always match each other.
-    matcher.opcodes = _add_context(region)  # type: ignore[attr-defined]  # difflib's cache
-    for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
-        a1, a2, b1, b2 = group[0][1], group[-1][2], group[0][3], group[-1][4]
-        hunk = [f"@@ -{_hunk_range(first, a1, a2)} +{_hunk_range(first, b1, b2)} @@"]
-        for tag, i1, i2, j1, j2 in group:
-            if tag == "equal":
-                hunk += _prefix_lines(" ", old[i1:i2])
-            else:
-                hunk += _prefix_lines("-", old[i1:i2]) + _prefix_lines("+", new[j1:j2])
-        yield hunk
-
-
-def _add_context(region: ChangedRegion) -> list[DiffOpcode]:
-    lead, tail = len(region.lead), len(region.tail)
-    old, new = len(region.old), len(region.new)
-    inner = [
-        ("equal", -lead, 0, -lead, 0),
-        *_match_lines(region),
-        ("equal", old, old + tail, new, new + tail),
-    ]
-    opcodes: list[DiffOpcode] = []
-    for tag, *offsets in inner:
-        i1, i2, j1, j2 = (offset + lead for offset in offsets)
-        if opcodes and tag == "equal" == opcodes[-1][0]:
-            opcodes[-1] = ("equal", opcodes[-1][1], i2, opcodes[-1][3], j2)
-        elif i2 > i1 or j2 > j1:
-            opcodes.append((tag, i1, i2, j1, j2))
-    return opcodes
+            high = half - 1
+    return low
 
 
 def _hunk_range(first: int, start: int, stop: int) -> str:
@@ -411,14 +374,14 @@ def _hunk_range(first: int, start: int, stop: int) -> str:
     return str(at) if length == 1 else f"{at},{length}"
 
 
-def _prefix_lines(mark: str, lines: list[str]) -> list[str]:
-    out = []
+def _prefix_lines(mark: str, lines: TextLines) -> Iterator[str]:
     for line in lines:
-        if line.endswith("\n"):
-            out.append(mark + line[:-1])
+        text = mark + line.decode("utf-8", "surrogateescape")
+        if text.endswith("\n"):
+            yield text[:-1]
         else:
-            out += [mark + line, "\\ No newline at end of file"]
-    return out
+            yield text
+            yield "\\ No newline at end of file"
 
 
 HEADING = re.compile(r"(#{1,6})[ \t]+(.*?)[ \t#]*$")

@@ -70,7 +70,7 @@ def diff_bundles(
     """Compare two bundles, each given with the id of its snapshot."""
     (from_, before), (to, after) = old, new
     differences = _select(bundles.diff_bundles(session.nodes, before, after), paths)
-    return _Comparison(session, before, after, differences).to_diff(from_, to)
+    return Comparison(session, before, after, differences).to_diff(from_, to)
 
 
 def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Diff:
@@ -83,7 +83,7 @@ def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Dif
     edits = working_copy.diff_folder(session, scan, before, entries)
     differences = _select(_compare_edits(session, before, edits), paths)
     after = bundles.update_bundle(session.nodes, before, edits)
-    found = _Comparison(session, before, after, differences, in_folder=True).to_diff(old.hex(), "")
+    found = Comparison(session, before, after, differences, in_folder=True).to_diff(old.hex(), "")
     session.nodes.drop_unstored()
     return found
 
@@ -101,10 +101,11 @@ def _compare_edits(
     ]
 
 
-class _Comparison:
+class Comparison:
     """Two states of a brain and their differences, in the order of paths.
 
-    With `in_folder`, content of the later state may be in the folder alone.
+    With `in_folder`, content of the later state may be in the folder alone. `skill_sources` are
+    the old paths of renamed skills, by their new ones.
     """
 
     def __init__(
@@ -125,7 +126,7 @@ class _Comparison:
         )
         self._removed = {path: was for path, was, now in differences if was and not now}
         self._added = {path: now for path, was, now in differences if now and not was}
-        self._skill_sources = self._find_renamed_skills()
+        self.skill_sources = self._find_renamed_skills()
 
     def to_diff(self, from_: str, to: str) -> Diff:
         """Return the differences as changes of paths and of skills."""
@@ -169,7 +170,7 @@ class _Comparison:
         return changes
 
     def _find_renamed_files(self) -> dict[str, str]:
-        sources = dict(self._skill_sources)
+        sources = dict(self.skill_sources)
         folders = {new.rpartition("/")[0]: old.rpartition("/")[0] for new, old in sources.items()}
         added = {path: entry for path, entry in self._added.items() if path not in sources}
         # Two passes: a file that moved with its skill goes before others of equal content.
@@ -189,13 +190,13 @@ class _Comparison:
 
     def _build_skill_changes(self) -> list[SkillChange]:
         cards = self._read_cards()
-        renamed = set(self._skill_sources.values())
+        renamed = set(self.skill_sources.values())
         changes: list[SkillChange] = []
         others: set[str] = set()
         for path, was, now in self._differences:
             if path in renamed:
                 continue
-            source = self._skill_sources.get(path, path)
+            source = self.skill_sources.get(path, path)
             before = self._removed.get(source, was)
             old = cards.get(before.blob) if before and self._was_skill(source) else None
             new = cards.get(now.blob) if now and self._is_skill(path) else None
@@ -275,7 +276,7 @@ def _match_renamed_skills(
     keys: tuple[Callable[[TreeEntry], str | bytes | None], ...] = (
         lambda entry: entry.blob,
         lambda entry: derive.slug_from_full_path(entry.path),
-        partial(_read_body, session),
+        partial(read_body, session),
     )
     for number, key in enumerate(keys):
         taken = set(sources.values())
@@ -294,7 +295,7 @@ def _match_renamed_skills(
     return sources
 
 
-def _read_body(session: Session, entry: TreeEntry) -> bytes | None:
+def read_body(session: Session, entry: TreeEntry) -> bytes | None:
     """Return the text of a skill without its front matter, None if there is nothing to compare."""
     from ..skills import document_parts
 
@@ -477,7 +478,7 @@ def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEnt
         return f"{counts}, {removed} removed"
     after = bundles.update_bundle(session.nodes, before, edits)
     differences = _compare_edits(session, before, edits)
-    found = _Comparison(session, before, after, differences).to_diff("", "")
+    found = Comparison(session, before, after, differences).to_diff("", "")
     others = changes_outside_skills(found.changes, found.skills) if found.skills else found.changes
     words = [
         printable_text(

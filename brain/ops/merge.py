@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..merging import content_merge
-from ..merging.content_merge import MERGE_CHOICES, ContentSides
+from ..merging.content_merge import MERGE_CHOICES
+from ..merging.lines import ContentSides
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects.collisions import require_portable
@@ -129,8 +130,9 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
                     hint="`brain status` lists the conflicts",
                 )
             row = rows[path]
-            if row.reason != "collides":  # ours is at another path, then
-                known = bundles.get_entry(session.nodes, bundle, path)
+            known = bundles.get_entry(session.nodes, bundle, path)
+            # Ours may be at another path: it was renamed, or collides with theirs.
+            if not row.our_path and (known or path in edits or not row.ours):
                 entry = edits.get(path, known)
                 row = row._replace(ours=entry.blob if entry is not None else b"")
             chosen = b""
@@ -348,5 +350,6 @@ def _build_merge_result(
             for slug, *rest in plan.outcome.skills
         ],
         conflicts=conflicts,
+        notices=plan.outcome.notices,
         commitment=None,
     )

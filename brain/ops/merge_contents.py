@@ -8,26 +8,31 @@ is a conflict.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
 from typing import NamedTuple
 
 from .. import limits
 from ..digest import blob_id
 from ..errors import InvalidInput
 from ..merging import content_merge, skill_merge
-from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, ContentSides, DraftMerge
+from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, DraftMerge
+from ..merging.lines import UNMATCHED, ContentSides, match_lines, split_lines
 from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.node_cache import NodeCache
+from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.lineage_cache import AncestorSet
 from ..repo.session import Session
 from ..repo.transaction import WriteTransaction
+from ..results import Notice
 from ..skills import skill_version
 from ..skills.skill_document import set_version
 from ..trust import POLICY_PATH
 from ..trust.policy import is_policy
+from . import diff
 
 PathChanges = Mapping[str, tuple[TreeEntry | None, TreeEntry | None]]
 """The entries of each changed path, before and after."""
@@ -140,6 +145,9 @@ def _find_collisions(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[s
     return sorted(collisions)
 
 
+_MIN_SIMILARITY = 0.5
+"""The least part of equal lines at which an edited skill counts as renamed."""
+_MAX_COMPARED_PAIRS = 1024
 MAX_MERGE_BASES = 8
 """Bases that one merge combines; criss-cross histories have two."""
 MAX_BASE_DEPTH = 8
@@ -167,7 +175,8 @@ class MergeOutcome(NamedTuple):
     """The edits that a merge makes to our side, and the conflicts.
 
     `skills` are the merged skills, sorted; `decided` are the conflicts with a decision;
-    `added` are the paths that exactly one side added.
+    `added` are the paths that exactly one side added; `notices` say what was brought together
+    beyond a conflict: other line ends, other names.
     """
 
     edits: Edits
@@ -175,12 +184,28 @@ class MergeOutcome(NamedTuple):
     unresolved: list[UnresolvedConflict]
     decided: list[tuple[PathConflict, Decision]]
     added: list[str]
+    notices: list[Notice]
 
 
 class _PathMerge(NamedTuple):
     edits: Sequence[tuple[str, TreeEntry | None]] = ()
     skill: MergedVersions | None = None
     unresolved: UnresolvedConflict | None = None
+    line_ends: str = ""
+
+
+class _Followed(NamedTuple):
+    """The base and both sides of a merge with renamed skills at one place.
+
+    `edits` lead from our side as it was to the moved one; `added` are skills that they add.
+    """
+
+    sides: tuple[Bundle, Bundle, Bundle]
+    edits: Edits
+    unresolved: list[UnresolvedConflict]
+    decided: list[tuple[PathConflict, Decision]]
+    added: list[str]
+    notices: list[Notice]
 
 
 def leave_undecided(conflict: PathConflict) -> None:
@@ -195,18 +220,25 @@ class Merger:
         self._session = session
 
     def merge(self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser) -> MergeOutcome:
-        """Merge `theirs` into `ours`; `choose` decides conflicts."""
+        """Merge `theirs` into `ours`; `choose` decides conflicts.
+
+        What one side did to a skill goes on under the name that the other side gave it.
+        """
+        followed = self._follow_renames(base, ours, theirs, choose)
+        base, ours, theirs = followed.sides
         trees = merge_trees(self._session.nodes, base, ours, theirs)
-        edits = trees.edits
+        edits = followed.edits | trees.edits
         skills: list[MergedVersions] = []
-        unresolved: list[UnresolvedConflict] = []
-        decided: list[tuple[PathConflict, Decision]] = []
+        unresolved, decided, notices = followed.unresolved, followed.decided, followed.notices
         for conflict in trees.conflicts:
             choice = choose(conflict)
             merged = self._merge_path(conflict, ours, choice)
             edits.update(merged.edits)
             if merged.skill is not None:
                 skills.append(merged.skill)
+            if merged.line_ends:
+                message = f"its line ends are {merged.line_ends}, as on the side that changed them"
+                notices.append(Notice("line_ends", conflict.path, message))
             if merged.unresolved is not None:
                 unresolved.append(merged.unresolved)
             elif choice is not None:
@@ -222,7 +254,148 @@ class Merger:
                 _resolve_collision(our_path, collision, choice, edits)
                 decided.append((collision, choice))
         unresolved.sort(key=lambda item: item.conflict.path)
-        return MergeOutcome(edits, sorted(skills), unresolved, decided, trees.added)
+        added = sorted({*trees.added, *followed.added})
+        return MergeOutcome(edits, sorted(skills), unresolved, decided, added, notices)
+
+    def _follow_renames(
+        self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser
+    ) -> _Followed:
+        """Move each skill, on all sides, to the folder that one side gave it."""
+        nodes = self._session.nodes
+        states = {OURS: ours, THEIRS: theirs}
+        changes = {
+            name: list(bundles.diff_bundles(nodes, base, side)) for name, side in states.items()
+        }
+        renames = {
+            name: self._find_renames(base, states[name], changes[name], changes[other])
+            for name, other in ((OURS, THEIRS), (THEIRS, OURS))
+        }
+        moves: dict[str, dict[str, str]] = {"base": {}, OURS: {}, THEIRS: {}}
+        followed = _Followed((base, ours, theirs), {}, [], [], [], [])
+        for old in sorted({*renames[OURS], *renames[THEIRS]}):
+            names = {name: renames[name].get(old, "") for name in states}
+            if "" not in names.values() and names[OURS] != names[THEIRS]:
+                target = self._choose_name(old, names, (base, ours, theirs), choose, followed)
+            else:
+                target = names[OURS] or names[THEIRS]
+                side, other = (OURS, THEIRS) if names[OURS] else (THEIRS, OURS)
+                if not names[other] and not self._can_follow(states[other], old, target):
+                    continue
+                if not names[other]:
+                    message = f"{old} was renamed by {side}, and what {other} changed there is kept"
+                    followed.notices.append(Notice("renamed", target, message))
+            if target:
+                for name, moved_folders in moves.items():
+                    own = names.get(name) or old
+                    if own != target:
+                        moved_folders[own] = target
+        if not moves["base"]:
+            return followed
+        moved, edits = zip(
+            *(
+                self._move_folders(side, moves[name])
+                for name, side in (("base", base), *states.items())
+            ),
+            strict=True,
+        )
+        added = [path for path, entry in edits[1].items() if entry and derive.may_be_skill(path)]
+        return followed._replace(sides=moved, edits=edits[1], added=added)
+
+    def _find_renames(
+        self, base: Bundle, side: Bundle, changes: list[Difference], others: list[Difference]
+    ) -> dict[str, str]:
+        """Return the new folder of each skill that a side renamed, by the old one.
+
+        Only of skills of which the other side changed something, and left something to move.
+        """
+        skills = [row for row in changes if derive.may_be_skill(row.path)]
+        removed = {row.path.rpartition("/")[0]: row.before for row in skills if not row.after}
+        touched = {
+            folder
+            for path, _, _ in others
+            for folder in paths.folders_above(path)
+            if folder in removed
+        }
+        if not touched:
+            return {}
+        sources = dict(diff.Comparison(self._session, base, side, changes).skill_sources)
+        known = set(sources.values())
+        old = [entry for name in touched if (entry := removed[name]) and entry.path not in known]
+        new = [row.after for row in skills if row.after and not row.before]
+        sources |= self._match_alike(old, [entry for entry in new if entry.path not in sources])
+        return {
+            old_folder: new.rpartition("/")[0]
+            for new, old in sources.items()
+            if (old_folder := old.rpartition("/")[0]) in touched
+            and not any(bundles.walk_below(self._session.nodes, side, old_folder))
+        }
+
+    def _match_alike(self, removed: list[TreeEntry], added: list[TreeEntry]) -> dict[str, str]:
+        """Return, by its new path, the old one of each skill that was edited when it was renamed.
+
+        That is the one with the most lines in common. The front matter does not count: those of
+        two short skills are much alike.
+        """
+        if len(removed) * len(added) > _MAX_COMPARED_PAIRS:
+            return {}
+        bodies = {
+            entry.path: [line for line in split_lines(body) if line.strip()]
+            for entry in (*removed, *added)
+            if (body := diff.read_body(self._session, entry))
+        }
+        scored = []
+        for old, new in product(removed, added):
+            one, other = bodies.get(old.path, []), bodies.get(new.path, [])
+            common = len(one) - match_lines(one, other).count(UNMATCHED)
+            if common and common >= _MIN_SIMILARITY * max(len(one), len(other)):
+                scored.append((-common / max(len(one), len(other)), old.path, new.path))
+        sources: dict[str, str] = {}
+        for _, old_path, new_path in sorted(scored):
+            if new_path not in sources and old_path not in sources.values():
+                sources[new_path] = old_path
+        return sources
+
+    def _can_follow(self, other: Bundle, old: str, new: str) -> bool:
+        """Tell whether a side has a skill in the folder `old`, and nothing in `new`."""
+        nodes = self._session.nodes
+        return any(
+            derive.may_be_skill(entry.path) for entry in bundles.walk_below(nodes, other, old)
+        ) and not any(bundles.walk_below(nodes, other, new))
+
+    def _choose_name(
+        self,
+        old: str,
+        names: Mapping[str, str],
+        sides: tuple[Bundle, Bundle, Bundle],
+        choose: Chooser,
+        followed: _Followed,
+    ) -> str:
+        """Return the folder of a skill that both sides renamed; "" if both keep theirs."""
+        base, ours, theirs = (
+            next(
+                entry
+                for entry in bundles.walk_below(self._session.nodes, side, folder)
+                if derive.may_be_skill(entry.path)
+            )
+            for side, folder in zip(sides, (old, *names.values()), strict=True)
+        )
+        conflict = PathConflict(theirs.path, base, ours, theirs)
+        choice = choose(conflict)
+        if choice not in MERGE_CHOICES:
+            followed.unresolved.append(UnresolvedConflict(conflict, "renamed"))
+            return ""
+        followed.decided.append((conflict, choice))
+        return names.get(str(choice), "")
+
+    def _move_folders(self, side: Bundle, moves: Mapping[str, str]) -> tuple[Bundle, Edits]:
+        gone: Edits = {}
+        new: Edits = {}
+        for old, target in moves.items():
+            for entry in bundles.walk_below(self._session.nodes, side, old):
+                path = target + entry.path[len(old) :]
+                gone[entry.path], new[path] = None, entry._replace(path=path)
+        edits = gone | new
+        return bundles.update_bundle(self._session.nodes, side, edits), edits
 
     def build_base(
         self, bases: Sequence[bytes], merges: Sequence[tuple[bytes, int]], depth: int = 0
@@ -281,7 +454,8 @@ class Merger:
         if path == POLICY_PATH and not is_policy(content):
             return self._choose_whole_file(conflict, "broken_trust", choice)
         skill = draft.skill and (slug, draft.skill.ours, draft.skill.theirs, draft.skill.version)
-        return _PathMerge([(path, self.make_entry(path, kind, content))], skill)
+        edit = path, self.make_entry(path, kind, content)
+        return _PathMerge([edit], skill, line_ends=draft.line_ends)
 
     def _choose_whole_file(
         self, conflict: PathConflict, reason: str, choice: Decision | None

@@ -61,7 +61,15 @@ def build_conflict_row(conflict: PathConflict, reason: str = "") -> ConflictRow:
     base, ours, theirs = (side.blob if side else b"" for side in sides)
     if not reason:
         reason = "content" if ours and theirs else f"deleted_by_{'theirs' if ours else 'ours'}"
-    return ConflictRow(path=path, reason=reason, base=base, ours=ours, theirs=theirs)
+    our_path = conflict.ours.path if conflict.ours else path
+    return ConflictRow(
+        path=path,
+        reason=reason,
+        base=base,
+        ours=ours,
+        theirs=theirs,
+        our_path="" if our_path == path else our_path,
+    )
 
 
 def conflict_sides(row: ConflictRow) -> tuple[str, bytes, bytes, bytes]:
@@ -88,6 +96,7 @@ def describe_conflicts(session: Session, rows: tuple[ConflictRow, ...]) -> list[
             file=f"{CONTROL_FOLDER}/{CONFLICTS_FOLDER}/{row.path}"
             if marker_file(session, row.path).is_file()
             else None,
+            our_path=row.our_path or None,
         )
         for row in rows
     ]

@@ -92,7 +92,7 @@ class ConflictRow(NamedTuple):
     """A conflict; build it by keyword. A blob is b"" where a side has no file.
 
     `choice` is "" while the conflict is open, one of MERGE_CHOICES, or "content" for the
-    content of the blob `chosen`.
+    content of the blob `chosen`. `our_path` is where our side has it, "" for `path`.
     """
 
     path: str
@@ -102,6 +102,7 @@ class ConflictRow(NamedTuple):
     theirs: bytes
     choice: str = ""
     chosen: bytes = b""
+    our_path: str = ""
 
 
 class MergeState(NamedTuple):
@@ -144,7 +145,7 @@ def _decode_merge_state(value: Any) -> MergeState:
         raise ValueError("a field has a wrong type")
     for row in state.rows:
         blobs = row.base, row.ours, row.theirs, row.chosen
-        if {type(row.path), type(row.reason), type(row.choice)} != {str}:
+        if {type(row.path), type(row.reason), type(row.choice), type(row.our_path)} != {str}:
             raise ValueError("a field has a wrong type")
         if not all(type(blob) is bytes and len(blob) in (0, DIGEST_SIZE) for blob in blobs):
             raise ValueError("a blob id has a wrong length")
@@ -153,7 +154,8 @@ def _decode_merge_state(value: Any) -> MergeState:
 
 
 def _decode_conflict_row(value: Any) -> ConflictRow:
-    return ConflictRow(**dict(zip(ConflictRow._fields, value, strict=True)))
+    fields = (*value, "")[:8] if len(value) == 7 else value  # early records lack our path
+    return ConflictRow(**dict(zip(ConflictRow._fields, fields, strict=True)))
 
 
 class CheckedPendingWrites(NamedTuple):

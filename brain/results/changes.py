@@ -461,8 +461,9 @@ class MergeConflict(NamedTuple):
     """A path that needs a decision; blob ids are None on a side without the file.
 
     `reason` is content, binary, unreadable_skill, broken_trust, deleted_by_ours, deleted_by_theirs,
-    kind, too_large or collides. `choice` is the decision, None without one. `file` is the
-    file with conflict markers, relative to the brain, if there is one.
+    kind, too_large, collides or renamed. `choice` is the decision, None without one. `file` is the
+    file with conflict markers, relative to the brain, if there is one. `our_path` is where our
+    side has it, if that is another path: it has another name, or collides with theirs.
     """
 
     path: str
@@ -472,12 +473,15 @@ class MergeConflict(NamedTuple):
     theirs: str | None
     choice: str | None
     file: str | None
+    our_path: str | None
 
 
 class Merged(NamedTuple):
     """The outcome of a merge; with `conflicts`, nothing was recorded.
 
-    `bases` are the best common ancestors; counts are files changed on our side.
+    `bases` are the best common ancestors; counts are files changed on our side. `notices` name
+    files with the line ends of the side that changed them (`line_ends`), and skills that one side
+    renamed and the other changed (`renamed`).
     """
 
     snapshot: str
@@ -491,6 +495,7 @@ class Merged(NamedTuple):
     removed: int
     skills: list[MergedSkill]
     conflicts: list[MergeConflict]
+    notices: list[Notice]
     commitment: Committed | NotCommitted | None
 
 

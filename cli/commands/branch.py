@@ -134,6 +134,7 @@ def _abort_merge(app: App) -> None:
         removed=0,
         skills=[],
         conflicts=[],
+        notices=[],
         commitment=None,
     )
     emit(app, nothing, [f"The merge was aborted; the head is still {short_id(info.snapshot)}"])

@@ -74,6 +74,8 @@ def merged_skill_line(skill: MergedSkill) -> str:
 def conflict_line(row: MergeConflict) -> str:
     """Return a conflict with its reason, and its resolution or the file to edit."""
     reason = row.reason.replace("_", " ")
+    if row.our_path:
+        reason += f", {row.our_path} here"
     if row.choice:
         note = "edited" if row.choice == "content" else row.choice
         return escape(f"C {row.path}: {reason}, resolved: {note}")
@@ -217,6 +219,8 @@ def _merge_lines(result: Merged) -> Iterator[str]:
         return
     for skill in result.skills:
         yield merged_skill_line(skill)
+    for notice in result.notices:
+        yield escape(f"{notice.path}: {notice.message}")
     if not result.changed:
         yield f"Nothing to merge: the head, {short_id(result.snapshot)}, already has it"
         return

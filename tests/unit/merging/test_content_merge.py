@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain.merging import content_merge, lines, skill_merge
-from brain.merging.content_merge import BOTH, OURS, THEIRS, ContentSides
+from brain.merging.content_merge import BOTH, OURS, THEIRS
+from brain.merging.lines import ContentSides
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)

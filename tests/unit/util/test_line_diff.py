@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.merging import lines as line_diff
 from brain.merging.lines import LineCounts, count_changed_lines, is_binary, unified_diff
 
 
@@ -245,7 +244,7 @@ def test_a_line_appended_to_a_large_file_is_found_without_matching_the_rest():
 
 
 def test_a_middle_too_long_to_match_is_replaced_as_a_whole(tmp_path):
-    lines = line_diff._MAX_MATCHED_LINES // 2 + 1
+    lines = 10_001
     old = b"start\n" + b"".join(b"a%d\n" % number for number in range(lines)) + b"end\n"
     new = b"start\n" + b"".join(b"b%d\n" % number for number in range(lines)) + b"end\n"
     assert count_changed_lines(old, new) == LineCounts(lines, lines)

@@ -1,0 +1,330 @@
+"""Merges of what people do to files: other line ends, other names, copies of a brain."""
+
+from collections.abc import Callable
+
+import pytest
+
+from brain import Brain
+
+Change = Callable[[Brain], object]
+SKILL = "skills/oracle/SKILL.md"
+FILES = {
+    SKILL: "---\nname: Oracle\ndescription: Check freshness\n---\n\nOne.\n\nTwo.\n\nThree.\n",
+    "memory/notes.md": "- one\n- two\n- three\n",
+    "memory/log.jsonl": '{"ts":1}\n{"ts":2}\n',
+    "prompts/system.md": "Be brief.\n\nBe kind.\n",
+    "docs/plan.txt": "a\nb\nc\nd\n",
+}
+EDITS = {
+    SKILL: ("Three.", "Three, sooner."),
+    "memory/notes.md": ("- one", "- one, sure"),
+    "memory/log.jsonl": ('{"ts":2}', '{"ts":2,"ok":1}'),
+    "prompts/system.md": ("Be kind.", "Be fast."),
+    "docs/plan.txt": ("c", "see"),
+}
+
+
+@pytest.fixture
+def brain(tmp_path):
+    made = Brain.init(tmp_path / "agent", author="tester")
+    for path, text in FILES.items():
+        write(made, path, text)
+    made.snapshot("base")
+    return made
+
+
+def write(brain: Brain, path: str, text: str) -> None:
+    file = brain.root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(text.encode())
+
+
+def read(brain: Brain, path: str) -> str:
+    return (brain.root / path).read_bytes().decode()
+
+
+def diverge(brain: Brain, ours: Change, theirs: Change) -> None:
+    """Make `ours` on main and `theirs` on the branch idea; end on main."""
+    brain.branches.create("idea")
+    ours(brain)
+    brain.snapshot()
+    brain.branches.switch("idea")
+    theirs(brain)
+    brain.snapshot()
+    brain.branches.switch("main")
+
+
+def edit(path: str) -> Change:
+    """Change one line of a file, and leave its line ends."""
+    return lambda brain: write(brain, path, read(brain, path).replace(*EDITS[path]))
+
+
+def end_lines(path: str, end: str, count: int = -1) -> Change:
+    """End lines of a file in another way, all or the first ones."""
+
+    def change(brain: Brain) -> None:
+        old = read(brain, path).replace("\r\n", "\n")
+        write(brain, path, old.replace("\n", end, count))
+
+    return change
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize("path", FILES)
+def test_other_line_ends_on_one_side_are_no_conflict_with_an_edit_on_the_other(brain, path, swap):
+    changes = edit(path), end_lines(path, "\r\n")
+    diverge(brain, *(changes[::-1] if swap else changes))
+    done = brain.merge.start("idea")
+    assert done.conflicts == []
+    assert [(row.code, row.path) for row in done.notices] == [("line_ends", path)]
+    assert "CRLF" in done.notices[0].message
+    merged = read(brain, path)
+    assert merged.count("\r\n") == merged.count("\n") > 0
+    edited = FILES[path].replace(*EDITS[path]).splitlines()
+    assert set(edited) <= set(merged.splitlines())
+    assert brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_a_file_that_got_plain_line_ends_again_has_them_after_a_merge(brain, path):
+    end_lines(path, "\r\n")(brain)
+    brain.snapshot()
+    diverge(brain, end_lines(path, "\n"), edit(path))
+    done = brain.merge.start("idea")
+    assert (done.conflicts, "\r" in read(brain, path)) == ([], False)
+    assert EDITS[path][1] in read(brain, path)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_line_ends_that_became_mixed_stay_so_beside_an_edit(brain, swap):
+    path = "docs/plan.txt"
+    changes = edit(path), end_lines(path, "\r\n", 2)
+    diverge(brain, *(changes[::-1] if swap else changes))
+    done = brain.merge.start("idea")
+    assert (done.conflicts, read(brain, path)) == ([], "a\r\nb\r\nsee\nd\n")
+    assert "mixed" in done.notices[0].message
+
+
+def test_mixed_line_ends_that_one_side_made_equal_are_equal_after_a_merge(brain):
+    path = "docs/plan.txt"
+    write(brain, path, "a\r\nb\nc\r\nd\n")
+    brain.snapshot()
+    diverge(brain, edit(path), end_lines(path, "\r\n"))
+    assert brain.merge.start("idea").conflicts == []
+    assert read(brain, path) == "a\r\nb\r\nsee\r\nd\r\n"
+
+
+def test_line_ends_that_both_sides_changed_alike_are_no_conflict_either(brain):
+    path = "docs/plan.txt"
+    diverge(
+        brain,
+        lambda b: [end_lines(path, "\r\n")(b), edit(path)(b)],
+        lambda b: [write(b, path, "A\nb\nc\nd\n"), end_lines(path, "\r\n")(b)],
+    )
+    assert brain.merge.start("idea").conflicts == []
+    assert read(brain, path) == "A\r\nb\r\nsee\r\nd\r\n"
+
+
+def test_a_conflict_beside_other_line_ends_is_about_the_words_alone(brain):
+    path = "docs/plan.txt"
+    diverge(
+        brain,
+        edit(path),
+        lambda b: [write(b, path, "a\nb\nsi\nd\n"), end_lines(path, "\r\n")(b)],
+    )
+    (row,) = brain.merge.start("idea").conflicts
+    assert row.file
+    marked = (brain.root / row.file).read_bytes()
+    assert marked.count(b"a\r\n") == 1 and marked.startswith(b"a\r\nb\r\n<<<<<<<")
+    brain.merge.resolve([path], "theirs")
+    brain.merge.resume()
+    assert read(brain, path) == "a\r\nb\r\nsi\r\nd\r\n"
+
+
+BODY = "\n1. First.\n\n2. Second.\n\n3. Third.\n\n4. Fourth.\n"
+
+
+def skill(name: str, body: str = BODY) -> str:
+    return f"---\nname: {name}\ndescription: Does it\n---\n{body}"
+
+
+@pytest.fixture
+def library(tmp_path):
+    """A brain with a skill of two files."""
+    made = Brain.init(tmp_path / "agent", author="tester")
+    write(made, "skills/old/SKILL.md", skill("old"))
+    write(made, "skills/old/scripts/run.sh", "echo one\n")
+    write(made, "skills/other/SKILL.md", skill("other", "\nNothing alike.\n"))
+    made.snapshot("base")
+    return made
+
+
+def move(old: str, new: str, name: str = "") -> Change:
+    """Move the folder of a skill, and give it another name in its front matter."""
+
+    def change(brain: Brain) -> None:
+        target = brain.root / new
+        target.parent.mkdir(parents=True, exist_ok=True)
+        (brain.root / old).rename(target)
+        if name:
+            text = read(brain, f"{new}/SKILL.md").replace("name: old", f"name: {name}")
+            write(brain, f"{new}/SKILL.md", text.replace("Fourth.", "Fourth, new."))
+
+    return change
+
+
+def learn(brain: Brain) -> None:
+    """Change the text, change the script, and add a file."""
+    write(brain, "skills/old/SKILL.md", skill("old", BODY.replace("Second.", "Second, ours.")))
+    write(brain, "skills/old/scripts/run.sh", "echo two\n")
+    write(brain, "skills/old/notes.md", "Mind the gap.\n")
+
+
+def files(brain: Brain, revision: str = "@") -> list[str]:
+    return [row.path for row in brain.files.list(revision) if row.path.startswith("skills/")]
+
+
+@pytest.mark.parametrize("swap", [False, True])
+@pytest.mark.parametrize(
+    ("new", "name"),
+    [("skills/new", "new"), ("skills/web/old", ""), ("skills/web/new", "new")],
+    ids=["renamed", "in another category", "both"],
+)
+def test_a_skill_renamed_on_one_side_and_edited_on_the_other_keeps_both(library, new, name, swap):
+    renamed = move("skills/old", new, name)
+    diverge(library, *((learn, renamed) if swap else (renamed, learn)))
+    done = library.merge.start("idea")
+    assert done.conflicts == []
+    assert files(library) == sorted(
+        [f"{new}/SKILL.md", f"{new}/notes.md", f"{new}/scripts/run.sh", "skills/other/SKILL.md"]
+    )
+    text = read(library, f"{new}/SKILL.md")
+    assert "Second, ours." in text and f"name: {name or 'old'}\n" in text
+    assert ("Fourth, new." in text) == bool(name)
+    assert read(library, f"{new}/scripts/run.sh") == "echo two\n"
+    assert [(row.code, row.path) for row in done.notices] == [("renamed", new)]
+    assert "skills/old" in done.notices[0].message
+    assert not (library.root / "skills/old").exists()
+    assert library.status().clean
+    assert library.verify(deep=True).ok
+
+
+def test_a_command_that_renames_is_followed_too_and_versions_go_on(library):
+    library.skills.upsert("old", BODY.replace("First.", "First!"))
+    diverge(library, lambda b: b.skills.rename("old", "new"), learn)
+    done = library.merge.start("idea")
+    assert done.conflicts == [] and [row.slug for row in done.skills] == ["new"]
+    assert "Second, ours." in read(library, "skills/new/SKILL.md")
+    assert library.verify(deep=True).ok
+
+
+def test_edits_by_hand_that_nobody_recorded_move_along(library):
+    diverge(
+        library, lambda b: write(b, "memory/a.md", "- a\n"), move("skills/old", "skills/new", "new")
+    )
+    write(library, "skills/old/SKILL.md", skill("old", BODY.replace("Second.", "Second, ours.")))
+    write(library, "skills/old/scripts/run.sh", "echo two\n")
+    assert library.merge.start("idea").conflicts == []
+    assert "Second, ours." in read(library, "skills/new/SKILL.md")
+    assert read(library, "skills/new/scripts/run.sh") == "echo two\n"
+    assert library.status().clean
+
+
+def test_a_skill_that_both_sides_gave_the_same_name_is_merged_there(library):
+    def there(word: str) -> Change:
+        def change(brain: Brain) -> None:
+            move("skills/old", "skills/new", "new")(brain)
+            text = read(brain, "skills/new/SKILL.md").replace(word, f"{word[:-1]}, too.")
+            write(brain, "skills/new/SKILL.md", text)
+
+        return change
+
+    diverge(library, there("First."), there("Third."))
+    done = library.merge.start("idea")
+    assert done.conflicts == []
+    text = read(library, "skills/new/SKILL.md")
+    assert "First, too." in text and "Third, too." in text
+
+
+@pytest.mark.parametrize(
+    ("choice", "there"),
+    [("ours", ["mine"]), ("theirs", ["yours"]), ("both", ["mine", "yours"])],
+)
+def test_a_skill_that_both_sides_renamed_differently_is_a_conflict_that_names_both(
+    library, choice, there
+):
+    def renamed(name: str, word: str) -> Change:
+        def change(brain: Brain) -> None:
+            move("skills/old", f"skills/{name}", name)(brain)
+            text = read(brain, f"skills/{name}/SKILL.md").replace(word, f"{word[:-1]}, too.")
+            write(brain, f"skills/{name}/SKILL.md", text)
+
+        return change
+
+    diverge(library, renamed("mine", "First."), renamed("yours", "Third."))
+    (row,) = library.merge.start("idea").conflicts
+    assert (row.reason, row.path, row.our_path) == (
+        *("renamed", "skills/yours/SKILL.md", "skills/mine/SKILL.md"),
+    )
+    (row,) = library.merge.resolve([row.path], choice)
+    assert row.our_path == "skills/mine/SKILL.md"
+    done = library.merge.resume()
+    while done.conflicts:  # the names differ in the front matter, too
+        library.merge.resolve([one.path for one in done.conflicts if not one.choice], choice)
+        done = library.merge.resume()
+    skills = {path.split("/")[1] for path in files(library) if path.endswith("SKILL.md")}
+    assert skills == {*there, "other"}
+    if choice != "both":
+        text = read(library, f"skills/{there[0]}/SKILL.md")
+        assert "First, too." in text and "Third, too." in text
+        assert f"name: {there[0]}\n" in text
+    assert library.status().clean
+    assert library.verify(deep=True).ok
+
+
+def test_a_name_that_the_other_side_took_for_another_skill_is_not_followed(library):
+    diverge(
+        library,
+        lambda b: [learn(b), write(b, "skills/new/SKILL.md", skill("new", "\nAnother.\n"))],
+        move("skills/old", "skills/new", "new"),
+    )
+    assert {row.path for row in library.merge.start("idea").conflicts} >= {"skills/new/SKILL.md"}
+    library.merge.abort()
+    assert library.status().clean
+
+
+def test_a_conflict_within_a_renamed_skill_is_resolved_under_its_new_name(library):
+    def theirs(brain: Brain) -> None:
+        move("skills/old", "skills/new", "new")(brain)
+        text = read(brain, "skills/new/SKILL.md").replace("Second.", "Second, theirs.")
+        write(brain, "skills/new/SKILL.md", text)
+
+    diverge(library, learn, theirs)
+    (row,) = library.merge.start("idea").conflicts
+    assert (row.path, row.reason, row.our_path) == ("skills/new/SKILL.md", "content", None)
+    library.merge.resolve([row.path], "ours")
+    assert library.merge.resume().conflicts == []
+    text = read(library, "skills/new/SKILL.md")
+    assert "Second, ours." in text and "Fourth, new." in text
+    assert library.status().clean
+
+
+def test_a_skill_that_one_side_renamed_and_the_other_removed_stays_renamed(library):
+    diverge(library, move("skills/old", "skills/new", "new"), lambda b: b.skills.delete("old"))
+    done = library.merge.start("idea", "ours")
+    assert done.conflicts == []
+    assert "skills/new/SKILL.md" in files(library)
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_other_line_ends_and_another_name_go_together(library, swap):
+    sides = (
+        lambda b: [move("skills/old", "skills/new", "new")(b)],
+        lambda b: [learn(b), end_lines("skills/old/SKILL.md", "\r\n")(b)],
+    )
+    diverge(library, *(sides[::-1] if swap else sides))
+    done = library.merge.start("idea")
+    assert done.conflicts == []
+    assert sorted(row.code for row in done.notices) == ["line_ends", "renamed"]
+    text = read(library, "skills/new/SKILL.md")
+    assert "Second, ours.\r\n" in text and "name: new\r\n" in text
