@@ -18,11 +18,16 @@ from ..objects import operation as operations
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
-from ..objects.tree_node import LEAF, LINK, NodeEntry, TreeEntry, TreeNode
+from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..skills import SKILLS_SECTION, index_lines, skill_layout
 from ..skills.skill_address import address_group
 from ..skills.skill_layout import FOLDER_SUFFIXES
-from ..skills.skill_metadata import SkillMetadata, decode_skill_metadata, read_skill_metadata
+from ..skills.skill_metadata import (
+    SkillMetadata,
+    decode_skill_metadata,
+    encode_skill_metadata,
+    read_skill_metadata,
+)
 from ..skills.skill_version import compare_versions
 from ..skills.slug import is_slug, is_windows_device, slugify
 from .derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
@@ -44,10 +49,6 @@ BULK_PATH = ""
 
 SkillPredicate = Callable[[str], bool]
 """Tells whether a full path is a skill."""
-CardLoader = Callable[[Session, list[bytes]], dict[bytes, SkillMetadata]]
-"""Returns the cards of SKILL.md blobs."""
-KeepCards = Callable[[Session, dict[bytes, SkillMetadata]], None]
-"""Keeps cards that were read from content."""
 SkillWithCard = tuple[str, str, bytes, SkillMetadata]
 """A skill: its full path, the name its path gives it, its blob and its card."""
 
@@ -75,12 +76,10 @@ def find_skill_name(session: Session, bundle: Bundle, path: str) -> str | None:
     return skill_layout.match_skill_path(path, has_any)
 
 
-def find_cards(
-    session: Session, blobs: Iterable[bytes], keep: KeepCards | None = None
-) -> dict[bytes, SkillMetadata]:
+def find_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMetadata]:
     """Return the cards of SKILL.md blobs: from memory, the user's cache, or their content.
 
-    Cards that were read from content are given to `keep`.
+    Those that were read from content are staged for the cache.
     """
     wanted = list(dict.fromkeys(blobs))
     session.drop_redacted()
@@ -90,12 +89,16 @@ def find_cards(
     if unknown:
         found = _find_cached_cards(session, unknown)
         absent = [blob for blob in unknown if blob not in found]
-        read = read_cards(session, absent) if absent else {}
-        found.update(read)
+        if absent:
+            read = read_cards(session, absent)
+            found.update(read)
+            session.new_cards.update(
+                (blob, encode_skill_metadata(card))
+                for blob, card in read.items()
+                if card.flags not in CONTENT_UNREAD_FLAGS
+            )
         if len(found) <= _MAX_CARDS_TO_REMEMBER:
             session.keep_loaded_cards(found)
-        if read and keep is not None:  # clears the above if something was redacted meanwhile
-            keep(session, read)
         out.update(found)
     return out
 
@@ -166,7 +169,6 @@ def build_skill_rows(
     changed: list[Difference],
     is_old: SkillPredicate,
     is_new: SkillPredicate,
-    load_cards: CardLoader,
 ) -> Iterable[SkillHistoryRow]:
     """Yield the history rows of a snapshot that changed the given full paths."""
     pairs = [
@@ -174,7 +176,7 @@ def build_skill_rows(
         for path, was, now in changed
     ]
     blobs = [e.blob for _, *both in pairs for e in both if e and e.kind != LINK]
-    known = load_cards(session, blobs)
+    known = find_cards(session, blobs)
     for path, was, now in pairs:
         if was == now:
             continue
@@ -295,28 +297,24 @@ SkillPath = tuple[str, str, bytes]
 """A skill: its full path, the name its path gives it, and its blob."""
 
 
-def walk_skills(
-    session: Session, bundle: Bundle, load_cards: CardLoader
-) -> Iterator[SkillWithCard]:
+def walk_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, by section and path.
 
     Cards are read in batches, to bound memory.
     """
     for part in iter_skill_batches(session, bundle):
-        cards = load_cards(session, [blob for _, _, blob in part])
+        cards = find_cards(session, [blob for _, _, blob in part])
         for path, name, blob in part:
             yield path, name, blob, cards[blob]
 
 
 def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[SkillPath]]:
     """Yield all skills, some at a time, without looking into them."""
-    roots = [root.node for section, root in bundle.items() if section != SKILLS_SECTION]
-    known_bare_nodes = _find_bare_nodes(session, roots)
-    for section, root in bundle.items():
+    for section in bundle:
         if section == SKILLS_SECTION:
             yield from _iter_section_skills(session, bundle)
-        elif section != paths.TOP_SECTION and root.node not in known_bare_nodes:
-            yield from _iter_skills_elsewhere(session, section, root.node)
+        elif section != paths.TOP_SECTION:
+            yield from _iter_skills_elsewhere(session, bundle, section)
 
 
 def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
@@ -416,11 +414,14 @@ def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEn
 
 
 def _iter_skills_elsewhere(
-    session: Session, section: str, root: bytes
+    session: Session, bundle: Bundle, section: str
 ) -> Iterator[list[SkillPath]]:
-    walk = _SkillFileWalk(session)
-    texts = {f"{section}/{inner}": (kind, blob) for inner, kind, blob, _ in walk.walk_node(root)}
-    walk.keep_bare_nodes()
+    texts: dict[str, tuple[int, bytes]] = {}
+    for leaf in tree.walk_leaves(session.nodes.peek, bundle.get(section)):
+        for inner, kind, blob, _ in leaf.entries:
+            # Most files there are no skills: the end of a name tells quickly.
+            if inner[-3:] in _ENDINGS and inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
+                texts[f"{section}/{inner}"] = kind, blob
     names = skill_layout.find_skill_paths(texts)
     skills = [
         (path, names[path], blob)
@@ -431,57 +432,7 @@ def _iter_skills_elsewhere(
         yield skills[start : start + _MIN_BATCH_FILES]
 
 
-class _SkillFileWalk:
-    """Finds the files called SKILL.md in a tree; notes nodes that have none below them."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._new_bare_nodes: list[bytes] = []
-
-    def walk_node(self, node_id: bytes) -> Iterator[NodeEntry]:
-        """Yield the entries of all files called SKILL.md, by path."""
-        node = self._session.nodes.peek(node_id)
-        if node.kind == LEAF:
-            found = entries_of_skill_texts(node)
-            yield from found
-            is_bare = not found
-        else:
-            is_bare = True
-            children = [line[1] for line in node.entries]
-            known_bare_nodes = _find_bare_nodes(self._session, children)
-            for child in children:
-                if child not in known_bare_nodes:
-                    for line in self.walk_node(child):
-                        is_bare = False
-                        yield line
-        if is_bare:
-            self._new_bare_nodes.append(node_id)
-
-    def keep_bare_nodes(self) -> None:
-        """Write the noted nodes to the cache, ignoring errors: they can be found again."""
-        session = self._session
-        if self._new_bare_nodes and session.reader is session.store:
-            with suppress(CacheUnusable), session.cache.transaction():
-                session.cache.put_bare_nodes(self._new_bare_nodes)
-
-
-def entries_of_skill_texts(leaf: TreeNode) -> list[NodeEntry]:
-    """Return the entries of a leaf node whose file is called SKILL.md."""
-    return [
-        line
-        for line in leaf.entries
-        if line[0][-3:] in _ENDINGS and line[0].rpartition("/")[2] in skill_layout.SKILL_FILES
-    ]
-
-
 _ENDINGS = frozenset(name[-3:] for name in skill_layout.SKILL_FILES)
-
-
-def _find_bare_nodes(session: Session, nodes: Sequence[bytes]) -> Set[bytes]:
-    try:
-        return session.cache.find_bare_nodes(nodes)
-    except CacheUnusable:
-        return frozenset()
 
 
 class SkillHomes:
@@ -577,9 +528,7 @@ def verdict_id(session: Session, here: bytes) -> bytes:
 _CARDS_PER_BATCH = 4096
 
 
-def derive_snapshot(
-    session: Session, here: bytes, load_cards: CardLoader, brief: bool = False
-) -> DerivedSnapshot:
+def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> DerivedSnapshot:
     """Derive the cache entry of a stored snapshot from its tree and its parent's.
 
     A `brief` one is quicker for very many changed skills, and then lacks their names.
@@ -599,8 +548,8 @@ def derive_snapshot(
         known = {path for path, _, _ in changed}
         changed += find_reclassified(session, after, changed, known)
         if len(changed) >= MIN_BULK_PATHS:
-            note_declared_names(session, changed, load_cards)
-    derived = derive_from_changes(session, here, snapshot, before, after, changed, load_cards)
+            note_declared_names(session, changed)
+    derived = derive_from_changes(session, here, snapshot, before, after, changed)
     rows = _restore_redacted_version(session, snapshot, changed, derived.rows)
     return derived._replace(rows=rows)
 
@@ -628,14 +577,12 @@ def _restore_redacted_version(
     return [row._replace(version=number) if row.path in paths else row for row in rows]
 
 
-def note_declared_names(
-    session: Session, changed: list[Difference], load_cards: CardLoader
-) -> None:
+def note_declared_names(session: Session, changed: list[Difference]) -> None:
     """Note the skills among the changed files whose names lead to another slug than their paths."""
     places = [(d.path, d.after.blob) for d in changed if d.after and d.after.kind != LINK]
     for start in range(0, len(places), _CARDS_PER_BATCH):
         some = places[start : start + _CARDS_PER_BATCH]
-        cards = load_cards(session, [blob for _, blob in some])
+        cards = find_cards(session, [blob for _, blob in some])
         for path, blob in some:
             note_declared_name(session, path, blob, cards[blob].name)
         session.report_progress("skills", start + len(some), len(places))
@@ -648,7 +595,6 @@ def derive_from_changes(
     before: Bundle,
     after: Bundle,
     changed: list[Difference],
-    load_cards: CardLoader,
 ) -> DerivedSnapshot:
     """Derive a cache entry: a row for each changed skill, or one for very many.
 
@@ -661,7 +607,7 @@ def derive_from_changes(
         sides = build_skill_predicates(session, before, after, changed)
         return DerivedSnapshot(
             snapshot_id,
-            list(build_skill_rows(session, snapshot_id, generation, changed, *sides, load_cards)),
+            list(build_skill_rows(session, snapshot_id, generation, changed, *sides)),
             (),
             merge,
             decision,

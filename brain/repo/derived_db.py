@@ -91,7 +91,7 @@ def clear_cache_folder(folder: str, keep: str) -> None:
                     os.unlink(file.path)
 
 
-DERIVATION_VERSION = 9
+DERIVATION_VERSION = 10
 
 
 CACHE_FILE_NAME = "derived.db"
@@ -142,10 +142,6 @@ _TABLES = (
   provisional INTEGER NOT NULL,
   checksum BLOB NOT NULL,
   PRIMARY KEY (key, generation, snapshot)
-) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE bare_nodes (
-  node BLOB PRIMARY KEY,
-  checksum BLOB NOT NULL
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE lines (
   path TEXT PRIMARY KEY,
@@ -275,7 +271,6 @@ _HISTORY_COLUMNS = typed_columns(
     "path TEXT, generation INTEGER, snapshot BLOB, change INTEGER, version TEXT, slugs TEXT,"
     " checksum BLOB"
 )
-_BARE_NODE_COLUMNS = typed_columns("node BLOB, checksum BLOB")
 _MERGE_COLUMNS = typed_columns("snapshot BLOB, generation INTEGER, checksum BLOB")
 
 _LINE_COLUMNS = typed_columns("path TEXT, line TEXT")
@@ -487,27 +482,6 @@ class DerivedCache:
         return [(row[0], decode_decision(row)) for row in rows]
 
     @_translate_errors
-    def find_bare_nodes(self, nodes: Sequence[bytes]) -> set[bytes]:
-        """Return those of some nodes of trees that are noted to have no SKILL.md below them."""
-        sql = f"SELECT {_BARE_NODE_COLUMNS} FROM bare_nodes WHERE node IN ({{keys}})"
-        rows = self._db.fetch_by_keys(sql, nodes)
-        return {node for node, checksum in rows if checksum == _bare_node_checksum(node)}
-
-    @_translate_errors
-    def list_bare_nodes(self) -> list[bytes]:
-        """Return all noted nodes without a SKILL.md, damaged rows included."""
-        sql = f"SELECT {_BARE_NODE_COLUMNS} FROM bare_nodes ORDER BY node"
-        return [row[0] for row in self._db.fetch_all(sql)]
-
-    @_translate_errors
-    def put_bare_nodes(self, nodes: Iterable[bytes]) -> None:
-        """Note nodes that have no SKILL.md below them."""
-        self._db.execute_many(
-            "INSERT OR REPLACE INTO bare_nodes (node, checksum) VALUES (?, ?)",
-            ((node, _bare_node_checksum(node)) for node in sorted(nodes)),
-        )
-
-    @_translate_errors
     def read_index_state(self) -> bytes:
         """Return the id of the bundle that the lines of the index are of, b"" without any."""
         return self._read_state(_INDEX)[0]
@@ -646,10 +620,6 @@ def _sum_lines(lines: str) -> int:
 
 def _merge_checksum(snapshot: bytes, generation: int) -> bytes:
     return checksums.cache_row_checksum(snapshot, b"%d" % generation)
-
-
-def _bare_node_checksum(node: bytes) -> bytes:
-    return checksums.cache_row_checksum(node, b"bare")
 
 
 class StagedDerivation(NamedTuple):

@@ -71,9 +71,8 @@ def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> l
 
 def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, with full paths; see `walk_skills`."""
-    from . import derive
-
-    return derive.walk_skills(session, bundle, lineage_cache.load_cards)
+    yield from derive.walk_skills(session, bundle)
+    lineage_cache.keep_read_cards(session)
 
 
 def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:

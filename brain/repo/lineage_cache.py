@@ -22,7 +22,7 @@ from ..objects.tree_diff import Difference
 from ..objects.tree_node import TreeEntry
 from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_skill_metadata
 from . import derive
-from .derive import BULK_PATH, CONTENT_UNREAD_FLAGS, find_cards, note_declared_name
+from .derive import BULK_PATH, find_cards, note_declared_name
 from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow, StagedDerivation
 from .session import Session, head_ref
 
@@ -51,12 +51,8 @@ def stage_snapshot(
     known = {path for path, _, _ in changed}
     changed += derive.find_reclassified(session, after, changed, known)
     if len(changed) >= derive.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
-        derive.note_declared_names(
-            session, changed, load_cards
-        )  # which were not read for this snapshot
-    learned = derive.derive_from_changes(
-        session, snapshot_id, snapshot, before, after, changed, load_cards
-    )
+        derive.note_declared_names(session, changed)  # they were not read for this snapshot
+    learned = derive.derive_from_changes(session, snapshot_id, snapshot, before, after, changed)
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
 
@@ -118,7 +114,7 @@ def cache_lineage(session: Session, root: bytes) -> None:
     new = _list_uncached(session, root)
     for start in range(0, len(new), _SNAPSHOTS_PER_BATCH):
         some = new[start : start + _SNAPSHOTS_PER_BATCH]
-        found = [derive.derive_snapshot(session, here, load_cards) for here in some]
+        found = [derive.derive_snapshot(session, here) for here in some]
         if session.cache is not cache:
             return
         with cache.transaction():
@@ -176,7 +172,7 @@ def read_skill_rows(
                 derive.build_skill_predicate(session, after, changed),
             )
             yield from derive.build_skill_rows(
-                session, bulk.snapshot, bulk.generation, changed, *sides, load_cards
+                session, bulk.snapshot, bulk.generation, changed, *sides
             )
 
 
@@ -248,19 +244,14 @@ _CARDS_PER_BATCH = 4096
 
 def load_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMetadata]:
     """Return the cards of SKILL.md blobs; the cache keeps those it lacked."""
-    return find_cards(session, blobs, _keep_read_cards)
+    cards = find_cards(session, blobs)
+    keep_read_cards(session)
+    return cards
 
 
-def _keep_read_cards(session: Session, cards: dict[bytes, SkillMetadata]) -> None:
-    stage_cards(
-        session,
-        (
-            (blob, encode_skill_metadata(card))
-            for blob, card in cards.items()
-            if card.flags not in CONTENT_UNREAD_FLAGS
-        ),
-    )
-    if session.reader is session.store:  # no transaction is open, which would write them
+def keep_read_cards(session: Session) -> None:
+    """Write the staged cards to the cache, if no transaction is open that will write them."""
+    if session.new_cards and session.reader is session.store:
         write_staged_cards(session)
 
 

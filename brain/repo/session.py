@@ -224,6 +224,7 @@ class Session:
         if self._cache is not None:
             self._cache.close()
         self._cache, self._cache_redactions = cache, self._compute_redaction_digest()
+        self.new_cards.clear()
         self.snapshots_in_cache.clear()
         self.loaded_cards.clear()
         self.rendered_indexes.clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ..errors import FormatError, NotFound, StoreError, printable_text
-from ..objects.tree_node import LEAF
 from ..repo import derive
 from ..repo.derive import SkillWithCard
 from ..repo.derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
@@ -55,10 +54,11 @@ def find_cache_deviations(session: Session) -> Iterator[CacheDeviation]:
         has_index = bool(session.cache.read_index_state())
         names = session.cache.list_skill_names()
         yield from _check_lineages(session, roots, names)
-        yield from _check_bare_nodes(session)
         yield from _check_head(session, roots, has_index, names)
     except CacheUnusable as error:
         yield b"", f"the cache cannot be read: {error}"
+    finally:
+        session.new_cards.clear()  # a verification writes nothing, not even to the cache
 
 
 def _check_head(
@@ -73,7 +73,7 @@ def _check_head(
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
         bundle = derive.load_indexed_bundle(session, state) if state else session.bundle_of(head)
-        for place in derive.walk_skills(session, bundle, derive.find_cards):
+        for place in derive.walk_skills(session, bundle):
             path = place[0]
             if any(
                 (slug, path) not in names for slug in derive.nonstandard_slugs(path, place[3].name)
@@ -88,24 +88,6 @@ def _check_head(
         return
     if missing_names and head in roots:
         yield b"", f"the cache lacks a name of {printable_text(missing_names[0])}"
-
-
-def _check_bare_nodes(session: Session) -> Iterator[CacheDeviation]:
-    """Compare the cached nodes that have no SKILL.md below them with the trees."""
-    cached_nodes = session.cache.list_bare_nodes()
-    known = set(cached_nodes)
-    missing = session.reader.find_missing(cached_nodes)
-    for node_id in cached_nodes:
-        if node_id in missing:
-            continue
-        node = session.nodes.peek(node_id)
-        wrong = (
-            derive.entries_of_skill_texts(node)
-            if node.kind == LEAF
-            else [line for line in node.entries if line[1] not in known]
-        )
-        if wrong:
-            yield b"", f"the cache denies the skills below node {node_id.hex()}"
 
 
 def find_wrong_cards(session: Session) -> Iterator[bytes]:
@@ -141,7 +123,7 @@ def _check_lineages(
             continue
         seen.add(snapshot_id)
         queue += session.load_snapshot(snapshot_id).parents
-        expected = derive.derive_snapshot(session, snapshot_id, derive.find_cards, brief=True)
+        expected = derive.derive_snapshot(session, snapshot_id, brief=True)
         expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
         if (
             sorted(expected.rows) != sorted(cached.get(snapshot_id, []))

@@ -92,25 +92,6 @@ def test_a_merge_that_is_missing_or_false_is_named(brain, monkeypatch, generatio
     assert deviations(brain) == [(merge.hex(), WRONG_CHANGES)]
 
 
-def test_a_node_that_is_wrongly_said_to_have_no_skill_below_is_named(brain):
-    session = session_of(brain)
-    for number in range(300):
-        note = brain.root / f"lib/notes/{number:03d}.md"
-        note.parent.mkdir(parents=True, exist_ok=True)
-        note.write_text(f"{number}\n")
-    brain.snapshot()
-    assert len(brain.skills.list()) == 3 and len(session.cache.list_bare_nodes()) > 3
-    assert deviations(brain) == []
-    (brain.root / "lib/seer").mkdir()
-    (brain.root / "lib/seer/SKILL.md").write_text("---\nname: seer\ndescription: d\n---\nx\n")
-    brain.snapshot()
-    root = session.bundle_of(session.head())["lib"].node
-    session.cache.put_bare_nodes([root, bytes(32)])
-    assert [skill.slug for skill in brain.skills.list()] == ["oracle", "place", "seer"]
-    message = f"the cache denies the skills below node {root.hex()}"
-    assert ("", message) in deviations(brain)
-
-
 def test_a_name_that_is_missing_is_named_with_its_snapshot_and_its_skill(brain, monkeypatch):
     patch_cache(brain, monkeypatch, "list_skill_names", lambda names: set())
     found = deviations(brain)

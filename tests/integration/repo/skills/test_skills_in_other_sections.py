@@ -3,7 +3,6 @@
 import pytest
 
 from brain import InvalidInput
-from brain.repo import derive
 from tests.integration.repo.conftest import skill_text, write_file
 from tests.support.refusals import raises_code
 
@@ -129,29 +128,3 @@ def test_a_new_skill_goes_to_skills_where_skills_lie_in_several_places(brain, ot
     brain.snapshot()
     done = brain.skills.upsert("seer", "See.\n", description="d")
     assert (done.path, list(done.notices)) == ("skills/seer/SKILL.md", [])
-
-
-def test_a_memory_without_skills_is_walked_once(brain, monkeypatch):
-    for number in range(600):
-        write_file(brain, f"memory/{number:03d}.md", f"{number}\n")
-    write_file(brain, "lib/oracle/SKILL.md", skill_text("oracle", 1, "Ask.\n"))
-    brain.snapshot()
-    walked: list[bytes] = []
-    walk_node = derive._SkillFileWalk.walk_node
-
-    def count_node(walk: derive._SkillFileWalk, node_id: bytes) -> object:
-        walked.append(node_id)
-        return walk_node(walk, node_id)
-
-    monkeypatch.setattr(derive._SkillFileWalk, "walk_node", count_node)
-
-    def count_walked() -> int:
-        walked.clear()
-        assert [skill.slug for skill in brain.skills.list()] == ["oracle"]
-        return len(walked)
-
-    assert count_walked() > 6
-    assert count_walked() == 1, "the section of the skill alone"
-    write_file(brain, "memory/300.md", "other\n")
-    brain.snapshot()
-    assert count_walked() <= 4, "one path through the tree of the memory"
