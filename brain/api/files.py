@@ -1,4 +1,4 @@
-"""`brain.files` and `brain.memory`: recorded files, and the entries of memory files."""
+"""`brain.files`, `brain.memory` and `brain.prompt`: what a brain holds, as agents get it."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 from ..repo.part import Part, lazy, reads, writes
 
 if TYPE_CHECKING:
-    from ..ops import files, log, memory, redact
+    from ..ops import files, log, memory, prompt, redact
 else:
     files = lazy("brain.ops.files")
     log = lazy("brain.ops.log")
     memory = lazy("brain.ops.memory")
+    prompt = lazy("brain.ops.prompt")
     redact = lazy("brain.ops.redact")
 
 
@@ -46,3 +47,17 @@ class MemoryPart(Part):
     replace = writes(lambda: memory.replace)
     remove = writes(lambda: memory.remove)
     apply = writes(lambda: memory.apply)
+
+
+class PromptPart(Part):
+    """Build the index and the system prompt; keywords are those of `brain.ops.prompt.IndexOptions`.
+
+    An unknown one raises `TypeError`.
+    """
+
+    build_index = reads(lambda: prompt.build_index)
+    build_framed_index = reads(lambda: prompt.build_framed_index)
+    build_framed_memory = reads(lambda: prompt.build_framed_memory)
+    build_framed_page = reads(lambda: prompt.build_framed_page)
+    build_pages = reads(lambda: prompt.build_pages)
+    build = reads(lambda: prompt.build)

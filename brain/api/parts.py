@@ -15,14 +15,13 @@ if TYPE_CHECKING:
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.session import Session
     from .branches import BranchesPart, MergePart, ProposalsPart, TagsPart
-    from .files import FilesPart, MemoryPart
+    from .files import FilesPart, MemoryPart, PromptPart
     from .gaps import GapsPart
     from .gate import GatePart
     from .history import HistoryPart, ImportsPart, ProofsPart, SecretsPart
     from .ledger import LedgerPart
     from .patterns import PatternsPart
     from .programs import ProgramsPart
-    from .prompt import PromptPart
     from .receipts import ReceiptsPart
     from .skills import SkillsPart
     from .trust import SignaturesPart, TrustPart
@@ -94,7 +93,7 @@ class BrainParts:
     """Sequences of skills that recur."""
     receipts: ReceiptsPart = _lazy_part()
     """The records of runs."""
-    prompt: PromptPart = _lazy_part()
+    prompt: PromptPart = _lazy_part("files")
     """The index of skills, and the system prompt."""
     secrets: SecretsPart = _lazy_part("history")
     """Find secrets."""

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import accumulate, chain, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
 from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, bundle_id
 from ..objects.collisions import find_file
-from ..objects.tree_node import TreeEntry
 from ..repo import manifest
 from ..repo.derived_db import PROVISIONAL_KEY, CacheUnusable
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
-from ..results import Index, IndexPage, Prompt, Selection
+from ..results import Index, IndexPage, Prompt
 from ..skills import index_lines as level0
 from ..skills.index_lines import IndexText, TokenCounter
 from ..skills.prompt_delimiters import delimit_text
@@ -24,7 +24,8 @@ from ..skills.visible_text import clean_text, fold_to_line, strip_hidden
 from . import memory
 
 if TYPE_CHECKING:
-    from ..repo.select import SelectionRequest
+    from typing import Unpack
+
     from ..skills.index_budget import IndexCandidate
 
 
@@ -39,41 +40,58 @@ _ELLIPSIS = "…"
 _MIN_CUT_CHARS = 10
 
 
-def build_prompt(session: Session, revision: str, request: IndexRequest) -> Prompt:
+class IndexOptions(TypedDict, total=False):
+    """Keywords of what shows an index: which skills, and how long it is."""
+
+    max_chars: int | None
+    """Characters of one description."""
+    budget: int | None
+    """Tokens of the whole index."""
+    count: TokenCounter | None
+    """Counts tokens; by default bytes / 4."""
+    task: str | None
+    """Include only the skills that fit this task."""
+    top: int
+    """Number of skills for `task`; by default 10."""
+    by: str
+    """Selector for `task`, as for `brain.skills.rank`."""
+
+
+def build(session: Session, rev: str = "@", **options: Unpack[IndexOptions]) -> Prompt:
     """Return the system prompt: system.md, files of the manifest, fragments, index, memory.
 
-    `request` is that of the index. Hidden and bidirectional characters are removed.
-    Index and memory are framed. What stays the same while memory grows comes first, up to
-    the end of the skills, so that providers that cache prompts by their beginning have it.
+    Hidden and bidirectional characters are removed. Index and memory are framed. What stays the
+    same while memory grows comes first, up to the end of the skills, so that providers that cache
+    prompts by their beginning have it. Raises as `build_index`.
     """
-    parts = _build_parts(session, resolve_revision(session, revision), request)
+    parts = _build_parts(session, resolve_revision(session, rev), options)
     prompt_text = "\n\n".join((*parts.own, *parts.framed)) + "\n"
     return Prompt(
         prompt_text,
         parts.rendered.index,
         parts.rendered.skills,
         parts.rendered.left_out,
-        request.count_tokens(prompt_text),
+        (options.get("count") or level0.estimate_tokens)(prompt_text),
         parts.cut_paths,
         parts.rendered.selected_by,
         parts.rendered.fallback,
     )
 
 
-def build_prompt_pages(
-    session: Session, revision: str, request: IndexRequest, max_chars: int
+def build_pages(
+    session: Session, rev: str = "@", *, page_chars: int = 32_000, **options: Unpack[IndexOptions]
 ) -> list[str]:
-    """Return the text of `build_prompt` in pages of at most `max_chars` characters.
+    """Return the text of `build` in pages of at most `page_chars` characters.
 
     A page ends between two parts; only the text of the owner is cut, at the end of a line.
-    Memories are cut so that each frame fits on a page, and so must the index: the caller
-    limits it.
+    Memories are cut so that each frame is whole on one page. The budget must limit the index
+    to a page.
     """
-    snapshot_id = resolve_revision(session, revision)
-    parts = _build_parts(session, snapshot_id, request, max_chars - _MAX_FRAME_CHARS)
+    snapshot_id = resolve_revision(session, rev)
+    parts = _build_parts(session, snapshot_id, options, page_chars - _MAX_FRAME_CHARS)
     pages: list[str] = []
-    for part in (*chain.from_iterable(_cut(one, max_chars) for one in parts.own), *parts.framed):
-        if pages and len(pages[-1]) + len(part) + 2 <= max_chars:
+    for part in (*chain.from_iterable(_cut(one, page_chars) for one in parts.own), *parts.framed):
+        if pages and len(pages[-1]) + len(part) + 2 <= page_chars:
             pages[-1] += f"\n\n{part}"
         else:
             pages.append(part)
@@ -90,10 +108,13 @@ class _PromptParts(NamedTuple):
 
 
 def _build_parts(
-    session: Session, snapshot_id: bytes, request: IndexRequest, max_memory_chars: int | None = None
+    session: Session,
+    snapshot_id: bytes,
+    options: IndexOptions,
+    max_memory_chars: int | None = None,
 ) -> _PromptParts:
     bundle = session.bundle_of(snapshot_id)
-    rendered = render_index(session, snapshot_id, request)
+    rendered = _render_index(session, snapshot_id, options)
     origin = _describe_origin(session, snapshot_id)
     shown: set[str] = set()
     own = [
@@ -137,21 +158,30 @@ def _cut(text: str, max_chars: int) -> Iterator[str]:
     yield text
 
 
-def build_framed_index(session: Session, revision: str, request: IndexRequest) -> str:
-    """Return the framed index, as in the prompt, with a last line on its snapshot."""
-    snapshot_id = resolve_revision(session, revision)
-    rendered = render_index(session, snapshot_id, request)
+def build_framed_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions]) -> str:
+    """Return the text of `build_index` between the delimiters it has in the prompt.
+
+    They mark it as data of this brain; no text inside can close them. A last line names
+    the snapshot and its signers.
+    """
+    snapshot_id = resolve_revision(session, rev)
+    rendered = _render_index(session, snapshot_id, options)
     return _frame_skills(session, snapshot_id, rendered.index)
 
 
 def build_framed_memory(
-    session: Session, revision: str, max_size: int, measure: Callable[[str], int], how: str
+    session: Session,
+    rev: str = "@",
+    *,
+    max_size: int,
+    measure: Callable[[str], int] = len,
+    how: str = "the tool memory",
 ) -> str:
-    """Return the newest entries of memory that fit, framed, each on a line; "" if none does.
+    """Return the newest entries of memory, a line each, between delimiters; "" for none.
 
-    `measure` tells the size of a text; `how` says what shows all entries.
+    They take at most `max_size` by `measure`. `how` says what shows the others.
     """
-    snapshot_id = resolve_revision(session, revision)
+    snapshot_id = resolve_revision(session, rev)
     bundle = session.bundle_of(snapshot_id)
     shown: set[str] = set()
     notes: dict[str, list[str]] = {}
@@ -194,17 +224,19 @@ def _fit_entries(
     return "\n".join((head, left_out, *kept)) if left >= 0 else ""
 
 
-def build_framed_page(session: Session, revision: str, after: str, max_chars: int) -> IndexPage:
-    """Return the framed lines of the index behind the skill with the address `after`.
+def build_framed_page(
+    session: Session, rev: str = "@", *, after: str = "", page_chars: int = 16_000
+) -> IndexPage:
+    """Return as many framed lines of the index as fit, behind the skill with the address `after`.
 
-    They begin with the first skill for "". The text has at most `max_chars` characters,
+    They begin with the first skill for "". The text has at most `page_chars` characters,
     but at least one line. If the skill is gone, the page begins where it would be.
     """
-    snapshot_id = resolve_revision(session, revision)
-    rendered = render_index(session, snapshot_id, IndexRequest())
+    snapshot_id = resolve_revision(session, rev)
+    rendered = _render_index(session, snapshot_id, {})
     lines = rendered.index.split("\n")
     first = level0.find_line_after(lines, after) if after else 0
-    room = max_chars - len(_frame_skills(session, snapshot_id, ""))
+    room = page_chars - len(_frame_skills(session, snapshot_id, ""))
     sizes = accumulate(len(line) + 1 for line in lines[first:])
     count = max(sum(1 for _ in takewhile(lambda size: size <= room, sizes)), 1)
     page = lines[first : first + count]
@@ -235,22 +267,18 @@ def _frame_skills(session: Session, snapshot_id: bytes, text: str) -> str:
 
 
 def _describe_brain(session: Session, snapshot_id: bytes) -> str:
-    return (
-        f"data of the brain {(session.load_snapshot(snapshot_id).brain or snapshot_id).hex()[:12]}"
-    )
+    brain = session.load_snapshot(snapshot_id).brain or snapshot_id
+    return f"data of the brain {brain.hex()[:12]}"
 
 
 def _describe_origin(session: Session, snapshot_id: bytes) -> str:
-    brain, here = _describe_brain(session, snapshot_id), snapshot_id.hex()[:12]
-    return f"{brain} at snapshot {here}, {_describe_trust(session, snapshot_id)}"
+    trust = "which is not signed"
+    if session.reader.list_signatures(snapshot_id):
+        from ..repo.signing.signature_policy import describe_signers
 
-
-def _describe_trust(session: Session, snapshot_id: bytes) -> str:
-    if not session.reader.list_signatures(snapshot_id):
-        return "which is not signed"
-    from ..repo.signing.signature_policy import describe_signers
-
-    return describe_signers(session, snapshot_id)
+        trust = describe_signers(session, snapshot_id)
+    here = snapshot_id.hex()[:12]
+    return f"{_describe_brain(session, snapshot_id)} at snapshot {here}, {trust}"
 
 
 def _list_prompt_files(session: Session, snapshot_id: bytes) -> Iterator[str]:
@@ -273,50 +301,20 @@ def _read_text(session: Session, bundle: Bundle, path: str, shown: set[str]) -> 
     if entry is None or entry.path in shown:
         return None
     shown.add(entry.path)
-    content = b"".join(_read_prefix(session, entry))
+    content = b""
+    for piece in session.reader.stream_blob(entry.blob, entry.size):
+        content += piece[: _MAX_PART_BYTES - len(content)]
     return clean_text(content.decode("utf-8", "replace"))
 
 
-def _read_prefix(session: Session, entry: TreeEntry) -> Iterator[bytes]:
-    remaining = _MAX_PART_BYTES
-    for piece in session.reader.stream_blob(entry.blob, entry.size):
-        yield piece[:remaining]
-        remaining -= min(remaining, len(piece))
+def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions]) -> Index:
+    """Return the Level-0 index: one line per skill, by name.
 
-
-class _IndexedSkill(NamedTuple):
-    """A skill in the index; `name` is "" if it is the slug, `path` is full.
-
-    `rank` is its place among the skills that fit a task, from 0.
+    To fit the budget, descriptions are cut, then dropped, then skills are dropped.
+    Raises `InvalidInput` (`bad_limit`, `bad_selector`).
     """
-
-    address: str
-    name: str
-    description: str
-    path: str
-    rank: int = 0
-
-
-class IndexRequest(NamedTuple):
-    """The limits of an index, and the selection of its skills.
-
-    `limit` is in characters a description, `budget` in tokens of the whole index, by
-    `count_tokens`. With `selection_request` it has only the skills that a task needs.
-    """
-
-    limit: int | None = None
-    budget: int | None = None
-    selection_request: SelectionRequest | None = None
-    count_tokens: TokenCounter = level0.estimate_tokens
-
-
-def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
-    """Return the index: one line per skill, shortened to its limits.
-
-    Raises `InvalidInput` (`bad_limit`).
-    """
-    snapshot_id = resolve_revision(session, revision)
-    made = render_index(session, snapshot_id, request)
+    snapshot_id = resolve_revision(session, rev)
+    made = _render_index(session, snapshot_id, options)
     with suppress(CacheUnusable):  # as good as always there are none, and nothing more is loaded
         cache = session.cache
         if cache.has_snapshot(snapshot_id) and not cache.read_decisions(PROVISIONAL_KEY):
@@ -331,36 +329,51 @@ def read_index(session: Session, revision: str, request: IndexRequest) -> Index:
     return made._replace(provisional=[addresses[path] for path in paths])
 
 
-def render_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> Index:
-    """Return the index of a snapshot. Raises as `read_index`."""
-    limit, budget, selection_request, _ = request
+def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -> Index:
+    if unknown := sorted(options.keys() - IndexOptions.__annotations__.keys()):
+        raise TypeError(f"an index has no option {unknown[0]}")
+    limit, budget = options.get("max_chars"), options.get("budget")
     if (limit is not None and limit < 0) or (budget is not None and budget < 0):
         raise InvalidInput(
             "the limit or the budget of the index is below zero",
             code="bad_limit",
             hint="give 0 or more",
         )
-    if selection_request is None:
-        return Index(*_render_full_index(session, snapshot_id, request))
-    from ..repo import select
+    bundle, task = session.bundle_of(snapshot_id), options.get("task")
+    if task is not None:
+        from ..repo import select
 
-    bundle = session.bundle_of(snapshot_id)
-    selection = select.select_from_bundle(session, bundle, selection_request)
-    index_text = _render_text(session, snapshot_id, request, selection)
-    return Index(*index_text, selection.by, selection.fallback)
-
-
-def _render_full_index(session: Session, snapshot_id: bytes, request: IndexRequest) -> IndexText:
-    if request.budget is None:
-        return _render_text(session, snapshot_id, request, None)
-    key = snapshot_id, request
-    cache = session.cache
+        request = select.SelectionRequest(task, options.get("top", 10), options.get("by", ""))
+        selection = select.select_from_bundle(session, bundle, request)
+        rows = [
+            _IndexRow(one.address, one.slug, one.name, one.description, one.path)
+            for one in selection.skills
+        ]
+        if not rows:
+            text = level0.NO_MATCH if _read_lines(session, bundle) else level0.NO_SKILLS
+            return Index(text, 0, 0, _count(options, text), selection.by, selection.fallback)
+        return Index(*_fit_ranked(rows, options), selection.by, selection.fallback)
+    if budget is None:
+        return Index(*_render_all(session, bundle, options))
+    key, cache = (snapshot_id, frozenset(options.items())), session.cache
     rendered = session.rendered_indexes.get(key)
     if rendered is None:
-        rendered = _render_text(session, snapshot_id, request, None)
+        rendered = _render_all(session, bundle, options)
         if session.cache is cache:  # else something was redacted meanwhile
             session.keep_rendered_index(key, rendered)
-    return rendered
+    return Index(*rendered)
+
+
+class _IndexRow(NamedTuple):
+    address: str
+    slug: str
+    name: str
+    description: str
+    path: str
+
+
+def _count(options: IndexOptions, text: str) -> int:
+    return (options.get("count") or level0.estimate_tokens)(text)
 
 
 def _read_lines(session: Session, bundle: Bundle) -> str:
@@ -374,88 +387,68 @@ def _read_lines(session: Session, bundle: Bundle) -> str:
     return build_index(session, bundle)
 
 
-def _render_text(
-    session: Session, snapshot_id: bytes, request: IndexRequest, selection: Selection | None
-) -> IndexText:
-    limit, budget, selection_request, count = request
-    bundle = session.bundle_of(snapshot_id)
-    if selection_request is None and limit is None:
+def _render_all(session: Session, bundle: Bundle, options: IndexOptions) -> IndexText:
+    """Return the index of all skills: their lines as they are kept, if these fit."""
+    budget, byte_budget = options.get("budget"), None
+    if options.get("max_chars") is None:
         lines = _read_lines(session, bundle)
         text = lines or level0.NO_SKILLS
-        tokens = count(text)
+        tokens = _count(options, text)
         if budget is None or tokens <= budget or not lines:
             return IndexText(text, lines.count("\n") + 1 if lines else 0, 0, tokens)
         byte_budget = budget * len(lines.encode()) // tokens
-    else:
-        byte_budget = None
-    found = _list_indexed_skills(session, bundle, selection)
-    if not found:
-        message = level0.NO_MATCH if _read_lines(session, bundle) else level0.NO_SKILLS
-        return IndexText(message, 0, 0, count(message))
-    return _fit_to_budget(found, request, byte_budget)
-
-
-def _fit_to_budget(
-    found: Sequence[_IndexedSkill],
-    request: IndexRequest,
-    byte_budget: int | None,
-) -> IndexText:
-    """Return the index of skills; `byte_budget` is None if all of them may fit."""
+    from ..repo import derive, find_skill
     from ..skills import index_budget
 
-    limit, budget, selection_request, count = request
-    if byte_budget is None or budget is None:
-        full_index = index_budget.format_all(_build_candidates(found, limit), count)
-        if budget is None or full_index.tokens <= budget:
-            return full_index
-    skills = _build_candidates(found, limit)
-    if not selection_request:
-        skills = index_budget.interleave_categories(skills)
-    return index_budget.fit_to_budget(skills, budget, count, byte_budget)
-
-
-def _list_indexed_skills(
-    session: Session, bundle: Bundle, selection: Selection | None
-) -> Sequence[_IndexedSkill]:
-    if selection is not None:
-        return [
-            _IndexedSkill(
-                one.address,
-                level0.differing_name(one.slug, one.name),
-                one.description,
-                one.path,
-                rank,
-            )
-            for rank, one in enumerate(selection.skills)
-        ]
-    from ..repo import derive, find_skill
-
     every = find_skill.find_all_skills(session, bundle)
+    if not every:
+        return IndexText(level0.NO_SKILLS, 0, 0, _count(options, level0.NO_SKILLS))
     addresses = derive.address_all(one.path for one in every)
-    return [
-        _IndexedSkill(
-            addresses[one.path],
-            level0.differing_name(one.slug, one.card.name),
-            one.card.description,
-            one.path,
-        )
+    rows = [
+        _IndexRow(addresses[one.path], one.slug, one.card.name, one.card.description, one.path)
         for one in every
     ]
+    skills = _build_candidates(rows, options)
+    if byte_budget is None:
+        whole = index_budget.format_all(skills, partial(_count, options))
+        if budget is None or whole.tokens <= budget:
+            return whole
+    by_category = index_budget.interleave_categories(skills)
+    return index_budget.fit_to_budget(
+        by_category, budget or 0, partial(_count, options), byte_budget
+    )
 
 
-def _build_candidates(found: Sequence[_IndexedSkill], limit: int | None) -> list[IndexCandidate]:
+def _fit_ranked(rows: Sequence[_IndexRow], options: IndexOptions) -> IndexText:
+    """Return the index of the skills that fit a task, best first."""
+    from ..skills import index_budget
+
+    count, budget = partial(_count, options), options.get("budget")
+    skills = [
+        skill._replace(rank=rank) for rank, skill in enumerate(_build_candidates(rows, options))
+    ]
+    whole = index_budget.format_all(skills, count)
+    if budget is None or whole.tokens <= budget:
+        return whole
+    return index_budget.fit_to_budget(skills, budget, count)
+
+
+def _build_candidates(rows: Sequence[_IndexRow], options: IndexOptions) -> list[IndexCandidate]:
     from ..skills import skill_layout
     from ..skills.index_budget import IndexCandidate, shorten_text
 
-    rendered = [level0.split_line(line) for line in level0.format_lines([one[:3] for one in found])]
-    folders = [skill_layout.category_from_path(one.path) for one in found]
+    limit = options.get("max_chars")
+    cards = [
+        (one.address, level0.differing_name(one.slug, one.name), one.description) for one in rows
+    ]
+    rendered = [level0.split_line(line) for line in level0.format_lines(cards)]
+    folders = [skill_layout.category_from_path(one.path) for one in rows]
     shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
     return [
         IndexCandidate(
             head,
             text if limit is None else shorten_text(text, limit, len) if limit else "",
             shown[folder],
-            one.rank,
         )
-        for one, (head, text), folder in zip(found, rendered, folders, strict=True)
+        for (head, text), folder in zip(rendered, folders, strict=True)
     ]

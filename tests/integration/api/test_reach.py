@@ -144,7 +144,7 @@ WITHOUT_BRAIN = (
     "tools",
 )
 """Commands about the user, a chain, tasks in folders, the program; and those of `brain.serve`."""
-PARTS = ("branches files gaps gate history ledger prompt receipts signatures skills trust").split()
+PARTS = ("branches files gaps gate history ledger receipts signatures skills trust").split()
 
 
 def command_names() -> list[str]:

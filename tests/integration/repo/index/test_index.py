@@ -51,6 +51,12 @@ def test_no_skills_are_said_to_be_none(brain):
     assert brain.prompt.build_index(max_chars=5).index == none
 
 
+def test_an_unknown_keyword_of_an_index_is_refused(brain):
+    for build in (brain.prompt.build, brain.prompt.build_index, brain.prompt.build_framed_index):
+        with pytest.raises(TypeError, match="no option bugdet"):
+            build(bugdet=5)
+
+
 def test_a_limit_cuts_each_description_after_a_word(brain):
     described(brain, "a", "word " * 20)
     described(brain, "b", "short")
@@ -292,7 +298,7 @@ def test_an_index_for_a_task_has_only_the_skills_that_it_needs(brain):
     described(brain, "penguins", "Count penguins")
     described(brain, "whales", "Count whales")
     for limit in (None, 50):
-        found = brain.prompt.build_index(task="a whale", limit=limit)
+        found = brain.prompt.build_index(task="a whale", max_chars=limit)
         assert (found.skills, found.index) == (1, "\u25b8 whales: Count whales")
 
 
