@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from ..repo.part import call_system, open_session
+from ..repo.part import call_system, lazy, open_session, reads, writes
 from ..repo.session import CONTROL_FOLDER, find_brain, is_brain
 from ..util.progress import no_progress
 from .parts import BrainParts
@@ -16,12 +16,20 @@ if TYPE_CHECKING:
     from .. import results
     from ..chain.ledger_protocol import Ledger
     from ..experience.settings import LoadExperienceSettings
+    from ..ops import create, doctor, gc, restore, snapshot, undo
     from ..repo.ledgers.commit_policy import OpenLedger
     from ..repo.session import PinnedRootsProvider, SigningKeyProvider
     from ..search.embedder import OpenEmbedder
     from ..util.progress import Progress
     from ..watching.watch import Watch
     from .task import Task
+else:
+    create = lazy("brain.ops.create")
+    doctor = lazy("brain.ops.doctor")
+    gc = lazy("brain.ops.gc")
+    restore = lazy("brain.ops.restore")
+    snapshot = lazy("brain.ops.snapshot")
+    undo = lazy("brain.ops.undo")
 
 
 class Brain(BrainParts):
@@ -164,7 +172,6 @@ class Brain(BrainParts):
 
         As `verify`; `pinned_roots` is as `roots` for `open`.
         """
-        from ..ops import snapshot
         from ..repo.session import Session
         from ..store.reader import open_store_reader
         from ..verify import verification
@@ -186,37 +193,8 @@ class Brain(BrainParts):
 
     # Record and go back
 
-    def status(self, progress: Progress | None = None, *, strict: bool = False) -> results.Status:
-        """Compare the folder with the head.
-
-        Files that a brain cannot hold, or that cannot be read, are left out with a notice; with
-        `strict` they raise `InvalidInput`.
-        """
-        from ..ops import snapshot
-
-        return self._locked.run(snapshot.status, progress, strict=strict)
-
-    def snapshot(
-        self,
-        message: str = "",
-        paths: Sequence[str] = (),
-        progress: Progress | None = None,
-        *,
-        strict: bool = False,
-    ) -> results.Recorded:
-        """Record the folder; without changes there is no new snapshot.
-
-        But a message for edits that `record_edits` or a watcher has recorded meanwhile is that of
-        a snapshot of its own, which names them.
-
-        Files that a brain cannot hold, or that cannot be read, are left out with a notice, and
-        stay as they were recorded; with `strict` they raise `InvalidInput`.
-        With `paths`, only the files at and below them are read and recorded. Raises
-        `NotFound` (`no_path`) for a path that neither the folder nor the head has.
-        """
-        from ..ops import snapshot
-
-        return self._locked.run_write(snapshot.snapshot, message, paths, progress, strict=strict)
+    status = reads(lambda: snapshot.status)
+    snapshot = writes(lambda: snapshot.snapshot)
 
     def snapshot_changes(self, paths: Sequence[str] | None = None) -> results.Recorded:
         """Record the folder, with a message that lists the changes; `watch` does this.
@@ -229,8 +207,6 @@ class Brain(BrainParts):
         return self._record_changes(WATCHED, paths)
 
     def _record_changes(self, description: str, paths: Sequence[str] | None) -> results.Recorded:
-        from ..ops import snapshot
-
         return self._locked.run_write(snapshot.record_changes, description, paths)
 
     def record_edits(self, skill: str = "") -> results.Recorded | None:
@@ -254,28 +230,9 @@ class Brain(BrainParts):
         recorded = self._record_changes(record_edits.RECORDED_FIRST, [place] if place else None)
         return recorded if recorded.changed else None
 
-    def restore(
-        self, rev: str, paths: Sequence[str] = (), progress: Progress | None = None
-    ) -> results.Restored:
-        """Restore files, by default all, or those at and below `paths`, from a revision.
-
-        Files that were changed since the last snapshot are recorded first.
-        """
-        from ..ops import restore
-
-        return self._locked.run(restore.restore_files, rev, list(paths), progress or no_progress)
-
-    def undo(self) -> results.Undone:
-        """Undo the last operation, not one on another branch. Raises `NotFound` or `Conflict`."""
-        from ..ops import undo
-
-        return self._locked.run(undo.undo_operation)
-
-    def redo(self) -> results.Undone:
-        """Redo the operation that was undone last. Raises `NotFound` or `Conflict`."""
-        from ..ops import undo
-
-        return self._locked.run(undo.redo_operation)
+    restore = reads(lambda: restore.restore_files)
+    undo = reads(lambda: undo.undo_operation)
+    redo = reads(lambda: undo.redo_operation)
 
     def task(
         self,
@@ -323,7 +280,6 @@ class Brain(BrainParts):
         the head in the folder is `uncovered`. `ledgers` are compared with the lineage, too. Raises
         `InvalidInput` (`bad_key`), or `LedgerError`.
         """
-        from ..ops import snapshot
         from ..verify import verification
 
         requirements = verification.parse_requirements(require_signatures, roots)
@@ -333,39 +289,13 @@ class Brain(BrainParts):
         verified = self._locked.run(snapshot.add_uncovered, verified)
         return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
-    def gc(self, grace: int = 30, progress: Progress | None = None) -> results.Collected:
-        """Remove objects that no branch and no operation of the last `grace` days refers to.
-
-        Raises `StoreError` (`incomplete`), having removed nothing, if the store is damaged.
-        """
-        from ..ops import gc
-
-        return self._locked.run(gc.collect_garbage, grace, progress or no_progress)
-
-    def doctor(self) -> list[results.DoctorCheck]:
-        """Check the environment of the brain: store, file system, caches, permissions."""
-        from ..ops import doctor
-
-        return self._locked.run(doctor.run_doctor)
-
-    def repair(self) -> list[results.DoctorCheck]:
-        """Give up recorded files that cannot be written and block writers; return which."""
-        from ..ops.doctor import repair_brain
-
-        return self._locked.run(repair_brain)
+    gc = reads(lambda: gc.collect_garbage)
+    doctor = reads(lambda: doctor.run_doctor)
+    repair = reads(lambda: doctor.repair_brain)
 
     # Copy and watch
 
-    def fork(
-        self, path: str | Path, rev: str = "@", progress: Progress | None = None
-    ) -> results.Forked:
-        """Create a brain of its own in a new folder, from a revision of this one.
-
-        Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
-        """
-        from ..ops import create as fork
-
-        return self._locked.run(fork.fork_brain, Path(path), rev, progress or no_progress)
+    fork = reads(lambda: create.fork_brain)
 
     def publish(
         self,

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from ..repo.part import LockedSession, Written
+from ..repo.part import LockedSession, Part, Written
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -60,7 +60,7 @@ def _lazy_part(module: str = "") -> Any:
     return _LazyPart(module)
 
 
-class BrainParts:
+class BrainParts(Part):
     """An open brain: its parts, its identity, and the end of its use."""
 
     skills: SkillsPart = _lazy_part()

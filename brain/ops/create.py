@@ -144,14 +144,14 @@ _BLOBS_PER_BATCH = 1024
 
 
 def fork_brain(
-    session: Session, path: Path, revision: str = "@", progress: Progress = no_progress
+    session: Session, path: str | Path, rev: str = "@", progress: Progress | None = None
 ) -> Forked:
-    """Create a brain in the new or empty folder `path` from a revision of this one.
+    """Create a brain of its own in the new or empty folder `path`, from a revision of this one.
 
-    Raises `InvalidInput` (`not_empty`).
+    Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
     """
     root = Path(os.path.abspath(path))
-    origin = resolve_revision(session, revision)
+    origin = resolve_revision(session, rev)
     is_new = not root.exists()
     if not is_new and (not root.is_dir() or any(root.iterdir())):
         raise InvalidInput(
@@ -166,7 +166,7 @@ def fork_brain(
         size = bundles.bundle_totals(bundle).bytes
         with staged_store(root, session.author, session.sign_with, size) as (child, tx):
             redactions = _copy_lineage(session, tx, origin)
-            tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress)))
+            tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress or no_progress)))
             for blob, snapshot_id in redactions.items():
                 tx.redact_blob(blob, snapshot_id, lambda others: others)
             genesis = record_genesis(child, tx, bundle, "fork", origin)

@@ -47,7 +47,7 @@ _CONTENT_HINTS = {
 
 
 def run_doctor(session: Session) -> list[DoctorCheck]:
-    """Run all checks, and return their results."""
+    """Check the environment of the brain: store, file system, caches, permissions."""
     return [result for check in _CHECKS for result in _run_check(check, session)]
 
 
@@ -221,7 +221,7 @@ _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
 
 
 def repair_brain(session: Session) -> list[DoctorCheck]:
-    """Run all repairs under the write lock; return what they did.
+    """Give up recorded files that cannot be written and block writers; return which.
 
     Raises `Locked`, and `StoreError` for a store that cannot be read.
     """

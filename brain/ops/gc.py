@@ -39,13 +39,14 @@ _PROGRESS_INTERVAL = 256
 
 
 def collect_garbage(
-    session: Session, grace: int = GRACE_DAYS, progress: Progress = no_progress
+    session: Session, grace: int = GRACE_DAYS, progress: Progress | None = None
 ) -> Collected:
-    """Remove unreachable objects and return their space to the file system.
+    """Remove objects that no branch and no operation of the last `grace` days refers to.
 
-    Roots are the branches and tags, the snapshots in operations of the last `grace` days, pending
-    writes, the pending merge and commitments to ledgers. Raises `InvalidInput`
-    (`bad_grace`), `StoreError` (`incomplete`).
+    Their space returns to the file system. Roots are the branches and tags, the snapshots in
+    operations of the last `grace` days, pending writes, the pending merge and commitments to
+    ledgers. Raises `InvalidInput` (`bad_grace`), `StoreError` (`incomplete`), having removed
+    nothing, if the store is damaged.
     """
     if grace < 0:
         raise InvalidInput(
@@ -56,7 +57,7 @@ def collect_garbage(
         _drop_old_attempts(session)
         with store_transaction(session) as tx:
             last_released = _last_released_operation(session, grace)
-            marked = _Marker(tx, session.brain_id(), progress).mark_from(
+            marked = _Marker(tx, session.brain_id(), progress or no_progress).mark_from(
                 _find_roots(session, last_released)
             )
             marked.update(row.blob for row in tx.list_pending_writes())

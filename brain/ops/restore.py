@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from ..errors import NotFound
 from ..objects import bundle as bundles
-from ..objects import paths
 from ..objects.bundle import Bundle, Edits
 from ..objects.collisions import require_portable
+from ..objects.paths import check_path
 from ..objects.tree_node import TreeEntry
 from ..repo import working_copy
 from ..repo.revisions import resolve_revision
@@ -24,18 +24,19 @@ from ..util.progress import Progress, no_progress
 
 
 def restore_files(
-    session: Session, revision: str, wanted: Sequence[str] = (), progress: Progress = no_progress
+    session: Session, rev: str, paths: Sequence[str] = (), progress: Progress | None = None
 ) -> Restored:
-    """Restore files to their state at a revision: all, or those at or below `wanted`.
+    """Restore files to their state at a revision: all, or those at or below `paths`.
 
     Unrecorded changes that would be overwritten are recorded first. Files that neither the
     head nor the revision has are not touched, nor are redacted ones. Raises `NotFound`
     (`no_path`) for a path that neither the revision nor the head has, and `InvalidInput` for
     a state that no folder can hold.
     """
-    wanted = [paths.check_path(path.rstrip("/")) for path in wanted]
+    wanted = [check_path(path.rstrip("/")) for path in paths]
+    progress = progress or no_progress
     with lock_for_writing(session):
-        source_id = resolve_revision(session, revision)
+        source_id = resolve_revision(session, rev)
         target = _select_entries(session, session.bundle_of(source_id), wanted)
         folder_scan = working_copy.scan_folder(session, progress)
         with write_transaction(

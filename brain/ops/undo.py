@@ -67,7 +67,7 @@ def list_operations(session: Session, limit: int | None = None) -> list[Operatio
 
 
 def undo_operation(session: Session) -> Undone:
-    """Undo the last operation; those on other branches stay.
+    """Undo the last operation, not one on another branch.
 
     Raises `NotFound` (`nothing_to_undo`), or `Conflict`: `unrecorded_changes` if a file to
     restore was changed since, `redacted` for a redaction.
@@ -84,9 +84,9 @@ def undo_operation(session: Session) -> Undone:
 
 
 def redo_operation(session: Session) -> Undone:
-    """Redo the operation of the last undo.
+    """Redo the operation that was undone last.
 
-    Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo_operation`.
+    Raises `NotFound` (`nothing_to_redo`), or `Conflict` as `undo`.
     """
     with lock_for_writing(session):
         with store_transaction(session) as tx:
