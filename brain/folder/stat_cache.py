@@ -133,7 +133,7 @@ class StatCache:
                 # lstat under one interpreter lock is slow: children take their part.
                 from ..util.process_pool import share_jobs
 
-                answers = iter(stack.enter_context(share_jobs(jobs, compare, child))())
+                answers = stack.enter_context(share_jobs(jobs, compare, child))
             for done, answer in enumerate(answers, 1):
                 for number in answer:
                     yield self.paths[number].decode(), self._fingerprint(number)

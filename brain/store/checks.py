@@ -1,9 +1,9 @@
 """Verify every blob, and find rows that nothing else reads.
 
-The rows of blobs are cut into ranges, which this process and forked children take from one
-queue; each process has its own connection. New rows are added behind the last range, so all
-processes see the same ranges; if rows are removed meanwhile, the epoch of the store changes and
-the caller begins again. Results come in the order of the rows.
+The rows of blobs are cut into ranges, which this process and forked children share; each process
+has its own connection. New rows are added behind the last range, so all processes see the same
+ranges; if rows are removed meanwhile, the epoch of the store changes and the caller begins again.
+Results come in the order of the rows.
 
 Large blobs are checked in the order in which they were stored, so the hash of one that grew
 continues where the one before it ended. A thousand versions of a growing file then cost little
@@ -12,17 +12,15 @@ more than the last one.
 
 from __future__ import annotations
 
-import marshal
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import chain
-from typing import NamedTuple
 
 from blake3 import blake3
 
 from ..digest import DIGEST_SIZE, NO_DIGEST
 from ..errors import BrainError, StoreError, corrupt_object_error, printable_text
-from ..util.process_pool import JobQueue, SendValue, processor_count, run_in_child
+from ..util.process_pool import processor_count, share_jobs
 from . import rows
 from .blobs import (
     BLOB_COLUMNS,
@@ -53,13 +51,8 @@ MIN_RANGES_TO_FORK = 8
 _RANGE_SQL = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE number BETWEEN ? AND ? ORDER BY number"
 
 
-class _RangeResult(NamedTuple):
-    """The fields of a `BlobCheckResult` for one range, and the ids of large blobs in it."""
-
-    sizes: list[tuple[bytes, int]]
-    faults: list[tuple[bytes, str]]
-    selected: list[bytes]
-    large: list[bytes]
+_RangeResult = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[bytes], list[bytes]]
+"""The fields of a `BlobCheckResult` for one range, and the ids of large blobs in it."""
 
 
 @contextmanager
@@ -74,38 +67,28 @@ def check_blobs(
     Child processes share the work and begin at once; `processes` are by default as many as there
     are processors. `predicate` gets small blobs only. A large blob that does not have the
     `expected` size is a fault, and is not read; `expected` is called while the block iterates.
-    The iterator raises `BrainError` (`worker_died`) if one of the processes did not finish.
+    What a child that is killed had to do is done here.
     """
     db = reader._db
     ranges = db.split_rows("blobs", MIN_ROWS_PER_RANGE, MAX_ROW_RANGES)
-    queue = JobQueue(len(ranges))
-
-    def work(send: SendValue) -> None:
-        with reader.reopen_for_fork() as reopened:
-            results = list(_check_ranges(reopened._db, ranges, queue, predicate))
-        for row_range in results:  # not before: the parent reads only when its own work is done
-            send(row_range)
-
-    # Other processes do not see the changes of an open transaction.
-    few = db.in_transaction or len(ranges) < MIN_RANGES_TO_FORK
-    children = 0 if few else (processes or processor_count()) - 1
-    large: list[bytes] = []
-    with closing(queue), ExitStack() as stack:
-        child_results = [stack.enter_context(run_in_child(work)) for _ in range(children)]
-        small = _merge_in_order(db, ranges, queue, child_results, large, predicate)
-        yield chain(small, LargeBlobChecker(reader, expected).check_all(large))
-
-
-def _check_ranges(
-    db: Connection, ranges: Sequence[tuple[int, int]], queue: JobQueue, predicate: BlobPredicate
-) -> Iterator[tuple[int, bytes]]:
-    """Yield (number of the range, marshalled result)."""
     decoder = BlobDecoder(db)
-    for number in queue:
-        sizes, faults, selected, large = result = _RangeResult([], [], [], [])
-        for id, codec, data in db.stream_rows(_RANGE_SQL, ranges[number]):
+    large: list[bytes] = []
+
+    @contextmanager
+    def child() -> Iterator[None]:
+        nonlocal db, decoder
+        with reader.reopen_for_fork() as reopened:
+            db, decoder = reopened._db, BlobDecoder(reopened._db)
+            yield
+
+    def check_range(job: int) -> _RangeResult:
+        sizes: list[tuple[bytes, int]] = []
+        faults: list[tuple[bytes, str]] = []
+        selected: list[bytes] = []
+        chunk_lists: list[bytes] = []
+        for id, codec, data in db.stream_rows(_RANGE_SQL, ranges[job]):
             if codec == CODEC_CHUNK_LIST:
-                large.append(id)
+                chunk_lists.append(id)
                 continue
             try:
                 content = check_content(id, decoder.decode(id, codec, data))
@@ -115,34 +98,18 @@ def _check_ranges(
             sizes.append((id, len(content)))
             if predicate(id, content):
                 selected.append(id)
-        yield number, marshal.dumps(tuple(result))
+        return sizes, faults, selected, chunk_lists
 
+    def small(answers: Iterator[_RangeResult]) -> Iterator[BlobCheckResult]:
+        for sizes, faults, selected, chunk_lists in answers:
+            large.extend(chunk_lists)
+            yield BlobCheckResult(sizes, faults, selected)
 
-def _merge_in_order(
-    db: Connection,
-    ranges: Sequence[tuple[int, int]],
-    queue: JobQueue,
-    child_results: Sequence[Iterator[tuple[int, bytes]]],
-    large: list[bytes],
-    predicate: BlobPredicate,
-) -> Iterator[BlobCheckResult]:
-    """Check ranges from the queue; yield all results, also of the children, in order."""
-    waiting: dict[int, bytes] = {}
-    place = 0
-    for results in (_check_ranges(db, ranges, queue, predicate), *child_results):
-        for number, packed in results:
-            waiting[number] = packed
-            while place in waiting:
-                sizes, faults, selected, chunk_lists = marshal.loads(waiting.pop(place))
-                large += chunk_lists
-                yield BlobCheckResult(sizes, faults, selected)
-                place += 1
-    if place < len(ranges):
-        raise BrainError(
-            "a part of the store was not checked: the process that checked it ended",
-            code="worker_died",
-            hint="see whether something kills processes or memory is short, and try again",
-        )
+    # Other processes do not see the changes of an open transaction.
+    few = db.in_transaction or len(ranges) < MIN_RANGES_TO_FORK
+    children = 0 if few else (processes or processor_count()) - 1
+    with share_jobs(len(ranges), check_range, child, children) as answers:
+        yield chain(small(answers), LargeBlobChecker(reader, expected).check_all(large))
 
 
 def check_chunk_lists(reader: StoreReader) -> BlobCheckResult:

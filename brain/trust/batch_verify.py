@@ -69,8 +69,8 @@ def verify_in_background(
     Raises what `rows` raises.
     """
     batch = SignatureBatch(brain, rows)
-    with share_jobs(batch.job_count, batch.verify_job) as finish:
-        yield lambda: batch.collect_signers(finish())
+    with share_jobs(batch.job_count, batch.verify_job) as answers:
+        yield lambda: batch.collect_signers(answers)
 
 
 def _is_valid_signature(brain: bytes, row: SignatureRow) -> bool:

@@ -55,7 +55,7 @@ other version was published. That takes ledgers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 
@@ -63,7 +63,7 @@ from ..errors import BrainError, FormatError, NotFound, StoreError
 from ..repo.session import CONTROL_FOLDER, PinnedRootsProvider, Session
 from ..results import Finding, Signer, Verified
 from ..store import checks
-from ..util.process_pool import SendValue, processor_count, run_in_child, share_jobs
+from ..util.process_pool import processor_count, share_jobs
 from ..util.progress import Progress, no_progress
 from . import account_check, cache_check, graph_check, table_check
 from .blob_check import BlobCheck, ClaimedSizes
@@ -98,10 +98,7 @@ def verify_brain(
     deep: bool = False,
     progress: Progress = no_progress,
 ) -> Verified:
-    """Take all steps, or all but the deep ones.
-
-    Raises `BrainError` (`worker_died`) if a process that shared the deep steps was killed.
-    """
+    """Take all steps, or all but the deep ones."""
     verify_once = _verify_deeply_once if deep else _verify_once
     return _retry_if_disturbed(session, lambda: verify_once(session, requirements, progress))
 
@@ -170,22 +167,25 @@ def _verify_deeply_once(
 def _check_cache_in_background(session: Session) -> Iterator[Iterator[cache_check.CacheDeviation]]:
     """Start step 13, for a large brain in a forked child; yield an iterator over deviations.
 
-    The child is silent about a damaged lineage, which other steps report.
+    It is silent about a damaged lineage, which other steps report.
     """
 
-    def send_deviations(send: SendValue) -> None:
-        with session.reader.reopen_for_fork() as reader, suppress(BrainError):
+    @contextmanager
+    def child() -> Iterator[None]:
+        with session.reader.reopen_for_fork() as reader:
             session.reader = reader
             session.reopen_cache_after_fork()
-            for snapshot_id, message in cache_check.find_cache_deviations(session):
-                send((snapshot_id, message))
+            yield
 
-    with ExitStack() as stack:
-        deviations = cache_check.find_cache_deviations(session)
-        if processor_count() > 1 and session.reader.count_objects() >= _OBJECTS_FOR_CACHE_CHILD:
-            with suppress(OSError):  # the system refuses another process
-                deviations = stack.enter_context(run_in_child(send_deviations))
-        yield deviations
+    def find(job: int) -> list[cache_check.CacheDeviation]:
+        found: list[cache_check.CacheDeviation] = []
+        with suppress(BrainError):
+            found.extend(cache_check.find_cache_deviations(session))
+        return found
+
+    is_large = session.reader.count_objects() >= _OBJECTS_FOR_CACHE_CHILD
+    with share_jobs(1, find, child, int(is_large and processor_count() > 1)) as answers:
+        yield (deviation for answer in answers for deviation in answer)
 
 
 def verify_folder(
@@ -277,7 +277,7 @@ class _VerificationPass:
         large = dict(self._check_chunk_lists())
         work = ParallelCheck(session, self._requirements, self._sizes, large, self._progress)
         # 5. Objects. 6. Trees. 7. Operations. 10. Signatures.
-        with share_jobs(work.job_count, work.run_job, work.reopen_for_fork) as finish:
+        with share_jobs(work.job_count, work.run_job, work.reopen_for_fork) as answers:
             try:
                 # 3. Lineage. 4. Time. 11. Receipts. 12. Decisions.
                 self._walk_lineage(starts, work)
@@ -286,7 +286,7 @@ class _VerificationPass:
                 self.add_findings(table_check.check_tables(session))
             except BrainError as error:  # the parts may locate it
                 self.add_findings([finding_from_error(error)])
-            self.add_findings(work.findings(finish()))
+            self.add_findings(work.findings([*answers]))
         self.add_findings(account_check.check_accounts(session))
         self._signers, self._roots = work.signature_check.signers, work.signature_check.roots
         if not self._has_errors:

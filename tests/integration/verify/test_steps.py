@@ -1,9 +1,6 @@
 """One verification: no step loses what another found, and removals meanwhile are no damage."""
 
-import errno
-import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -358,50 +355,31 @@ def test_a_child_compares_the_cache_of_a_large_brain(
     threshold = brain._session.reader.count_objects() if isinstance(objects, str) else objects
     monkeypatch.setattr(verification, "processor_count", lambda: processors)
     monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", threshold)
-    children: list[Any] = []
+    share, children = process_pool.share_jobs, []
 
-    @contextmanager
-    def run_here(work: Callable[[Callable[[Any], None]], None]) -> Iterator[Iterator[Any]]:
-        children.append(work)
-        yield iter([(b"", "found by the child")])
+    def counting(jobs: int, do: Any, child: Any, count: int | None = None) -> Any:
+        children.append(count)
+        return share(jobs, do, child, count)
 
-    monkeypatch.setattr(verification, "run_in_child", run_here)
-    messages = [finding.message for finding in brain.verify(deep=True).findings]
-    assert len(children) == forks
-    assert len(messages) == forks and all("found by the child" in text for text in messages)
-
-
-def test_the_cache_is_compared_here_if_the_system_refuses_another_process(brain, monkeypatch):
-    monkeypatch.setattr(verification, "processor_count", lambda: 2)
-    monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", 0)
-
-    @contextmanager
-    def refuse(work: object) -> Iterator[None]:
-        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
-        yield
-
-    monkeypatch.setattr(verification, "run_in_child", refuse)
-    monkeypatch.setattr(
-        cache_check, "find_cache_deviations", lambda session: iter([(b"", "found here")])
-    )
-    (finding,) = brain.verify(deep=True).findings
-    assert finding.message.startswith("found here")
+    monkeypatch.setattr(verification, "share_jobs", counting)
+    assert brain.verify(deep=True).ok
+    assert children[0] == forks
 
 
 def test_what_a_child_finds_in_the_cache_is_a_finding_of_the_verification(brain, monkeypatch):
     monkeypatch.setattr(verification, "processor_count", lambda: 2)
     monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", 0)
-    head, here = brain._session.head(), os.getpid()
+    head = brain._session.head()
 
     def deviate(session: Session) -> Iterator[cache_check.CacheDeviation]:
-        yield session.head(), "found by a child" if os.getpid() != here else "found here"
+        yield session.head(), "a first row"
         yield b"", "a second row"
         raise NotFound("a damaged lineage", code="missing_object")
 
     monkeypatch.setattr(cache_check, "find_cache_deviations", deviate)
     found = [(one.snapshot, one.message) for one in brain.verify(deep=True).findings]
     hint = "; repair it with `brain doctor --repair`"
-    assert found == [(head.hex(), f"found by a child{hint}"), ("", f"a second row{hint}")]
+    assert found == [(head.hex(), f"a first row{hint}"), ("", f"a second row{hint}")]
 
 
 def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain):

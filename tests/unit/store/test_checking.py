@@ -7,11 +7,10 @@ import signal
 import pytest
 
 from brain.digest import blob_id
-from brain.errors import BrainError, StoreError
+from brain.errors import StoreError
 from brain.store.checks import MIN_RANGES_TO_FORK, MIN_ROWS_PER_RANGE, check_blobs
 from brain.store.rows import LARGE_BLOB_BYTES
 from brain.store.writer import Store, create_store, open_store
-from tests.support.refusals import raises_code
 
 # What the children here do is safe whatever threads the tests before have left.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -100,26 +99,14 @@ def test_few_blobs_are_not_worth_a_child(tmp_path, monkeypatch):
     store.close()
 
 
-def test_a_child_that_is_killed_is_an_error_and_never_a_pass(store, monkeypatch):
-    def killed() -> Store:
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError
+@pytest.mark.parametrize("child", ["killed", "locked out"])
+def test_what_a_child_had_to_do_and_did_not_is_done_here(store, monkeypatch, child):
+    alone = checked(store, 1)
 
-    monkeypatch.setattr(store, "reopen_for_fork", killed)
-    with (
-        check_blobs(store, nothing, processes=2) as parts,
-        raises_code("worker_died", BrainError),
-    ):
-        list(parts)
-
-
-def test_what_a_child_cannot_open_is_told_as_it_is(store, monkeypatch):
-    def locked_out() -> Store:
+    def fail() -> Store:
+        if child == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
         raise StoreError("the store cannot be opened", code="cannot_open")
 
-    monkeypatch.setattr(store, "reopen_for_fork", locked_out)
-    with (
-        check_blobs(store, nothing, processes=2) as parts,
-        raises_code("cannot_open", StoreError),
-    ):
-        list(parts)
+    monkeypatch.setattr(store, "reopen_for_fork", fail)
+    assert checked(store, 3) == alone

@@ -277,7 +277,7 @@ def test_a_proof_that_does_not_follow_says_why():
         InvalidInput, match="one of its snapshots is a parent of the other"
     ) as caught:
         equivocation_proof.render_equivocation_proof(*pair(line, a, merge))
-    assert caught.value.hint.startswith("hand over the lineage itself")
+    assert caught.value.hint.startswith("hand over a copy of the brain")
 
 
 def test_siblings_behind_the_head_are_compared_with_the_others_alone():
