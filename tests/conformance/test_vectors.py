@@ -27,7 +27,7 @@ from brain.objects.tree import TreeRoot
 from brain.objects.tree_node import FILE, INNER, TreeEntry, is_node_boundary, join_hashes
 from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
 from brain.repo.session import Session
-from brain.store import redaction_table
+from brain.store import redactions
 from brain.store.rows import ObjectKind
 from brain.store.writer import create_store
 from brain.trust import ed25519, signature_format, signature_verification
@@ -248,7 +248,7 @@ def _redactions(vector: GoldenVector) -> dict[str, Any]:
     missing = [bytes.fromhex(blob) for blob in vector.input["missing"]]
     rows = {blob: told.get(blob, bytes(32)) for blob in missing}
     head = bytes.fromhex(vector.input["head"])
-    counted = redaction_table.select_valid_redactions(known.get, [head], rows, {})
+    counted = redactions.select_valid_redactions(known.get, [head], rows, {})
     return {"redacted": [blob.hex() for blob in missing if blob in counted]}
 
 

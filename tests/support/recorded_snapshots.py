@@ -8,7 +8,7 @@ from brain.digest import blob_id
 from brain.objects import bundle as bundles
 from brain.objects.bundle import Bundle
 from brain.objects.node_cache import NodeCache
-from brain.objects.operation import genesis_operation, snapshot_operation
+from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 from brain.objects.tree_node import TreeEntry
 from brain.proofs import proof_json
@@ -55,9 +55,7 @@ def record_snapshot(
 
 def _make_snapshot(bundle: bytes, brain: bytes) -> Snapshot:
     done, jump = (
-        (snapshot_operation(), Jump(1, brain))
-        if brain
-        else (genesis_operation(bytes(16)), Jump(0, b""))
+        (("snapshot",), Jump(1, brain)) if brain else (genesis_operation(bytes(16)), Jump(0, b""))
     )
     parents = (brain,) if brain else ()
     place = (SNAPSHOT_FORMAT, brain, bundle, parents, len(parents), jump)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator
 from brain.digest import blob_id
 from brain.errors import NotFound
 from brain.objects import lineage
-from brain.objects.operation import genesis_operation, snapshot_operation
+from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 from brain.results import Finding
 from brain.trust import ed25519, signature_format, signature_verification
@@ -116,7 +116,7 @@ class SignedLineage:
         above = [self.known[parent] for parent in ids]
         jump = lineage.next_jump(self.load, ids[0], above[0])
         place = (SNAPSHOT_FORMAT, self.brain, b"", ids, lineage.next_generation(above), jump)
-        done = ("graft",) if len(ids) > 1 else snapshot_operation()
+        done = ("graft",) if len(ids) > 1 else ("snapshot",)
         made = Snapshot(*place, author, len(self.ids), done, "", b"")
         return self._store(made, self.files[above[0].bundle] if trust is None else trust, by)
 

@@ -2,7 +2,7 @@
 
 from brain.digest import blob_id
 from brain.objects import lineage
-from brain.objects.operation import genesis_operation, snapshot_operation
+from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 
 BUNDLE_ID = blob_id(b"bundle")
@@ -40,7 +40,7 @@ class SnapshotGraph:
         return self._store(
             Snapshot(
                 *(SNAPSHOT_FORMAT, brain, BUNDLE_ID, ids, lineage.next_generation(above), jump),
-                *("", number, ("graft",) if len(parents) > 1 else snapshot_operation(), "", b""),
+                *("", number, ("graft",) if len(parents) > 1 else ("snapshot",), "", b""),
             )
         )
 

@@ -11,7 +11,7 @@ from brain.digest import blob_id
 from brain.errors import NotFound
 from brain.objects import bundle as bundles
 from brain.objects.bundle import EMPTY_BUNDLE, Bundle
-from brain.objects.operation import SnapshotOperation, snapshot_operation
+from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from brain.objects.tree_node import TreeEntry
 from brain.results import Finding
@@ -60,7 +60,7 @@ class Lineage:
         bundle = bundles.bundle_id(after)
         self._bundles[bundle], self._parents[bundle] = after, self._latest
         self._latest = after
-        done = operation or snapshot_operation()
+        done = operation or ("snapshot",)
         made = Snapshot(*(SNAPSHOT_FORMAT, ID, bundle, (ID,), 1, Jump(1, ID), "", 0, done, "", b""))
         here = blob_id(bundle)
         checker.check_edge(here, made)

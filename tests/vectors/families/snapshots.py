@@ -5,7 +5,7 @@ from typing import Any
 
 from brain.digest import blob_id
 from brain.objects import lineage
-from brain.objects.operation import genesis_operation, snapshot_operation, upsert_operation
+from brain.objects.operation import genesis_operation, upsert_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
 from tests.vectors.families.vector import Vector, as_hex, encoded, refused, valid
 
@@ -35,7 +35,7 @@ LATER = Snapshot(
     Jump(1, BRAIN),
     "me",
     TIME,
-    snapshot_operation(),
+    ("snapshot",),
     "",
     b"",
 )
@@ -324,7 +324,7 @@ def _follow(known: list[Snapshot], parents: tuple[Snapshot, ...], message: str =
         jump=lineage.next_jump(load, ids[0], parents[0]),
         time=TIME + len(known),
         message=message,
-        operation=("merge", (BRAIN,), ()) if len(parents) > 1 else snapshot_operation(),
+        operation=("merge", (BRAIN,), ()) if len(parents) > 1 else ("snapshot",),
     )
 
 
