@@ -79,12 +79,6 @@ def format_with_markers(draft: DraftMerge, ours: str, theirs: str) -> bytes:
     )
 
 
-def has_conflict_markers(content: bytes) -> bool:
-    """Tell whether a text still has markers that `format_with_markers` wrote."""
-    markers = tuple(f"{marker} ".encode() for marker in (_OURS_MARKER, _THEIRS_MARKER))
-    return any(line.startswith(markers) for line in content.split(b"\n"))
-
-
 def settle_rule(path: str) -> lines.SettleConflict:
     """Return the rule that settles conflicts in the file at a full path."""
     section, inner = paths.split_section(path)

@@ -259,6 +259,20 @@ def _next_common_line(a: Sequence[int], b: Sequence[int], start: int) -> int:
     return k
 
 
+MARKER_CODE = "conflict_marker"
+MARKER_MESSAGE = "line {}: a conflict marker of an unfinished merge"
+"""The notice about what `find_conflict_marker` finds."""
+_CONFLICT_MARKER = re.compile(rb"^(?:<{7}|>{7}) ", re.MULTILINE)
+
+
+def find_conflict_marker(text: bytes) -> int:
+    """Return the number of the first line that marks an unfinished merge, 0 without one."""
+    if b"<<<<<<< " not in text and b">>>>>>> " not in text:
+        return 0
+    found = _CONFLICT_MARKER.search(text)
+    return text.count(b"\n", 0, found.start()) + 1 if found else 0
+
+
 CONTEXT_LINES = 3
 """Unchanged lines shown around a change."""
 _BINARY_PROBE_BYTES = 8192

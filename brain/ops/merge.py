@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..merging import content_merge
 from ..merging.content_merge import MERGE_CHOICES
-from ..merging.lines import ContentSides
+from ..merging.lines import ContentSides, find_conflict_marker
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects.collisions import require_portable
@@ -153,7 +153,7 @@ def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> byte
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in MERGE_CHOICES)}",
         )
-    if content_merge.has_conflict_markers(content):
+    if find_conflict_marker(content):
         raise InvalidInput(
             f"there are conflict markers left in {merge_state.marker_file(session, path)}",
             code="markers_left",

@@ -16,7 +16,15 @@ from ..digest import blob_id
 from ..errors import InvalidInput
 from ..merging import content_merge, skill_merge
 from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, DraftMerge
-from ..merging.lines import UNMATCHED, ContentSides, match_lines, split_lines
+from ..merging.lines import (
+    MARKER_CODE,
+    MARKER_MESSAGE,
+    UNMATCHED,
+    ContentSides,
+    find_conflict_marker,
+    match_lines,
+    split_lines,
+)
 from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects.bundle import Bundle, Edits
@@ -239,6 +247,9 @@ class Merger:
             if merged.line_ends:
                 message = f"its line ends are {merged.line_ends}, as on the side that changed them"
                 notices.append(Notice("line_ends", conflict.path, message))
+            for path, entry in merged.edits:
+                if entry and (line := find_conflict_marker(self.new_blobs.get(entry.blob, b""))):
+                    notices.append(Notice(MARKER_CODE, path, MARKER_MESSAGE.format(line)))
             if merged.unresolved is not None:
                 unresolved.append(merged.unresolved)
             elif choice is not None:

@@ -40,6 +40,10 @@ MAX_NOTICES = 20
 """Notices of one code; more files are counted in one notice."""
 _MAX_READ_FILES = 200
 """Files of the folder that are read to judge them before they are recorded."""
+_MARKED_FOLDERS = ("memory/", "prompts/")
+"""Where conflict markers are looked for first: every agent reads these files."""
+_MAX_MARKED_BYTES = 1 << 20
+"""The largest file in which they are looked for."""
 _REFUSED_BY_YAML = frozenset(
     "bad_yaml duplicate_key unclosed_frontmatter bad_char too_many_nodes too_deep too_large".split()
 )
@@ -309,6 +313,15 @@ def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iter
     known = {path: cards[entries[path].blob] for path in skills}
     yield from _check_content(session, before, known, read, MANIFEST_PATH in entries)
 
+    def read_stored(entry: TreeEntry) -> bytes | None:
+        try:
+            return session.reader.read_blob(entry.blob, entry.size)
+        except NotFound:  # redacted
+            return None
+
+    marked = _check_markers(edits, read_stored)
+    yield from _limit_notices(marked, "files have a conflict marker")
+
 
 def _check_unrecorded(session: Session, before: Bundle, edits: Edits) -> Iterator[Notice]:
     """Yield notices on edits whose content is in the folder alone, for the first files of them."""
@@ -326,6 +339,8 @@ def _check_unrecorded(session: Session, before: Bundle, edits: Edits) -> Iterato
         if path != MANIFEST_PATH and (content := read(path)) is not None
     }
     yield from _check_content(session, before, known, read, MANIFEST_PATH in entries)
+    marked = _check_markers(edits, lambda entry: read(entry.path))
+    yield from _limit_notices(marked, "files have a conflict marker")
 
 
 def _find_judged_files(edits: Edits) -> dict[str, TreeEntry]:
@@ -390,6 +405,23 @@ def _check_versions(
                 " if others should notice the edit"
             )
             yield Notice(VERSION_CODE, path, message)
+
+
+def _check_markers(edits: Edits, read: Callable[[TreeEntry], bytes | None]) -> Iterator[Notice]:
+    """Yield notices on conflict markers, for the first files, those that agents read in front."""
+    entries = [
+        entry
+        for entry in edits.values()
+        if entry and entry.kind != LINK and entry.size <= _MAX_MARKED_BYTES
+    ]
+    if not entries:
+        return
+    from ..merging.lines import MARKER_CODE, MARKER_MESSAGE, find_conflict_marker
+
+    entries.sort(key=lambda entry: not entry.path.startswith(_MARKED_FOLDERS))
+    for entry in entries[:_MAX_READ_FILES]:
+        if line := find_conflict_marker(read(entry) or b""):
+            yield Notice(MARKER_CODE, entry.path, MARKER_MESSAGE.format(line))
 
 
 def _limit_notices(found: Iterable[Notice], what: str) -> list[Notice]:

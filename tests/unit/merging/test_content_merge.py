@@ -218,8 +218,8 @@ def test_markers_name_both_sides_and_are_recognised():
     assert draft is not None
     text = content_merge.format_with_markers(draft, "main", "idea")
     assert text == b"<<<<<<< main\na\n||||||| base\nx\n=======\nb\n>>>>>>> idea\n"
-    assert content_merge.has_conflict_markers(text)
-    assert not content_merge.has_conflict_markers(b"a\n=======\n")
+    assert lines.find_conflict_marker(text) == 1
+    assert lines.find_conflict_marker(b"a\n=======\n") == 0
 
 
 RECORD = st.builds(
@@ -340,7 +340,7 @@ def test_text_is_not_merged_with_what_is_binary_on_any_side(sides):
     ],
 )
 def test_either_marker_of_a_side_is_a_conflict_that_is_left(text, expected):
-    assert content_merge.has_conflict_markers(text) is expected
+    assert bool(lines.find_conflict_marker(text)) is expected
 
 
 def test_both_sides_are_joined_in_the_order_of_their_bytes_each_on_lines_of_its_own():

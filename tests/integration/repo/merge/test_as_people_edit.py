@@ -328,3 +328,25 @@ def test_other_line_ends_and_another_name_go_together(library, swap):
     assert sorted(row.code for row in done.notices) == ["line_ends", "renamed"]
     text = read(library, "skills/new/SKILL.md")
     assert "Second, ours.\r\n" in text and "name: new\r\n" in text
+
+
+MARKED = "First.\n<<<<<<< Updated upstream\nours\n=======\ntheirs\n>>>>>>> Stashed changes\n"
+
+
+@pytest.mark.parametrize("path", ["memory/MEMORY.md", "prompts/system.md", SKILL])
+def test_markers_that_another_program_left_are_noticed_by_status_and_snapshot(brain, path):
+    write(brain, path, FILES.get(path, "") + MARKED)
+    line = FILES.get(path, "").count("\n") + 2
+    for notices in (brain.status().notices, brain.snapshot().notices):
+        (found,) = (row for row in notices if row.code == "conflict_marker")
+        assert (found.path, f"line {line}:" in found.message) == (path, True)
+    assert not [row for row in brain.snapshot().notices if row.code == "conflict_marker"]
+
+
+def test_markers_that_come_in_with_one_side_are_noticed_when_the_merge_goes_on(brain):
+    path = "prompts/system.md"
+    diverge(brain, lambda b: write(b, path, "Be fast.\n"), lambda b: write(b, path, MARKED))
+    (row,) = brain.merge.start("idea").conflicts
+    brain.merge.resolve([row.path], "theirs")
+    done = brain.merge.resume()
+    assert [(row.code, row.path) for row in done.notices] == [("conflict_marker", path)]
