@@ -7,7 +7,7 @@ edits of the file are recorded first, and are part of the old content.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -155,7 +155,7 @@ def plan_skill_files(txn: WriteTransaction, path: str, files: SkillFiles) -> tup
 
 def build_edits(txn: WriteTransaction, wanted: SkillFiles) -> Edits:
     """Return the edits that give files at full paths their contents; raises as `apply_change`."""
-    record_edits_at(txn, wanted)
+    txn.record_edits_at(wanted)
     edits: Edits = {}
     for file, content in wanted.items():
         edits.update(_build_edit(txn, file, content))
@@ -193,12 +193,6 @@ def refuse_skill_name(inner: str) -> None:
         )
 
 
-def record_edits_at(txn: WriteTransaction, paths: Iterable[str]) -> None:
-    """Record what the user changed in the folder at `paths`, before anything else."""
-    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, list(paths))
-    txn.record_manual_edits(edits)
-
-
 def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edits:
     """Return the edit that a change makes of the file at the full `path`; store its content.
 
@@ -208,7 +202,7 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
     session = txn.session
     now = working_copy.read_if_unchanged(session, txn.bundle, path)
     if now is None:
-        record_edits_at(txn, [path])
+        txn.record_edits_at([path])
     was = bundles.get_entry(session.nodes, txn.bundle, path)
     _refuse_link(path, was)
     if was is not None and now is None:

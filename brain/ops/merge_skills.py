@@ -22,7 +22,6 @@ from ..results import SkillMergeResult
 from ..skills import document_parts, skill_layout, skill_version
 from ..skills.skill_document import upsert_document
 from . import snapshot
-from .files import record_edits_at
 from .write_skill import (
     flat_skill_folder,
     list_skill_files,
@@ -55,7 +54,7 @@ def merge(
     title = f"merge {printable_text(other, 80)} into {printable_text(slug, 80)}"
     with locked_write_transaction(session, "absorb", title) as txn:
         ours, theirs = _find_both(session, txn.bundle, slug, other)
-        record_edits_at(txn, [*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
+        txn.record_edits_at([*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
         ours, theirs = _find_both(session, txn.bundle, slug, other)
         slug = ours.slug
         # 1. The files of the other skill, at their new paths; those of its folder leave.

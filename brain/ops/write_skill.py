@@ -32,19 +32,10 @@ from ..skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
 from ..skills.skill_document import UpdatedSkill
 from ..skills.skill_metadata import read_skill_metadata
 from ..skills.slug import fold_to_slug, is_same_skill, slugify
-from .files import (
-    ContentChange,
-    SkillFiles,
-    apply_change,
-    plan_skill_files,
-    plan_skill_folder,
-    record_edits_at,
-    refuse_skill_name,
-    refuse_unwritable_path,
-)
 
 if TYPE_CHECKING:
     from ..receipts import Receipt
+    from .files import ContentChange, SkillFiles
 
 UpsertCheck = Callable[[bytes | None, bytes], object]
 NO_BASE_VERSION = "0"
@@ -147,7 +138,12 @@ def plan_skill(
             code="no_content",
             hint="give the text with -f FILE, or at least a description with -d TEXT",
         )
-    main, edits = plan_skill_files(txn, path, files) if files else (path, {})
+    edits: Edits = {}
+    main = path
+    if files:
+        from .files import plan_skill_files
+
+        main, edits = plan_skill_files(txn, path, files)
     if (
         if_changed
         and prior_text is not None
@@ -231,7 +227,7 @@ def _locate_prior_text(
         candidate_paths = find_skill.find_candidate_paths(session, slug) if path is None else [path]
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
-        record_edits_at(txn, candidate_paths)
+        txn.record_edits_at(candidate_paths)
         skill = find_skill.find_skill_or_none(session, txn.bundle, identifier)
         if skill is None:
             path = _choose_path(txn, slug, category)
@@ -506,12 +502,14 @@ def edit(
         if not file:
             content = change(prior_text) or b""
         else:
-            home, edits = plan_skill_folder(txn, path)
+            from . import files
+
+            home, edits = files.plan_skill_folder(txn, path)
             if path in edits:
                 main = f"{home}/{skill_layout.SKILL_FILES[0]}"
-            refuse_unwritable_path(session, f"{home}/{file}")
-            refuse_skill_name(file)
-            edits.update(apply_change(txn, f"{home}/{file}", change))
+            files.refuse_unwritable_path(session, f"{home}/{file}")
+            files.refuse_skill_name(file)
+            edits.update(files.apply_change(txn, f"{home}/{file}", change))
         new = skill_document.replace_document(prior_text, slug, content)
         new = raise_version(txn, slug, path, new)
         return record_upsert(txn, slug, main, new, None, message, edits)
@@ -525,7 +523,7 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(slug, 80)}") as txn:
         skill = find_skill.find_skill(session, txn.bundle, slug)
-        record_edits_at(txn, list_skill_files(txn, skill))
+        txn.record_edits_at(list_skill_files(txn, skill))
         skill = find_skill.find_skill(session, txn.bundle, slug)
         removed: Edits = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
@@ -563,7 +561,7 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
         snapshot_id, old_skill = find_skill_at_version(session, txn.head, slug, wanted)
         skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
         if skill is not None:
-            record_edits_at(txn, list_skill_files(txn, skill))
+            txn.record_edits_at(list_skill_files(txn, skill))
             skill = find_skill.find_skill(session, txn.bundle, slug)
         last_version = skill.card.version if skill else find_last_version(txn, old_skill.slug)
         previous = skill_version.greatest_version(
@@ -638,7 +636,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
             path = f"{place.rpartition('/')[0]}/{new_slug}/{file}"
         _refuse_taken_name(txn, skill, new_slug, path)
         # 2. What the user changed in its folder, so that nothing is left behind.
-        record_edits_at(txn, [*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
+        txn.record_edits_at([*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
         skill = find_skill.load_skill(session, txn.bundle, skill.path)
         # 3. Its text, at a version that neither name ever had.
         content = session.reader.read_blob(skill.blob)

@@ -125,6 +125,12 @@ class WriteTransaction:
             self.record_external(edits, ("snapshot",), "Record manual edits")
             self.files_base = self.head
 
+    def record_edits_at(self, paths: Iterable[str]) -> None:
+        """Record what the user changed in the folder at `paths`, before anything else."""
+        self.record_manual_edits(
+            working_copy.store_edits_at(self.session, self.store_tx, self.bundle, list(paths))
+        )
+
     def _store_snapshot(
         self,
         before: Bundle,

@@ -16,7 +16,6 @@ from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...ops.branches import PROPOSAL_REF_PREFIX
-from ...ops.files import record_edits_at
 from ...ops.write_skill import (
     NO_BASE_VERSION,
     PlannedText,
@@ -279,7 +278,7 @@ def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
     session, slug = txn.session, planned.slug
     skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
     own = [*planned.text.edits, planned.path]
-    record_edits_at(txn, dict.fromkeys([*own, *(list_skill_files(txn, skill) if skill else ())]))
+    txn.record_edits_at(dict.fromkeys([*own, *(list_skill_files(txn, skill) if skill else ())]))
     skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
     if not planned.is_equal:
         refuse_stale_base(slug, skill, planned.base)

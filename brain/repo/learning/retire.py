@@ -20,7 +20,6 @@ from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...objects import bundle as bundles
 from ...objects.bundle import Bundle, Edits
 from ...ops import files, log
-from ...ops.files import record_edits_at
 from ...ops.write_skill import (
     find_last_version,
     list_skill_files,
@@ -96,7 +95,7 @@ def retire_skill(
     with locked_write_transaction(session, "retire", f"retire {printable_text(slug, 80)}") as txn:
         skill = find_skill_or_retired(session, txn.bundle, slug)
         retired = _list_retired_files(txn, skill.slug)
-        record_edits_at(txn, [*list_skill_files(txn, skill), *retired])
+        txn.record_edits_at([*list_skill_files(txn, skill), *retired])
         if check is not None:
             check(txn)
         skill = find_skill_or_retired(session, txn.bundle, slug)
@@ -148,7 +147,7 @@ def reinstate_skill(
     shown = printable_text(slug, 80)
     description = f"reinstate {shown} at {version}" if version else f"reinstate {shown}"
     with locked_write_transaction(session, "reinstate", description) as txn:
-        record_edits_at(txn, _plan_return(txn, slug, version, source)[3])
+        txn.record_edits_at(_plan_return(txn, slug, version, source)[3])
         if check is not None:
             check(txn)
         bundle, old, path, edits, current = _plan_return(txn, slug, version, source)

@@ -13,7 +13,6 @@ from ...results import AccountBound, AccountUnbound, BoundAccount
 from ...trust import ACCOUNTS_PATH, ed25519, secp256k1
 from ...trust.signature_format import format_key
 from ...util.utc_time import utc_time
-from .. import working_copy
 from ..account_file import read_statements
 from ..revisions import resolve_revision
 from ..session import Session
@@ -175,9 +174,7 @@ def _refuse_bad_signature(bound: BoundAccount, signature: bytes) -> None:
 def _read_edited_statements(txn: WriteTransaction) -> list[AccountStatement]:
     """Record what the user edited, and return the statements of the head."""
     session = txn.session
-    txn.record_manual_edits(
-        working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [ACCOUNTS_PATH])
-    )
+    txn.record_edits_at([ACCOUNTS_PATH])
     return read_statements(session, txn.head)
 
 

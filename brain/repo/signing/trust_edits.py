@@ -14,7 +14,6 @@ from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
 from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
 from ...trust.signature_format import format_key, parse_key
-from .. import working_copy
 from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import WriteTransaction, locked_write_transaction
@@ -111,9 +110,7 @@ def repair_trust(session: Session) -> TrustChanged:
     """
     message = "Restore the last valid trust file"
     with locked_write_transaction(session, "trust", message) as txn:
-        txn.record_manual_edits(
-            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
-        )
+        txn.record_edits_at([POLICY_PATH])
         valid_text, is_broken = _find_last_valid_text(session, txn.head)
         return _record_trust_file(txn, b"", valid_text, is_broken, message)
 
@@ -123,9 +120,7 @@ def _edit_trust_file(
 ) -> TrustChanged:
     """Record the result of `edit_text` on the trust file, whose text is b"" if there is none."""
     with locked_write_transaction(session, "trust", message) as txn:
-        txn.record_manual_edits(
-            working_copy.store_edits_at(session, txn.store_tx, txn.bundle, [POLICY_PATH])
-        )
+        txn.record_edits_at([POLICY_PATH])
         before = _read_valid_text(session, txn.head)
         after = edit_text(before)
         return _record_trust_file(txn, key, after, after != before, message)
