@@ -16,8 +16,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from blake3 import blake3
 
@@ -90,7 +89,7 @@ _REPLACE_BLOB = (
 
 
 class StoreTransaction(StoreReader):
-    """A write transaction, used as a context: it commits on success, else it rolls back.
+    """A write transaction, from `Store.transaction`.
 
     Its reads see its own writes. Methods that store content raise `Conflict` (`redacted`) if it
     was redacted. They read what is stored under the same id, and replace it if it is something
@@ -103,35 +102,6 @@ class StoreTransaction(StoreReader):
         self._is_outside_wal = False
         self._facts_before: dict[str, bytes] = {}
         self._facts_now: dict[str, bytes] = {}
-
-    def __enter__(self) -> Self:
-        if self._db.in_transaction:
-            raise StoreError(
-                "a transaction of this store is open already",
-                code="transaction_open",
-                hint="end it first: transactions are not nested",
-            )
-        try:
-            self._begin()
-        except BaseException:
-            self._roll_back()
-            raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if error is not None:
-            self._roll_back()
-            return
-        try:
-            self._commit()
-        except BaseException:
-            self._roll_back()
-            raise
 
     def _begin(self) -> None:
         db = self._db
@@ -489,13 +459,27 @@ class StoreTransaction(StoreReader):
 class Store(StoreReader):
     """A store that can be written."""
 
-    def transaction(self, expected_bytes: int = 0) -> StoreTransaction:
+    @contextmanager
+    def transaction(self, expected_bytes: int = 0) -> Iterator[StoreTransaction]:
         """Begin a transaction, whose changes are durable when the `with` block ends.
 
         `expected_bytes` of content let the store prepare for a large load. Raises `Locked` if
         another transaction does not end in time.
         """
-        return StoreTransaction(self, expected_bytes)
+        if self._db.in_transaction:
+            raise StoreError(
+                "a transaction of this store is open already",
+                code="transaction_open",
+                hint="end it first: transactions are not nested",
+            )
+        transaction = StoreTransaction(self, expected_bytes)
+        try:
+            transaction._begin()
+            yield transaction
+            transaction._commit()
+        except BaseException:
+            transaction._roll_back()
+            raise
 
     def compact(self) -> bool:
         """Rewrite the store without free space, so that no file holds removed content.
