@@ -16,7 +16,7 @@ from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..store import rows as checksums
 from ..store.connection import Connection, DatabaseLabels
-from ..store.database import DisposableDatabase, typed_columns
+from ..store.database import DisposableDatabase, delete_database, typed_columns
 
 CACHE_DIR_VARIABLE = "BRAIN_CACHE_DIR"
 """Environment variable that names another folder for caches."""
@@ -340,6 +340,11 @@ class DerivedCache:
         self.folder = folder
 
     @property
+    def db(self) -> Connection:
+        """The database, where a `FullTextIndex` has its tables too."""
+        return self._db
+
+    @property
     def in_transaction(self) -> bool:
         """True if a `transaction` is open."""
         return self._db.in_transaction
@@ -554,9 +559,13 @@ class DerivedCache:
     def clear(self) -> None:
         """Delete everything, without a trace in any file of the cache."""
         self._db.execute("PRAGMA secure_delete=ON")
+        from ..search import full_text
+
         with self.transaction():
             for table in CONTENT_TABLES:
                 self._db.execute(f"DELETE FROM {table}")
+            for table in full_text.TABLES:
+                self._db.execute(f"DROP TABLE IF EXISTS {table}")
         self._db.execute("VACUUM")
         self._db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
         if self.folder is not None:
@@ -579,6 +588,8 @@ def open_cache(
     (empty for none) is not used, nor a folder that is not `usable`.
     """
     folder = make_cache_folder(brain, redacted, usable)
+    if folder is not None:
+        delete_database(os.path.join(folder, "words.db"))  # earlier versions had words apart
     db = open_cache_file(folder, version) if folder is not None else None
     return DerivedCache(db, folder) if db is not None else open_memory_cache(version, folder)
 

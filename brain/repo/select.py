@@ -1,13 +1,12 @@
 """Keep the search index and the catalogue of skills up to date with a bundle.
 
-The word index is a file in the user's cache, or in memory if that is not possible. After a
+The word index is in the user's cache. After a
 change of the head only the paths in the diff of the two trees are read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from ..encoding import pack, unpack
@@ -37,7 +36,6 @@ from ..search.selectors import (
 from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
-from .derived_db import DERIVATION_VERSION as DERIVED
 from .revisions import resolve_revision
 from .session import Session
 
@@ -59,6 +57,7 @@ T = TypeVar("T")
 
 def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
     """Return the search cache of a bundle: the session's for the head, else a new one."""
+    session.drop_redacted()  # the cache of before has words of what was redacted
     if bundle == session.bundle_of(session.head()):
         if session.search_cache is None:
             session.search_cache = SearchCache()
@@ -73,28 +72,19 @@ def query_index(
 ) -> T:
     """Return the result of `query` on the word index of a bundle's skills.
 
-    If the file is damaged or locked, the index is built in memory.
+    If the cache is damaged or locked, the index is built in memory.
     """
-    if search_cache.index is None:
-        search_cache.index = _open_index(session)
     try:
+        if search_cache.index is None:
+            search_cache.index = FullTextIndex(session.cache.db, FIELD_WEIGHTS)
         _update_index(session, search_cache.index, bundle)
         return query(search_cache.index)
     except (Locked, StoreError) as error:
-        search_cache.close()
-        if session.cache.folder is not None and not isinstance(error, Locked):
-            with suppress(OSError):
-                full_text.delete_full_text_index(session.cache.folder)
+        if not isinstance(error, Locked):
+            session.replace_cache()
         search_cache.index = full_text.open_memory_full_text(FIELD_WEIGHTS)
         _update_index(session, search_cache.index, bundle)
         return query(search_cache.index)
-
-
-def _open_index(session: Session) -> FullTextIndex:
-    folder = session.cache.folder
-    if folder is None:
-        return full_text.open_memory_full_text(FIELD_WEIGHTS)
-    return full_text.open_full_text_index(folder, FIELD_WEIGHTS)
 
 
 def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
@@ -115,7 +105,7 @@ def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle
 
 
 def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> None:
-    state = pack((SEARCH_INDEX_FORMAT, DERIVED, bundles.bundle_id(bundle)))
+    state = pack((SEARCH_INDEX_FORMAT, bundles.bundle_id(bundle)))
     if index.state == state:
         return
     with index.transaction():
@@ -132,8 +122,8 @@ def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> Non
 def _load_indexed_bundle(session: Session, state: bytes) -> Bundle | None:
     """Return the bundle that the index is of; None for another format, or if it was collected."""
     try:
-        version, made, bundle_id = unpack(state) if state else (0, 0, b"")
-        if (version, made) != (SEARCH_INDEX_FORMAT, DERIVED):
+        version, bundle_id = unpack(state) if state else (0, b"")
+        if version != SEARCH_INDEX_FORMAT:
             return None
         return session.load_bundle(bundle_id)
     except (FormatError, ValueError, NotFound):

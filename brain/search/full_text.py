@@ -3,25 +3,19 @@
 SQLite FTS5 cuts texts into words, folds case and accents, and removes English endings; the
 rest of a word is its stem. The texts are not stored.
 
-The index is a file or in memory. The file is a cache and may be deleted at any time; if it
-is damaged, of another version or not writable, the index is in memory.
+Its tables are in the user's cache, beside other derived data, or in memory.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 from ..store.connection import Connection, DatabaseLabels
-from ..store.database import DisposableDatabase, delete_database
+from ..store.database import open_in_memory
 
-FULL_TEXT_FILE_NAME = "words.db"
-
-_INDEX_VERSION = 1
-_LOCK_TIMEOUT = 2.0
-"""Seconds to wait for another process that updates the file."""
+TABLES = ("stems", "rows", "keys", "standing")
+"""The tables of an index, in the order in which they can be dropped."""
 _MAX_CACHED_COUNTS = 10_000
 """Stems whose counts are cached in memory."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
@@ -34,7 +28,7 @@ IndexedTexts = tuple[str, Sequence[str]]
 
 
 class FullTextIndex:
-    """An open index, from `open_full_text_index` or `open_memory_full_text`.
+    """An index in an open database, where its tables are created if they are missing.
 
     `weights` are the weights of words in each text.
     """
@@ -46,6 +40,13 @@ class FullTextIndex:
         self._rank_sql = f"bm25(rows, {', '.join(map(str, weights))})"
         self._tokenize = db.make_tokenizer(_TOKENIZER)
         self._count_cache: tuple[bytes, dict[str, int]] = b"", {}
+        if not self._has_tables():
+            with self.transaction():
+                if not self._has_tables():  # else another process was first
+                    _create_tables(_columns(weights), db)
+
+    def _has_tables(self) -> bool:
+        return bool(self._db.fetch_all("SELECT 1 FROM sqlite_schema WHERE name = ?", TABLES[-1:]))
 
     @property
     def state(self) -> bytes:
@@ -131,38 +132,10 @@ class FullTextIndex:
         )
         return [(key, score) for key, score in rows]
 
-    def close(self) -> None:
-        """Close the index."""
-        self._db.close()
-
 
 def open_memory_full_text(weights: Sequence[float]) -> FullTextIndex:
     """Return an empty index in memory."""
-    return FullTextIndex(_index_database(weights).open_in_memory(FULL_TEXT_FILE_NAME), weights)
-
-
-def open_full_text_index(folder: str | os.PathLike[str], weights: Sequence[float]) -> FullTextIndex:
-    """Return the index in `folder`, which is created if missing, or one in memory.
-
-    A file that is damaged or of another version is replaced.
-    """
-    db = _index_database(weights).open_file(os.path.join(folder, FULL_TEXT_FILE_NAME))
-    return FullTextIndex(db, weights) if db is not None else open_memory_full_text(weights)
-
-
-def delete_full_text_index(folder: str | os.PathLike[str]) -> None:
-    """Delete the index in `folder`, if there is one."""
-    delete_database(os.path.join(folder, FULL_TEXT_FILE_NAME))
-
-
-def _index_database(weights: Sequence[float]) -> DisposableDatabase:
-    return DisposableDatabase(
-        version=_INDEX_VERSION,
-        timeout=_LOCK_TIMEOUT,
-        synchronous="NORMAL",  # after a power cut the file may be older, but is never damaged
-        labels=_INDEX_LABELS,
-        create_tables=partial(_create_tables, _columns(weights)),
-    )
+    return FullTextIndex(open_in_memory("index", _INDEX_LABELS), weights)
 
 
 def _create_tables(columns: str, db: Connection) -> None:

@@ -43,7 +43,5 @@ class SearchCache:
         return self._embedding
 
     def close(self) -> None:
-        """Close the word index."""
-        if self.index is not None:
-            self.index.close()
-            self.index = None
+        """Forget the word index."""
+        self.index = None

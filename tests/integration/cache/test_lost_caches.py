@@ -33,7 +33,16 @@ def test_with_a_cache_the_answers_are_those_without_one(grown, caches):
     for _ in range(2):
         assert answer_all_questions(grown.root) == grown.truth
     names = {name.partition("-")[0] for name in os.listdir(file_of(caches).parent)}
-    assert {"derived.db", "words.db"} <= names
+    assert "derived.db" in names and "words.db" not in names
+
+
+def test_what_an_earlier_version_left_is_removed_without_a_word(grown, caches, capsys):
+    answer_all_questions(grown.root)
+    folder = file_of(caches).parent
+    for name in ("words.db", "words.db-wal"):
+        (folder / name).write_bytes(b"words of before")
+    assert answer_all_questions(grown.root) == grown.truth
+    assert not list(folder.glob("words.db*")) and capsys.readouterr() == ("", "")
 
 
 def remove(file: Path) -> None:
@@ -93,6 +102,8 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "of a version to come": statement("PRAGMA user_version=99"),
     "of no version": statement("PRAGMA user_version=0"),
     "without a table": statement("DROP TABLE history"),
+    "without words": statement("DROP TABLE keys"),
+    "with wrong words": statement("UPDATE rows_data SET block = x'00'"),
     "with other columns": statement("ALTER TABLE merges RENAME COLUMN generation TO rank"),
     "with a wrong version": statement("UPDATE history SET version = '77'"),
     "with a wrong merge": statement("UPDATE merges SET generation = 1"),

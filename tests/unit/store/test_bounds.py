@@ -15,7 +15,6 @@ from brain import limits
 from brain.digest import blob_id
 from brain.errors import InvalidInput, Locked, StoreError
 from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
-from brain.search import full_text
 from brain.store import large_blobs, redactions
 from brain.store import rows as checksums
 from brain.store.blobs import ChunkList, decode_chunk_list
@@ -266,26 +265,3 @@ def test_a_lock_that_cannot_be_made_says_whether_the_folder_can_be_written(
     monkeypatch.setattr(os, "access", lambda path, mode: writable)
     with raises_code(code, StoreError), writer_lock(tmp_path / "none", 0):
         pass
-
-
-def test_the_index_of_words_is_marked_with_its_version(tmp_path):
-    index = full_text.open_full_text_index(tmp_path, [1.0, 1.0])
-    index._db.begin()
-    index.update(b"one", [], [("a", ["x", ""]), ("b", ["x y", ""])])
-    index._db.commit()
-    assert index.count_keys() == 2 and index.count_documents(["x", "y", "z"]) == {"x": 2, "y": 1}
-    assert index._db.fetch_all("SELECT number, key FROM keys ORDER BY number") == [
-        (1, "a"),
-        (2, "b"),
-    ]
-    assert [key for key, _ in index.search(["x"], 1)] == ["a"] and index.state == b"one"
-    assert index._db.fetch_all("PRAGMA busy_timeout") == [(2000,)]
-    index.close()
-    db = apsw.Connection(str(tmp_path / "words.db"))
-    assert db.execute("PRAGMA user_version").fetchall() == [(1,)]
-    db.execute("PRAGMA user_version=2").close()
-    db.close()
-    index = full_text.open_full_text_index(tmp_path, [1.0, 1.0])
-    assert index.count_keys() == 0
-    index.close()
-    assert (tmp_path / "words.db").exists()

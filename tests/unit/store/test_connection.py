@@ -1,7 +1,6 @@
 """The connection to the database, its lock and what it caches."""
 
 import os
-import stat
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ import apsw
 import pytest
 
 from brain.errors import BrainError, Locked, StoreError
+from brain.repo.derived_db import open_cache_file
 from brain.search import full_text
 from brain.search.full_text import FullTextIndex
 from brain.store import reader, rows
@@ -181,7 +181,6 @@ def test_a_folder_that_is_not_there_cannot_be_locked(tmp_path):
 def store(tmp_path):
     made = create_store(tmp_path / ".brain")
     yield made
-    made.close()
 
 
 @pytest.fixture
@@ -287,16 +286,17 @@ def fill(index: FullTextIndex, state: bytes = b"one") -> FullTextIndex:
     return index
 
 
+def open_in_file(folder: Path) -> FullTextIndex:
+    db = open_cache_file(str(folder), 1)
+    assert db is not None
+    return FullTextIndex(db, WEIGHTS)
+
+
 @pytest.fixture(params=["memory", "file"])
 def index(request, tmp_path):
     in_file = request.param == "file"
-    made = (
-        full_text.open_full_text_index(tmp_path, WEIGHTS)
-        if in_file
-        else full_text.open_memory_full_text(WEIGHTS)
-    )
+    made = open_in_file(tmp_path) if in_file else full_text.open_memory_full_text(WEIGHTS)
     yield fill(made)
-    made.close()
 
 
 def keys(index: FullTextIndex, *words: str, limit: int = -1) -> list[str]:
@@ -311,7 +311,7 @@ def test_keys_are_found_by_the_stems_of_their_words(index):
 
 
 def test_stems_are_counted_as_of_now_whoever_changed_the_index(tmp_path, monkeypatch):
-    reader, other = (full_text.open_full_text_index(tmp_path, WEIGHTS) for _ in range(2))
+    reader, other = (open_in_file(tmp_path) for _ in range(2))
     fill(reader)
     for _ in range(2):
         assert reader.count_documents(["date", "whale", "x"]) == {"date": 2, "x": 1}
@@ -320,8 +320,6 @@ def test_stems_are_counted_as_of_now_whoever_changed_the_index(tmp_path, monkeyp
     assert reader.count_documents(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
     monkeypatch.setattr(full_text, "_MAX_CACHED_COUNTS", 0)
     assert reader.count_documents(["whale", "y"]) == {"whale": 1, "y": 1}
-    reader.close()
-    other.close()
 
 
 def test_a_text_counts_by_its_weight():
@@ -348,41 +346,3 @@ def test_a_change_that_is_broken_off_changes_nothing(index):
 def test_no_words_find_nothing_and_a_negative_limit_takes_all(index):
     assert keys(index) == []
     assert len(keys(index, "dates", "y")) == 3 and len(keys(index, "dates", "y", limit=2)) == 2
-
-
-def test_the_file_is_found_again_and_is_for_its_owner_alone(tmp_path):
-    fill(full_text.open_full_text_index(tmp_path, WEIGHTS)).close()
-    again = full_text.open_full_text_index(tmp_path, WEIGHTS)
-    assert again.state == b"one" and keys(again, "parse") == ["a"]
-    again.close()
-    assert stat.S_IMODE((tmp_path / full_text.FULL_TEXT_FILE_NAME).stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("damage", [b"", b"nonsense" * 2000, "version"])
-def test_a_file_that_is_no_index_is_replaced(tmp_path, damage):
-    import apsw
-
-    path = tmp_path / full_text.FULL_TEXT_FILE_NAME
-    if isinstance(damage, bytes):
-        path.write_bytes(damage)
-    else:
-        apsw.Connection(str(path)).execute("PRAGMA user_version=99").close()
-    fill(full_text.open_full_text_index(tmp_path, WEIGHTS)).close()
-    again = full_text.open_full_text_index(tmp_path, WEIGHTS)
-    assert again.state == b"one"
-    again.close()
-
-
-def test_where_no_file_can_be_the_index_is_in_memory(tmp_path):
-    (tmp_path / full_text.FULL_TEXT_FILE_NAME).mkdir()
-    for folder in (tmp_path, tmp_path / "nowhere"):
-        made = fill(full_text.open_full_text_index(folder, WEIGHTS))
-        assert keys(made, "parse") == ["a"]
-        made.close()
-
-
-def test_removing_leaves_nothing(tmp_path):
-    fill(full_text.open_full_text_index(tmp_path, WEIGHTS)).close()
-    full_text.delete_full_text_index(tmp_path)
-    full_text.delete_full_text_index(tmp_path)
-    assert list(tmp_path.iterdir()) == []

@@ -369,7 +369,7 @@ def test_no_cache_of_selection_knows_what_was_redacted(brain):
     brain.skills.upsert("bird", "Watch.", description=f"Watch the {word}")
     brain.skills.upsert("fish", "Watch.", description="Watch the herring")
     assert [one.slug for one in brain.skills.select(word)] == ["bird"]
-    assert any("/words.db" in path for path in holders(brain, word))
+    assert any("/derived.db" in path for path in holders(brain, word))
     brain.files.redact("skills/bird/SKILL.md", reason="a name")
     assert holders(brain, word) == []
     assert brain.skills.select(word) == []

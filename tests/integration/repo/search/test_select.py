@@ -116,7 +116,7 @@ def test_the_index_and_the_prompt_for_a_task_hold_what_it_needs(brain):
 def test_another_process_finds_the_index_of_words_as_the_last_one_left_it(brain):
     brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
-    file = cache_folder(brain) / "words.db"
+    file = cache_folder(brain) / "derived.db"
     before = file.stat().st_ino
     with Brain.open(brain.root) as another:
         another.skills.upsert("b", "Do.", description="Count whales")
@@ -129,9 +129,9 @@ def test_another_process_finds_the_index_of_words_as_the_last_one_left_it(brain)
 def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(brain, damage):
     brain.skills.upsert("a", "Do.", description="Count penguins")
     assert found(brain, "penguins") == ["a"]
-    file = cache_folder(brain) / "words.db"
+    file = cache_folder(brain) / "derived.db"
     brain.close()
-    for beside in file.parent.glob("words.db-*"):
+    for beside in file.parent.glob("derived.db-*"):
         beside.unlink()
     if damage == "nonsense":
         file.write_bytes(file.read_bytes()[:4096] + b"\xff" * 20_000)
@@ -143,7 +143,7 @@ def test_whatever_becomes_of_the_index_of_words_the_answer_is_the_same(brain, da
         with Brain.init(brain.root.parent / "other") as other:
             other.skills.upsert("liar", "Do.", description="Count penguins")
             assert found(other, "penguins") == ["liar"]
-            words = sorted(cache_folder(other).glob("words.db*"))
+            words = sorted(cache_folder(other).glob("derived.db*"))
         for path in words:
             path.rename(file.with_name(path.name))
     with Brain.open(brain.root) as again:
