@@ -230,9 +230,9 @@ class Brain(BrainParts):
         recorded = self._record_changes(record_edits.RECORDED_FIRST, [place] if place else None)
         return recorded if recorded.changed else None
 
-    restore = reads(lambda: restore.restore_files)
-    undo = reads(lambda: undo.undo_operation)
-    redo = reads(lambda: undo.redo_operation)
+    restore = reads(lambda: restore.restore)
+    undo = reads(lambda: undo.undo)
+    redo = reads(lambda: undo.redo)
 
     def task(
         self,

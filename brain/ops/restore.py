@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import NotFound
 from ..objects import bundle as bundles
@@ -13,39 +13,33 @@ from ..objects.tree_node import TreeEntry
 from ..repo import working_copy
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
-from ..repo.transaction import (
-    WriteTransaction,
-    lock_for_writing,
-    write_transaction,
-)
+from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..repo.working_copy import find_redacted_paths
 from ..results import Restored
 from ..util.progress import Progress, no_progress
 
 
-def restore_files(
+def restore(
     session: Session, rev: str, paths: Sequence[str] = (), progress: Progress | None = None
 ) -> Restored:
-    """Restore files to their state at a revision: all, or those at or below `paths`.
+    """Restore files, by default all, or those at and below `paths`, from a revision.
 
-    Unrecorded changes that would be overwritten are recorded first. Files that neither the
+    Files that were changed since the last snapshot are recorded first. Those that neither the
     head nor the revision has are not touched, nor are redacted ones. Raises `NotFound`
     (`no_path`) for a path that neither the revision nor the head has, and `InvalidInput` for
     a state that no folder can hold.
     """
+    report = progress or no_progress
     wanted = [check_path(path.rstrip("/")) for path in paths]
-    progress = progress or no_progress
     with lock_for_writing(session):
         source_id = resolve_revision(session, rev)
         target = _select_entries(session, session.bundle_of(source_id), wanted)
-        folder_scan = working_copy.scan_folder(session, progress)
-        with write_transaction(
-            session, "restore", f"restore {source_id.hex()[:12]}", progress
-        ) as txn:
+        folder_scan = working_copy.scan_folder(session, report)
+        description = f"restore {source_id.hex()[:12]}"
+        with write_transaction(session, "restore", description, report) as txn:
             head = _select_entries(session, txn.bundle, wanted)
             _refuse_unknown_paths(wanted, target, head)
             folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
-            skipped = folder_scan.scan.skipped
             manual_edits: Edits = {
                 path: entry
                 for path, entry in folder_edits.items()
@@ -58,10 +52,15 @@ def restore_files(
             if edits:
                 txn.record_snapshot(edits, ("restore", source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
-            working_copy.refuse_skipped(skipped, [*wanted, *txn.writes])
+            working_copy.refuse_skipped(folder_scan.scan.skipped, [*wanted, *txn.writes])
             empty = bundles.EMPTY_BUNDLE
             require_portable(session.nodes, session.reader, empty, txn.bundle, txn.writes)
-    return build_restore_result(txn.head, txn.writes, redacted)
+    return Restored(
+        snapshot=txn.head.hex(),
+        written=sorted(path for path, entry in txn.writes.items() if entry is not None),
+        removed=sorted(path for path, entry in txn.writes.items() if entry is None),
+        redacted=sorted(redacted),
+    )
 
 
 def _diff_entries(
@@ -105,15 +104,3 @@ def _select_entries(
         for path in wanted
         for entry in bundles.walk_below(session.nodes, bundle, path)
     }
-
-
-def build_restore_result(
-    head: bytes, writes: Mapping[str, TreeEntry | None], redacted: Collection[str] = ()
-) -> Restored:
-    """Return the result of writing files; the `redacted` ones were left out."""
-    return Restored(
-        head.hex(),
-        sorted(path for path, entry in writes.items() if entry is not None),
-        sorted(path for path, entry in writes.items() if entry is None),
-        sorted(redacted),
-    )
