@@ -60,7 +60,7 @@ def read_home_file(
         st = os.lstat(name, dir_fd=folder_fd)
         if stat.S_ISLNK(st.st_mode):
             return SourceFile(
-                LINK, handles.encode_link_target(path, handles.read_symlink(name, folder_fd))
+                LINK, handles.encode_link_target(path, os.readlink(name, dir_fd=folder_fd))
             )
         if not stat.S_ISREG(st.st_mode):
             raise SkipFile("not_regular", "neither a file nor a folder")

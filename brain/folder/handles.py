@@ -6,11 +6,9 @@ import errno
 import os
 import stat
 import struct
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from operator import attrgetter
-from typing import NamedTuple
 
 from ..errors import BrainError, InvalidInput, error_from_os, printable_text
 from ..objects.collisions import is_safe_link_target
@@ -52,17 +50,33 @@ class FolderHandles:
         self.root_fd = root_fd
         self._open_chain = [("", root_fd)]
 
-    def open(self, folder: str) -> int:
+    def open(self, folder: str, make: bool = False) -> int:
         """Return a descriptor of `folder` ("" is the root), valid until the next call.
 
-        Raises `FileNotFoundError` and other `OSError`s, and `InvalidInput` (`unsafe_path`) if a
-        part is a link or not a folder.
+        With `make`, missing folders are created. Raises `FileNotFoundError` and other `OSError`s,
+        and `InvalidInput` (`unsafe_path`) if a part is a link or not a folder.
         """
-        return self._descend(folder, _open_subfolder)
-
-    def open_or_make(self, folder: str) -> int:
-        """As `open`, but create missing folders."""
-        return self._descend(folder, _make_subfolder)
+        chain = self._open_chain
+        path = f"{folder}/" if folder else ""
+        above, fd = chain[-1]
+        if path == above:
+            return fd
+        while not path.startswith(above):
+            os.close(fd)
+            chain.pop()
+            above, fd = chain[-1]
+        for part in path[len(above) : -1].split("/") if path != above else ():
+            if part in _DOT_NAMES:
+                raise unsafe_path_error(folder)
+            try:
+                fd = _open_part(part, fd, make)
+            except OSError as error:
+                if error.errno in _NOT_A_FOLDER_ERRNOS:
+                    raise unsafe_path_error(folder) from error
+                raise
+            above = f"{above}{part}/"
+            chain.append((above, fd))
+        return fd
 
     def find_missing_folder(self, folder: str) -> str:
         """Return the topmost missing folder on the way to `folder`, "" if none is missing.
@@ -83,29 +97,6 @@ class FolderHandles:
         while len(self._open_chain) > 1:
             os.close(self._open_chain.pop()[1])
 
-    def _descend(self, folder: str, open_part: Callable[[str, int], int]) -> int:
-        chain = self._open_chain
-        path = f"{folder}/" if folder else ""
-        above, fd = chain[-1]
-        if path == above:
-            return fd
-        while not path.startswith(above):
-            os.close(fd)
-            chain.pop()
-            above, fd = chain[-1]
-        for part in path[len(above) : -1].split("/") if path != above else ():
-            if part in _DOT_NAMES:
-                raise unsafe_path_error(folder)
-            try:
-                fd = open_part(part, fd)
-            except OSError as error:
-                if error.errno in _NOT_A_FOLDER_ERRNOS:
-                    raise unsafe_path_error(folder) from error
-                raise
-            above = f"{above}{part}/"
-            chain.append((above, fd))
-        return fd
-
 
 @contextmanager
 def open_folders(root: RootPath) -> Iterator[FolderHandles]:
@@ -118,17 +109,15 @@ def open_folders(root: RootPath) -> Iterator[FolderHandles]:
             folders.close()
 
 
-def _open_subfolder(name: str, above: int) -> int:
-    return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
-
-
-def _make_subfolder(name: str, above: int) -> int:
+def _open_part(name: str, above: int, make: bool) -> int:
     try:
         return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
     except FileNotFoundError:
-        with suppress(FileExistsError):
-            os.mkdir(name, dir_fd=above)
-        return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
+        if not make:
+            raise
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=above)
+    return os.open(name, OPEN_FOLDER_FLAGS, dir_fd=above)
 
 
 def unreadable_error(path: str, error: OSError) -> InvalidInput:
@@ -174,13 +163,6 @@ def unsafe_path_error(path: str) -> InvalidInput:
     )
 
 
-def write_all(fd: int, content: bytes) -> None:
-    """Write all of `content`; a single write may be partial."""
-    written = os.write(fd, content)
-    while written < len(content):
-        written += os.write(fd, memoryview(content)[written:])
-
-
 _FINGERPRINT_FORMAT = struct.Struct("<qqQQI")
 FINGERPRINT_BYTES = _FINGERPRINT_FORMAT.size
 """Bytes in a fingerprint."""
@@ -192,32 +174,9 @@ pack_fingerprint = _FINGERPRINT_FORMAT.pack
 ABSENT_ERRNOS = frozenset((errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG))
 """Errors for a path without a file; a name that is too long cannot exist."""
 
-_MIN_TIME_NS, _MAX_TIME_NS = -(1 << 63), (1 << 63) - 1
 _SECOND_NS = 1_000_000_000
 _FINE_TICK_NS = _SECOND_NS // 20
 _COARSE_TICK_NS = 2 * _SECOND_NS
-
-
-class ClockReading(NamedTuple):
-    """A point in time by both clocks of this machine, in nanoseconds."""
-
-    wall_ns: int
-    monotonic_ns: int
-
-
-def read_clocks() -> ClockReading:
-    """Return the present moment."""
-    return ClockReading(time.time_ns(), time.monotonic_ns())
-
-
-def file_system_time(started: ClockReading, file_time: int) -> int:
-    """Return the moment `started` by the clock of the file system, which now shows `file_time`.
-
-    The longer of two spans is subtracted: the wall clock may have been set back, the monotonic
-    one stops while the machine sleeps. An earlier moment only causes files to be read again.
-    """
-    at = read_clocks()
-    return file_time - max(at.wall_ns - started.wall_ns, at.monotonic_ns - started.monotonic_ns)
 
 
 def fingerprint_of(st: os.stat_result) -> bytes:
@@ -226,11 +185,8 @@ def fingerprint_of(st: os.stat_result) -> bytes:
         return pack_fingerprint(*stat_fields(st))
     except struct.error:
         mtime, ctime, *others = stat_fields(st)
-        return pack_fingerprint(_clamp_time(mtime), _clamp_time(ctime), *others)
-
-
-def _clamp_time(time_ns: int) -> int:
-    return min(max(time_ns, _MIN_TIME_NS), _MAX_TIME_NS)
+        times = (min(max(time, -(1 << 63)), (1 << 63) - 1) for time in (mtime, ctime))
+        return pack_fingerprint(*times, *others)
 
 
 def unmatchable_fingerprint(stored: bytes) -> bytes:
@@ -273,16 +229,8 @@ def entry_kind(mode: int) -> int:
     return EXECUTABLE if mode & stat.S_IXUSR else FILE
 
 
-def read_symlink(name: str, folder_fd: int) -> str:
-    """Return the text of the link `name`, with surrogates for bytes that are not UTF-8.
-
-    Raises `OSError` (EINVAL if it is not a link).
-    """
-    return os.readlink(name, dir_fd=folder_fd)
-
-
 def encode_link_target(path: str, target: str) -> bytes:
-    """Return the content of a link.
+    """Return the content of a link, given its text as `os.readlink` returns it.
 
     Raises `InvalidInput` (`link_outside`) if it may lead outside or is not UTF-8.
     """

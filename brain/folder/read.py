@@ -176,7 +176,7 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
 
 def _read_link(path: str, name: str, folder_fd: int) -> tuple[CandidateFile, bytes]:
     st = os.lstat(name, dir_fd=folder_fd)
-    content = handles.encode_link_target(path, handles.read_symlink(name, folder_fd))
+    content = handles.encode_link_target(path, os.readlink(name, dir_fd=folder_fd))
     return CandidateFile(path, LINK, len(content), handles.fingerprint_of(st)), content
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
+import time
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing, suppress
 
@@ -96,7 +97,7 @@ class Scan:
     def __init__(
         self, root_fd: int, rules: IgnoreRules, cache: StatCache | None, progress: Progress
     ) -> None:
-        self.started = handles.read_clocks()
+        self.started = time.time_ns(), time.monotonic_ns()
         self.cache = cache or StatCache(rules.fingerprint)
         self.files = self.cache.files
         self.changed: list[CandidateFile] = []
@@ -314,7 +315,7 @@ class Scan:
             return False
         folder, _, name = path.rpartition("/")
         try:
-            target = handles.read_symlink(name, self.handles.open(folder))
+            target = os.readlink(name, dir_fd=self.handles.open(folder))
             handles.encode_link_target(path, target)
         except FileNotFoundError:
             return False
@@ -369,9 +370,12 @@ class Scan:
                 folder_fd = folders.open(CONTROL_FOLDER)
                 fd = os.open(name, _CREATE_FLAGS, 0o600, dir_fd=folder_fd)
             except (OSError, InvalidInput):
-                return self.started.wall_ns - _MAX_CLOCK_SKEW_NS
+                return self.started[0] - _MAX_CLOCK_SKEW_NS
             try:
-                return handles.file_system_time(self.started, os.fstat(fd).st_mtime_ns)
+                # The longer span: the wall clock may have been set back, the monotonic one stops
+                # while the machine sleeps. An earlier moment only causes files to be read again.
+                since = (time.time_ns() - self.started[0], time.monotonic_ns() - self.started[1])
+                return os.fstat(fd).st_mtime_ns - max(since)
             finally:
                 os.close(fd)
                 with suppress(OSError):

@@ -31,7 +31,6 @@ from .handles import (
     open_root,
     unsafe_path_error,
     unwritable_error,
-    write_all,
 )
 
 WriteContent = bytes | Iterator[bytes]
@@ -60,7 +59,7 @@ class StagedWriter:
             replace_file(self._existing_folders, path, kind, content)
             return
         try:
-            create_file(self._open_staging().open_or_make(folder), name, path, kind, content)
+            create_file(self._open_staging().open(folder, make=True), name, path, kind, content)
         except OSError as error:
             raise write_error(path, error) from error
 
@@ -156,21 +155,17 @@ def remove_working_file(root: RootPath, path: str) -> None:
         try:
             with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folders.open(folder))
-            _remove_empty_parents(folders, folder)
+            while "/" in folder:
+                folder, _, name = folder.rpartition("/")
+                try:
+                    os.rmdir(name, dir_fd=folders.open(folder))
+                except FileNotFoundError:
+                    continue
+                except OSError:  # not empty, or not ours to remove
+                    break
         except OSError as error:
             if error.errno != errno.ENAMETOOLONG:  # such a file cannot exist
                 raise write_error(path, error) from error
-
-
-def _remove_empty_parents(folders: FolderHandles, folder: str) -> None:
-    while "/" in folder:
-        folder, _, name = folder.rpartition("/")
-        try:
-            os.rmdir(name, dir_fd=folders.open(folder))
-        except FileNotFoundError:
-            continue
-        except OSError:  # not empty, or not ours to remove
-            return
 
 
 _RUN_PREFIX = TEMPORARY_PREFIX + os.urandom(8).hex()
@@ -187,7 +182,7 @@ def replace_file(folders: FolderHandles, path: str, kind: int, content: WriteCon
     folder, _, name = path.rpartition("/")
     temporary = temporary_name()
     try:
-        folder_fd = folders.open_or_make(folder)
+        folder_fd = folders.open(folder, make=True)
         try:
             permissions = _permissions_in_place(folder_fd, name, kind)
             create_file(folder_fd, temporary, path, kind, content, permissions)
@@ -231,6 +226,13 @@ def create_file(
                 write_all(fd, piece)
     finally:
         os.close(fd)
+
+
+def write_all(fd: int, content: bytes) -> None:
+    """Write all of `content`; a single write may be partial."""
+    written = os.write(fd, content)
+    while written < len(content):
+        written += os.write(fd, memoryview(content)[written:])
 
 
 def _permissions_in_place(folder_fd: int, name: str, kind: int) -> int | None:
@@ -285,18 +287,15 @@ def remove_temporary_files(root: RootPath, paths: Iterable[str] = ()) -> None:
     They are in the folders of those paths, at the top, and in `.brain`. Call it only while no
     other writer can run.
     """
+    from shutil import rmtree
+
     above = {path.rpartition("/")[0] for path in paths}
     with open_folders(root) as folders:
         for folder in sorted({"", ".brain", *above}):
             with suppress(OSError, InvalidInput):  # a missing folder or a link has none
-                _remove_temporary_files_in(folders.open(folder))
-
-
-def _remove_temporary_files_in(folder_fd: int) -> None:
-    from shutil import rmtree
-
-    for name in filter(_TEMPORARY_NAME().fullmatch, os.listdir(folder_fd)):
-        try:
-            os.unlink(name, dir_fd=folder_fd)
-        except IsADirectoryError:
-            rmtree(name, ignore_errors=True, dir_fd=folder_fd)
+                folder_fd = folders.open(folder)
+                for name in filter(_TEMPORARY_NAME().fullmatch, os.listdir(folder_fd)):
+                    try:
+                        os.unlink(name, dir_fd=folder_fd)
+                    except IsADirectoryError:
+                        rmtree(name, ignore_errors=True, dir_fd=folder_fd)

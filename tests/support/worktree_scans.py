@@ -3,7 +3,6 @@
 import os
 from pathlib import Path
 
-from brain.folder import handles
 from brain.folder.ignore import IgnoreRules
 from brain.folder.read import read_candidates
 from brain.folder.scan import Scan, scan_files
@@ -56,7 +55,7 @@ def as_if_scanned_later(found: Scan) -> Scan:
     That is true only if the clock has ticked since, and spares the tests the margin.
     """
     wall, steady = found.started
-    found.started = handles.ClockReading(wall + HOUR_NS, steady + HOUR_NS)
+    found.started = (wall + HOUR_NS, steady + HOUR_NS)
     return found
 
 

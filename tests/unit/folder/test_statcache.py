@@ -179,10 +179,12 @@ def test_what_is_unproven_keeps_its_type_and_equals_no_file():
     assert known != handles.fingerprint_of(stat_with(0, 0))
 
 
-def test_the_horizon_goes_by_the_longer_of_two_clocks():
-    now = handles.read_clocks()
-    second = 10**9
-    slept = handles.ClockReading(now.wall_ns - 60 * second, now.monotonic_ns - second)
-    set_back = handles.ClockReading(now.wall_ns + 3600 * second, now.monotonic_ns - 60 * second)
-    for started in (slept, set_back):
-        assert handles.file_system_time(started, 10**18) <= 10**18 - 60 * second
+def test_the_moment_of_a_scan_goes_by_the_longer_of_two_clocks(root):
+    put_file(root, "MEMORY.md")
+    hour = 3600 * 10**9
+    for sleeps, set_back in ((hour, 0), (0, hour)):
+        found = scan_with_cache(root)
+        wall, steady = found.started
+        found.started = (wall - sleeps, steady - set_back)
+        save_stat_cache(root, found)
+        assert candidate_paths(scan_with_cache(root)) == ["MEMORY.md"]
