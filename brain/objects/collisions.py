@@ -19,7 +19,7 @@ from .. import limits
 from ..errors import InvalidInput, NotFound, printable_text
 from . import bundle as bundles
 from . import paths, tree
-from .bundle import Bundle
+from .bundle import Bundle, Edits
 from .folding import fold_name, match_length, strip_marks
 from .node_cache import NodeCache
 from .tree_node import LINK, TreeEntry
@@ -206,6 +206,31 @@ def _find_collisions(
     lookup = _CollisionLookup(nodes, before, after)
     for path in added_paths:
         yield from lookup.check_new_path(path)
+
+
+def split_edits(
+    nodes: NodeCache, before: Bundle, edits: Mapping[str, TreeEntry | None]
+) -> tuple[Edits, list[str]]:
+    """Return the edits of `before` that one folder can hold, and the paths of the others.
+
+    Of several new paths that collide with each other, the first one stays.
+    """
+    new = [path for path, entry in edits.items() if entry]
+    new = [path for path in new if not bundles.has_entry(nodes, before, path)]
+    after = bundles.update_bundle(nodes, before, edits)
+    places = {fault.path for fault in _find_collisions(nodes, before, after, new)}
+    doubtful = [path for path in new if not places.isdisjoint((path, *paths.folders_above(path)))]
+    unsure = set(doubtful)
+    accepted = {path: entry for path, entry in edits.items() if path not in unsure}
+    left_out = []
+    held = bundles.update_bundle(nodes, before, accepted) if doubtful else after
+    for path in doubtful:
+        tried = bundles.update_bundle(nodes, held, {path: edits[path]})
+        if any(_find_collisions(nodes, held, tried, [path])):
+            left_out.append(path)
+        else:
+            held, accepted[path] = tried, edits[path]
+    return accepted, left_out
 
 
 def case_collision_message(path: str, other: str) -> str:

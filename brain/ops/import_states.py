@@ -6,15 +6,15 @@ the last import. Importing does not write to the folder; the merge does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST
 from ..errors import InvalidInput
 from ..objects import bundle as bundles
-from ..objects import lineage, operation, paths
-from ..objects.bundle import Bundle, Edits
+from ..objects import collisions, lineage, operation, paths
+from ..objects.bundle import Edits
 from ..objects.snapshot import MAX_PARENTS
 from ..objects.tree_node import TreeEntry
 from ..repo import working_copy
@@ -118,7 +118,6 @@ class _StepImporter:
         self._txn = txn
         self._source = source
         self._old_head = before
-        self._collision_filter = CollisionFilter(txn.session)
         self._reported_paths: set[str] = set()
 
     def record_step(self, step: ImportStep) -> bool:
@@ -131,10 +130,10 @@ class _StepImporter:
                 return False
             first, *merged = map(self._find_snapshot, step.parents or ("",))
             txn.move_head(first)
-        edits, collisions = self._collision_filter.split_edits(
-            txn.bundle, self._compute_edits(step)
+        edits, left_out = collisions.split_edits(
+            txn.session.nodes, txn.bundle, self._compute_edits(step)
         )
-        self._report_skipped(collisions)
+        self._report_skipped(left_out)
         if not edits and step.parents is None:
             return False
         source = self._source
@@ -144,7 +143,6 @@ class _StepImporter:
             batch, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
             txn.record_external({}, import_operation, step.message, author_and_time, batch)
         txn.record_external(edits, import_operation, step.message, author_and_time, merged)
-        self._collision_filter.set_bundle(txn.bundle)
         if step.parents is not None:
             self._imported_snapshots[step.revision] = txn.head
         return True
@@ -194,89 +192,9 @@ class _StepImporter:
                 batch.store(self._txn.store_tx)
         batch.store(self._txn.store_tx)
 
-    def _report_skipped(self, collisions: Iterable[str]) -> None:
-        for path in collisions:
+    def _report_skipped(self, left_out: Iterable[str]) -> None:
+        for path in left_out:
             if path not in self._reported_paths:
                 self._reported_paths.add(path)
                 message = "differs from another name only in a way that macOS or Windows ignores"
                 self.skipped.append(Notice("case_collision", path, message))
-
-
-class CollisionFilter:
-    """Filters out new paths that collide with another spelling in a bundle.
-
-    Moving from one bundle to the next costs as much as their difference.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._bundle: Bundle = bundles.EMPTY_BUNDLE
-        self._spellings: dict[str, dict[str, int]] = {}
-
-    def split_edits(
-        self, before: Bundle, edits: Mapping[str, TreeEntry | None]
-    ) -> tuple[Edits, list[str]]:
-        """Return the edits of `before` that one folder can hold, and the paths of the others.
-
-        A file where a folder is, or the other way round, cannot be held either.
-        """
-        self._advance_to(before)
-        nodes = self._session.nodes
-        exists = {path: bundles.has_entry(nodes, before, path) for path in edits}
-        accepted: Edits = {path: None for path in edits if edits[path] is None and exists[path]}
-        for path in accepted:
-            self._count_path(path, -1)
-        collisions: list[str] = []
-        for path, entry in edits.items():
-            if entry is None:
-                continue
-            if not exists[path]:
-                if self._has_collision(path):
-                    collisions.append(path)
-                    continue
-                self._count_path(path, 1)
-            accepted[path] = entry
-        return accepted, collisions
-
-    def set_bundle(self, bundle: Bundle) -> None:
-        """Set the bundle that the last edits resulted in."""
-        self._bundle = bundle
-
-    def _advance_to(self, bundle: Bundle) -> None:
-        if bundle != self._bundle:
-            for path, was, now in bundles.diff_bundles(self._session.nodes, self._bundle, bundle):
-                if (was is None) != (now is None):
-                    self._count_path(path, 1 if now else -1)
-            self._bundle = bundle
-
-    def _count_path(self, path: str, by: int) -> None:
-        for folded, name in _folded_prefixes(path):
-            names = self._spellings.setdefault(folded, {})
-            names[name] = names.get(name, 0) + by
-            if not names[name]:
-                del names[name]
-            if not names:
-                del self._spellings[folded]
-
-    def _has_collision(self, path: str) -> bool:
-        return any(
-            other != name
-            for folded, name in _folded_prefixes(path)
-            for other in self._spellings.get(folded, ())
-        )
-
-
-def _folded_prefixes(path: str) -> Iterator[tuple[str, str]]:
-    """Yield a path and the folders above it, folded and as they are; folders end in a slash."""
-    folded = paths.fold_name(path)
-    yield folded, path
-    if len(folded) == len(path):
-        at = path.find("/")
-        while at >= 0:
-            yield folded[:at], path[: at + 1]
-            at = path.find("/", at + 1)
-        return
-    parts = path.split("/")
-    for depth in range(1, len(parts)):
-        above = "/".join(parts[:depth])
-        yield paths.fold_name(above), above + "/"
