@@ -343,8 +343,8 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
     if task is not None:
         from ..repo import select
 
-        request = select.SelectionRequest(task, options.get("top", 10), options.get("by", ""))
-        selection = select.select_from_bundle(session, bundle, request)
+        top, by = options.get("top", select.DEFAULT_TOP), options.get("by", "")
+        selection = select.select_from_bundle(session, bundle, task, top, by)
         rows = [
             _IndexRow(one.address, one.slug, one.name, one.description, one.path)
             for one in selection.skills
@@ -352,7 +352,7 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
         if not rows:
             text = level0.NO_MATCH if _read_lines(session, bundle) else level0.NO_SKILLS
             return Index(text, 0, 0, _count(options, text), selection.by, selection.fallback)
-        return Index(*_fit_ranked(rows, options), selection.by, selection.fallback)
+        return Index(*_fit(rows, options, is_ranked=True), selection.by, selection.fallback)
     if budget is None:
         return Index(*_render_all(session, bundle, options))
     key, cache = (snapshot_id, frozenset(options.items())), session.cache
@@ -398,7 +398,6 @@ def _render_all(session: Session, bundle: Bundle, options: IndexOptions) -> Inde
             return IndexText(text, lines.count("\n") + 1 if lines else 0, 0, tokens)
         byte_budget = budget * len(lines.encode()) // tokens
     from ..repo import derive, find_skill
-    from ..skills import index_budget
 
     every = find_skill.find_all_skills(session, bundle)
     if not every:
@@ -408,29 +407,29 @@ def _render_all(session: Session, bundle: Bundle, options: IndexOptions) -> Inde
         _IndexRow(addresses[one.path], one.slug, one.card.name, one.card.description, one.path)
         for one in every
     ]
-    skills = _build_candidates(rows, options)
-    if byte_budget is None:
-        whole = index_budget.format_all(skills, partial(_count, options))
-        if budget is None or whole.tokens <= budget:
-            return whole
-    by_category = index_budget.interleave_categories(skills)
-    return index_budget.fit_to_budget(
-        by_category, budget or 0, partial(_count, options), byte_budget
-    )
+    return _fit(rows, options, byte_budget)
 
 
-def _fit_ranked(rows: Sequence[_IndexRow], options: IndexOptions) -> IndexText:
-    """Return the index of the skills that fit a task, best first."""
+def _fit(
+    rows: Sequence[_IndexRow],
+    options: IndexOptions,
+    byte_budget: int | None = None,
+    is_ranked: bool = False,
+) -> IndexText:
+    """Return the index of some skills; `byte_budget` is None if all of them may fit."""
     from ..skills import index_budget
 
     count, budget = partial(_count, options), options.get("budget")
-    skills = [
-        skill._replace(rank=rank) for rank, skill in enumerate(_build_candidates(rows, options))
-    ]
-    whole = index_budget.format_all(skills, count)
-    if budget is None or whole.tokens <= budget:
-        return whole
-    return index_budget.fit_to_budget(skills, budget, count)
+    skills = _build_candidates(rows, options)
+    if is_ranked:
+        skills = [skill._replace(rank=rank) for rank, skill in enumerate(skills)]
+    if byte_budget is None or budget is None:
+        whole = index_budget.format_all(skills, count)
+        if budget is None or whole.tokens <= budget:
+            return whole
+    if not is_ranked:
+        skills = index_budget.interleave_categories(skills)
+    return index_budget.fit_to_budget(skills, budget, count, byte_budget)
 
 
 def _build_candidates(rows: Sequence[_IndexRow], options: IndexOptions) -> list[IndexCandidate]:

@@ -186,17 +186,6 @@ DEFAULT_TOP = 10
 """Skills that are selected by default."""
 
 
-class SelectionRequest(NamedTuple):
-    """A task, how many skills to select for it, and by which selector.
-
-    "" is "hybrid" if an embedder is configured, else "bm25" (docs/selection.md).
-    """
-
-    task: str
-    top: int = DEFAULT_TOP
-    by: str = ""
-
-
 def select_skills(
     session: Session, task: str, limit: int = DEFAULT_TOP, *, by: str = "", rev: str = "@"
 ) -> Selection:
@@ -210,22 +199,25 @@ def select_skills(
     (`bad_selector`) or `NotFound` (`no_embedder`).
     """
     bundle = session.bundle_of(resolve_revision(session, rev))
-    return select_from_bundle(session, bundle, SelectionRequest(task, limit, by))
+    return select_from_bundle(session, bundle, task, limit, by)
 
 
-def select_from_bundle(session: Session, bundle: Bundle, request: SelectionRequest) -> Selection:
+def select_from_bundle(
+    session: Session, bundle: Bundle, task: str, limit: int, by: str
+) -> Selection:
     """Return the skills of a bundle that a task needs; see `select_skills`.
 
     The ranking comes from a cache, names and descriptions from the bundle.
     """
-    if request.by not in ("", *SELECTOR_NAMES):
+    if by not in ("", *SELECTOR_NAMES):
         raise InvalidInput(
-            f"there is no selector {printable_text(request.by, 80)}",
+            f"there is no selector {printable_text(by, 80)}",
             code="bad_selector",
             hint=f"use one of: {', '.join(SELECTOR_NAMES)}",
         )
     search_cache = get_search_cache(session, bundle)
-    ranked, by, fallback = _RankingQuery(session, search_cache, bundle, request).rank()
+    query = _RankingQuery(session, search_cache, bundle, task, limit, by)
+    ranked, ranked_by, fallback = query.rank()
     known = find_documents(session, bundle, [one.path for one in ranked])
     found = [one for one in ranked if one.path in known]
     addresses = find_skill.find_addresses(session, bundle, [one.path for one in found])
@@ -236,7 +228,7 @@ def select_from_bundle(session: Session, bundle: Bundle, request: SelectionReque
         for one in found
         for skill in [known[one.path]]
     ]
-    return Selection(skills, by, fallback)
+    return Selection(skills, ranked_by, fallback)
 
 
 class _RankingResult(NamedTuple):
@@ -251,19 +243,21 @@ class _RankingQuery(NamedTuple):
     session: Session
     search_cache: SearchCache
     bundle: Bundle
-    request: SelectionRequest
+    task: str
+    top: int
+    by: str
 
     def rank(self) -> _RankingResult:
         """Rank by the requested selector, or by words if the embedder fails."""
-        task, top, by = self.request
-        if by == KEYWORD:
-            return _RankingResult(self._load_catalogue().keyword.rank(task, top), by)
-        if by == BM25:
+        if self.by == KEYWORD:
+            keyword = self._load_catalogue().keyword
+            return _RankingResult(keyword.rank(self.task, self.top), KEYWORD)
+        if self.by == BM25:
             return self._rank_by_words()
         try:
             return self._rank_by_meaning()
         except (ModelError, InvalidInput, OSError) as error:
-            if by == EMBEDDING:
+            if self.by == EMBEDDING:
                 raise
             return self._rank_by_words(str(error))
 
@@ -273,8 +267,7 @@ class _RankingQuery(NamedTuple):
     def _rank_by_meaning(self) -> _RankingResult:
         """Rank by an embedder; by words if none is configured and none was requested."""
         embedder = self.session.open_embedder and self.session.open_embedder()
-        task, top, by = self.request
-        if not embedder and not by:
+        if not embedder and not self.by:
             return self._rank_by_words()
         if not embedder:
             raise NotFound(
@@ -283,8 +276,8 @@ class _RankingQuery(NamedTuple):
                 hint="name one with `brain config embedder`, or select --by bm25",
             )
         meaning = self._load_catalogue().embedding(embedder, self.session.cache.folder)
-        if by == EMBEDDING:
-            return _RankingResult(meaning.rank(task, top), EMBEDDING)
+        if self.by == EMBEDDING:
+            return _RankingResult(meaning.rank(self.task, self.top), EMBEDDING)
         return _RankingResult(
             self._search(lambda index: HybridSelector(meaning, Bm25Selector(index))), HYBRID
         )
@@ -293,10 +286,9 @@ class _RankingQuery(NamedTuple):
         return update_catalogue(self.session, self.search_cache, self.bundle)
 
     def _search(self, selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
-        task, top, _ = self.request
         return query_index(
             self.session,
             self.search_cache,
             self.bundle,
-            lambda index: selector(index).rank(task, top),
+            lambda index: selector(index).rank(self.task, self.top),
         )

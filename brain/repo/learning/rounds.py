@@ -45,7 +45,7 @@ from ...skills.slug import fold_to_slug
 from ...verdicts.gate_verdict import GateCase, GateRecord
 from .. import derive, find_skill
 from ..find_skill import FoundSkill
-from ..select import BM25, SelectionRequest, select_from_bundle
+from ..select import BM25, select_from_bundle
 from ..session import Session
 from .cases import read_held_out
 from .change import PlannedChange, SkillsAt, body_of
@@ -457,7 +457,9 @@ def _find_neighbours(session: Session, bundle: Bundle, planned: PlannedChange) -
         for one in select_from_bundle(
             session,
             bundle,
-            SelectionRequest(f"{card.name} {card.description}", MAX_NEIGHBOURS + 1, BM25),
+            f"{card.name} {card.description}",
+            MAX_NEIGHBOURS + 1,
+            BM25,
         ).skills
         if one.path != planned.path
     }

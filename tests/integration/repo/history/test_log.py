@@ -141,7 +141,7 @@ def test_the_index_is_the_same_when_the_cards_are_lost(brain):
     brain._session.rendered_indexes.clear()
     assert brain.prompt.build_index() == before
     assert brain.prompt.build_index("@") == before
-    brain._session.cache._db.execute("DELETE FROM note")
+    brain._session.cache._db.execute("DELETE FROM states")
     brain._session.rendered_indexes.clear()
     assert brain.prompt.build_index() == before
     assert [found.version for found in brain.skills.list()] == [1]
