@@ -38,7 +38,7 @@ from .blobs import (
 )
 from .connection import Connection
 from .database import typed_columns
-from .reader import StoreReader, decode_log_head, load_facts
+from .reader import StoreReader, decode_log_head, load_facts, read_chunk_list
 from .rows import BlobCheckResult, BlobPredicate, ExpectedSize, accept_claimed_size
 
 MAX_ROW_RANGES = 256
@@ -117,10 +117,10 @@ def check_chunk_lists(reader: StoreReader) -> BlobCheckResult:
     sizes: list[tuple[bytes, int]] = []
     faults: list[tuple[bytes, str]] = []
     holders: dict[bytes, bytes] = {}
-    sql = "SELECT id FROM blobs WHERE codec = ? ORDER BY number"
-    for (id,) in reader._db.fetch_all(sql, (CODEC_CHUNK_LIST,)):
+    sql = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number"
+    for id, _, data in reader._db.fetch_all(sql, (CODEC_CHUNK_LIST,)):
         try:
-            chunk_list = reader._fetch_chunk_list(id)
+            chunk_list = read_chunk_list(id, data)
             if chunk_list.depth and not can_extend(
                 chunk_list, reader._fetch_chunk_list(chunk_list.prefix)
             ):

@@ -203,7 +203,7 @@ class StoreReader:
         """Return the size of a blob; a small one is read, which proves its size."""
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
-            return _read_chunk_list(id, data).size
+            return read_chunk_list(id, data).size
         return len(self._decode_content(id, codec, data))
 
     def read_blob(self, id: bytes, size: int | None = None) -> bytes:
@@ -215,7 +215,7 @@ class StoreReader:
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             return self._decode_content(id, codec, data)
-        chunk_list = _read_chunk_list(id, data, size)
+        chunk_list = read_chunk_list(id, data, size)
         if chunk_list.size > limits.MAX_IN_MEMORY_BYTES:
             raise InvalidInput(
                 f"blob {id.hex()} has {chunk_list.size} bytes, too many to read at once",
@@ -232,7 +232,7 @@ class StoreReader:
         """
         codec, data = self._fetch_blob_row(id)
         if codec == CODEC_CHUNK_LIST:
-            yield from self._stream_chunks(id, _read_chunk_list(id, data, size))
+            yield from self._stream_chunks(id, read_chunk_list(id, data, size))
         else:
             yield self._decode_content(id, codec, data)
 
@@ -252,7 +252,7 @@ class StoreReader:
                 raise self._missing_blob_error(id)
             for id, codec, data in found:
                 if codec == CODEC_CHUNK_LIST:  # a flipped bit in the codec would hide a small blob
-                    _read_chunk_list(id, data)
+                    read_chunk_list(id, data)
             small = [row for row in found if row[1] != CODEC_CHUNK_LIST]
             for id, content in self._decoder.decode_many(small):
                 fails = isinstance(content, StoreError)
@@ -284,13 +284,13 @@ class StoreReader:
         codec, data = self._fetch_blob_row(id)
         if codec != CODEC_CHUNK_LIST:
             raise corrupt_object_error(id, "it has no chunk list")
-        return _read_chunk_list(id, data)
+        return read_chunk_list(id, data)
 
     def load_chunk_lists(self) -> dict[bytes, ChunkList]:
         """Return the chunk lists of all large blobs."""
         sql = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number"
         stored = self._db.fetch_all(sql, (CODEC_CHUNK_LIST,))
-        return {id: _read_chunk_list(id, data) for id, _, data in stored}
+        return {id: read_chunk_list(id, data) for id, _, data in stored}
 
     def resolve_chunks(self, id: bytes, chunk_list: ChunkList) -> list[tuple[bytes, int]]:
         """Return (chunk, size) of a whole blob, with its prefixes resolved."""
@@ -299,7 +299,7 @@ class StoreReader:
             codec, data = self._fetch_blob_row(chunk_list.prefix)
             if codec != CODEC_CHUNK_LIST:
                 raise corrupt_object_error(id, "its prefix has no chunk list")
-            below = _read_chunk_list(chunk_list.prefix, data)
+            below = read_chunk_list(chunk_list.prefix, data)
             if not can_extend(chunk_list, below):
                 raise corrupt_object_error(id, "its prefix does not fit")
             pieces, chunk_list = below.pieces + pieces, below
@@ -562,8 +562,8 @@ def decode_log_head(fact: bytes | None) -> tuple[int, bytes]:
     return int.from_bytes(fact[:8], "big"), fact[8:]
 
 
-def _read_chunk_list(id: bytes, data: bytes, size: int | None = None) -> ChunkList:
-    """Decode the chunk list of a large blob, after checking its size.
+def read_chunk_list(id: bytes, data: bytes, size: int | None = None) -> ChunkList:
+    """Return the chunk list of a large blob, after checking its size.
 
     Each chunk is later checked against its listed size, so no more content is read.
     """
