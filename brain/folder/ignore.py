@@ -68,10 +68,12 @@ MAX_IGNORE_PATTERNS = 4096
 """Patterns in a `.brainignore`."""
 
 _NAME_CACHE_SIZE = 8192
+_RESERVED_LINE = 1 << 30
+"""After all lines: no pattern includes what is never recorded."""
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class IgnorePattern(NamedTuple):
+class _IgnorePattern(NamedTuple):
     """One line; `matches` gets a path without a final slash, or its name if `by_name`.
 
     A pattern without an inner slash is matched by name.
@@ -92,11 +94,11 @@ class IgnoreRules:
     """
 
     def __init__(self, text: str = "") -> None:
-        patterns = _parse_ignore_file(text)
+        patterns = _parse_patterns(text)[::-1]  # the last match wins
         self.fingerprint = blake3(DEFAULT_RULES_VERSION + b"\0" + text.encode()).digest()
         self._name_patterns = [pattern for pattern in patterns if pattern.by_name]
         self._path_patterns = [pattern for pattern in patterns if not pattern.by_name]
-        self._name_cache: tuple[dict[str, IgnorePattern], dict[str, IgnorePattern]] = ({}, {})
+        self._name_cache: tuple[dict[str, tuple[int, bool]], ...] = ({}, {})
 
     @classmethod
     def load(cls, root: RootPath) -> IgnoreRules:
@@ -105,7 +107,16 @@ class IgnoreRules:
         Raises `InvalidInput` (`bad_ignore`, `unreadable`).
         """
         with open_root(root) as root_fd:
-            return cls.parse(_read_ignore_file(root_fd))
+            try:
+                fd = os.open(IGNORE_FILE_NAME, _OPEN_FLAGS, dir_fd=root_fd)
+                with os.fdopen(fd, "rb") as file:
+                    return cls.parse(file.read(MAX_IGNORE_FILE_BYTES + 1))
+            except FileNotFoundError:
+                return cls()
+            except OSError as error:
+                if error.errno == errno.ELOOP:
+                    raise _bad_ignore_error(0, "it must be a file, and is a link") from error
+                raise unreadable_error(IGNORE_FILE_NAME, error) from error
 
     @classmethod
     def parse(cls, data: bytes) -> IgnoreRules:
@@ -124,14 +135,18 @@ class IgnoreRules:
     def is_ignored(self, path: str, name: str, is_folder: bool) -> bool:
         """Tell whether the file or folder at `path`, whose last part is `name`, is excluded."""
         known = self._name_cache[is_folder]
-        by_name = known.get(name)
-        if by_name is None:
+        decided = known.get(name)
+        if decided is None:
             if len(known) >= _NAME_CACHE_SIZE:
                 known.clear()
-            by_name = known[name] = self._decide_name(name, is_folder)
-        if self._path_patterns and by_name.line < _RESERVED_LINE:
-            return self._decide_path(path, is_folder, by_name).ignores
-        return by_name.ignores
+            decided = known[name] = self._decide_name(name, is_folder)
+        line, ignores = decided
+        for pattern in self._path_patterns:
+            if pattern.line < line:
+                break
+            if (is_folder or not pattern.folders_only) and pattern.matches(path):
+                return pattern.ignores
+        return ignores
 
     def excludes_above(self, path: str) -> bool:
         """Tell whether a folder above `path` is excluded, and so all paths below that folder."""
@@ -144,79 +159,36 @@ class IgnoreRules:
         name = path.rpartition("/")[2]
         return self.excludes_above(path) or self.is_ignored(path, name, False)
 
-    def _decide_name(self, name: str, is_folder: bool) -> IgnorePattern:
+    def _decide_name(self, name: str, is_folder: bool) -> tuple[int, bool]:
+        """Return the line that decides by name alone, 0 for the defaults, and what it says."""
         if paths.is_vcs_name(name):
-            return _RESERVED_PATTERN
-        for pattern in reversed(self._name_patterns):
+            return _RESERVED_LINE, True
+        for pattern in self._name_patterns:
             if (is_folder or not pattern.folders_only) and pattern.matches(name):
-                return pattern
-        return _IGNORE_PATTERN if is_ignored_by_default(name, is_folder) else _INCLUDE_PATTERN
-
-    def _decide_path(self, path: str, is_folder: bool, by_name: IgnorePattern) -> IgnorePattern:
-        for pattern in reversed(self._path_patterns):
-            if pattern.line < by_name.line:
-                break
-            if (is_folder or not pattern.folders_only) and pattern.matches(path):
-                return pattern
-        return by_name
+                return pattern.line, pattern.ignores
+        return 0, is_ignored_by_default(name, is_folder)
 
 
-def _constant_pattern(line: int, ignores: bool) -> IgnorePattern:
-    return IgnorePattern(line, ignores, False, True, bool)
-
-
-_RESERVED_LINE = 1 << 30
-_RESERVED_PATTERN = _constant_pattern(_RESERVED_LINE, True)
-_IGNORE_PATTERN, _INCLUDE_PATTERN = _constant_pattern(0, True), _constant_pattern(0, False)
-
-
-def _read_ignore_file(root_fd: int) -> bytes:
-    """Return the start of the `.brainignore` below `root_fd`, b"" if it is missing."""
-    try:
-        fd = os.open(IGNORE_FILE_NAME, _OPEN_FLAGS, dir_fd=root_fd)
-    except FileNotFoundError:
-        return b""
-    except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise _bad_ignore_error(0, "it must be a file, and is a link") from error
-        raise unreadable_error(IGNORE_FILE_NAME, error) from error
-    try:
-        with os.fdopen(fd, "rb") as file:
-            return file.read(MAX_IGNORE_FILE_BYTES + 1)
-    except OSError as error:
-        raise unreadable_error(IGNORE_FILE_NAME, error) from error
-
-
-def _parse_ignore_file(text: str) -> list[IgnorePattern]:
-    lines = ((number, _trim_line(line)) for number, line in enumerate(text.split("\n"), 1))
-    patterns = [(number, line) for number, line in lines if line and not line.startswith("#")]
-    return _compile_lines(patterns) if patterns else []
-
-
-def _trim_line(line: str) -> str:
-    """Drop trailing blanks, which git ignores unless a backslash escapes the last one."""
-    line = line.rstrip("\r")
-    bare = line.rstrip(" \t")
-    return bare + " " if bare.endswith("\\") and len(bare) < len(line) else bare
-
-
-def _compile_lines(lines: list[tuple[int, str]]) -> list[IgnorePattern]:
-
-    if len(lines) > MAX_IGNORE_PATTERNS:
-        raise _bad_ignore_error(
-            lines[MAX_IGNORE_PATTERNS][0], f"there are more than {MAX_IGNORE_PATTERNS} patterns"
-        )
-    patterns = []
-    for number, line in lines:
+def _parse_patterns(text: str) -> list[_IgnorePattern]:
+    patterns: list[_IgnorePattern] = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        written = raw.rstrip("\r")
+        line = written.rstrip(" \t")
+        if line.endswith("\\") and len(line) < len(written):
+            line += " "  # the backslash escapes the first of the blanks at the end
+        if not line or line.startswith("#"):
+            continue
+        if len(patterns) == MAX_IGNORE_PATTERNS:
+            raise _bad_ignore_error(number, f"there are more than {MAX_IGNORE_PATTERNS} patterns")
         text = line.removeprefix("!")
         body = text.removesuffix("/")
         try:
-            if not body:
-                raise ValueError
             matches = compile_pattern(body)
         except ValueError as error:
             raise _bad_ignore_error(number, f"{printable_text(line)} is not a pattern") from error
-        patterns.append(IgnorePattern(number, text == line, body != text, "/" not in body, matches))
+        patterns.append(
+            _IgnorePattern(number, text == line, body != text, "/" not in body, matches)
+        )
     return patterns
 
 
@@ -252,11 +224,11 @@ _CHARACTER_CLASSES = {
 def compile_pattern(pattern: str) -> Callable[[str], object]:
     """Return a function that matches a path, or a name for a pattern without a slash.
 
-    A slash at the start is ignored. Raises `ValueError` for an invalid pattern: longer than
-    MAX_PATTERN_CHARS, an open bracket, an escape at the end, a descending range, an unknown
+    A slash at the start is ignored. Raises `ValueError` for an invalid pattern: empty or longer
+    than MAX_PATTERN_CHARS, an open bracket, an escape at the end, a descending range, an unknown
     class.
     """
-    if len(pattern) > MAX_PATTERN_CHARS:
+    if not 0 < len(pattern) <= MAX_PATTERN_CHARS:
         raise ValueError
     return re.compile(
         _translate_pattern(list(_tokenize_pattern(pattern.removeprefix("/")))), re.DOTALL
@@ -276,6 +248,8 @@ def _translate_pattern(tokens: Sequence[str]) -> str:
         return first
     last = others.pop()
     start = f"{first}/" if first else ""
+    # Atomic, here and below: the first place where the next part matches is as good as any later
+    # one, so that nothing is tried twice, whatever the pattern (ADR 13).
     middle = (f"(?>(?:[^/]++/)*?{group}/)" for group in others if group)
     return start + "".join(middle) + (f"(?:[^/]++/)*?{last}" if last else ".+")
 
