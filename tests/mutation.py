@@ -80,12 +80,19 @@ def groups() -> dict[str, Group]:
         ),
         "merging": _group(
             "brain/merging",
-            tests="tests/property/test_merging.py tests/property/test_ancestry.py",
+            tests="tests/property/test_merging.py tests/property/test_ancestry.py"
+            " tests/integration/repo/merge",
+        ),
+        "ops": _group(
+            "brain/ops",
+            tests="tests/integration/repo tests/never tests/property/test_changes.py"
+            " tests/property/test_undo.py tests/property/test_rename.py tests/property/test_grep.py"
+            " tests/property/test_skills_upsert.py tests/cli/test_looking_back.py"
+            " tests/cli/test_the_folder_as_it_is.py",
         ),
         "repo": _group(
             *("brain/repo/transaction.py", "brain/repo/working_copy.py"),
-            *("brain/ops", "brain/repo/receipts"),
-            *("brain/repo/signing", "brain/repo/ledgers"),
+            *("brain/repo/receipts", "brain/repo/signing", "brain/repo/ledgers"),
             tests="tests/integration/repo/core",
         ),
         "log": _group(
@@ -118,7 +125,6 @@ def groups() -> dict[str, Group]:
         "objects": _group(
             "brain/objects",
             tests="tests/conformance/test_vectors.py tests/property/test_ancestry.py"
-            " tests/property/test_tree.py tests/property/test_lineage.py"
             " tests/property/test_tree.py tests/property/test_lineage.py",
         ),
     }
