@@ -289,13 +289,13 @@ class Brain(BrainParts):
         verified = self._locked.run(snapshot.add_uncovered, verified)
         return self.ledger.extend(verified, ledgers) if ledgers and verified.head else verified
 
-    gc = reads(lambda: gc.collect_garbage)
-    doctor = reads(lambda: doctor.run_doctor)
-    repair = reads(lambda: doctor.repair_brain)
+    gc = reads(lambda: gc.gc)
+    doctor = reads(lambda: doctor.doctor)
+    repair = reads(lambda: doctor.repair)
 
     # Copy and watch
 
-    fork = reads(lambda: create.fork_brain)
+    fork = reads(lambda: create.fork)
 
     def publish(
         self,

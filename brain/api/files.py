@@ -26,7 +26,7 @@ class FilesPart(Part):
     write = writes(lambda: files.write)
     write_all = writes(lambda: files.write_all)
     remove = writes(lambda: files.remove)
-    redact = reads(lambda: redact.redact_file)
+    redact = reads(lambda: redact.redact)
 
 
 class MemoryPart(Part):

@@ -143,7 +143,7 @@ def record_genesis(
 _BLOBS_PER_BATCH = 1024
 
 
-def fork_brain(
+def fork(
     session: Session, path: str | Path, rev: str = "@", progress: Progress | None = None
 ) -> Forked:
     """Create a brain of its own in the new or empty folder `path`, from a revision of this one.

@@ -24,19 +24,7 @@ from . import snapshot
 _MIN_FREE_BYTES = 256 << 20
 
 _MOUNT_INFO_FILE = Path("/proc/self/mountinfo")
-_NETWORK_FILE_SYSTEMS = {
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "afs",
-    "ceph",
-    "glusterfs",
-    "fuse.sshfs",
-}
-
+_NETWORK_FILE_SYSTEMS = set("nfs nfs4 cifs smb3 smbfs 9p afs ceph glusterfs fuse.sshfs".split())
 
 _NO_FAULTS = (snapshot.UNWRITTEN_CODE, snapshot.VERSION_CODE)
 """Codes of notices that `_unfinished` reports, or that are no fault."""
@@ -46,21 +34,19 @@ _CONTENT_HINTS = {
 }
 
 
-def run_doctor(session: Session) -> list[DoctorCheck]:
+def doctor(session: Session) -> list[DoctorCheck]:
     """Check the environment of the brain: store, file system, caches, permissions."""
-    return [result for check in _CHECKS for result in _run_check(check, session)]
-
-
-def _run_check(
-    check: Callable[[Session], Iterator[DoctorCheck]], session: Session
-) -> Iterator[DoctorCheck]:
-    name = check.__name__.strip("_")
-    try:
-        yield from check(session)
-    except BrainError as error:
-        yield DoctorCheck(name, False, error.message, error.hint)
-    except OSError as error:
-        yield DoctorCheck(name, False, str(error), "check the permissions of the folder")
+    found: list[DoctorCheck] = []
+    for check in _CHECKS:
+        name = check.__name__.strip("_")
+        try:
+            found += check(session)
+        except BrainError as error:
+            found.append(DoctorCheck(name, False, error.message, error.hint))
+        except OSError as error:
+            hint = "check the permissions of the folder"
+            found.append(DoctorCheck(name, False, str(error), hint))
+    return found
 
 
 def _store(session: Session) -> Iterator[DoctorCheck]:
@@ -188,7 +174,8 @@ def _sandbox(session: Session) -> Iterator[DoctorCheck]:
     try:
         profile = probe_sandbox()
     except SandboxError as error:
-        if _has_programs(session):
+        entries = walk_section(session.nodes, session.bundle_of(session.head()), SKILLS_SECTION)
+        if any(entry.path.endswith(f"/{PROGRAM_FILE}") for entry in entries):
             yield DoctorCheck("sandbox", False, error.message, error.hint)
         else:
             message = f"none, which no skill here needs: {error.message}; {error.hint}"
@@ -196,12 +183,6 @@ def _sandbox(session: Session) -> Iterator[DoctorCheck]:
     else:
         parts = ", ".join(f"{name} {version}" for name, version in profile.versions)
         yield DoctorCheck("sandbox", True, f"{profile.name}: {parts}", "")
-
-
-def _has_programs(session: Session) -> bool:
-    bundle = session.bundle_of(session.head())
-    entries = walk_section(session.nodes, bundle, SKILLS_SECTION)
-    return any(entry.path.endswith(f"/{PROGRAM_FILE}") for entry in entries)
 
 
 _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
@@ -220,34 +201,23 @@ _CHECKS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
 )
 
 
-def repair_brain(session: Session) -> list[DoctorCheck]:
+def repair(session: Session) -> list[DoctorCheck]:
     """Give up recorded files that cannot be written and block writers; return which.
 
     Raises `Locked`, and `StoreError` for a store that cannot be read.
     """
+    found: list[DoctorCheck] = []
     with lock_without_recovery(session):
-        return [result for repair in _REPAIRS for result in repair(session)]
-
-
-def _drop_pending_writes(session: Session) -> Iterator[DoctorCheck]:
-    for path, reason in transaction.write_or_drop_pending(session):
-        name = printable_text(path) or "a damaged row"
-        hint = "`brain status` shows how the folder differs from the head"
-        yield DoctorCheck("unfinished writes", True, f"dropped {name}: {reason}", hint)
-
-
-def _repair_cache(session: Session) -> Iterator[DoctorCheck]:
-    deviations = [
-        *cache_check.card_deviations(cache_check.find_wrong_cards(session)),
-        *cache_check.find_cache_deviations(session),
-    ]
-    if deviations:
-        session.replace_cache()
-    for _, message in deviations:
-        yield DoctorCheck("cache", True, f"emptied: {message}", "it is made anew as it is needed")
-
-
-_REPAIRS: tuple[Callable[[Session], Iterator[DoctorCheck]], ...] = (
-    _drop_pending_writes,
-    _repair_cache,
-)
+        for path, reason in transaction.write_or_drop_pending(session):
+            name = printable_text(path) or "a damaged row"
+            hint = "`brain status` shows how the folder differs from the head"
+            found.append(DoctorCheck("unfinished writes", True, f"dropped {name}: {reason}", hint))
+        deviations = [
+            *cache_check.card_deviations(cache_check.find_wrong_cards(session)),
+            *cache_check.find_cache_deviations(session),
+        ]
+        if deviations:
+            session.replace_cache()
+        hint = "it is made anew as it is needed"
+        found += [DoctorCheck("cache", True, f"emptied: {text}", hint) for _, text in deviations]
+    return found

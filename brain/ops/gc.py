@@ -28,7 +28,6 @@ from ..store.writer import incomplete_store_error, writable
 from ..util.progress import Progress, no_progress
 from ..verdicts.read_verdicts import read_verdict_blobs
 
-GRACE_DAYS = 30
 _DAY_MS = 86_400_000
 _RELEASED_OPERATION_KEY = "let-go"
 """The store's key for the last operation whose snapshots may have been removed."""
@@ -38,9 +37,7 @@ _OBJECTS_PER_SWEEP = 32
 _PROGRESS_INTERVAL = 256
 
 
-def collect_garbage(
-    session: Session, grace: int = GRACE_DAYS, progress: Progress | None = None
-) -> Collected:
+def gc(session: Session, grace: int = 30, progress: Progress | None = None) -> Collected:
     """Remove objects that no branch and no operation of the last `grace` days refers to.
 
     Their space returns to the file system. Roots are the branches and tags, the snapshots in

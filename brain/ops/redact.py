@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
-from ..objects import operation, paths
+from ..objects import paths
 from ..objects import snapshot as snapshots
 from ..objects import tree_node as nodes
-from ..objects.bundle import Bundle
-from ..objects.tree_node import LEAF, TreeEntry
+from ..objects.bundle import Edits
+from ..objects.tree_node import LEAF
 from ..repo import secrets, working_copy
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref, validate_text
@@ -29,7 +29,7 @@ MIN_REDACTED_BYTES = 2
 _HEADS_PREFIX = head_ref("")
 
 
-def redact_file(
+def redact(
     session: Session, path: str, *, reason: str, rev: str = "@", history: bool = False
 ) -> Redacted:
     """Destroy the content of a file at a revision; with `history`, every content it ever had.
@@ -47,21 +47,30 @@ def redact_file(
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         with write_transaction(session, "redact", f"redact {printable_text(path)}") as txn:
-            candidates = (
-                _blobs_in_history(session, path)
-                if history
-                else _blobs_at_revision(session, path, rev)
-            )
-            blobs = _unredacted_blobs(session, path, list(dict.fromkeys(candidates)))
+            if history:
+                candidates = list(dict.fromkeys(_blobs_in_history(session, path)))
+            else:
+                bundle = session.bundle_of(resolve_revision(session, rev))
+                entry = bundles.get_entry(session.nodes, bundle, path)
+                candidates = [entry.blob] if entry else []
+            blobs = _unredacted_blobs(session, path, candidates)
             other_branches = _branches_holding(txn, set(blobs))
-            paths_by_blob = _paths_by_blob(session, txn.bundle, blobs)
+            paths_by_blob: dict[bytes, list[str]] = {blob: [] for blob in blobs}
+            for entry in bundles.walk_entries(session.nodes, txn.bundle):
+                if entry.blob in paths_by_blob:
+                    paths_by_blob[entry.blob].append(entry.path)
             all_paths = [each for holders in paths_by_blob.values() for each in holders]
             _refuse_trust_file(all_paths)
             _refuse_unrecorded_edits(txn, all_paths)
             masked_reason = secrets.mask_recorded_message(session, reason)
             for blob, holders in paths_by_blob.items():
-                redact_operation = ("redact", path, blob, masked_reason)
-                _record_and_destroy(txn, redact_operation, blob, holders)
+                removals: Edits = dict.fromkeys(holders)
+                made = txn.record_snapshot(removals, ("redact", path, blob, masked_reason))
+                txn.writes.update(removals)
+                session.loaded_cards.pop(blob, None)
+                txn.store_tx.redact_blob(
+                    blob, made, lambda others: find_referenced_blobs(txn.store_tx, others)
+                )
         if session.search_cache is not None:
             session.search_cache.close()
         scrubbed = writable(session.store).compact()
@@ -82,13 +91,6 @@ def _refuse_trust_file(redacted_paths: Sequence[str]) -> None:
             code="trust_file",
             hint="it holds public keys only; change it with `brain key`",
         )
-
-
-def _blobs_at_revision(session: Session, path: str, revision: str) -> Iterator[bytes]:
-    bundle = session.bundle_of(resolve_revision(session, revision))
-    entry = bundles.get_entry(session.nodes, bundle, path)
-    if entry is not None:
-        yield entry.blob
 
 
 def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
@@ -138,29 +140,6 @@ def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
             e.blob in blobs for e in bundles.walk_entries(session.nodes, session.bundle_of(head))
         )
     ]
-
-
-def _paths_by_blob(session: Session, bundle: Bundle, blobs: list[bytes]) -> dict[bytes, list[str]]:
-    paths_by_blob: dict[bytes, list[str]] = {blob: [] for blob in blobs}
-    for entry in bundles.walk_entries(session.nodes, bundle):
-        if entry.blob in paths_by_blob:
-            paths_by_blob[entry.blob].append(entry.path)
-    return paths_by_blob
-
-
-def _record_and_destroy(
-    txn: WriteTransaction,
-    redact_operation: operation.SnapshotOperation,
-    blob: bytes,
-    holders: list[str],
-) -> None:
-    removals: dict[str, TreeEntry | None] = dict.fromkeys(holders)
-    snapshot_id = txn.record_snapshot(removals, redact_operation)
-    txn.writes.update(removals)
-    txn.session.loaded_cards.pop(blob, None)
-    txn.store_tx.redact_blob(
-        blob, snapshot_id, lambda others: find_referenced_blobs(txn.store_tx, others)
-    )
 
 
 def _refuse_unrecorded_edits(txn: WriteTransaction, holders: Sequence[str]) -> None:

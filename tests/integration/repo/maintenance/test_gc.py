@@ -245,7 +245,7 @@ def test_progress_of_a_collection_is_reported_every_256_snapshots(brain, monkeyp
     for number in range(4):
         brain.skills.upsert("A", f"{number}\n")
     steps: list[tuple[str, int, int]] = []
-    gc.collect_garbage(brain._session, progress=lambda *step: steps.append(step))
+    gc.gc(brain._session, progress=lambda *step: steps.append(step))
     assert [step for step in steps if step[0] == "snapshots"] == [
         *(("snapshots", 2, 0), ("snapshots", 4, 0))
     ]
