@@ -21,7 +21,6 @@ from ..skills import index_lines as level0
 from ..skills.index_lines import IndexText, TokenCounter
 from ..skills.prompt_delimiters import delimit_text
 from ..skills.visible_text import clean_text, fold_to_line, strip_hidden
-from . import memory
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -113,6 +112,8 @@ def _build_parts(
     options: IndexOptions,
     max_memory_chars: int | None = None,
 ) -> _PromptParts:
+    from . import memory  # which an index does not need
+
     bundle = session.bundle_of(snapshot_id)
     rendered = _render_index(session, snapshot_id, options)
     origin = _describe_origin(session, snapshot_id)
@@ -141,6 +142,8 @@ def _build_parts(
 
 def _cut_memory(path: str, text: str, limit: int) -> str:
     """Return the beginning of notes, or the last whole lines of records, which are the newest."""
+    from . import memory  # which an index does not need
+
     lines = text.rstrip("\n").split("\n")
     sizes = accumulate(len(line) + 1 for line in reversed(lines))
     count = sum(1 for _ in takewhile(lambda size: size <= limit, sizes))
@@ -181,6 +184,8 @@ def build_framed_memory(
 
     They take at most `max_size` by `measure`. `how` says what shows the others.
     """
+    from . import memory  # which an index does not need
+
     snapshot_id = resolve_revision(session, rev)
     bundle = session.bundle_of(snapshot_id)
     shown: set[str] = set()
@@ -200,6 +205,8 @@ def build_framed_memory(
 
 
 def _entry_lines(path: str, text: str) -> list[str]:
+    from . import memory  # which an index does not need
+
     entries = memory.parse_memory(text, memory.find_format(path)).entries
     return [f"- {line}" for entry in entries if (line := fold_to_line(entry.text))]
 
