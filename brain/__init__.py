@@ -17,7 +17,6 @@ TYPE_CHECKING = False  # as type checkers see it; importing typing costs more th
 if TYPE_CHECKING:
     from typing import Any
 
-    from .api.batch import commit_batch
     from .api.brain import Brain
     from .chain.evidence.offline_check import check_evidence
     from .errors import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
         VerificationFailed,
     )
     from .proofs.proof_verification import check_proof
+    from .repo.ledgers.commit_batch import commit_batch
     from .repo.session import find_brain
     from .trust.equivocation_proof import check_equivocation
 
@@ -71,7 +71,7 @@ _HOMES = {
     "check_equivocation": ".trust.equivocation_proof",
     "check_evidence": ".chain.evidence.offline_check",
     "check_proof": ".proofs.proof_verification",
-    "commit_batch": ".api.batch",
+    "commit_batch": ".repo.ledgers.commit_batch",
     "find_brain": ".repo.session",
 }
 

@@ -14,7 +14,7 @@ from ..receipts.receipt import CALLED_BY
 from ..repo.current_run import LoadedSkill
 from ..repo.part import LockedSession
 from ..repo.receipts import runs
-from .run_end import are_skills_disabled, may_have_failures, note_run_end
+from ..repo.receipts.run_end import are_skills_disabled, may_have_failures, note_run_end
 
 if TYPE_CHECKING:
     from .. import results

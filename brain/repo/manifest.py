@@ -190,6 +190,14 @@ def load_mode(session: Session) -> str:
     return load_learning_policy(session)[1]
 
 
+def load_is_periodic(session: Session) -> bool:
+    """Tell whether gaps are looked for every hour, as the manifest says.
+
+    Raises `InvalidInput` (`bad_manifest`).
+    """
+    return load_manifest(session).gaps_are_periodic
+
+
 def load_provisional_policy(session: Session) -> str:
     """Return what becomes of provisional changes, by the stricter one as for the mode."""
     said = _read_both(session)

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, evolve
-from brain.api.program_runs import _limit_generated
 from brain.errors import Conflict, Locked, ModelError, StoreError
 from brain.evolve import gaps as gaps_module
 from brain.evolve.gaps import GAPS_AGENT, find_base
@@ -20,6 +19,7 @@ from brain.experience.store import Item
 from brain.gating.case_files import Expectation
 from brain.gating.held_out import is_held_out
 from brain.models.paid_once import MAX_STORED_BYTES
+from brain.repo.learning.program_runs import _limit_generated
 from brain.results import GapResult
 from brain.sandbox.job import DEFAULT_LIMITS
 from tests.support.gap_answers import NO_SKILL, SEED_SKILL, gap_answer, seed_answer, words_code

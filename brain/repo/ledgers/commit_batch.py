@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...chain.ledger_protocol import Commitment, CommitRequest
 from ...errors import BrainError, error_from_os
 from ...results import Batch, Committed, LeftOutBrain
-from ..part import open_session
+from ..part import call_system, open_session
 from ..session import Session
 from . import commit, last_seen_head
 
 if TYPE_CHECKING:
+    from ...chain.evm.evm_ledger import EvmLedger
     from ...chain.tlog.embedded_ledger import EmbeddedLedger
 
 
@@ -26,12 +27,30 @@ class _PendingCommit(NamedTuple):
     request: CommitRequest
 
 
-def commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str = "") -> Batch:
-    """Commit the heads of all brains in `folders` to a log; see `results.Batch`.
+def commit_batch(
+    folders: Sequence[str | Path],
+    log: EmbeddedLedger,
+    chain: EvmLedger | None = None,
+    *,
+    author: str = "",
+) -> Batch:
+    """Commit the heads of the brains in `folders` to a log, and anchor the log in a chain.
 
-    Raises `StoreError` if the log cannot be written, `Conflict` (`stale_parent`) if another
-    process committed one of the brains meanwhile; then nothing was committed.
+    This takes one entry per brain and one transaction of the log, and one transaction of the
+    chain in total. A brain that cannot be committed is left out and reported. Raises
+    `StoreError` if the log cannot be written, `Conflict` (`stale_parent`) if another process
+    commits one of the brains meanwhile, and as `EvmLedger.anchor`; the log then keeps its new
+    entries, and the next anchor covers them.
     """
+    batch = call_system(_commit_heads, list(map(Path, folders)), log, author)
+    if chain is None:
+        return batch
+    from ...chain.anchored_log import anchor_log
+
+    return batch._replace(anchored=call_system(anchor_log, log, chain))
+
+
+def _commit_heads(folders: Sequence[Path], log: EmbeddedLedger, author: str) -> Batch:
     pending: list[_PendingCommit] = []
     left_out: list[LeftOutBrain] = []
     unchanged = 0

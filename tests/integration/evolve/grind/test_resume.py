@@ -9,7 +9,7 @@ import pytest
 from brain import Brain
 from brain.api.branches import BranchesPart, ProposalsPart, TagsPart
 from brain.api.files import FilesPart
-from brain.api.gate import GatePart
+from brain.api.learning import GatePart
 from brain.evolve.grind.solve import MemoryItem
 from brain.repo.learning.gate import Gate
 from tests.support.grinds import (

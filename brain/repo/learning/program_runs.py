@@ -7,23 +7,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Conflict, InvalidInput
-from ..experience.usage import input_key
-from ..programs import CHECK_FILE
-from ..programs.needs import NEEDS_FILE, NO_NEEDS, read_needs
-from ..programs.program import fit_summary, slug_of_tool, tool_name
-from ..repo.learning.approvals import find_missing, read_files, read_secrets, write_files
-from ..results import ProgramCall, ProgramRun
-from ..running.broker import Broker
-from ..running.run import RunOutcome, check_outputs, run_program
-from ..sandbox.job import DEFAULT_LIMITS
-from ..skills.skill_version import recorded_version, version_value
+from ...errors import Conflict, InvalidInput
+from ...experience.usage import input_key
+from ...programs import CHECK_FILE
+from ...programs.needs import NEEDS_FILE, NO_NEEDS, read_needs
+from ...programs.program import fit_summary, slug_of_tool, tool_name
+from ...results import ProgramCall, ProgramRun
+from ...running.broker import Broker
+from ...running.run import RunOutcome, check_outputs, run_program
+from ...sandbox.job import DEFAULT_LIMITS
+from ...skills.skill_version import recorded_version, version_value
+from .approvals import find_missing, read_files, read_secrets, write_files
 
 if TYPE_CHECKING:
     from threading import Event
 
-    from ..repo.learning.admission import Runnable
-    from ..sandbox.job import Sandbox, SandboxLimits
+    from ...sandbox.job import Sandbox, SandboxLimits
+    from .admission import Runnable
 
 
 GENERATED_FOLDER = "skills/generated/"

@@ -7,14 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..errors import BrainError
-from ..experience.recorder import Note, Recorder
+from ...errors import BrainError
+from ...experience.recorder import Note, Recorder
 
 if TYPE_CHECKING:
-    from ..experience.store import Store
-    from ..repo.current_run import Run
-    from ..repo.part import LockedSession
-    from ..repo.session import Session
+    from ...experience.store import Store
+    from ..current_run import Run
+    from ..part import LockedSession
+    from ..session import Session
+
 
 SKILLS_ENABLED_VARIABLE = "SKILLS_ENABLED"
 """Turns learning from gaps off in the environment, if it is false, 0, no or off."""
@@ -32,7 +33,7 @@ def open_recorder(locked: LockedSession) -> Recorder:
         load_settings = session.load_experience_settings
 
         def open_store() -> Store:
-            from ..experience.store import open_store
+            from ...experience.store import open_store
 
             return open_store(folder, brain, load_settings and load_settings())
 
@@ -67,7 +68,7 @@ def submit_report(locked: LockedSession, **report: Any) -> None:
 
 def _is_off(session: Session) -> bool:
     """Tell whether the manifest turns evolution off; one that cannot be read does not."""
-    from ..repo import manifest
+    from .. import manifest
 
     try:
         return manifest.load_mode(session) == manifest.OFF
@@ -76,7 +77,7 @@ def _is_off(session: Session) -> bool:
 
 
 def _write_report(report: dict[str, Any], store: Store) -> bool:
-    from ..experience.gaps import GapReport, note_report
+    from ...experience.gaps import GapReport, note_report
 
     return note_report(store, GapReport(**report))
 
@@ -99,14 +100,14 @@ def note_run_end(
     counts = run.tool_calls if may_be_hard and run.tool_calls.calls else None
     if not (run.used_skills or counts or reports):
         return
-    from ..repo import manifest
+    from .. import manifest
 
     policy, mode = locked.run(manifest.load_learning_policy)
     if mode == manifest.OFF:
         return
     trigger = ""
     if counts is not None:
-        from ..repo.receipts.runs import LEARNED_OUTCOMES, find_trigger
+        from .runs import LEARNED_OUTCOMES, find_trigger
 
         if outcome in LEARNED_OUTCOMES:
             trigger = find_trigger(counts, policy)
@@ -117,8 +118,8 @@ def note_run_end(
         receipt = receipt._replace(steps=run.pending_steps(0), outcome="unknown", ended=now)
 
     def write(store: Store) -> bool:
-        from ..experience.patterns import is_enabled
-        from ..experience.run_end import SYNTHESIS, queue_receipt, split_uses
+        from ...experience.patterns import is_enabled
+        from ...experience.run_end import SYNTHESIS, queue_receipt, split_uses
 
         with store.transaction():
             if is_enabled():
