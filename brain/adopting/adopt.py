@@ -8,19 +8,19 @@ brain learned meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, StoreError
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
-from ..repo.session import is_brain
+from ..repo.session import CONTROL_FOLDER, is_brain
 from ..results import Adopted, AdoptedFile, MergeConflict
 from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
-from . import ignore_filter, in_place
+from . import ignore_filter, in_place, same_brain
 from .brain_protocol import AdoptionBrain
 from .counting_reader import CountingReader
 from .create_brain import (
@@ -68,11 +68,37 @@ def adopt(
     `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
     merging raise.
     """
+    if into is not None and kind is None and is_brain(Path(source)) and is_brain(into.absolute()):
+        adopted = _adopt_same_brain(Path(source).absolute(), into.absolute(), allow, opener)
+        if adopted is not None:
+            return adopted
     with (
         _open_source(source, into, kind) as (reader, detected, into),
         closing(CountingReader(reader, progress)) as counting,
     ):
         return _adopt_detected(counting, detected, into, allow, opener)
+
+
+def _adopt_same_brain(
+    path: Path, into: Path, allow: Collection[str], opener: BrainOpener
+) -> Adopted | None:
+    """Merge a copy or a fork of the brain at `into`; None if the source is neither."""
+    if into.resolve().is_relative_to(path.resolve()):
+        return None
+    detected = DetectedSource(same_brain.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
+    try:
+        copy = opener.open(path)
+    except StoreError:  # its files can be adopted nevertheless
+        return None
+    with closing(copy), closing(opener.open(into)) as brain:
+        common = same_brain.find_common_snapshot(brain, copy)
+        if common is None:
+            return None
+        source = build_source(detected)
+        move_source_branch(brain, source.branch, common)
+        states = same_brain.read_copy(copy, detected, allow)
+        steps = filter_ignored(into, states)
+        return _import_and_merge(brain, source, detected, steps, states)
 
 
 def _adopt_detected(
@@ -221,6 +247,16 @@ def _adopt_copy(brain: AdoptionBrain, detected: DetectedSource, states: SourceSt
         steps = restore_published_form(brain, detected.path, published, steps, states)
     if is_new:
         steps = prepend_manifest(brain, detected.kind, steps)
+    return _import_and_merge(brain, source, detected, steps, states)
+
+
+def _import_and_merge(
+    brain: AdoptionBrain,
+    source: ImportSource,
+    detected: DetectedSource,
+    steps: Iterator[ImportStep],
+    states: SourceStates,
+) -> Adopted:
     imported = brain.imports.record_states(source, steps)
     states.skipped.extend(imported.left)
     head = brain.head
@@ -236,6 +272,7 @@ def _adopt_copy(brain: AdoptionBrain, detected: DetectedSource, states: SourceSt
         branch=imported.branch,
         changed=brain.head != head,
         conflicts=merged.conflicts,
+        notices=merged.notices,
     )
 
 
@@ -349,6 +386,7 @@ def _adopted_result(
     branch: str | None = None,
     changed: bool = False,
     conflicts: list[MergeConflict] | None = None,
+    notices: Sequence[Notice] = (),
 ) -> Adopted:
     adopted = sorted(states.source_paths.items())
     name_notices: list[Notice] = []
@@ -367,5 +405,5 @@ def _adopted_result(
         taken=[AdoptedFile(path, source) for path, source in adopted],
         left_out=states.skipped,
         conflicts=conflicts or [],
-        notices=[*states.doubts, *name_notices],
+        notices=[*states.doubts, *notices, *name_notices],
     )

@@ -156,7 +156,7 @@ def align_line_ends(sides: ContentSides) -> tuple[ContentSides, str]:
 
     Also returns these line ends, "" if no side changed them.
     """
-    was, ours, theirs = (_find_line_ends(side or b"") for side in sides)
+    was, ours, theirs = (find_line_ends(side or b"") for side in sides)
     if not ours or not theirs or (ours == theirs and (ours in (was, MIXED) or not was)):
         return sides, ""
     if was in (ours, theirs):
@@ -181,7 +181,7 @@ def align_line_ends(sides: ContentSides) -> tuple[ContentSides, str]:
     return ContentSides(base, convert(sides.ours), convert(sides.theirs)), changed
 
 
-def _find_line_ends(text: bytes) -> str:
+def find_line_ends(text: bytes) -> str:
     """Return LF, CRLF or MIXED, "" for a text without a line that ends."""
     windows = text.count(b"\r\n")
     if windows == text.count(b"\n"):

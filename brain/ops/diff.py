@@ -364,6 +364,9 @@ def patch(session: Session, diff: Diff) -> Iterator[str]:
             text += [f"rename from {change.from_path}", f"rename to {change.path}"]
         sides = _read_sides(session, change, bool(diff.to))
         if not isinstance(sides, str):
+            was, now = map(lines.find_line_ends, sides)
+            if was != now and sides[0].replace(b"\r\n", b"\n") == sides[1].replace(b"\r\n", b"\n"):
+                text.append(f"Only line ends differ: {was} before, {now} after")
             text += lines.unified_diff(*sides, old_name, new_name)
         elif change.before != change.after and sides == _BINARY:
             text.append(f"Binary files {old_name} and {new_name} differ")

@@ -1,10 +1,12 @@
 """Merges of what people do to files: other line ends, other names, copies of a brain."""
 
+import shutil
 from collections.abc import Callable
 
 import pytest
 
 from brain import Brain
+from brain.results import Adopted
 
 Change = Callable[[Brain], object]
 SKILL = "skills/oracle/SKILL.md"
@@ -350,3 +352,91 @@ def test_markers_that_come_in_with_one_side_are_noticed_when_the_merge_goes_on(b
     brain.merge.resolve([row.path], "theirs")
     done = brain.merge.resume()
     assert [(row.code, row.path) for row in done.notices] == [("conflict_marker", path)]
+
+
+def adopt(source: Brain, into: Brain) -> Adopted:
+    """Adopt one brain into another one; both stay open."""
+    return Brain.adopt(source.root, into.root, author="tester")
+
+
+@pytest.fixture(params=["a copy of its folder", "a fork", "what it was forked from"])
+def pair(brain, tmp_path, request):
+    """A brain, and another one that began with the same files."""
+    write(brain, "deep/er/file.txt", "kept\n")
+    brain.snapshot()
+    other = tmp_path / "other"
+    if "folder" in request.param:
+        shutil.copytree(brain.root, other)
+    else:
+        brain.fork(other)
+    with Brain.open(other, author="other") as opened:
+        yield (opened, brain) if "from" in request.param else (brain, opened)
+
+
+def test_changes_of_one_side_of_two_copies_are_no_conflicts(pair):
+    brain, other = pair
+    edit(SKILL)(other)
+    write(other, "memory/new.md", "- new\n")
+    (other.root / "docs/plan.txt").unlink()
+    other.snapshot()
+    edit("prompts/system.md")(brain)
+    write(brain, "memory/mine.md", "- mine\n")
+    brain.snapshot()
+    write(other, "memory/notes.md", "- four\n" + FILES["memory/notes.md"])  # not recorded
+    done = adopt(other, brain)
+    assert done.conflicts == []
+    assert EDITS[SKILL][1] in read(brain, SKILL)
+    assert EDITS["prompts/system.md"][1] in read(brain, "prompts/system.md")
+    assert read(brain, "memory/notes.md").startswith("- four\n")
+    assert read(brain, "deep/er/file.txt") == "kept\n"
+    assert not (brain.root / "docs/plan.txt").exists()
+    assert {"memory/new.md", "memory/mine.md"} <= {row.path for row in brain.files.list()}
+    assert brain.verify(deep=True).ok and other.verify(deep=True).ok
+
+
+def test_both_changes_of_two_copies_are_merged_and_adopting_again_brings_the_rest(pair):
+    brain, other = pair
+    edit(SKILL)(other)
+    other.snapshot()
+    write(brain, SKILL, read(brain, SKILL).replace("One.", "One, mine."))
+    brain.snapshot()
+    assert adopt(other, brain).conflicts == []
+    assert "One, mine." in read(brain, SKILL) and EDITS[SKILL][1] in read(brain, SKILL)
+    assert not adopt(other, brain).changed
+    write(other, SKILL, read(other, SKILL).replace("Two.", "Two, later."))
+    other.snapshot()
+    assert adopt(other, brain).conflicts == []
+    assert all(part in read(brain, SKILL) for part in ("One, mine.", "Two, later."))
+    assert adopt(brain, other).conflicts == []  # and back
+    assert "One, mine." in read(other, SKILL)
+
+
+def test_lines_that_two_copies_changed_differently_are_a_conflict(pair):
+    brain, other = pair
+    edit("docs/plan.txt")(other)
+    other.snapshot()
+    write(brain, "docs/plan.txt", "a\nb\nsi\nd\n")
+    brain.snapshot()
+    (row,) = adopt(other, brain).conflicts
+    assert (row.path, row.base is not None) == ("docs/plan.txt", True)
+
+
+def test_a_manifest_and_a_trust_file_of_a_copy_are_not_taken_over(pair):
+    brain, other = pair
+    before = read(brain, "manifest.yaml")
+    write(other, "manifest.yaml", read(other, "manifest.yaml") + "# theirs\n")
+    edit(SKILL)(other)
+    other.snapshot()
+    assert adopt(other, brain).conflicts == []
+    assert read(brain, "manifest.yaml") == before
+
+
+def test_a_patch_says_so_where_only_line_ends_differ(brain):
+    end_lines("docs/plan.txt", "\r\n")(brain)
+    edit(SKILL)(brain)
+    brain.snapshot()
+    said = [text for text in brain.history.patch(brain.history.diff("@~1", "@")) if "Only" in text]
+    assert [text.splitlines()[0] for text in said] == [
+        "Only line ends differ: LF before, CRLF after"
+    ]
+    assert "docs/plan.txt" in said[0]

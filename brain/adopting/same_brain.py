@@ -1,0 +1,82 @@
+"""Adopt a copy or a fork of this brain: it is merged by what both have in common.
+
+The files of the copy are imported on a branch that starts at the last snapshot which both have,
+so the merge knows which side changed what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from ..folder.handles import FolderHandles, open_root
+from ..ops.import_states import BRAIN_OWNED_FILES
+from .brain_protocol import AdoptionBrain
+from .content_checks import filter_unsafe
+from .safe_read import SkipFile, read_home_file
+from .scan_home import HomeFile
+from .skipped import SkippedFiles
+from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
+
+SAME_BRAIN_KIND = "brain"
+
+
+def find_common_snapshot(brain: AdoptionBrain, copy: AdoptionBrain) -> str | None:
+    """Return the last snapshot of a brain with the state from which both went on; None for none."""
+    if copy.id == brain.id:
+        shared = (info.snapshot for info in copy.history.log() if _has(brain, info.snapshot))
+        return next(shared, None)
+    origin, own_origin = _fork_origin(copy), _fork_origin(brain)
+    if origin and _has(brain, origin) and brain.history.check_ancestry(brain.id, origin).descends:
+        return origin
+    # The genesis of a fork has the files of its origin, which is a snapshot of the other brain.
+    return brain.id if own_origin and copy.history.has(own_origin) else None
+
+
+def _has(brain: AdoptionBrain, snapshot: str) -> bool:
+    return brain.history.has(snapshot) and brain.history.check_ancestry(snapshot).descends
+
+
+def _fork_origin(brain: AdoptionBrain) -> str:
+    return str(brain.history.show(brain.id).info.operation.get("origin") or "")
+
+
+def read_copy(copy: AdoptionBrain, source: DetectedSource, allow: Collection[str]) -> SourceStates:
+    """Read all files of a copy as they are in its folder, as one complete state."""
+    status = copy.status()
+    recorded = {info.path for info in copy.files.list()}
+    paths = (recorded | {*status.added}) - {*status.removed} - BRAIN_OWNED_FILES
+    skipped = SkippedFiles()
+    source_paths: dict[str, str] = {}
+    step = ImportStep(
+        _read_files(source.path, paths, skipped, source_paths, allow),
+        is_complete=True,
+        message=f"Adopt the brain {source.path.name}",
+        keeps_path=skipped.is_unread,
+    )
+    return SourceStates(
+        iter((step,)), skipped.notices, source_paths, skipped.skipped_paths, skipped.doubts
+    )
+
+
+def _read_files(
+    root: Path,
+    paths: Collection[str],
+    skipped: SkippedFiles,
+    source_paths: dict[str, str],
+    allow: Collection[str],
+) -> Iterator[tuple[str, SourceFile | None]]:
+    with open_root(root) as fd, closing(FolderHandles(fd)) as folders:
+
+        def read() -> Iterator[HomeFile]:
+            for path in sorted(paths):
+                try:
+                    yield HomeFile(path, path, read_home_file(folders, path))
+                except SkipFile as error:
+                    skipped.add(error.code, path, error.reason, path)
+
+        for home, path, file in filter_unsafe(read(), skipped, allow):
+            source_paths[path] = home
+            yield path, file
+    skipped.finish()
