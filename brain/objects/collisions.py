@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import posixpath
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import limits
@@ -124,6 +126,8 @@ def follow_link(
 
 _SWEEP_RATIO = 16
 """If one path in so many is new, all are listed instead of looked up one by one."""
+_MAX_QUERIES = 4096
+"""Queries after which folders are listed: among names beyond ASCII, few can be skipped."""
 _FIRST_NON_ASCII = 0x80
 
 
@@ -283,9 +287,9 @@ def _is_free_of_collisions(
     )
 
 
-def _walk_paths(nodes: NodeCache, root: tree.TreeRoot | None) -> Iterator[str]:
-    for leaf in tree.walk_leaves(nodes.peek, root):
-        yield from leaf.paths
+def _walk_paths(nodes: NodeCache, root: tree.TreeRoot | None, start: str = "") -> Iterator[str]:
+    for leaf in tree.walk_leaves(nodes.peek, root, start):
+        yield from leaf.paths[bisect_left(leaf.paths, start) :]
 
 
 def _can_coexist(files: set[str], folders: set[str]) -> bool:
@@ -305,6 +309,8 @@ class _CollisionLookup:
         self._before = before
         self._after = after
         self._checked_paths: set[str] = set()
+        self._names: dict[str, dict[str, set[str]]] = {}
+        self._queries = 0
 
     def check_new_path(self, path: str) -> Iterator[PortabilityFault]:
         """Yield the collisions of a new path, and of the new folders above it."""
@@ -339,9 +345,28 @@ class _CollisionLookup:
                     return other
         root = self._after.get(section or paths.TOP_SECTION)
         prefix = f"{inner}/" if inner else ""
-        return find_case_variant(
-            lambda start: tree.first_path_from(self._nodes, root, start), prefix, name
-        )
+        if folder not in self._names:
+            try:
+                return find_case_variant(partial(self._first_from, root), prefix, name)
+            except LookupError:
+                self._names[folder] = self._list_names(root, prefix)
+        return min(self._names[folder].get(fold_name(name), {name}) - {name}, default=None)
+
+    def _first_from(self, root: tree.TreeRoot | None, start: str) -> str | None:
+        self._queries += 1
+        if self._queries > _MAX_QUERIES:
+            raise LookupError
+        return tree.first_path_from(self._nodes, root, start)
+
+    def _list_names(self, root: tree.TreeRoot | None, prefix: str) -> dict[str, set[str]]:
+        """Return the names after `prefix` by their folded forms."""
+        names: dict[str, set[str]] = {}
+        for path in _walk_paths(self._nodes, root, prefix):
+            if not path.startswith(prefix):
+                break
+            name = path[len(prefix) :].partition("/")[0]
+            names.setdefault(fold_name(name), set()).add(name)
+        return names
 
 
 def find_case_variant(

@@ -119,6 +119,25 @@ def test_a_new_name_is_looked_up_without_going_through_its_folder():
     assert len(asked) < 60
 
 
+def test_many_names_beyond_ascii_are_listed_once(monkeypatch):
+    nodes = NodeCache(none_there)
+    there = [f"notes/{chr(0x4E00 + number)}/\u00e9.md" for number in range(500)]
+    new = ["notes/\u4e05/e\u0301.md", "notes/\u00c9", "notes/e\u0301", "notes/\u9fa5"]
+    before = bundle(nodes, there)
+    listed = []
+    monkeypatch.setattr(collisions, "_MAX_QUERIES", 64)
+    real = collisions._CollisionLookup._list_names
+    monkeypatch.setattr(
+        collisions._CollisionLookup,
+        "_list_names",
+        lambda *given: listed.append(given) or real(*given),
+    )
+    assert codes(nodes, before, bundle(nodes, [*there, *new]), new) == {
+        ("case_collision", path) for path in new[:3]
+    }
+    assert len(listed) == 1
+
+
 def refusal(path: str, target: bytes) -> str:
     nodes = NodeCache(none_there)
     entry = TreeEntry(path, LINK, BLOB, len(target))
