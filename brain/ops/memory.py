@@ -15,13 +15,11 @@ from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.collisions import find_file
-from ..repo import working_copy
 from ..repo.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
 from ..repo.session import Session
 from ..results import MemoryChanged, MemoryRead
 from ..skills.skill_layout import SKILL_FILES
 from ..util import strict_json
-from . import files
 
 MEMORY_FOLDERS = ("memory", "memories")
 MEMORY_NOTES = {"memory": ("MEMORY.md", 4000), "user": ("USER.md", 2000)}
@@ -53,6 +51,8 @@ def read(session: Session, target: str = "memory") -> MemoryRead:
 
     Raises `NotFound` (`no_memory`) or `InvalidInput` (`not_text`).
     """
+    from . import files
+
     path, limit = locate(session, target)
     try:
         content: bytes | None = files.read(session, path)
@@ -100,6 +100,8 @@ def apply(
     (`no_memory`), or `InvalidInput` (`no_match`, `ambiguous`, `memory_full`, `not_text`,
     `bad_arguments`).
     """
+    from . import files
+
     path, limit = locate(session, target)
     entries: MemoryEntries = []
 
@@ -295,7 +297,11 @@ def _locate_records(session: Session, target: str, home: _HomeMemory | None) -> 
 def _has_file(session: Session, path: str) -> bool:
     if bundles.has_entry(session.nodes, session.bundle_of(session.head()), path):
         return True
-    return session.has_folder and working_copy.find_candidate(session, path) is not None
+    if not session.has_folder:
+        return False
+    from ..repo import working_copy
+
+    return working_copy.find_candidate(session, path) is not None
 
 
 def list_targets(session: Session) -> list[str]:
