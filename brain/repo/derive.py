@@ -14,7 +14,6 @@ from ..digest import NO_DIGEST
 from ..errors import BrainError, InvalidInput
 from ..objects import bundle as bundles
 from ..objects import operation, paths, tree
-from ..objects import operation as operations
 from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
@@ -46,9 +45,24 @@ _MAX_CARDS_TO_REMEMBER = 64
 """Most cards of one call that are kept in memory: those of a change, not those of a list."""
 BULK_PATH = ""
 """The path of a history row about very many paths."""
+CONTENT_UNREAD_FLAGS = ("redacted", "too_large")
+"""Flags of placeholder cards, for content that was not read; these are never cached."""
+_EMPTY_CARD = SkillMetadata("", "", "1", "")
+_DECISIONS_IN_FORCE = ("admit", "retire", "reinstate")
+"""Decisions that say which program may run; a rejected one is not part of the brain."""
+_BATCH_SIZE = 4096
+_SECTION_PREFIX = f"{SKILLS_SECTION}/"
+_SKILL_PATH_ENDINGS = (
+    f"/{skill_layout.SKILL_FILES[0]}",
+    ".md",
+    *(f"/{spelling}" for spelling in skill_layout.SKILL_FILES[1:]),
+)
+_NAME_ENDINGS = frozenset(name[-3:] for name in skill_layout.SKILL_FILES)
 
 SkillPredicate = Callable[[str], bool]
 """Tells whether a full path is a skill."""
+SkillPath = tuple[str, str, bytes]
+"""A skill: its full path, the name its path gives it, and its blob."""
 SkillWithCard = tuple[str, str, bytes, SkillMetadata]
 """A skill: its full path, the name its path gives it, its blob and its card."""
 
@@ -109,10 +123,6 @@ def _find_cached_cards(session: Session, blobs: list[bytes]) -> dict[bytes, Skil
     with suppress(CacheUnusable):  # they are read from content
         found |= session.cache.read_metadata([blob for blob in blobs if blob not in found])
     return {blob: decode_skill_metadata(data, "") for blob, data in found.items()}
-
-
-CONTENT_UNREAD_FLAGS = ("redacted", "too_large")
-"""Flags of placeholder cards, for content that was not read; these are never cached."""
 
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
@@ -189,9 +199,6 @@ def build_skill_rows(
         )
 
 
-_EMPTY_CARD = SkillMetadata("", "", "1", "")
-
-
 def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> int:
     if old is None:
         return ADDED
@@ -243,22 +250,10 @@ def build_skill_predicate(
         return lambda path: False
     if len(changed) < MIN_BULK_PATHS:
         return cache(lambda path: is_skill(session, bundle, path))
-    known = set(skill_layout.find_skill_paths(_list_section_paths(session, bundle)))
+    entries = bundles.walk_section(session.nodes, bundle, SKILLS_SECTION)
+    known = set(skill_layout.find_skill_paths(entry.path for entry in entries))
     is_elsewhere = cache(lambda path: is_skill(session, bundle, path))
     return lambda path: path in known if path.startswith(_SECTION_PREFIX) else is_elsewhere(path)
-
-
-def _list_section_paths(session: Session, bundle: Bundle) -> Iterator[str]:
-    for entry in bundles.walk_section(session.nodes, bundle, SKILLS_SECTION):
-        yield entry.path
-
-
-_SECTION_PREFIX = f"{SKILLS_SECTION}/"
-_SKILL_PATH_ENDINGS = (
-    f"/{skill_layout.SKILL_FILES[0]}",
-    ".md",
-    *(f"/{spelling}" for spelling in skill_layout.SKILL_FILES[1:]),
-)
 
 
 def standard_skill_paths(slug: str) -> tuple[str, ...]:
@@ -290,11 +285,6 @@ def skill_slugs(path: str, name: str) -> tuple[str, ...]:
 def _is_standard_path(path: str, slug: str) -> bool:
     start = f"skills/{slug}"
     return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
-
-
-_MIN_BATCH_FILES = 4096
-SkillPath = tuple[str, str, bytes]
-"""A skill: its full path, the name its path gives it, and its blob."""
 
 
 def walk_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
@@ -334,8 +324,8 @@ def build_index_lines(session: Session, skills: Iterable[SkillWithCard]) -> dict
     every = [(path, card) for path, _, _, card in skills]
     addresses = address_all(path for path, _ in every)
     lines: dict[str, str] = {}
-    for start in range(0, len(every), _MIN_BATCH_FILES):
-        some = every[start : start + _MIN_BATCH_FILES]
+    for start in range(0, len(every), _BATCH_SIZE):
+        some = every[start : start + _BATCH_SIZE]
         lines |= format_index_lines([(path, addresses[path], card) for path, card in some])
         session.report_progress("index", len(lines), 0)
     return lines
@@ -370,12 +360,11 @@ def load_indexed_bundle(session: Session, bundle_id: bytes) -> Bundle:
 
 
 def diff_skills(
-    session: Session, before: Bundle, after: Bundle, most: int
-) -> list[Difference] | None:
-    """Return the changes of files that may be skills; None for more than `most`."""
+    session: Session, before: Bundle, after: Bundle, most: int | None
+) -> list[Difference]:
+    """Return the changes of files that may be skills, at most `most` of them."""
     differences = bundles.diff_bundles(session.nodes, before, after)
-    changed = list(islice((pair for pair in differences if may_be_skill(pair.path)), most + 1))
-    return changed if len(changed) <= most else None
+    return list(islice((pair for pair in differences if may_be_skill(pair.path)), most))
 
 
 def find_new_skill_folder(session: Session, bundle: Bundle) -> str:
@@ -402,7 +391,7 @@ def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEn
     part: list[NodeEntry] = []
     for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
         part += node.entries
-        if len(part) < _MIN_BATCH_FILES:
+        if len(part) < _BATCH_SIZE:
             continue
         folder, slash, _ = part[-1][0].partition("/")
         cut = bisect_left(part, (folder + slash,)) if slash else len(part)
@@ -420,7 +409,7 @@ def _iter_skills_elsewhere(
     for leaf in tree.walk_leaves(session.nodes.peek, bundle.get(section)):
         for inner, kind, blob, _ in leaf.entries:
             # Most files there are no skills: the end of a name tells quickly.
-            if inner[-3:] in _ENDINGS and inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
+            if inner[-3:] in _NAME_ENDINGS and inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
                 texts[f"{section}/{inner}"] = kind, blob
     names = skill_layout.find_skill_paths(texts)
     skills = [
@@ -428,11 +417,8 @@ def _iter_skills_elsewhere(
         for path, (kind, blob) in texts.items()
         if kind != LINK and path in names
     ]
-    for start in range(0, len(skills), _MIN_BATCH_FILES):
-        yield skills[start : start + _MIN_BATCH_FILES]
-
-
-_ENDINGS = frozenset(name[-3:] for name in skill_layout.SKILL_FILES)
+    for start in range(0, len(skills), _BATCH_SIZE):
+        yield skills[start : start + _BATCH_SIZE]
 
 
 class SkillHomes:
@@ -465,10 +451,6 @@ class SkillHomes:
             bundles.has_entry(session.nodes, bundle, path) and is_skill(session, bundle, path)
             for bundle in self._bundles
         )
-
-
-_DECISIONS_IN_FORCE = ("admit", "retire", "reinstate")
-"""Decisions that say which program may run; a rejected one is not part of the brain."""
 
 
 def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> DecisionRow | None:
@@ -510,7 +492,7 @@ def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | Non
     """Return the verdict of the decision of a snapshot, None if it is missing or not about it."""
     from ..verdicts.read_verdicts import read_verdict
 
-    if not (evidence := operations.evidence_blob(snapshot.operation)):
+    if not (evidence := operation.evidence_blob(snapshot.operation)):
         return None
     kind, slug, *_ = snapshot.operation
     try:
@@ -522,10 +504,7 @@ def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | Non
 
 def verdict_id(session: Session, here: bytes) -> bytes:
     """Return the blob id of the verdict of a decision, empty if the snapshot decides nothing."""
-    return operations.evidence_blob(session.load_snapshot(here).operation)
-
-
-_CARDS_PER_BATCH = 4096
+    return operation.evidence_blob(session.load_snapshot(here).operation)
 
 
 def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> DerivedSnapshot:
@@ -542,8 +521,7 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
         return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
     after = session.load_bundle(snapshot.bundle)
     before = session.parent_bundle(snapshot)
-    differences = _diff_skill_paths(session, before, after)
-    changed = list(islice(differences, MIN_BULK_PATHS if brief else None))
+    changed = diff_skills(session, before, after, MIN_BULK_PATHS if brief else None)
     if not brief or len(changed) < MIN_BULK_PATHS:
         known = {path for path, _, _ in changed}
         changed += find_reclassified(session, after, changed, known)
@@ -552,12 +530,6 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
     derived = derive_from_changes(session, here, snapshot, before, after, changed)
     rows = _restore_redacted_version(session, snapshot, changed, derived.rows)
     return derived._replace(rows=rows)
-
-
-def _diff_skill_paths(session: Session, before: Bundle, after: Bundle) -> Iterator[Difference]:
-    for difference in bundles.diff_bundles(session.nodes, before, after):
-        if may_be_skill(difference.path):
-            yield difference
 
 
 def _restore_redacted_version(
@@ -580,8 +552,8 @@ def _restore_redacted_version(
 def note_declared_names(session: Session, changed: list[Difference]) -> None:
     """Note the skills among the changed files whose names lead to another slug than their paths."""
     places = [(d.path, d.after.blob) for d in changed if d.after and d.after.kind != LINK]
-    for start in range(0, len(places), _CARDS_PER_BATCH):
-        some = places[start : start + _CARDS_PER_BATCH]
+    for start in range(0, len(places), _BATCH_SIZE):
+        some = places[start : start + _BATCH_SIZE]
         cards = find_cards(session, [blob for _, blob in some])
         for path, blob in some:
             note_declared_name(session, path, blob, cards[blob].name)

@@ -11,6 +11,7 @@ from functools import wraps
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
 from zlib import crc32
 
+from ..encoding import pack, unpack
 from ..errors import Locked, StoreError
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
@@ -23,23 +24,18 @@ CACHE_DIR_VARIABLE = "BRAIN_CACHE_DIR"
 _PLATFORM: str = sys.platform
 
 
-IsUsablePath = Callable[[str], bool]
-"""Tells whether a cache may be kept at a path, whose links were followed."""
-
-
-def allow_any_path(path: str) -> bool:
-    """Accept any path: an `IsUsablePath`."""
-    return True
+# The folder
 
 
 def make_cache_folder(
-    brain: bytes, redacted: bytes = b"", usable: IsUsablePath = allow_any_path
+    brain: bytes, redacted: bytes = b"", usable: Callable[[str], bool] = lambda path: True
 ) -> str | None:
     """Create the cache folder of the brain with this id, for its owner alone, and return it.
 
     `redacted` is a digest of the redactions: folders of other digests may hold redacted
-    content and are cleared. Returns None if the folder is not `usable`, cannot be created,
-    or belongs to another user.
+    content and are cleared. `usable` tells of a path, whose links were followed, whether a cache
+    may be kept there. Returns None if it may not, or the folder cannot be created or belongs to
+    another user.
     """
     try:
         root, name = cache_root(), brain.hex()
@@ -51,20 +47,16 @@ def make_cache_folder(
         if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
             return None
         if redacted:
-            _clear_other_folders(root, name, path)
+            with os.scandir(root) as every:
+                others = [other for other in every if other.name.partition("-")[0] == name]
+            for other in others:
+                if other.path != path and not other.is_symlink():
+                    clear_cache_folder(other.path, "\0")
+                    with suppress(OSError):
+                        os.rmdir(other.path)
     except (OSError, ValueError, RuntimeError):  # the last if the home folder is unknown
         return None
     return path
-
-
-def _clear_other_folders(root: str, name: str, current_path: str) -> None:
-    with os.scandir(root) as found:
-        others = [other.path for other in found if other.name.partition("-")[0] == name]
-    for other in others:
-        if other != current_path and not os.path.islink(other):
-            clear_cache_folder(other, "\0")
-            with suppress(OSError):
-                os.rmdir(other)
 
 
 def cache_root() -> str:
@@ -91,9 +83,10 @@ def clear_cache_folder(folder: str, keep: str) -> None:
                     os.unlink(file.path)
 
 
-DERIVATION_VERSION = 10
+# The tables
 
-
+DERIVATION_VERSION = 11
+"""Raised when what is derived, or how it is stored, changes; other files are replaced."""
 CACHE_FILE_NAME = "derived.db"
 _CACHE_LABELS = DatabaseLabels(
     "the cache", "the cache", "the user's cache folder", "delete the file"
@@ -135,11 +128,7 @@ _TABLES = (
   key TEXT NOT NULL,
   generation INTEGER NOT NULL,
   snapshot BLOB NOT NULL,
-  kind TEXT NOT NULL,
-  slug TEXT NOT NULL,
-  version TEXT NOT NULL,
-  program BLOB NOT NULL,
-  provisional INTEGER NOT NULL,
+  data BLOB NOT NULL,
   checksum BLOB NOT NULL,
   PRIMARY KEY (key, generation, snapshot)
 ) STRICT, WITHOUT ROWID""",
@@ -156,39 +145,22 @@ _TABLES = (
 CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
 
 
-def open_cache_file(folder: str, version: int) -> Connection | None:
-    """Open the cache file in `folder`, or create it; None if that is not possible.
+def _database(version: int) -> DisposableDatabase:
+    def create_tables(db: Connection) -> None:
+        for sql in _TABLES:
+            db.execute(sql)
 
-    A file that is damaged or of another derivation `version` is replaced.
-    """
-    return _cache_database(version).open_file(os.path.join(folder, CACHE_FILE_NAME))
-
-
-def open_memory_database(version: int) -> Connection:
-    """Return an empty cache database in memory."""
-    return _cache_database(version).open_in_memory(CACHE_FILE_NAME)
-
-
-def _cache_database(version: int) -> DisposableDatabase:
     return DisposableDatabase(
         version=version,
         timeout=_LOCK_TIMEOUT,
-        synchronous="OFF",
+        synchronous="OFF",  # after a power cut it may be damaged, and is then made anew
         labels=_CACHE_LABELS,
-        create_tables=_create_tables,
+        create_tables=create_tables,
     )
 
 
-def _create_tables(db: Connection) -> None:
-    for sql in _TABLES:
-        db.execute(sql)
+# The rows
 
-
-DECISION_COLUMNS = typed_columns(
-    "key TEXT, generation INTEGER, snapshot BLOB, kind TEXT, slug TEXT, version TEXT,"
-    " program BLOB, provisional INTEGER, checksum BLOB"
-)
-StoredDecision = tuple[str, int, bytes, str, str, str, bytes, int, bytes]
 PROVISIONAL_KEY = "provisional"
 """The key of all decisions that let a provisional change live."""
 
@@ -226,44 +198,6 @@ def program_key(program: bytes) -> str:
     return f"program {program.hex()}"
 
 
-def encode_decision(row: DecisionRow) -> list[StoredDecision]:
-    """Return the stored rows of a decision, one for each key."""
-    return [
-        (
-            *(key, row.generation, row.snapshot, row.kind, row.slug, row.version, row.program),
-            int(row.is_provisional),
-            _decision_checksum(key, row),
-        )
-        for key in row.keys
-    ]
-
-
-def decode_decision(stored: StoredDecision) -> DecisionRow:
-    """Return the decision in a stored row. Raises `StoreError` for a damaged one."""
-    key, generation, snapshot, kind, slug, version, program, provisional, checksum = stored
-    row = DecisionRow(
-        kind=kind,
-        slug=slug,
-        version=version,
-        program=program,
-        snapshot=snapshot,
-        generation=generation,
-        is_provisional=provisional != 0,
-    )
-    if _decision_checksum(key, row) != checksum:
-        raise StoreError(
-            f"the cached decisions about {slug} are damaged",
-            hint="see `brain doctor`",
-        )
-    return row
-
-
-def _decision_checksum(key: str, row: DecisionRow) -> bytes:
-    what = f"{row.generation} {row.kind} {row.version} {row.is_provisional}"
-    text = f"{what}\n{key}\n{row.slug}\n{row.program.hex()}"
-    return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))
-
-
 MAX_SINGLE_LOOKUPS = 256
 """Up to this many cards are looked up one by one."""
 _METADATA_COLUMNS = typed_columns("blob BLOB, data BLOB, checksum BLOB")
@@ -272,7 +206,7 @@ _HISTORY_COLUMNS = typed_columns(
     " checksum BLOB"
 )
 _MERGE_COLUMNS = typed_columns("snapshot BLOB, generation INTEGER, checksum BLOB")
-
+_DECISION_COLUMNS = typed_columns("key TEXT, data BLOB, checksum BLOB")
 _LINE_COLUMNS = typed_columns("path TEXT, line TEXT")
 _STATE_COLUMNS = typed_columns("state BLOB, checksum INTEGER")
 _INDEX, _TEXT = "index", "text"
@@ -428,11 +362,15 @@ class DerivedCache:
                     (*merge, _merge_checksum(*merge)),
                 )
             if derived.decision is not None:
+                row = derived.decision
+                data = pack((*row[:-1], int(row.is_provisional)))
                 self._db.execute_many(
-                    "INSERT OR REPLACE INTO decisions"
-                    " (key, generation, snapshot, kind, slug, version, program, provisional,"
-                    " checksum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    encode_decision(derived.decision),
+                    "INSERT OR REPLACE INTO decisions (key, generation, snapshot, data, checksum)"
+                    " VALUES (?, ?, ?, ?, ?)",
+                    (
+                        (key, row.generation, row.snapshot, data, _decision_checksum(key, data))
+                        for key in row.keys
+                    ),
                 )
 
     @_translate_errors
@@ -476,15 +414,15 @@ class DerivedCache:
     @_translate_errors
     def read_decisions(self, key: str) -> list[DecisionRow]:
         """Return the decisions about a skill or a program, by generation."""
-        sql = f"SELECT {DECISION_COLUMNS} FROM decisions WHERE key = ?"
+        sql = f"SELECT {_DECISION_COLUMNS} FROM decisions WHERE key = ?"
         rows = self._db.fetch_all(f"{sql} ORDER BY generation, snapshot", (key,))
-        return [decode_decision(row) for row in rows]
+        return [_decode_decision(*row) for row in rows]
 
     @_translate_errors
     def list_decisions(self) -> list[tuple[str, DecisionRow]]:
         """Return all decisions, each with a key that finds it."""
-        rows = self._db.fetch_all(f"SELECT {DECISION_COLUMNS} FROM decisions")
-        return [(row[0], decode_decision(row)) for row in rows]
+        rows = self._db.fetch_all(f"SELECT {_DECISION_COLUMNS} FROM decisions")
+        return [(row[0], _decode_decision(*row)) for row in rows]
 
     @_translate_errors
     def read_index_state(self) -> bytes:
@@ -580,7 +518,7 @@ def open_cache(
     brain: bytes,
     version: int,
     redacted: bytes = b"",
-    usable: IsUsablePath = allow_any_path,
+    usable: Callable[[str], bool] = lambda path: True,
 ) -> DerivedCache:
     """Open the user's cache of the brain with this id, in memory if there can be no file.
 
@@ -590,13 +528,15 @@ def open_cache(
     folder = make_cache_folder(brain, redacted, usable)
     if folder is not None:
         delete_database(os.path.join(folder, "words.db"))  # earlier versions had words apart
-    db = open_cache_file(folder, version) if folder is not None else None
-    return DerivedCache(db, folder) if db is not None else open_memory_cache(version, folder)
+        db = _database(version).open_file(os.path.join(folder, CACHE_FILE_NAME))
+        if db is not None:
+            return DerivedCache(db, folder)
+    return open_memory_cache(version, folder)
 
 
 def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
     """Return an empty cache in memory."""
-    return DerivedCache(open_memory_database(version), folder)
+    return DerivedCache(_database(version).open_in_memory(CACHE_FILE_NAME), folder)
 
 
 def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:
@@ -627,6 +567,17 @@ def show_lines(lines: str) -> str:
 def _sum_lines(lines: str) -> int:
     """Return a checksum of lines in any order, to which that of more can be added; 0 without."""
     return sum(map(crc32, lines.encode().split(b"\n")))
+
+
+def _decode_decision(key: str, data: bytes, checksum: bytes) -> DecisionRow:
+    if _decision_checksum(key, data) != checksum:
+        raise StoreError("cached decisions are damaged", hint="see `brain doctor`")
+    row = DecisionRow(*unpack(data))
+    return row._replace(is_provisional=bool(row.is_provisional))
+
+
+def _decision_checksum(key: str, data: bytes) -> bytes:
+    return checksums.cache_row_checksum(key.encode("utf-8", "replace"), data)
 
 
 def _merge_checksum(snapshot: bytes, generation: int) -> bytes:

@@ -89,12 +89,11 @@ def build_index(session: Session, bundle: Bundle) -> str:
 def _find_changes(session: Session, state: bytes, after: Bundle) -> _LineChanges | None:
     """Return what changed in the lines since those of a bundle id; None for very much."""
     try:
-        changed = derive.diff_skills(
-            session, derive.load_indexed_bundle(session, state), after, _MAX_CHANGED_PATHS
-        )
+        before = derive.load_indexed_bundle(session, state)
+        changed = derive.diff_skills(session, before, after, _MAX_CHANGED_PATHS + 1)
     except NotFound:  # its tree was collected
         return None
-    if changed is None:
+    if len(changed) > _MAX_CHANGED_PATHS:
         return None
     # The names in the cache must be those of the lineage of the bundle too.
     return lineage_cache.query_cache(session, lambda _: _changed_lines(session, after, changed))

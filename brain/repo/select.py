@@ -146,8 +146,7 @@ def _find_changed_paths(session: Session, before: Bundle, after: Bundle) -> list
     None if there are too many, or a tree of the bundle before no longer exists.
     """
     try:
-        differences = bundles.diff_bundles(session.nodes, before, after)
-        changed = [pair for pair in differences if derive.may_be_skill(pair.path)]
+        changed = derive.diff_skills(session, before, after, _MAX_INCREMENTAL_PATHS)
         changed_paths = {path for path, _, _ in changed}
         for bundle in (before, after):
             changed_paths.update(

@@ -103,7 +103,6 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "of no version": statement("PRAGMA user_version=0"),
     "without a table": statement("DROP TABLE history"),
     "without words": statement("DROP TABLE keys"),
-    "with wrong words": statement("UPDATE rows_data SET block = x'00'"),
     "with other columns": statement("ALTER TABLE merges RENAME COLUMN generation TO rank"),
     "with a wrong version": statement("UPDATE history SET version = '77'"),
     "with a wrong merge": statement("UPDATE merges SET generation = 1"),

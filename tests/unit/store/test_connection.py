@@ -11,7 +11,6 @@ import apsw
 import pytest
 
 from brain.errors import BrainError, Locked, StoreError
-from brain.repo.derived_db import open_cache_file
 from brain.search import full_text
 from brain.search.full_text import FullTextIndex
 from brain.store import reader, rows
@@ -287,9 +286,8 @@ def fill(index: FullTextIndex, state: bytes = b"one") -> FullTextIndex:
 
 
 def open_in_file(folder: Path) -> FullTextIndex:
-    db = open_cache_file(str(folder), 1)
-    assert db is not None
-    return FullTextIndex(db, WEIGHTS)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+    return FullTextIndex(Connection(str(folder / "w"), flags, timeout=5, name="w"), WEIGHTS)
 
 
 @pytest.fixture(params=["memory", "file"])

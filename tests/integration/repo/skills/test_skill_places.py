@@ -243,7 +243,7 @@ def test_skills_are_listed_the_same_however_many_files_are_read_at_once(brain, m
     paths = [one.path for one in brain.skills.list()]
     assert [path for path in paths if path.startswith("skills/b/")] == ["skills/b/SKILL.md"]
     for count in (1, 2, 3, 5):
-        monkeypatch.setattr(derive, "_MIN_BATCH_FILES", count)
+        monkeypatch.setattr(derive, "_BATCH_SIZE", count)
         assert [one.path for one in brain.skills.list()] == paths
 
 
