@@ -13,8 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from ..errors import NotFound
-from ..merging import lines as diff3
-from ..merging.lines import UNMATCHED, match_lines
+from ..merging.lines import UNMATCHED, match_lines, split_lines
 from ..objects import bundle as bundles
 from ..objects import lineage
 from ..repo import find_skill, lineage_cache
@@ -63,7 +62,7 @@ def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
     path = find_skill.find_skill(session, session.bundle_of(head), slug).path
     entry = bundles.get_entry(session.nodes, session.bundle_of(head), path)
     assert entry is not None
-    lines = diff3.split_lines(session.reader.read_blob(entry.blob, entry.size))
+    lines = split_lines(session.reader.read_blob(entry.blob, entry.size))
     open_lines = [(number, number) for number in range(len(lines))]
     written_by: dict[int, bytes] = {}
     logs = _SkillLogs(session)
@@ -81,10 +80,21 @@ def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
         for older in _iter_parent_states(session, logs, state):
             state = _pass_lines_to_parent(state, older, queue)
         written_by.update((line, newest) for line, _ in state.open_lines)
-    return [
-        _build_blame_line(session, number, line, written_by[number])
-        for number, line in enumerate(lines)
-    ]
+    blamed = []
+    for number, line in enumerate(lines):
+        snapshot = session.load_snapshot(written_by[number])
+        blamed.append(
+            BlameLine(
+                line=number + 1,
+                text=line.decode("utf-8", "replace").rstrip("\r\n"),
+                snapshot=written_by[number].hex(),
+                author=snapshot.author,
+                time=utc_time(snapshot.time),
+                message=snapshot.message,
+                receipt=snapshot.receipt.hex() or None,
+            )
+        )
+    return blamed
 
 
 def _iter_parent_states(
@@ -101,7 +111,7 @@ def _iter_parent_states(
         last_change = logs.find_last_change(parent, path)
         if last_change is not None and not session.reader.find_redactions([entry.blob]):
             content = session.reader.read_blob(entry.blob, entry.size)
-            yield _BlameState(last_change, path, diff3.split_lines(content), [])
+            yield _BlameState(last_change, path, split_lines(content), [])
 
 
 def _pass_lines_to_parent(
@@ -115,16 +125,3 @@ def _pass_lines_to_parent(
         queue[older.snapshot] = known._replace(open_lines=known.open_lines + matched)
     remaining = [(line, at) for line, at in state.open_lines if matches[at] == UNMATCHED]
     return state._replace(open_lines=remaining)
-
-
-def _build_blame_line(session: Session, number: int, text: bytes, snapshot_id: bytes) -> BlameLine:
-    snapshot = session.load_snapshot(snapshot_id)
-    return BlameLine(
-        line=number + 1,
-        text=text.decode("utf-8", "replace").rstrip("\r\n"),
-        snapshot=snapshot_id.hex(),
-        author=snapshot.author,
-        time=utc_time(snapshot.time),
-        message=snapshot.message,
-        receipt=snapshot.receipt.hex() or None,
-    )

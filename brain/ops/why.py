@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from operator import attrgetter
 
 from ..errors import BrainError, NotFound, printable_text
-from ..receipts import Receipt, RunStep
 from ..receipts.receipt import receipt_to_json
 from ..repo import derive, find_skill
 from ..repo.read_receipts import (
@@ -18,11 +18,9 @@ from ..repo.read_receipts import (
     sum_tokens,
 )
 from ..repo.session import Session
-from ..results import RunSummary, SkillReasons, SkillVersion, VersionReason
+from ..results import RunSummary, SkillReasons, VersionReason
 from ..skills.skill_address import split_version
 from . import log
-
-_VersionReceipt = tuple[SkillVersion, str, ReceiptPart | None]
 
 
 def why(session: Session, slug: str) -> SkillReasons:
@@ -46,16 +44,16 @@ def why(session: Session, slug: str) -> SkillReasons:
             code="no_version",
             hint=f"see `brain skill history {printable_text(name)}`",
         )
-    version_receipts = [_read_version_receipt(session, version) for version in chosen]
-    open_runs = {
-        part.receipt.run for _, _, part in version_receipts if part and not part.receipt.is_closed
-    }
-    snapshots = [session.load_snapshot(bytes.fromhex(version.snapshot)) for version in chosen]
-    oldest = min(snapshot.generation for snapshot in snapshots)
+    loaded = [session.load_snapshot(bytes.fromhex(version.snapshot)) for version in chosen]
+    receipts = [
+        read_receipt_state(session, snapshot, bytes.fromhex(version.snapshot))
+        for version, snapshot in zip(chosen, loaded, strict=True)
+    ]
+    open_runs = {part.receipt.run for _, part in receipts if part and not part.receipt.is_closed}
+    oldest = min(snapshot.generation for snapshot in loaded)
     closed = find_closing_snapshots(session, session.head(), open_runs, oldest)
-    current = find_skill.find_skill_or_none(session, session.bundle_of(session.head()), name)
     reasons = []
-    for (version, state, part), snapshot in zip(version_receipts, snapshots, strict=True):
+    for version, snapshot, (state, part) in zip(chosen, loaded, receipts, strict=True):
         run = None
         if part is not None:
             end = closed.get(part.receipt.run)
@@ -73,6 +71,7 @@ def why(session: Session, slug: str) -> SkillReasons:
                 work=run,
             )
         )
+    current = find_skill.find_skill_or_none(session, session.bundle_of(session.head()), name)
     slug = current.slug if current else derive.slug_from_full_path(versions[0].path)
     found = [*log.find_decisions(session, slug), *log.find_rejections(session, slug)]
     found.sort(key=attrgetter("time"), reverse=True)
@@ -83,16 +82,20 @@ def why(session: Session, slug: str) -> SkillReasons:
     )
 
 
-def _read_version_receipt(session: Session, version: SkillVersion) -> _VersionReceipt:
-    snapshot_id = bytes.fromhex(version.snapshot)
-    return version, *read_receipt_state(session, session.load_snapshot(snapshot_id), snapshot_id)
-
-
 def _summarize_run(session: Session, part: ReceiptPart, end: bytes) -> RunSummary:
+    """Summarize a run; `end` is the snapshot that closed it, empty if that is of this part."""
     receipt = part.receipt
-    joined = receipt._replace(steps=_read_steps(session, part))
-    outcome, reason = _read_outcome(session, receipt, end)
-    tokens_in, tokens_out = sum_tokens(joined.steps)
+    parts: list[ReceiptPart] = []
+    with suppress(BrainError):  # a part of it may be unreadable
+        parts.extend(iter_parts(session, part))
+    steps = tuple(step for each in reversed(parts or [part]) for step in each.receipt.steps)
+    joined = receipt._replace(steps=steps)
+    outcome, reason = receipt.outcome, receipt.reason
+    if end:
+        outcome, reason = str(session.load_snapshot(end).operation[2]), ""
+        with suppress(BrainError):
+            reason = read_part(session, end).receipt.reason
+    tokens_in, tokens_out = sum_tokens(steps)
     return RunSummary(
         run=receipt.run,
         task=receipt.task,
@@ -102,29 +105,11 @@ def _summarize_run(session: Session, part: ReceiptPart, end: bytes) -> RunSummar
         outcome=outcome,
         reason=reason,
         end=end.hex(),
-        steps=dict(Counter(step.kind for step in joined.steps)),
-        errors=sum(bool(step.error) for step in joined.steps),
+        steps=dict(Counter(step.kind for step in steps)),
+        errors=sum(bool(step.error) for step in steps),
         tools=joined.tools,
         skills_loaded=joined.skills_loaded,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
         source=receipt_to_json(receipt).get("source"),
     )
-
-
-def _read_steps(session: Session, part: ReceiptPart) -> tuple[RunStep, ...]:
-    parts: list[ReceiptPart] = []
-    try:
-        parts.extend(iter_parts(session, part))
-    except BrainError:
-        parts = parts or [part]
-    return tuple(step for each in reversed(parts) for step in each.receipt.steps)
-
-
-def _read_outcome(session: Session, receipt: Receipt, end: bytes) -> tuple[str, str]:
-    if not end:
-        return receipt.outcome, receipt.reason
-    try:
-        return str(session.load_snapshot(end).operation[2]), read_part(session, end).receipt.reason
-    except BrainError:
-        return str(session.load_snapshot(end).operation[2]), ""
