@@ -87,19 +87,19 @@ def query_index(
         return query(search_cache.index)
 
 
-def update_catalogue(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
-    """Return the search cache with its catalogue updated to the bundle."""
+def update_documents(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
+    """Return the search cache with its skills updated to the bundle."""
     before = search_cache.bundle
     if bundle != before:
         changed_paths = None if before is None else _find_changed_paths(session, before, bundle)
         if changed_paths is None:
-            search_cache.catalogue.update(
-                list(search_cache.catalogue.documents), _load_all_documents(session, bundle)
-            )
+            new = _load_all_documents(session, bundle)
+            search_cache.documents.clear()
         else:
-            search_cache.catalogue.update(
-                changed_paths, _load_documents(session, bundle, changed_paths)
-            )
+            new = _load_documents(session, bundle, changed_paths)
+            for path in changed_paths:
+                search_cache.documents.pop(path, None)
+        search_cache.documents.update((one.path, one) for one in new)
         search_cache.bundle = bundle
     return search_cache
 
@@ -249,7 +249,7 @@ class _RankingQuery(NamedTuple):
     def rank(self) -> _RankingResult:
         """Rank by the requested selector, or by words if the embedder fails."""
         if self.by == KEYWORD:
-            keyword = self._load_catalogue().keyword
+            keyword = self._update_documents().keyword
             return _RankingResult(keyword.rank(self.task, self.top), KEYWORD)
         if self.by == BM25:
             return self._rank_by_words()
@@ -274,15 +274,15 @@ class _RankingQuery(NamedTuple):
                 code="no_embedder",
                 hint="name one with `brain config embedder`, or select --by bm25",
             )
-        meaning = self._load_catalogue().embedding(embedder, self.session.cache.folder)
+        meaning = self._update_documents().embedding(embedder, self.session.cache.folder)
         if self.by == EMBEDDING:
             return _RankingResult(meaning.rank(self.task, self.top), EMBEDDING)
         return _RankingResult(
             self._search(lambda index: HybridSelector(meaning, Bm25Selector(index))), HYBRID
         )
 
-    def _load_catalogue(self) -> SearchCache:
-        return update_catalogue(self.session, self.search_cache, self.bundle)
+    def _update_documents(self) -> SearchCache:
+        return update_documents(self.session, self.search_cache, self.bundle)
 
     def _search(self, selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
         return query_index(

@@ -22,7 +22,7 @@ from ..digest import blob_id
 from ..errors import ModelError
 from ..util.files import lock_file, write_atomic
 from .embedder import MAX_BATCH_TEXTS, Embedder
-from .selectors import RankedSkill, SearchDocument, SkillCatalogue
+from .selectors import RankedSkill, SearchDocument
 
 if TYPE_CHECKING:
     from .embedder import Matrix
@@ -34,34 +34,30 @@ MAX_EMBEDDED_CHARS = 8_000
 class EmbeddingSelector:
     """The `Selector` by an embedder; `vectors` caches those of skills."""
 
-    def __init__(self, catalogue: SkillCatalogue, embedder: Embedder, vectors: VectorCache) -> None:
+    def __init__(
+        self, documents: Mapping[str, SearchDocument], embedder: Embedder, vectors: VectorCache
+    ) -> None:
         self._embedder = embedder
         self._vectors = vectors
-        self._documents: dict[str, SearchDocument] = {}
+        self._documents = documents
+        self._embedded: list[SearchDocument] = []
         self._matrix: Matrix | None = None
-        catalogue.subscribe(self)
-
-    def apply_change(
-        self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
-    ) -> None:
-        """See `CatalogueListener.apply_change`."""
-        for document in removed:
-            del self._documents[document.path]
-        self._documents.update((document.path, document) for document in added)
-        self._matrix = None
 
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
         """See `Selector.rank`; every skill has a score, and none is excluded.
 
         Raises `ModelError`.
         """
-        if not self._documents:
+        documents = list(self._documents.values())
+        if not documents:
             return []
         (task_vector,) = self._embed([task[:MAX_EMBEDDED_CHARS]])
-        if self._matrix is None or self._matrix.shape[1] != len(task_vector):
-            self._matrix = self._embed_skills(len(task_vector))
-        scores = self._matrix @ task_vector
-        documents = list(self._documents.values())
+        length = len(task_vector)
+        matrix = self._matrix
+        if matrix is None or matrix.shape[1] != length or documents != self._embedded:
+            matrix = self._matrix = self._embed_skills(documents, length)
+            self._embedded = documents
+        scores = matrix @ task_vector
         order = sorted(range(len(documents)), key=lambda n: (-scores[n], documents[n].path))
         best = order[:limit] if limit > 0 else order
         return [RankedSkill(documents[n].slug, float(scores[n]), documents[n].path) for n in best]
@@ -77,12 +73,12 @@ class EmbeddingSelector:
             )
         return vectors
 
-    def _embed_skills(self, length: int) -> Matrix:
-        """Return the vectors of all skills, in their order; embeds new ones.
+    def _embed_skills(self, documents: Sequence[SearchDocument], length: int) -> Matrix:
+        """Return the vectors of skills, in their order; embeds new ones.
 
         Cached vectors of another length are of a model that the endpoint no longer serves.
         """
-        texts = [embedding_text(one) for one in self._documents.values()]
+        texts = [embedding_text(one) for one in documents]
         # Not by the content of SKILL.md: without a name there, the text has that of the folder.
         keys = [blob_id(text.encode("utf-8", "surrogatepass")) for text in texts]
         known = ((key, text, self._vectors.get(key)) for key, text in zip(keys, texts, strict=True))

@@ -1,10 +1,10 @@
-"""The search state of an open brain: word index, skill catalogue and selectors."""
+"""The search state of an open brain: word index, skills and selectors."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .selectors import KeywordSelector, SkillCatalogue
+from .selectors import KeywordSelector, SearchDocument
 
 if TYPE_CHECKING:
     from ..objects.bundle import Bundle
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class SearchCache:
-    """The word index, and the catalogue of the skills in `bundle`.
+    """The word index, and the skills in `bundle` by their paths.
 
     Each part is created on first use, and then kept up to date with the head.
     """
@@ -22,15 +22,15 @@ class SearchCache:
     def __init__(self) -> None:
         self.index: FullTextIndex | None = None
         self.bundle: Bundle | None = None
-        self.catalogue = SkillCatalogue()
+        self.documents: dict[str, SearchDocument] = {}
         self._keyword: KeywordSelector | None = None
         self._embedding: EmbeddingSelector | None = None
 
     @property
     def keyword(self) -> KeywordSelector:
-        """The selector by keywords over the catalogue."""
+        """The selector by keywords."""
         if self._keyword is None:
-            self._keyword = KeywordSelector(self.catalogue)
+            self._keyword = KeywordSelector(self.documents)
         return self._keyword
 
     def embedding(self, embedder: Embedder, folder: str | None) -> EmbeddingSelector:
@@ -39,7 +39,7 @@ class SearchCache:
             from .meaning import EmbeddingSelector, VectorCache
 
             vectors = VectorCache(folder, embedder.identity)
-            self._embedding = EmbeddingSelector(self.catalogue, embedder, vectors)
+            self._embedding = EmbeddingSelector(self.documents, embedder, vectors)
         return self._embedding
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ matches in BM25, and places would not show that (Bruch, Gai and Ingber 2023).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..skills import skill_layout
@@ -65,37 +65,6 @@ class Selector(Protocol):
         """
 
 
-class CatalogueListener(Protocol):
-    """A selector with data for each skill, which is notified of changes."""
-
-    def apply_change(
-        self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
-    ) -> None:
-        """Remove the data of `removed` skills, then add that of `added` ones."""
-
-
-class SkillCatalogue:
-    """The skills of one state of a brain, by path."""
-
-    def __init__(self) -> None:
-        self.documents: dict[str, SearchDocument] = {}
-        self._listeners: list[CatalogueListener] = []
-
-    def subscribe(self, listener: CatalogueListener) -> None:
-        """Notify `listener` of all skills now, and of every later change."""
-        listener.apply_change((), self.documents.values())
-        self._listeners.append(listener)
-
-    def update(self, removed: Iterable[str], added: Iterable[SearchDocument]) -> None:
-        """Remove skills by path and add others; a path may be in both."""
-        new = {document.path: document for document in added}
-        paths = {*removed, *new}
-        old = [self.documents.pop(path) for path in paths if path in self.documents]
-        self.documents.update(new)
-        for listener in self._listeners:
-            listener.apply_change(old, new.values())
-
-
 MAX_QUERY_CHARS = 64 << 10
 """Characters of a task that are read."""
 
@@ -145,49 +114,38 @@ MAX_IGNORED_CHARS = 3
 """Words of at most so many characters do not count."""
 
 
-class _SkillWords(NamedTuple):
-    own: frozenset[str]
-    category: frozenset[str]
-
-
 class KeywordSelector:
-    """The `Selector` by the keyword score."""
+    """The `Selector` by the keyword score, of skills by their paths."""
 
-    def __init__(self, catalogue: SkillCatalogue) -> None:
-        self._catalogue = catalogue
-        self._words: dict[str, _SkillWords] = {}
-        catalogue.subscribe(self)
-
-    def apply_change(
-        self, removed: Iterable[SearchDocument], added: Iterable[SearchDocument]
-    ) -> None:
-        """See `CatalogueListener.apply_change`."""
-        for document in removed:
-            del self._words[document.path]
-        for document in added:
-            own = f"{document.name} {document.description}"
-            self._words[document.path] = _SkillWords(
-                _scored_words(own), _scored_words(document.category)
-            )
+    def __init__(self, documents: Mapping[str, SearchDocument]) -> None:
+        self._documents = documents
+        self._words: dict[SearchDocument, tuple[frozenset[str], frozenset[str]]] = {}
 
     def rank(self, task: str, limit: int) -> list[RankedSkill]:
         """See `Selector.rank`."""
         query_words = _scored_words(task[:MAX_QUERY_CHARS])
+        documents = self._documents
+        known = self._words
+        self._words = {one: known.get(one) or _words_of(one) for one in documents.values()}
         ranked = []
-        for path, words in self._words.items():
-            score = len(words.own & query_words)
-            if words.category and not words.category.isdisjoint(query_words):
+        for document, (own, category) in self._words.items():
+            score = len(own & query_words)
+            if not category.isdisjoint(query_words):
                 score += CATEGORY_BONUS
             if score >= MIN_SCORE:
-                ranked.append((-score, path))
+                ranked.append((-score, document.path))
         ranked.sort()
         if limit > 0:
             del ranked[limit:]
         else:
             fitting = {path for _, path in ranked}
-            ranked += [(0, path) for path in sorted(self._words) if path not in fitting]
-        documents = self._catalogue.documents
+            ranked += [(0, path) for path in sorted(documents) if path not in fitting]
         return [RankedSkill(documents[path].slug, float(-score), path) for score, path in ranked]
+
+
+def _words_of(document: SearchDocument) -> tuple[frozenset[str], frozenset[str]]:
+    own = f"{document.name} {document.description}"
+    return _scored_words(own), _scored_words(document.category)
 
 
 def _scored_words(text: str) -> frozenset[str]:

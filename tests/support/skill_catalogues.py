@@ -7,7 +7,6 @@ from brain.search.selectors import (
     FIELD_WEIGHTS,
     RankedSkill,
     SearchDocument,
-    SkillCatalogue,
     index_fields,
 )
 
@@ -20,10 +19,8 @@ def skill_document(path: str, description: str, name: str = "") -> SearchDocumen
     )
 
 
-def make_catalogue(*documents: SearchDocument) -> SkillCatalogue:
-    made = SkillCatalogue()
-    made.update((), documents)
-    return made
+def make_catalogue(*documents: SearchDocument) -> dict[str, SearchDocument]:
+    return {document.path: document for document in documents}
 
 
 def index_words(*skills: SearchDocument) -> FullTextIndex:

@@ -19,7 +19,7 @@ from brain.search.selectors import (
     Bm25Selector,
     HybridSelector,
     KeywordSelector,
-    SkillCatalogue,
+    SearchDocument,
     index_fields,
 )
 from tests.support.search.labelled_skills import TASK_KINDS, LabelledSet, load_labelled_set
@@ -45,11 +45,9 @@ def measure_recall(selector: Selector, labelled: LabelledSet) -> dict[str, float
     return {kind: sum(found) / len(found) for kind, found in hits.items()}
 
 
-def make_catalogue(labelled: LabelledSet) -> SkillCatalogue:
-    """Return the skills of the set."""
-    made = SkillCatalogue()
-    made.update((), labelled.documents)
-    return made
+def make_catalogue(labelled: LabelledSet) -> dict[str, SearchDocument]:
+    """Return the skills of the set by their paths."""
+    return {document.path: document for document in labelled.documents}
 
 
 def make_bm25_selector(labelled: LabelledSet, bodies: bool = False) -> Bm25Selector:

@@ -225,7 +225,9 @@ def test_a_limit_from_zero_down_takes_all():
 def test_what_goes_is_found_no_more_and_what_comes_is():
     known = make_catalogue(skill_document("a", "alpha beta"))
     selector = KeywordSelector(known)
-    known.update(["a/SKILL.md"], [skill_document("b", "alpha beta")])
+    assert ranked_slugs(selector.rank("alpha beta", 5)) == ["a"]
+    del known["a/SKILL.md"]
+    known |= make_catalogue(skill_document("b", "alpha beta"))
     assert ranked_slugs(selector.rank("alpha beta", 5)) == ["b"]
 
 
