@@ -310,23 +310,32 @@ def parse_manifest(content: bytes) -> Manifest:
     )
     system = tuple(map(_parse_path, _require_list(prompt, "system")))
     accepted = _parse_accepted_ids(fields.get("secrets", {}))
-    synthesis = _parse_synthesis_policy(fields.get("synthesis"))
-    commit = _parse_commit_policy(fields.get("commit"))
+    synthesis = _parse_synthesis_policy(_parse_settings(fields, "synthesis", "tools"))
+    commit = _parse_commit_policy(_parse_settings(fields, "commit", "ledger"))
     pinned = _parse_pinned_skills(fields.get("pinned"))
-    mode = _parse_evolution_word(fields.get("evolution"), "mode", EVOLUTION_MODES)
-    provisional = _parse_evolution_word(
-        fields.get("evolution"), "provisional", PROVISIONAL_POLICIES
-    )
-    gaps = _parse_periodic(fields.get("evolution"))
+    evolution = _parse_settings(fields, "evolution", "mode") or {}
+    mode = _parse_evolution_word(evolution, "mode", EVOLUTION_MODES)
+    provisional = _parse_evolution_word(evolution, "provisional", PROVISIONAL_POLICIES)
+    gaps = _parse_settings(evolution, "evolution.gaps", "periodic") or {}
+    periodic = gaps.get("periodic", True)
+    if not isinstance(periodic, bool):
+        raise _bad_manifest_error("evolution.gaps.periodic must be true or false")
     return Manifest(
-        *(name, layout, memory, commit, accepted, system, home, synthesis, pinned, mode, gaps),
+        *(name, layout, memory, commit, accepted, system, home, synthesis, pinned, mode, periodic),
         provisional=provisional,
-        day=_parse_day_bounds(fields.get("evolution")),
+        day=_parse_day_bounds(evolution.get("budget")),
     )
 
 
-def _parse_day_bounds(evolution: Any) -> Bounds:
-    budget = evolution.get("budget") if isinstance(evolution, dict) else None
+def _parse_settings(fields: Mapping[str, Any], key: str, example: str) -> dict[str, Any] | None:
+    """Return a map of settings, None without one; `key` is its full name."""
+    found = fields.get(key.rpartition(".")[2])
+    if found is None or isinstance(found, dict):
+        return found
+    raise _bad_manifest_error(f"{key} must hold settings, such as {example}")
+
+
+def _parse_day_bounds(budget: Any) -> Bounds:
     if budget is None:
         return NO_BOUNDS
     day = budget.get("day") if isinstance(budget, dict) and len(budget) == 1 else None
@@ -344,18 +353,6 @@ def _parse_day_bounds(evolution: Any) -> Bounds:
     if not 0 < amount <= MAX_COST * MILLION:
         raise _bad_manifest_error(f"a budget of cost must be a number above 0, to {MAX_COST}")
     return Bounds(tokens, amount)
-
-
-def _parse_periodic(evolution: Any) -> bool:
-    settings = evolution.get("gaps") if isinstance(evolution, dict) else None
-    if settings is None:
-        return True
-    if not isinstance(settings, dict):
-        raise _bad_manifest_error("evolution.gaps must hold settings, such as periodic")
-    periodic = settings.get("periodic", True)
-    if not isinstance(periodic, bool):
-        raise _bad_manifest_error("evolution.gaps.periodic must be true or false")
-    return periodic
 
 
 def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
@@ -386,11 +383,9 @@ def _parse_path(text: Any) -> str:
         raise _bad_manifest_error(error.message) from error
 
 
-def _parse_commit_policy(fields: Any) -> CommitPolicy | None:
+def _parse_commit_policy(fields: dict[str, Any] | None) -> CommitPolicy | None:
     if fields is None:
         return None
-    if not isinstance(fields, dict):
-        raise _bad_manifest_error("commit must hold settings, such as ledger")
     ledger, branch = fields.get("ledger", DEFAULT_LEDGER), fields.get("branch", "")
     signed, every = fields.get("signed", False), fields.get("every")
     if not isinstance(ledger, str) or not ledger or not isinstance(branch, str):
@@ -419,11 +414,9 @@ def _parse_pinned_skills(names: Any) -> tuple[str, ...]:
     return tuple(listed)
 
 
-def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
+def _parse_synthesis_policy(fields: dict[str, Any] | None) -> SynthesisPolicy:
     if fields is None:
         return DEFAULT_SYNTHESIS
-    if not isinstance(fields, dict):
-        raise _bad_manifest_error("synthesis must hold settings, such as tools")
     tools = fields.get("tools", DEFAULT_SYNTHESIS.tools)
     recovery = fields.get("recovery", DEFAULT_SYNTHESIS.recovery)
     if type(tools) is not int or tools < 1:
@@ -433,11 +426,7 @@ def _parse_synthesis_policy(fields: Any) -> SynthesisPolicy:
     return SynthesisPolicy(tools, recovery)
 
 
-def _parse_evolution_word(fields: Any, key: str, words: tuple[str, ...]) -> str:
-    if fields is None:
-        return PROPOSE
-    if not isinstance(fields, dict):
-        raise _bad_manifest_error("evolution must hold settings, such as mode")
+def _parse_evolution_word(fields: dict[str, Any], key: str, words: tuple[str, ...]) -> str:
     word = fields.get(key, PROPOSE)
     if word is False:  # YAML 1.1 reads a bare `off` as false
         return OFF
@@ -507,30 +496,20 @@ MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
 
 def find_unknown_keys(fields: Mapping[str, Any]) -> Iterator[str]:
     """Yield a message for each key that no version of the manifest knows."""
-    for section, keys in MANIFEST_KEYS.items():
-        for one in _maps_of_section(fields, section):
-            for key in one:
-                if key not in keys:
-                    yield _unknown_key(section, str(key))
-
-
-def _maps_of_section(fields: Mapping[str, Any], section: str) -> list[Mapping[str, Any]]:
-    value: Any = fields
-    for name in filter(None, section.split(".")):
-        value = value.get(name) if isinstance(value, Mapping) else None
-    values = value if isinstance(value, list) else [value]
-    return [one for one in values if isinstance(one, Mapping)]
-
-
-def _unknown_key(section: str, key: str) -> str:
     from difflib import get_close_matches
 
-    place = f" in {section}" if section else ""
-    near = get_close_matches(key, MANIFEST_KEYS[section], 1)
-    elsewhere = [name for name, keys in MANIFEST_KEYS.items() if key in keys and name != section]
-    hint = ""
-    if near:
-        hint = f"; did you mean {near[0]}?"
-    elif elsewhere:
-        hint = f"; it belongs to {elsewhere[0] or 'the top'}"
-    return f"unknown key{place}, ignored: {printable_text(key, 80)}{hint}"
+    for section, keys in MANIFEST_KEYS.items():
+        value: Any = fields
+        for name in filter(None, section.split(".")):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        maps = [one for one in (value if isinstance(value, list) else [value]) if one]
+        for key in [str(key) for one in maps if isinstance(one, Mapping) for key in one]:
+            if key in keys:
+                continue
+            near = get_close_matches(key, keys, 1)
+            elsewhere = [name for name, known in MANIFEST_KEYS.items() if key in known]
+            hint = f"; did you mean {near[0]}?" if near else ""
+            if elsewhere and not near:
+                hint = f"; it belongs to {elsewhere[0] or 'the top'}"
+            place = f" in {section}" if section else ""
+            yield f"unknown key{place}, ignored: {printable_text(key, 80)}{hint}"

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from ..chain.ledger_protocol import Ledger
     from ..experience.recorder import Recorder
     from ..experience.store import Store
-    from ..util.progress import Progress
     from .session import Session
 
 P = ParamSpec("P")
@@ -280,11 +279,6 @@ def call_system(action: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         return action(*args, **kwargs)
     except OSError as error:
         raise error_from_os(error) from error
-
-
-def progress_args(progress: Progress | None) -> tuple[Progress, ...]:
-    """Return the progress as arguments; none if it is None, so that an action's default holds."""
-    return () if progress is None else (progress,)
 
 
 def encode_body(body: str | bytes | None) -> bytes | None:

@@ -55,10 +55,15 @@ def scan_edits(
         if path in scanned_blobs
         for here in found.get(scanned_blobs[path], ())
     ]
-    return [
-        *_build_notices(session, snapshot_id, reported),
-        *([_not_scanned_notice(unscanned_count)] if unscanned_count else ()),
-    ]
+    notices = _build_notices(session, snapshot_id, reported)
+    if unscanned_count:
+        count = "1 file was" if unscanned_count == 1 else f"{unscanned_count} files were"
+        message = (
+            f"{count} not scanned for secrets: a snapshot scans {MAX_SCANNED_BYTES >> 20} MiB, and"
+            " `brain secrets` all"
+        )
+        notices.append(Notice("secrets_not_sought", "", message))
+    return notices
 
 
 def scan_skill(session: Session, snapshot_id: bytes, path: str, content: bytes) -> list[Notice]:
@@ -75,15 +80,6 @@ def _build_notices(
         for path, here in found
         if here.id not in accepted
     ]
-
-
-def _not_scanned_notice(files: int) -> Notice:
-    count = "1 file was" if files == 1 else f"{files} files were"
-    message = (
-        f"{count} not scanned for secrets: a snapshot scans {MAX_SCANNED_BYTES >> 20} MiB, and"
-        " `brain secrets` all"
-    )
-    return Notice("secrets_not_sought", "", message)
 
 
 def _load_accepted_ids(session: Session, snapshot_id: bytes) -> Sequence[str]:

@@ -440,7 +440,8 @@ def find_brain(start: Path) -> Path:
     nearest: Path | None = None
     for folder in (start, *start.parents):
         try:
-            if _has_own_store(folder) and (nearest is None or _is_recorded_folder(folder, nearest)):
+            has_store = is_brain(folder) and not (folder / CONTROL_FOLDER).is_symlink()
+            if has_store and (nearest is None or _is_recorded_folder(folder, nearest)):
                 nearest = folder
         except PermissionError:
             if nearest is None:
@@ -469,10 +470,6 @@ def is_safe_cache_path(root: Path, path: str) -> bool:
     return not cache_path.is_relative_to(real_root / CONTROL_FOLDER) and not _is_recorded_folder(
         real_root, cache_path
     )
-
-
-def _has_own_store(folder: Path) -> bool:
-    return is_brain(folder) and not (folder / CONTROL_FOLDER).is_symlink()
 
 
 def _is_recorded_folder(root: Path, folder: Path) -> bool:

@@ -347,24 +347,17 @@ def _update_ref_and_log(txn: WriteTransaction, kind: str, description: str) -> N
         name = head_ref(txn.branch)
         tx.update_ref(name, txn.old_ref, txn.head)
         refs.append((name, txn.old_ref or NO_DIGEST, txn.head))
-    if txn.entered_branch:
-        refs = _switched_refs(txn, refs)
+    if txn.entered_branch:  # the branch that was left, then the one that is current
+        entered = head_ref(txn.entered_branch)
+        head = tx.read_ref(entered) or NO_DIGEST
+        left = refs or [(head_ref(txn.branch), txn.head, txn.head)]
+        refs = [*left, (entered, head, head)]
     refs += txn.other_refs
     if refs:
         moves = txn.writes and not txn.entered_branch
         moved = (txn.files_base, txn.head) if moves else (NO_DIGEST, NO_DIGEST)
         log_operation(session, tx, kind, description, refs, moved)
     add_pending_writes(session, tx, txn.writes, txn.contents)
-
-
-def _switched_refs(
-    txn: WriteTransaction, moved: list[tuple[str, bytes, bytes]]
-) -> list[tuple[str, bytes, bytes]]:
-    """Return the refs of a switch: the branch that was left, then the branch that is current."""
-    entered = head_ref(txn.entered_branch)
-    head = txn.store_tx.read_ref(entered) or NO_DIGEST
-    left = moved or [(head_ref(txn.branch), txn.head, txn.head)]
-    return [*left, (entered, head, head)]
 
 
 _RETRY_HINT = "this change is recorded; the next command that writes tries again"
@@ -387,10 +380,28 @@ def add_pending_writes(
     written, which would block all later writers.
     """
     added = {path: entry for path, entry in writes.items() if entry}
-    _refuse_missing_blobs(tx, {path: e.blob for path, e in added.items() if e.blob not in contents})
+    # 1. The store has the content, unless it was redacted.
+    wanted = {path: e.blob for path, e in added.items() if e.blob not in contents}
+    lost = tx.find_missing(set(wanted.values())) if wanted else set()
+    lost.difference_update(tx.find_redactions(list(lost)) if lost else ())
+    named = sorted(path for path, blob in wanted.items() if blob in lost)
+    if named:
+        raise NotFound(
+            f"the store lacks the content of {working_copy.name_files(named)}",
+            code="missing_object",
+            hint="see `brain verify`, and restore the folder .brain from a copy",
+        )
+    # 2. The folder can hold the names, and no link leads out of it.
     refuse_long_names(session, added)
-    _refuse_unsafe_paths(session, added)
-    _refuse_blocked_parents(session, added, writes)
+    for path, entry in added.items():
+        paths.check_path(path)
+        if entry.kind == LINK:
+            handles.check_link_inside(path, session.reader.read_blob(entry.blob, entry.size))
+    # 3. No file comes below a link, or below a file that these writes do not remove.
+    with open_root(session.root) as root_fd, closing(FolderHandles(root_fd)) as folders:
+        for place in sorted({path.rpartition("/")[0] for path in added}):
+            if not working_copy.is_below(place, writes):
+                folders.find_missing_folder(place)
     tx.add_pending_writes(
         [
             PendingWrite(
@@ -402,18 +413,6 @@ def add_pending_writes(
             for path, entry in writes.items()
         ]
     )
-
-
-def _refuse_missing_blobs(tx: StoreTransaction, wanted: Mapping[str, bytes]) -> None:
-    lost = tx.find_missing(set(wanted.values())) if wanted else set()
-    lost.difference_update(tx.find_redactions(list(lost)) if lost else ())
-    named = sorted(path for path, blob in wanted.items() if blob in lost)
-    if named:
-        raise NotFound(
-            f"the store lacks the content of {working_copy.name_files(named)}",
-            code="missing_object",
-            hint="see `brain verify`, and restore the folder .brain from a copy",
-        )
 
 
 def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
@@ -429,28 +428,6 @@ def refuse_long_names(session: Session, wanted: Iterable[str]) -> None:
                 code="name_too_long",
                 hint="choose a shorter one: the file system of this folder cannot hold it",
             )
-
-
-def _refuse_unsafe_paths(session: Session, added: Mapping[str, TreeEntry]) -> None:
-    for path, entry in added.items():
-        paths.check_path(path)
-        if entry.kind == LINK:
-            handles.check_link_inside(path, session.reader.read_blob(entry.blob, entry.size))
-
-
-def _refuse_blocked_parents(
-    session: Session, added: Mapping[str, TreeEntry], writes: Mapping[str, TreeEntry | None]
-) -> None:
-    """Refuse files below a link, or below a file that these writes do not remove."""
-    with open_root(session.root) as root_fd, closing(FolderHandles(root_fd)) as folders:
-        for place in sorted({path.rpartition("/")[0] for path in added}):
-            if writes.keys().isdisjoint(_path_and_parents(place)):
-                folders.find_missing_folder(place)
-
-
-def _path_and_parents(place: str) -> list[str]:
-    parts = place.split("/")
-    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
 
 def _has_long_name(path: str, longest: int) -> bool:
@@ -478,7 +455,11 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
     """
     checked = check_against_head(session, rows)
     if checked.not_in_head:
-        raise _foreign_pending_error(checked.not_in_head)
+        raise StoreError(
+            f"pending writes to {working_copy.name_files(checked.not_in_head)} are not in the head",
+            code="foreign_pending",
+            hint="`brain doctor --repair` drops them and names each",
+        )
     with _add_hint(_WAITING_HINT):
         working_copy.write_files(session, _select_untouched(session, checked.writes))
     writable(session.store).clear_pending_writes()
@@ -495,14 +476,6 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
         return _select_untouched(session, checked.writes)
     except InvalidInput:  # none is written before that file can be read
         return {row.path: entry for row, entry in checked.writes}
-
-
-def _foreign_pending_error(paths: list[str]) -> StoreError:
-    return StoreError(
-        f"pending writes to {working_copy.name_files(paths)} are not in the head",
-        code="foreign_pending",
-        hint="`brain doctor --repair` drops them and names each",
-    )
 
 
 def _select_untouched(
