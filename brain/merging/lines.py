@@ -157,6 +157,7 @@ def align_line_ends(sides: ContentSides) -> tuple[ContentSides, str]:
     Also returns these line ends, "" if no side changed them.
     """
     was, ours, theirs = (find_line_ends(side or b"") for side in sides)
+    ours, theirs = ours or was, theirs or was  # a side without a line that ends changed none
     if not ours or not theirs or (ours == theirs and (ours in (was, MIXED) or not was)):
         return sides, ""
     if was in (ours, theirs):

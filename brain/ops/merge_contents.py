@@ -466,7 +466,7 @@ class Merger:
             return self._choose_whole_file(conflict, "broken_trust", choice)
         skill = draft.skill and (slug, draft.skill.ours, draft.skill.theirs, draft.skill.version)
         edit = path, self.make_entry(path, kind, content)
-        return _PathMerge([edit], skill, line_ends=draft.line_ends)
+        return _PathMerge([edit], skill, line_ends=draft.line_ends if content else "")
 
     def _choose_whole_file(
         self, conflict: PathConflict, reason: str, choice: Decision | None

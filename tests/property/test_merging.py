@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from brain import Brain
+from brain.merging import content_merge
 from brain.merging.content_merge import MERGE_CHOICES
+from brain.merging.lines import ContentSides, find_line_ends
 from brain.objects import bundle as bundles
 from brain.results import Merged
 
@@ -200,3 +202,37 @@ def test_merges_to_and_fro_are_alike_and_lose_nothing(drawn):
         found = lineages.brain.verify(deep=True)
         lineages.brain.close()
         assert found.ok, found.findings
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "- f", "# g", ""]), max_size=8)
+paths = st.sampled_from([*PLAIN, "docs/plan.txt"])
+
+
+def merged_text(path: str, *sides: bytes) -> bytes | None:
+    """Return what three texts are merged to, None for a conflict."""
+    draft = content_merge.draft_merge(path, ContentSides(*sides), "")
+    assert draft is not None
+    return content_merge.finish_merge(draft, None)
+
+
+@given(paths, words, words, words, st.sets(st.integers(0, 2)), st.sets(st.integers(0, 7)))
+def test_line_ends_change_nothing_of_a_merge_but_line_ends(path, base, ours, theirs, changed, some):
+    sides = ["".join(f"{word}\n" for word in side).encode() for side in (base, ours, theirs)]
+    plain = merged_text(path, *sides)
+    toggled = [
+        side.replace(b"\n", b"\r\n") if n in changed else side for n, side in enumerate(sides)
+    ]
+    found = merged_text(path, *toggled)
+    assert (found and found.replace(b"\r\n", b"\n")) == plain
+    if all(sides):
+        kinds = [find_line_ends(side) for side in toggled]
+        expected = (
+            kinds[1] if kinds[2] == kinds[0] else kinds[2] if kinds[1] == kinds[0] else kinds[1]
+        )
+        assert not found or find_line_ends(found) == expected
+    # Mixed on one side alone: the words are merged as before, and no word is lost or doubled.
+    lines = sides[1].split(b"\n")
+    mixed = b"".join(line + (b"\r\n" if n in some else b"\n") for n, line in enumerate(lines[:-1]))
+    found = merged_text(path, sides[0], mixed, sides[2])
+    if plain is not None and len(set(lines)) == len(lines):
+        assert found is not None and found.replace(b"\r\n", b"\n") == plain
