@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
-from heapq import nlargest
 from operator import itemgetter
 from typing import AnyStr
 
@@ -26,6 +25,7 @@ def suggest_names(
 ) -> list[str]:
     """Return the names most like `wanted`, the best first; see `difflib.get_close_matches`."""
     from difflib import get_close_matches
+    from heapq import nlargest
 
     text = wanted[:_MAX_NAME_CHARS]
     scored = nlargest(_MAX_COMPARED, _score_shared_pairs(text, names), key=itemgetter(0))
