@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..errors import printable_text
-from ..folder.left_out_skills import BEHIND_LINK, LeftOutPlace, find_left_out_skills
+from ..folder.scan import BEHIND_LINK, LeftOutPlace, find_left_out_skills
 from ..skills.skill_layout import SKILL_FILES
 from .home_layout import NO_SKILL_FOLDERS, HomeLayout, PathRule
 from .safe_read import SkipFile

@@ -10,8 +10,9 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
+from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
@@ -23,13 +24,14 @@ from ..util.progress import Progress, no_progress
 from . import handles
 from .handles import UNREADABLE, FolderHandles, RootPath, open_root, unreadable_error
 from .ignore import IgnoreRules, is_ignored_by_default
-from .left_out_skills import BEHIND_LINK, IGNORED, LeftOutPlace, find_left_out_skills
 from .read import CandidateFile, candidate_from_stat, file_too_large_error
 from .stat_cache import ROOT_FOLDER_PATH, StatCache
 
 CONTROL_FOLDER = ".brain"
 NESTED_STORE_FOLDERS = {".git": "repository", ".brain": "brain"}
 """Names of folders below the top that hold another store, and its kind."""
+BEHIND_LINK, IGNORED = "link_outside", "ignored"
+"""Why a place is left out; reasons of `LeftOutSkills`."""
 _PROGRESS_INTERVAL = 1024
 _MAX_HARD_LINK_NOTICES = 20
 _MAX_CLOCK_SKEW_NS = 3600 * 10**9
@@ -39,6 +41,13 @@ _UNREAD_FILE = handles.pack_fingerprint(0, 0, 0, 0, stat.S_IFREG)
 """What is known of a file that no scan could read."""
 _MOUNTINFO_ESCAPES = ((rb"\040", b" "), (rb"\011", b"\t"), (rb"\012", b"\n"), (rb"\134", b"\\"))
 _NOTHING_KNOWN: frozenset[str] = frozenset()
+
+
+class LeftOutPlace(NamedTuple):
+    """A link that leads outside the brain, or a path that `.brainignore` excludes."""
+
+    path: str
+    reason: str
 
 
 def scan_files(
@@ -441,3 +450,46 @@ def unescape_mount_point(point: bytes) -> bytes:
     for escape, char in _MOUNTINFO_ESCAPES:
         point = point.replace(escape, char)
     return point
+
+
+_MAX_ENTRIES = 5000
+"""Files and folders that one search looks at; an ignored folder may be very large."""
+_MAX_DEPTH = 6
+
+
+def find_left_out_skills(root: RootPath, places: Iterable[LeftOutPlace]) -> list[LeftOutSkills]:
+    """Return those of some places that hold files called SKILL.md, with their numbers."""
+    budget = iter(range(_MAX_ENTRIES))
+    found = []
+    for path, reason in sorted(places):
+        here = os.path.join(os.fspath(root), path)
+        if os.path.isfile(here):
+            count = int(os.path.basename(here) in SKILL_FILES)
+        else:
+            count = _count_skills(here, _MAX_DEPTH, budget)
+        if count:
+            target = here if reason == BEHIND_LINK else ""
+            with suppress(OSError):  # it changed meanwhile
+                target = target and os.path.realpath(here)
+            found.append(LeftOutSkills(path, reason, count, target))
+    return found
+
+
+def _count_skills(folder: str, depth: int, budget: Iterator[int]) -> int:
+    count = 0
+    below: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if next(budget, None) is None:
+                    return count
+                if entry.name in SKILL_FILES:
+                    count += entry.is_file()
+                elif entry.is_symlink():
+                    inside = (os.path.join(entry.path, name) for name in SKILL_FILES)
+                    count += any(map(os.path.isfile, inside))
+                elif entry.is_dir() and not is_ignored_by_default(entry.name, True):
+                    below.append(entry.path)
+    except OSError:  # it is gone, no folder, or not readable
+        return count
+    return count + sum(_count_skills(path, depth - 1, budget) for path in below if depth)

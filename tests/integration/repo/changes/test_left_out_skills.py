@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.folder import left_out_skills
-from brain.folder.left_out_skills import BEHIND_LINK, LeftOutPlace
+from brain.folder import scan
+from brain.folder.scan import BEHIND_LINK, LeftOutPlace
 from brain.results import LeftOutSkills
 from tests.integration.repo.conftest import skill_text, write_file
 
@@ -109,7 +109,7 @@ def test_a_survey_names_the_folder_of_new_skills(brain):
 
 
 def test_a_large_ignored_folder_is_not_searched_to_its_end(brain, monkeypatch):
-    monkeypatch.setattr(left_out_skills, "_MAX_ENTRIES", 50)
+    monkeypatch.setattr(scan, "_MAX_ENTRIES", 50)
     write_file(brain, ".brainignore", "big\n")
     for number in range(40):
         write_file(brain, f"big/{number}/SKILL.md", skill_text("x"))
@@ -124,7 +124,7 @@ def test_a_link_that_vanishes_while_it_is_followed_is_named_by_its_own_path(
         raise FileNotFoundError(path)
 
     link(brain, "far", home / "far")
-    monkeypatch.setattr(left_out_skills.os.path, "realpath", vanish)
+    monkeypatch.setattr(scan.os.path, "realpath", vanish)
     places = [LeftOutPlace("far", BEHIND_LINK)]
-    (found,) = left_out_skills.find_left_out_skills(brain.root, places)
+    (found,) = scan.find_left_out_skills(brain.root, places)
     assert found.target == str(brain.root / "far")
