@@ -255,10 +255,7 @@ class Connection:
     def execute(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Run one statement to its end."""
         self._check_still_open()
-        try:
-            self._raw.execute(sql, args).fetchall()
-        except _ENGINE_ERRORS as error:
-            raise translate_engine_error(error, self.name, self._labels) from error
+        self.fetch_all(sql, args)
 
     def execute_many(self, sql: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run one statement for each of `rows`."""
