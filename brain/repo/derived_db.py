@@ -430,8 +430,8 @@ class DerivedCache:
         return self._read_state(_INDEX)[0]
 
     @_translate_errors
-    def read_index(self) -> tuple[bytes, str]:
-        """Return that id, and the text of the index; (b"", "") if they do not match.
+    def read_index(self) -> tuple[bytes, bytes]:
+        """Return that id, and the index in UTF-8; (b"", b"") if they do not match.
 
         The text is written beside the lines once it was needed: reading 100,000 lines takes 0.1 s.
         """
@@ -440,19 +440,18 @@ class DerivedCache:
         found = state, checksum = known.get(_INDEX, (b"", 0))
         data, data_checksum = known.get(_TEXT, (b"", 0))
         if data and crc32(data) == data_checksum:
-            return state, data.decode()
+            return state, data
         row = self._db.fetch_one(
             "SELECT group_concat(line, char(10)) FROM (SELECT line FROM lines ORDER BY line)"
         )
         lines = str(row[0]) if row and row[0] else ""
         if _sum_lines(lines) != checksum:
-            return b"", ""
-        text = show_lines(lines)
+            return b"", b""
+        data = show_lines(lines).encode()
         with suppress(CacheUnusable), self.transaction():
             if self._read_state(_INDEX) == found:  # else another process changed the lines
-                data = text.encode()
                 self._write_state(_TEXT, data, crc32(data))
-        return state, text
+        return state, data
 
     @_translate_errors
     def list_index_lines(self) -> tuple[bytes, dict[str, str]]:

@@ -146,7 +146,12 @@ def find_line_after(lines: Sequence[str], address: str) -> int:
 
 def estimate_tokens(text: str) -> int:
     """Return an estimate of the tokens of `text`: its UTF-8 bytes / 4, rounded up."""
-    return -(-len(text.encode()) // BYTES_PER_TOKEN)
+    return tokens_of_size(len(text.encode()))
+
+
+def tokens_of_size(size: int) -> int:
+    """Return an estimate of the tokens of a text of so many bytes."""
+    return -(-size // BYTES_PER_TOKEN)
 
 
 def _escape_name(name: str) -> str:
