@@ -17,6 +17,10 @@ def call_wrongly(brain: Brain) -> None:
     brain.history.show("@", "@")  # type: ignore[call-arg]
     brain.history.has()  # type: ignore[call-arg]
     brain.history.patch("@")  # type: ignore[arg-type]
+    brain.skills.upsert(5)  # type: ignore[arg-type]
+    brain.skills.upsert("oracle", bdy="Text.")  # type: ignore[call-arg]
+    brain.snapshot("Edit", 3)  # type: ignore[arg-type]
+    brain.programs.retire("oracle", because="old")  # type: ignore[call-arg]
     text: str = brain.history.show("@")  # type: ignore[assignment]
     assert text
 
@@ -25,4 +29,7 @@ def call_rightly(brain: Brain) -> None:
     """Call operations as they are, and get what they return."""
     assert_type(brain.history.show(rev="@"), results.SnapshotDetails)
     assert_type(brain.history.has("ab"), bool)
+    assert_type(brain.skills.upsert("oracle", "Text.", base=1), results.Upserted)
+    assert_type(brain.undo(), results.Undone)
+    assert_type(brain.gate.read_mode(), str)
     assert_type(brain.history.blame("oracle"), list[results.BlameLine])
