@@ -116,6 +116,17 @@ def test_the_history_of_a_skill_lists_its_versions(brain):
     assert brain.skills.view("b@2").body.strip() == "1"
 
 
+def test_of_the_snapshots_of_a_skill_those_that_changed_a_path_are_listed(brain):
+    brain.skills.upsert("a", "one\n", description="d")
+    write_file(brain, "skills/a/SKILL.md", skill_text("a", 2))
+    write_file(brain, "memory/a.md", "note\n")
+    brain.snapshot("both")
+    write_file(brain, "memory/a.md", "more\n")
+    brain.snapshot("memory alone")
+    found = brain.history.log(skill="a", paths=["memory"])
+    assert [entry.message for entry in found] == ["both"]
+
+
 def test_what_was_undone_is_not_in_the_history(brain):
     brain.skills.upsert("a", "0\n", description="d")
     brain.skills.upsert("a", "1\n")
