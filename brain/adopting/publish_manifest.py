@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ..digest import blob_id
 from ..errors import InvalidInput
 from ..folder.handles import FolderHandles, open_root
-from ..folder.write import write_working_file
+from ..folder.write import write_working_files
 from ..limits import MAX_FILES
 from ..objects import paths
 from ..objects.tree_node import EXECUTABLE, FILE, LINK
@@ -121,7 +121,7 @@ def save_records(folder: Path, records: list[PublishRecord]) -> None:
     text = f'{{"format": {_FORMAT}, "published": [\n' + ",\n".join(each) + "\n]}\n"
     if len(text) > MAX_PUBLISH_RECORD_BYTES:
         raise _bad_record(folder, f"{len(text)} bytes; at most {MAX_PUBLISH_RECORD_BYTES} are read")
-    write_working_file(folder, RECORD_NAME, FILE, text.encode())
+    write_working_files(folder, [(RECORD_NAME, FILE, text.encode())])
 
 
 def _format_record(record: PublishRecord) -> str:

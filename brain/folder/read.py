@@ -128,11 +128,19 @@ def _read_candidate(
     try:
         folder_fd = folders.open(folder)
         if kind == LINK:
-            return _read_link(path, name, folder_fd)
+            st = os.lstat(name, dir_fd=folder_fd)
+            text = handles.encode_link_target(path, os.readlink(name, dir_fd=folder_fd))
+            return CandidateFile(path, LINK, len(text), handles.fingerprint_of(st)), text
         fd = os.open(name, _OPEN_FLAGS, dir_fd=folder_fd)
         try:
-            content = _read_if_unchanged(fd, size, known) if size < STREAMED_FILE_BYTES else None
-            found = (candidate, content) if content is not None else _read_stable(path, fd)
+            if size < STREAMED_FILE_BYTES:
+                content = os.read(fd, size + 1)
+                st = os.fstat(fd)
+                is_file = stat.S_ISREG(st.st_mode)
+                if is_file and handles.fingerprint_of(st) == known and len(content) == size:
+                    os.close(fd)  # unchanged since the scan, the usual case
+                    return candidate, content
+            found = _read_stable(path, fd)
         except BaseException:
             os.close(fd)
             raise
@@ -141,14 +149,6 @@ def _read_candidate(
     if isinstance(found[1], bytes):
         os.close(fd)
     return found
-
-
-def _read_if_unchanged(fd: int, size: int, known: bytes) -> bytes | None:
-    """Return the content if the file is unchanged since the scan, the usual case."""
-    content = os.read(fd, size + 1)
-    st = os.fstat(fd)
-    same = stat.S_ISREG(st.st_mode) and handles.fingerprint_of(st) == known
-    return content if same and len(content) == size else None
 
 
 def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
@@ -172,12 +172,6 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
         if len(content) == size and fields(os.fstat(fd)) == fields(st):
             return candidate_from_stat(path, st), content
     raise _changed_while_reading_error(path, "it kept changing")
-
-
-def _read_link(path: str, name: str, folder_fd: int) -> tuple[CandidateFile, bytes]:
-    st = os.lstat(name, dir_fd=folder_fd)
-    content = handles.encode_link_target(path, os.readlink(name, dir_fd=folder_fd))
-    return CandidateFile(path, LINK, len(content), handles.fingerprint_of(st)), content
 
 
 def _read_error(path: str, error: OSError) -> InvalidInput:

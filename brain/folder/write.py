@@ -110,26 +110,17 @@ FileItem = tuple[str, int, WriteContent]
 _PROGRESS_INTERVAL = 1024
 
 
-def write_working_file(root: RootPath, path: str, kind: int, content: WriteContent) -> None:
-    """Write a file or link at `path`, and create missing folders.
-
-    A file or link at `path`, even if read-only, is replaced. A file in place of a file keeps its
-    permissions; those of others are 0644, or 0755 for an executable, less the umask. Raises
-    `InvalidInput` (`unsafe_path`, `link_outside`, and as `paths.check_path`), `Conflict`
-    (`path_conflict`) if a folder that is not empty is at `path`, and `BrainError` (`unwritable`).
-    """
-    paths.check_path(path)
-    with open_folders(root) as folders:
-        replace_file(folders, path, kind, content)
-
-
 def write_working_files(
     root: RootPath, items: Iterable[FileItem], progress: Progress | None = None
 ) -> None:
-    """As `write_working_file` for each of `items`, which have different paths.
+    """Write files and links at different paths, and create missing folders.
 
-    The order of paths is the fastest. After an error, files in existing folders may have been
-    written, but none in new folders.
+    The order of paths is the fastest. A file or link that is there, even if read-only, is
+    replaced. A file in place of a file keeps its permissions; those of others are 0644, or 0755
+    for an executable, less the umask. After an error, files in existing folders may have been
+    written, but none in new folders. Raises `InvalidInput` (`unsafe_path`, `link_outside`, and as
+    `paths.check_path`), `Conflict` (`path_conflict`) if a folder that is not empty is at a path,
+    and `BrainError` (`unwritable`).
     """
     with open_root(root) as root_fd:
         bulk = StagedWriter(root_fd)

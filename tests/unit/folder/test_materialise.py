@@ -5,7 +5,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,6 @@ from brain.folder.write import (
     FileItem,
     remove_temporary_files,
     remove_working_file,
-    write_working_file,
     write_working_files,
 )
 from brain.objects.tree_node import EXECUTABLE, FILE, LINK
@@ -25,24 +24,12 @@ from tests.support.worktree_scans import plain_file, put_file, read_all_files, s
 
 CASES = read_cases(__file__)
 
-Write = Callable[[Path, FileItem], None]
 
-
-def singly(root: Path, item: FileItem) -> None:
-    write_working_file(root, *item)
-
-
-def in_bulk(root: Path, item: FileItem) -> None:
+def write(root: Path, item: FileItem) -> None:
     write_working_files(root, [item])
 
 
-@pytest.fixture(params=[singly, in_bulk])
-def write(request):
-    chosen: Write = request.param
-    return chosen
-
-
-def test_a_file_is_written_with_its_folders(root, write):
+def test_a_file_is_written_with_its_folders(root):
     write(root, ("skills/x/references/a.md", FILE, b"content"))
     write(root, ("TOP.md", FILE, b""))
     assert read_all_files(root) == {
@@ -53,7 +40,7 @@ def test_a_file_is_written_with_its_folders(root, write):
     assert os.listdir(root / "skills/x/references") == ["a.md"]
 
 
-def test_content_in_pieces_is_written_in_order(root, write):
+def test_content_in_pieces_is_written_in_order(root):
     write(root, ("memory/large", FILE, iter([b"a" * 300_000, b"", b"b"])))
     assert (root / "memory/large").read_bytes() == b"a" * 300_000 + b"b"
 
@@ -68,7 +55,7 @@ def test_content_in_pieces_is_written_in_order(root, write):
         (FILE, 0, 0o644),
     ],
 )
-def test_files_21_modes_of_new_files_are_two_less_the_umask(root, write, kind, mask, mode):
+def test_files_21_modes_of_new_files_are_two_less_the_umask(root, kind, mask, mode):
     put_file(root, "s/other")
     (root / "s/link").symlink_to("other")
     before = os.umask(mask)
@@ -99,7 +86,7 @@ def test_files_21_modes_of_new_files_are_two_less_the_umask(root, write, kind, m
     ],
 )
 @pytest.mark.parametrize("mask", [0o022, 0o077])
-def test_a_file_in_place_of_a_file_keeps_its_permissions(root, write, mask, old, kind, new):
+def test_a_file_in_place_of_a_file_keeps_its_permissions(root, mask, old, kind, new):
     put_file(root, "s/old").chmod(old)
     before = os.umask(mask)
     try:
@@ -109,7 +96,7 @@ def test_a_file_in_place_of_a_file_keeps_its_permissions(root, write, mask, old,
     assert stat.S_IMODE((root / "s/old").stat().st_mode) == new
 
 
-def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(root, write):
+def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(root):
     file = put_file(root, "s/a", b"old")
     os.link(file, root / "s/second")
     file.chmod(0o444)
@@ -121,7 +108,7 @@ def test_files_27_a_read_only_file_is_replaced_and_others_who_hold_it_keep_it(ro
 
 
 @pytest.mark.parametrize("kind", [FILE, LINK])
-def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(root, write, tmp_path, kind):
+def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(root, tmp_path, kind):
     outside = put_file(tmp_path, "outside", b"untouched")
     (root / "s").mkdir()
     (root / "s/a").symlink_to(outside)
@@ -131,7 +118,7 @@ def test_files_27_a_link_of_that_name_is_replaced_and_not_followed(root, write, 
 
 
 @pytest.mark.parametrize("under", ["s", "s/t", "s/t/u/v"])
-def test_files_27_nothing_is_written_or_removed_through_a_link(root, write, tmp_path, under):
+def test_files_27_nothing_is_written_or_removed_through_a_link(root, tmp_path, under):
     outside = put_file(tmp_path, "outside/t/u/v/a", b"untouched")
     link = root / under
     link.parent.mkdir(parents=True, exist_ok=True)
@@ -146,7 +133,7 @@ def test_files_27_nothing_is_written_or_removed_through_a_link(root, write, tmp_
     assert [p.name for p in sorted(tmp_path.rglob("new"))] == []
 
 
-def test_a_file_in_place_of_a_folder_is_not_gone_through(root, write):
+def test_a_file_in_place_of_a_folder_is_not_gone_through(root):
     put_file(root, "s/a")
     with raises_code("unsafe_path", InvalidInput):
         write(root, ("s/a/b", FILE, b"x"))
@@ -155,7 +142,7 @@ def test_a_file_in_place_of_a_folder_is_not_gone_through(root, write):
     assert read_all_files(root) == {"s/a": plain_file(b"text\n")}
 
 
-def test_files_19_a_folder_with_something_in_it_is_not_replaced_by_a_file(root, write):
+def test_files_19_a_folder_with_something_in_it_is_not_replaced_by_a_file(root):
     put_file(root, "s/a/b")
     with raises_code("path_conflict", Conflict):
         write(root, ("s/a", FILE, b"x"))
@@ -165,14 +152,14 @@ def test_files_19_a_folder_with_something_in_it_is_not_replaced_by_a_file(root, 
     assert os.listdir(root / "s") == ["a"]
 
 
-def test_an_empty_folder_gives_way_to_a_file(root, write):
+def test_an_empty_folder_gives_way_to_a_file(root):
     (root / "s/a").mkdir(parents=True)
     write(root, ("s/a", FILE, b"x"))
     assert read_all_files(root) == {"s/a": plain_file(b"x")}
 
 
 @pytest.mark.parametrize("path", CASES["test_a_path_outside_or_of_version_control_is_refused"])
-def test_a_path_outside_or_of_version_control_is_refused(root, write, tmp_path, path):
+def test_a_path_outside_or_of_version_control_is_refused(root, tmp_path, path):
     with pytest.raises(InvalidInput):
         write(root, (path, FILE, b"x"))
     with pytest.raises(InvalidInput):
@@ -182,7 +169,7 @@ def test_a_path_outside_or_of_version_control_is_refused(root, write, tmp_path, 
     assert os.listdir(root / ".brain") == []
 
 
-def test_links_are_written_as_their_text(root, write):
+def test_links_are_written_as_their_text(root):
     write(root, ("s/x/l", LINK, b"../../memory/m.md"))
     assert os.readlink(root / "s/x/l") == "../../memory/m.md"
     write(root, ("s/x/l", LINK, iter([b"..", b"/y"])))
@@ -192,7 +179,7 @@ def test_links_are_written_as_their_text(root, write):
 @pytest.mark.parametrize(
     "target", [b"/etc/passwd", b"../../../x", b"", b"a\0b", b"\xff", b"x" * 5000, b"../.git/config"]
 )
-def test_files_01_a_link_that_leads_outside_is_not_written(root, write, target):
+def test_files_01_a_link_that_leads_outside_is_not_written(root, target):
     with raises_code("link_outside", InvalidInput):
         write(root, ("s/l", LINK, target))
     assert read_all_files(root) == {}
@@ -203,7 +190,7 @@ def fail_halfway() -> Iterator[bytes]:
     raise KeyboardInterrupt
 
 
-def test_a_file_whose_content_fails_halfway_is_left_as_it_was(root, write):
+def test_a_file_whose_content_fails_halfway_is_left_as_it_was(root):
     put_file(root, "s/a", b"old")
     for path in ("s/a", "s/b", "t/u/a"):
         with pytest.raises(KeyboardInterrupt):
@@ -288,7 +275,7 @@ def test_removing_what_is_not_there_is_no_error(root, path):
     assert read_all_files(root) == {"s/a": plain_file(b"text\n")}
 
 
-def test_a_root_without_room_gives_a_typed_error(root, write):
+def test_a_root_without_room_gives_a_typed_error(root):
     """/dev/full refuses every write; the same error comes from a full disk."""
     (root / "s").mkdir()
     real_write = os.write
@@ -305,7 +292,7 @@ def test_a_root_without_room_gives_a_typed_error(root, write):
     assert os.listdir(root / "s") == []
 
 
-def test_short_writes_are_carried_on(root, write):
+def test_short_writes_are_carried_on(root):
     real_write = os.write
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "write", lambda fd, data: real_write(fd, bytes(data[:3])))
@@ -313,7 +300,7 @@ def test_short_writes_are_carried_on(root, write):
     assert (root / "s/a").read_bytes() == b"0123456789"
 
 
-def test_no_descriptor_stays_open_after_success_or_failure(root, write):
+def test_no_descriptor_stays_open_after_success_or_failure(root):
     put_file(root, "s/folder/x")
     before = sorted(os.listdir("/proc/self/fd"))
     write(root, ("s/t/u/a", FILE, b"x"))
