@@ -71,12 +71,13 @@ class TreeMerge(NamedTuple):
     added: list[str]
 
 
-def merge_trees(nodes: NodeCache, base: Bundle, ours: Bundle, theirs: Bundle) -> TreeMerge:
-    """Merge `theirs` into `ours`."""
-    our_changes, their_changes = (
-        {path: (was, now) for path, was, now in bundles.diff_bundles(nodes, base, side)}
-        for side in (ours, theirs)
-    )
+def find_changes(nodes: NodeCache, base: Bundle, side: Bundle) -> PathChanges:
+    """Return what a side of a merge changed."""
+    return {path: (was, now) for path, was, now in bundles.diff_bundles(nodes, base, side)}
+
+
+def merge_trees(our_changes: PathChanges, their_changes: PathChanges) -> TreeMerge:
+    """Merge the changes of their side into ours."""
     edits, settled = _follow_moves(our_changes, their_changes)
     conflicts: list[PathConflict] = []
     for path in sorted(their_changes.keys() - settled):
@@ -203,12 +204,13 @@ class _PathMerge(NamedTuple):
 
 
 class _Followed(NamedTuple):
-    """The base and both sides of a merge with renamed skills at one place.
+    """Our side and the changes of both with renamed skills at one place.
 
-    `edits` lead from our side as it was to the moved one; `added` are skills that they add.
+    `edits` lead from our side as it was to this one; `added` are skills that they add.
     """
 
-    sides: tuple[Bundle, Bundle, Bundle]
+    ours: Bundle
+    changes: tuple[PathChanges, PathChanges]
     edits: Edits
     unresolved: list[UnresolvedConflict]
     decided: list[tuple[PathConflict, Decision]]
@@ -233,8 +235,8 @@ class Merger:
         What one side did to a skill goes on under the name that the other side gave it.
         """
         followed = self._follow_renames(base, ours, theirs, choose)
-        base, ours, theirs = followed.sides
-        trees = merge_trees(self._session.nodes, base, ours, theirs)
+        ours = followed.ours
+        trees = merge_trees(*followed.changes)
         edits = followed.edits | trees.edits
         skills: list[MergedVersions] = []
         unresolved, decided, notices = followed.unresolved, followed.decided, followed.notices
@@ -274,15 +276,13 @@ class Merger:
         """Move each skill, on all sides, to the folder that one side gave it."""
         nodes = self._session.nodes
         states = {OURS: ours, THEIRS: theirs}
-        changes = {
-            name: list(bundles.diff_bundles(nodes, base, side)) for name, side in states.items()
-        }
+        changes = {name: find_changes(nodes, base, side) for name, side in states.items()}
         renames = {
             name: self._find_renames(base, states[name], changes[name], changes[other])
             for name, other in ((OURS, THEIRS), (THEIRS, OURS))
         }
         moves: dict[str, dict[str, str]] = {"base": {}, OURS: {}, THEIRS: {}}
-        followed = _Followed((base, ours, theirs), {}, [], [], [], [])
+        followed = _Followed(ours, (changes[OURS], changes[THEIRS]), {}, [], [], [], [])
         for old in sorted({*renames[OURS], *renames[THEIRS]}):
             names = {name: renames[name].get(old, "") for name in states}
             if "" not in names.values() and names[OURS] != names[THEIRS]:
@@ -302,37 +302,38 @@ class Merger:
                         moved_folders[own] = target
         if not moves["base"]:
             return followed
-        moved, edits = zip(
-            *(
-                self._move_folders(side, moves[name])
-                for name, side in (("base", base), *states.items())
-            ),
-            strict=True,
+        base, _ = self._move_folders(base, moves["base"])
+        ours, edits = self._move_folders(ours, moves[OURS])
+        theirs, _ = self._move_folders(theirs, moves[THEIRS])
+        return followed._replace(
+            ours=ours,
+            changes=(find_changes(nodes, base, ours), find_changes(nodes, base, theirs)),
+            edits=edits,
+            added=[path for path, entry in edits.items() if entry and derive.may_be_skill(path)],
         )
-        added = [path for path, entry in edits[1].items() if entry and derive.may_be_skill(path)]
-        return followed._replace(sides=moved, edits=edits[1], added=added)
 
     def _find_renames(
-        self, base: Bundle, side: Bundle, changes: list[Difference], others: list[Difference]
+        self, base: Bundle, side: Bundle, changes: PathChanges, others: PathChanges
     ) -> dict[str, str]:
         """Return the new folder of each skill that a side renamed, by the old one.
 
         Only of skills of which the other side changed something, and left something to move.
         """
-        skills = [row for row in changes if derive.may_be_skill(row.path)]
-        removed = {row.path.rpartition("/")[0]: row.before for row in skills if not row.after}
+        skills = [row for path, row in changes.items() if derive.may_be_skill(path)]
+        removed = {was.path.rpartition("/")[0]: was for was, now in skills if was and not now}
         touched = {
             folder
-            for path, _, _ in others
+            for path in (others if removed else ())
             for folder in paths.folders_above(path)
             if folder in removed
         }
         if not touched:
             return {}
-        sources = dict(diff.Comparison(self._session, base, side, changes).skill_sources)
+        differences = [Difference(path, *row) for path, row in changes.items()]
+        sources = dict(diff.Comparison(self._session, base, side, differences).skill_sources)
         known = set(sources.values())
-        old = [entry for name in touched if (entry := removed[name]) and entry.path not in known]
-        new = [row.after for row in skills if row.after and not row.before]
+        old = [removed[name] for name in touched if removed[name].path not in known]
+        new = [now for was, now in skills if now and not was]
         sources |= self._match_alike(old, [entry for entry in new if entry.path not in sources])
         return {
             old_folder: new.rpartition("/")[0]

@@ -28,9 +28,12 @@ def state(nodes: NodeCache, files: Files) -> Bundle:
 
 def merge(base: Files, ours: Files, theirs: Files) -> merge_contents.TreeMerge:
     nodes = NodeCache(no_node)
-    return merge_contents.merge_trees(
-        nodes, *(state(nodes, files) for files in (base, ours, theirs))
-    )
+    return merge_states(nodes, *(state(nodes, files) for files in (base, ours, theirs)))
+
+
+def merge_states(nodes: NodeCache, base: Bundle, *sides: Bundle) -> merge_contents.TreeMerge:
+    changes = [merge_contents.find_changes(nodes, base, side) for side in sides]
+    return merge_contents.merge_trees(*changes)
 
 
 def result(base: Files, ours: Files, theirs: Files) -> dict[str, bytes]:
@@ -131,7 +134,7 @@ def entries_merge(
 ) -> merge_contents.TreeMerge:
     nodes = NodeCache(no_node)
     sides = (bundles.build_bundle(nodes, side) for side in (base, ours, theirs))
-    return merge_contents.merge_trees(nodes, *sides)
+    return merge_states(nodes, *sides)
 
 
 @pytest.mark.parametrize("swap", [False, True])
