@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..errors import InvalidInput
+from ..errors import InvalidInput, printable_text
 from ..util.text import lazy_pattern
 
 FIRST_VERSION = "1"
@@ -173,4 +173,6 @@ def check_initial_version(text: str, line: int = 0) -> str:
 
 def _version_error(raw: str, line: int, hint: str) -> InvalidInput:
     where = f" in line {line}" if line else ""
-    return InvalidInput(f"'{raw}'{where} is not a version", code="bad_version", hint=hint)
+    return InvalidInput(
+        f"'{printable_text(raw)}'{where} is not a version", code="bad_version", hint=hint
+    )

@@ -51,9 +51,9 @@ class Cards:
 @pytest.fixture
 def cards(monkeypatch):
     made = Cards()
-    monkeypatch.setattr(version_check.skill_rows, "read_cards", made.read)
+    monkeypatch.setattr(version_check.derive, "read_cards", made.read)
     monkeypatch.setattr(
-        version_check.skill_rows,
+        version_check.derive,
         "build_skill_predicate",
         lambda session, bundle, changed: lambda path: path not in bundle,
     )
