@@ -6,12 +6,13 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 
 import brain as brain_package
-from brain import Brain
+from brain import Brain, api
 from brain.serve.tools import TOOLS
 from tests.support.scripted_model import FakeModel
 
@@ -74,8 +75,8 @@ def exists(dotted: str) -> bool:
     if first == "Brain" or rest[0] in Brain.__annotations__ or hasattr(Brain, rest[0]):
         value = Brain
     for position, part in enumerate(rest):
-        if value is Brain and f"{part.capitalize()}Part" in dir_of_part(part):
-            value = getattr(import_module(f"brain.api.{part}"), f"{part.capitalize()}Part")
+        if value is Brain and (found := find_part(f"{part.capitalize()}Part")):
+            value = found
         elif hasattr(value, part):
             value = getattr(value, part)
         else:
@@ -86,11 +87,9 @@ def exists(dotted: str) -> bool:
     return True
 
 
-def dir_of_part(name: str) -> list[str]:
-    try:
-        return dir(import_module(f"brain.api.{name}"))
-    except ModuleNotFoundError:
-        return []
+def find_part(name: str) -> Any:
+    modules = (import_module(f"brain.api.{found.name}") for found in iter_modules(api.__path__))
+    return next((getattr(module, name) for module in modules if hasattr(module, name)), None)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
