@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from .history import HistoryPart, ImportsPart, ProofsPart, SecretsPart
     from .learning import GapsPart, GatePart, PatternsPart, ProgramsPart
     from .ledger import LedgerPart
-    from .receipts import ReceiptsPart
     from .skills import SkillsPart
-    from .task import Task
+    from .task import ReceiptsPart, Task
     from .trust import SignaturesPart, TrustPart
 else:
     create = lazy("brain.ops.create")
@@ -116,7 +115,7 @@ class Brain(Part):
     """Goals that fail repeatedly; `brain.evolve` learns from them."""
     patterns: PatternsPart = _lazy_part("learning")
     """Sequences of skills that recur."""
-    receipts: ReceiptsPart = _lazy_part()
+    receipts: ReceiptsPart = _lazy_part("task")
     """The records of runs."""
     prompt: PromptPart = _lazy_part("files")
     """The index of skills, and the system prompt."""

@@ -190,6 +190,14 @@ def load_mode(session: Session) -> str:
     return load_learning_policy(session)[1]
 
 
+def read_synthesis_policy(session: Session) -> SynthesisPolicy:
+    """Return which runs are hard enough to make a skill of, by the manifest of the head.
+
+    Raises `InvalidInput` (`bad_manifest`).
+    """
+    return load_manifest(session).synthesis
+
+
 def load_is_periodic(session: Session) -> bool:
     """Tell whether gaps are looked for every hour, as the manifest says.
 
