@@ -29,10 +29,9 @@ if TYPE_CHECKING:
     from .files import FilesPart, MemoryPart, PromptPart
     from .history import HistoryPart, ImportsPart, ProofsPart, SecretsPart
     from .learning import GapsPart, GatePart, PatternsPart, ProgramsPart
-    from .ledger import LedgerPart
+    from .ledger import LedgerPart, SignaturesPart, TrustPart
     from .skills import SkillsPart
     from .task import ReceiptsPart, Task
-    from .trust import SignaturesPart, TrustPart
 else:
     create = lazy("brain.ops.create")
     doctor = lazy("brain.ops.doctor")
@@ -107,9 +106,9 @@ class Brain(Part):
     """Merge a revision, and resolve conflicts."""
     ledger: LedgerPart = _lazy_part()
     """Commitments in ledgers, and evidence of them."""
-    trust: TrustPart = _lazy_part()
+    trust: TrustPart = _lazy_part("ledger")
     """The trust file, and pinned root keys."""
-    signatures: SignaturesPart = _lazy_part("trust")
+    signatures: SignaturesPart = _lazy_part("ledger")
     """Sign snapshots, and list signatures."""
     gaps: GapsPart = _lazy_part("learning")
     """Goals that fail repeatedly; `brain.evolve` learns from them."""
