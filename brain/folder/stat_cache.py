@@ -30,7 +30,7 @@ _FORMAT_VERSION = 2
 _DIGEST_BYTES = 32
 _MAX_FILE_BYTES = 1 << 30
 """Bytes that are read; a million files take about 150 MB."""
-_MIN_ENTRIES_TO_FORK = 50_000
+_MIN_ENTRIES_TO_FORK = 20_000
 """For fewer entries, forking costs more than it saves."""
 _ENTRIES_PER_JOB = 4096
 _ABSENT_FINGERPRINT = bytes(FINGERPRINT_BYTES)
