@@ -341,7 +341,7 @@ class Brain(Part):
         With `paths`, only the files at and below them. Unlike for `snapshot`, a path that
         does not exist is no error.
         """
-        from ..ops.record_edits import WATCHED
+        from ..ops.manual_edits import WATCHED
 
         return self._record_changes(WATCHED, paths)
 
@@ -356,17 +356,17 @@ class Brain(Part):
         head has it. In a brain of more than 10,000 files a watcher that runs spares the scan:
         it records within seconds. Raises as `snapshot`.
         """
-        from ..ops import record_edits
+        from ..ops import manual_edits
 
-        if not skill and self._locked.run(record_edits.is_large):
+        if not skill and self._locked.run(manual_edits.is_large):
             from ..watching.watch import is_watched
 
             if is_watched(self.root):
                 return None
-        place = self._locked.run(record_edits.find_edits, skill)
+        place = self._locked.run(manual_edits.find_edits, skill)
         if place is None:
             return None
-        recorded = self._record_changes(record_edits.RECORDED_FIRST, [place] if place else None)
+        recorded = self._record_changes(manual_edits.RECORDED_FIRST, [place] if place else None)
         return recorded if recorded.changed else None
 
     restore = reads(lambda: restore.restore)

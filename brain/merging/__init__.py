@@ -1,1 +1,1 @@
-"""Three-way merge of trees and of file contents; pure."""
+"""Three-way merge of the contents of files; pure."""

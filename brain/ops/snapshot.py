@@ -28,7 +28,7 @@ from ..skills import SKILLS_SECTION, skill_layout
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 from ..util.progress import Progress, no_progress
-from .record_edits import compare_folder, name_recorded_first
+from .manual_edits import compare_folder, name_recorded_first
 
 _SNAPSHOT = ("snapshot",)
 _MAX_NAMED_UNCOVERED = 100

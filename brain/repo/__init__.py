@@ -1,1 +1,1 @@
-"""The operations on a brain, in one folder per task of the user."""
+"""An open brain: its session, the one way to write, and what is found and derived in it."""

@@ -133,7 +133,7 @@ class Part:
 
 
 def reads(find: Callable[[], Callable[Concatenate[Session, P], T]]) -> Operation[P, T]:
-    """Return the operation of the function that `find` returns."""
+    """Return the operation of a function that reads, or whose write no ledger is to have."""
     return Operation(find, LockedSession.run)
 
 

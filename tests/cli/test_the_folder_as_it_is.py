@@ -178,7 +178,7 @@ def test_tools_answer_with_the_text_on_the_disk(edited, mode):
 
 
 def test_a_watcher_spares_the_scan_of_a_large_brain(edited, monkeypatch):
-    monkeypatch.setattr("brain.ops.record_edits.MANY_FILES", 1)
+    monkeypatch.setattr("brain.ops.manual_edits.MANY_FILES", 1)
     with Brain.open(edited) as brain:
         with brain.watch():
             assert brain.record_edits() is None

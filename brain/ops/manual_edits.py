@@ -1,4 +1,4 @@
-"""Record edits of the folder before a command or a tool shows, signs, proves or commits the state.
+"""Find manual edits before a command or a tool shows, signs, proves or commits the state.
 
 As jj does: what is shown is the folder as it is, and nothing is signed that differs from it.
 What only looks whether there are edits loads nothing that writes.
