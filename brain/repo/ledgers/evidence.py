@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from ...chain.ledger_protocol import Commitment, Ledger
 from ...errors import Conflict, InvalidInput, NotFound
-from ...ops import prove
+from ...proofs import proof_builder
+from ...proofs.proof_json import render_proof
 from ...trust import ACCOUNTS_PATH
 from .. import account_file
 from ..revisions import resolve_revision
@@ -30,10 +31,12 @@ def build_commit_evidence(
     brain, snapshot = session.brain_id(), resolve_revision(session, rev)
     history = read_checked_history(session, ledger, brain)
     covering = _first_covering_commitment(session, ledger, history, snapshot)
-    path_proof = prove.prove_file(session, path, snapshot.hex()) if path else b""
+    path_proof = _prove_file(session, path, snapshot) if path else b""
     descent_proof = b""
     if covering.snapshot != snapshot:
-        descent_proof = prove.prove_descent(session, snapshot.hex(), covering.snapshot.hex())
+        descent_proof = render_proof(
+            proof_builder.build_descent_proof(session.load_snapshot, snapshot, covering.snapshot)
+        )
     part = ledger.evidence(brain, covering.snapshot)
     # A snapshot may be committed again, after others were disowned: either one may be proven.
     seq = read_proven_seq(part) or covering.seq
@@ -70,7 +73,12 @@ def _prove_statements(session: Session, snapshot: bytes) -> tuple[bytes, bytes] 
         return None
     if standings == {statements.OTHER_BRAIN}:
         return None
-    return content, prove.prove_file(session, ACCOUNTS_PATH, snapshot.hex())
+    return content, _prove_file(session, ACCOUNTS_PATH, snapshot)
+
+
+def _prove_file(session: Session, path: str, snapshot: bytes) -> bytes:
+    state = session.bundle_of(snapshot), session.load_snapshot(snapshot)
+    return render_proof(proof_builder.build_path_proof(session.nodes, *state, path))
 
 
 def _first_covering_commitment(
