@@ -13,7 +13,7 @@ from ..folder.scan import unescape_mount_point
 from ..objects.bundle import walk_section
 from ..programs import PROGRAM_FILE
 from ..repo import head_index, log_entry, manifest, transaction
-from ..repo.derived_db import CACHE_DIR_VARIABLE
+from ..repo.derived_db import CACHE_DIR_VARIABLE, CacheUnusable
 from ..repo.session import Session
 from ..repo.transaction import lock_without_recovery
 from ..results import DoctorCheck
@@ -88,7 +88,12 @@ def _cache(session: Session) -> Iterator[DoctorCheck]:
         hint = f"set {CACHE_DIR_VARIABLE} to a folder of your own, outside of the brain"
         yield DoctorCheck("cache", False, message, hint)
         return
-    is_valid = head_index.is_index_valid(session)
+    try:
+        is_valid = head_index.is_index_valid(session)
+    except CacheUnusable as error:
+        hint = "`brain doctor --repair` empties it; it is made anew as it is needed"
+        yield DoctorCheck("cache", False, f"it cannot be read: {error}", hint)
+        return
     message = f"in {folder}" if is_valid else "its index is damaged, so each reader rebuilds it"
     yield DoctorCheck("cache", is_valid, message, "" if is_valid else f"delete {folder}")
 

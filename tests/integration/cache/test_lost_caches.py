@@ -123,6 +123,20 @@ def test_a_damaged_cache_changes_no_answer(grown, caches, damage):
         assert answer_all_questions(grown.root) == grown.truth
 
 
+def test_the_doctor_names_a_cache_that_cannot_be_read_beside_all_other_checks(grown, caches):
+    with open_brain(grown.root) as brain:
+        whole = [one.check for one in brain.doctor()]
+    statement("DROP TABLE states")(file_of(caches))
+    with open_brain(grown.root) as brain:
+        found = brain.doctor()
+        (cache,) = (one for one in found if one.check == "cache")
+        assert not cache.ok and "states" in cache.message and "doctor --repair" in cache.hint
+        assert [one.check for one in found] == whole
+        brain.repair()
+    with open_brain(grown.root) as brain:
+        assert all(one.ok for one in brain.doctor() if one.check == "cache")
+
+
 def beneath_its_log(file: Path) -> None:
     """Make noise of a file whose log still holds pages that fit."""
     with closing(apsw.Connection(str(file))) as db:
