@@ -8,11 +8,12 @@ brain learned meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import InvalidInput, StoreError
 from ..ops.import_states import BRAIN_OWNED_FILES, ImportSource
@@ -68,10 +69,9 @@ def adopt(
     `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
     merging raise.
     """
-    if into is not None and kind is None and is_brain(Path(source)) and is_brain(into.absolute()):
-        adopted = _adopt_same_brain(Path(source).absolute(), into.absolute(), allow, opener)
-        if adopted is not None:
-            return adopted
+    with _open_copy(source, into, kind, opener.open) as copy:
+        if copy is not None:
+            return _adopt_same_brain(copy, allow)
     with (
         _open_source(source, into, kind) as (reader, detected, into),
         closing(CountingReader(reader, progress)) as counting,
@@ -79,26 +79,53 @@ def adopt(
         return _adopt_detected(counting, detected, into, allow, opener)
 
 
-def _adopt_same_brain(
-    path: Path, into: Path, allow: Collection[str], opener: BrainOpener
-) -> Adopted | None:
-    """Merge a copy or a fork of the brain at `into`; None if the source is neither."""
-    if into.resolve().is_relative_to(path.resolve()):
-        return None
-    detected = DetectedSource(same_brain.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
+class _Copy(NamedTuple):
+    """A copy or a fork of a brain, both open, and the last state that both have."""
+
+    detected: DetectedSource
+    brain: AdoptionBrain
+    copy: AdoptionBrain
+    common: str
+
+    def read_states(self, allow: Collection[str]) -> tuple[SourceStates, Iterator[ImportStep]]:
+        """Return the state of the copy, and its step without what the brain ignores."""
+        states = same_brain.read_copy(self.copy, self.detected, allow)
+        return states, filter_ignored(self.brain.root, states)
+
+
+@contextmanager
+def _open_copy(
+    source: str | Path,
+    into: Path | None,
+    kind: str | None,
+    open_brain: Callable[[Path], AdoptionBrain],
+) -> Iterator[_Copy | None]:
+    """Yield the source with the brain at `into`, of which it is a copy; None for another source."""
+    path = Path(source).absolute()
+    if (
+        into is None
+        or kind is not None
+        or not (is_brain(path) and is_brain(into.absolute()))
+        or into.resolve().is_relative_to(path.resolve())
+    ):
+        yield None
+        return
     try:
-        copy = opener.open(path)
+        opened = open_brain(path)
     except StoreError:  # its files can be adopted nevertheless
-        return None
-    with closing(copy), closing(opener.open(into)) as brain:
+        yield None
+        return
+    with closing(opened) as copy, closing(open_brain(into.absolute())) as brain:
         common = same_brain.find_common_snapshot(brain, copy)
-        if common is None:
-            return None
-        source = build_source(detected)
-        move_source_branch(brain, source.branch, common)
-        states = same_brain.read_copy(copy, detected, allow)
-        steps = filter_ignored(into, states)
-        return _import_and_merge(brain, source, detected, steps, states)
+        detected = DetectedSource(same_brain.SAME_BRAIN_KIND, path, CONTROL_FOLDER, 0, None)
+        yield None if common is None else _Copy(detected, brain, copy, common)
+
+
+def _adopt_same_brain(copy: _Copy, allow: Collection[str]) -> Adopted:
+    source = build_source(copy.detected)
+    move_source_branch(copy.brain, source.branch, copy.common)
+    states, steps = copy.read_states(allow)
+    return _import_and_merge(copy.brain, source, copy.detected, steps, states)
 
 
 def _adopt_detected(
@@ -124,15 +151,21 @@ def _adopt_detected(
 
 def preview_adoption(
     source: str | Path,
-    into: Path | None = None,
-    kind: str | None = None,
-    allow: Collection[str] = (),
+    into: Path | None,
+    kind: str | None,
+    allow: Collection[str],
+    open_brain: Callable[[Path], AdoptionBrain],
     progress: Progress = no_progress,
 ) -> Adopted:
     """Return what `adopt` would take and skip, without writing anything.
 
     Raises what `adopt` raises, except `nothing_to_take`.
     """
+    with _open_copy(source, into, kind, open_brain) as copy:
+        if copy is not None:
+            states, filtered = copy.read_states(allow)
+            steps = _consume_steps(filtered)
+            return _adopted_result(copy.detected, into, states, steps)
     with (
         _open_source(source, into, kind) as (opened, detected, into),
         closing(CountingReader(opened, progress)) as reader,

@@ -270,8 +270,9 @@ class Brain(Part):
         target = Path(into) if into is not None else None
         return adopt(path, target, kind, allow, opener, progress or no_progress)
 
-    @staticmethod
+    @classmethod
     def preview_adoption(
+        cls,
         path: str | Path,
         into: str | Path | None = None,
         kind: str | None = None,
@@ -282,7 +283,7 @@ class Brain(Part):
         from ..adopting.adopt import preview_adoption
 
         target = Path(into) if into is not None else None
-        return preview_adoption(path, target, kind, allow, progress or no_progress)
+        return preview_adoption(path, target, kind, allow, cls.open, progress or no_progress)
 
     @staticmethod
     def find(start: str | Path | None = None) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, limits, results
-from brain.adopting import layouts, preview_adoption, scan_home
+from brain.adopting import layouts, scan_home
 from brain.adopting.in_place import ignore_lines
 from brain.errors import InvalidInput
 from brain.folder.ignore import IgnoreRules
@@ -219,7 +219,7 @@ def test_what_is_said_to_be_taken_in_place_is_what_the_snapshot_has(home):
     write_files(home, {"skills/triage/a.log": "x", "skills/triage/in/b.md": "y"})
     (home / ".brainignore").write_text("*.log\n/skills/triage/in/\n!/config.yaml\n")
     (home / "skills/triage/memory.md").symlink_to("../../memories/MEMORY.md")
-    seen, done = preview_adoption(home), Brain.adopt(home)
+    seen, done = Brain.preview_adoption(home), Brain.adopt(home)
     assert seen.taken == done.taken and seen.left_out == done.left_out
     paths = {placed.path for placed in done.taken}
     assert paths == in_brain(home) - {".brainignore", "manifest.yaml"}
@@ -263,8 +263,8 @@ def test_the_rules_of_a_home_leave_out_what_adopting_it_does(layout):
 
 def test_a_look_reads_and_writes_nothing_else(home, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    preview_adoption(home)
-    preview_adoption(home, tmp_path / "brain")
+    Brain.preview_adoption(home)
+    Brain.preview_adoption(home, tmp_path / "brain")
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
@@ -275,7 +275,7 @@ def test_adopting_again_takes_in_what_changed_since_and_nothing_else(tmp_path, n
     with Brain.open(tmp_path / "brain") as brain:
         mine = brain.skills.list()[0]
         brain.skills.upsert(mine.slug, description="Learned in the brain.")
-        skills = (row.source for row in preview_adoption(home, tmp_path / "x").taken)
+        skills = (row.source for row in Brain.preview_adoption(home, tmp_path / "x").taken)
         other = home / next(path for path in skills if path.endswith("SKILL.md"))
         write_files(other.parent, {"new.md": "new\n"})
         done = Brain.adopt(home, tmp_path / "brain")

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting import preview_adoption
 from brain.adopting.git import hardened_process
 from brain.api.branches import MergePart
 from brain.api.history import ImportsPart
@@ -90,7 +89,7 @@ def test_a_source_that_cannot_be_taken_leaves_no_brain(tmp_path, make, before):
             Brain.adopt(tmp_path / name, tmp_path / target, kind or None)
         assert before() == was
     if code == "nothing_to_take":
-        done = preview_adoption(tmp_path / name, tmp_path / "brain", kind or None)
+        done = Brain.preview_adoption(tmp_path / name, tmp_path / "brain", kind or None)
         assert done.left_out and not done.taken
 
 

@@ -9,7 +9,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain import Brain
-from brain.adopting import PublishRequest, preview_adoption, publish
+from brain.adopting import PublishRequest, publish
 from brain.adopting.sources import detect_source
 from brain.errors import InvalidInput
 from tests.support.agent_homes import HOME_MAKERS, SECRET_MARKER, skill_text, write_files
@@ -107,7 +107,7 @@ def test_a_home_is_known_and_copied_but_for_what_stays_out(tmp_path, name):
 def test_a_brain_is_made_around_a_home_whose_files_stay_where_they_are(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
     before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
-    expected = {source for _, source in preview_adoption(home).taken}
+    expected = {source for _, source in Brain.preview_adoption(home).taken}
 
     done = Brain.adopt(home)
 
@@ -140,7 +140,7 @@ def test_no_byte_of_what_stays_out_is_in_the_brain(tmp_path, name):
 @pytest.mark.parametrize("name", HOME_MAKERS)
 def test_what_is_left_out_is_named_with_a_reason(tmp_path, name):
     home = HOME_MAKERS[name][1](tmp_path / "home")
-    done = preview_adoption(home, tmp_path / "brain")
+    done = Brain.preview_adoption(home, tmp_path / "brain")
     said = [notice.path for notice in done.left_out]
     assert all(notice.message for notice in done.left_out)
     silent = {"claude-project": {"src", "plugins"}, "codex-project": {"src"}}.get(name, set())
@@ -223,7 +223,7 @@ def home(tmp_path):
 def test_an_untidy_home_is_the_same_in_place_as_in_a_brain_of_its_own(tmp_path, home):
     taken, left_out = [], []
     for target in (tmp_path / "brain", None):
-        seen, done = preview_adoption(home, target), Brain.adopt(home, target)
+        seen, done = Brain.preview_adoption(home, target), Brain.adopt(home, target)
         assert seen.taken == done.taken and seen.left_out == done.left_out
         with Brain.open(target or home) as brain:
             assert brain.status().clean and brain.verify(deep=True).ok
@@ -306,7 +306,7 @@ def test_a_file_with_a_name_too_long_is_left_out_and_the_rest_is_taken(tmp_path,
     target = tmp_path / "brain"
     if not is_new:
         Brain.init(target).close()
-    seen = preview_adoption(source, target)
+    seen = Brain.preview_adoption(source, target)
     done = Brain.adopt(source, target)
     assert {row.path for row in done.taken} == {"skills/a/SKILL.md", f"skills/a/{fits}"}
     assert seen.taken == done.taken and seen.left_out == done.left_out

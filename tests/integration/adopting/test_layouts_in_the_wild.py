@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, results
-from brain.adopting import preview_adoption, skill_search
+from brain.adopting import skill_search
 from brain.errors import InvalidInput
 from tests.support.agent_homes import make_claude_home, make_claude_project, skill_text, write_files
 from tests.support.git_repositories import GitRepository
@@ -53,7 +53,7 @@ def test_every_skill_of_a_collection_is_adopted_with_its_files(tmp_path, layout)
 @pytest.mark.parametrize("layout", WILD)
 def test_a_history_has_the_skills_that_its_checkout_has(tmp_path, layout):
     root = make_skills(tmp_path / "collection", WILD[layout])
-    now = preview_adoption(root, tmp_path / "brain", "agentskills")
+    now = Brain.preview_adoption(root, tmp_path / "brain", "agentskills")
     files = {place.path: place.source for place in now.taken}
     files_there = [path for path in root.rglob("*") if path.is_file()]
     GitRepository(root).commit(
@@ -101,7 +101,9 @@ def test_skills_that_stay_out_are_counted_with_the_reason(tmp_path):
     home = make_claude_home(tmp_path / ".claude")
     make_skills(home / "plugins/cache", ("a/skills/one", "a/skills/two"))
     make_skills(home / "elsewhere", ("three",))
-    messages = {row.path: row.message for row in preview_adoption(home, tmp_path / "x").left_out}
+    messages = {
+        row.path: row.message for row in Brain.preview_adoption(home, tmp_path / "x").left_out
+    }
     assert messages["plugins"] == "comes with the program, with 2 skills"
     assert messages["elsewhere"] == "not a part of a brain, with 1 skill"
 
@@ -110,7 +112,7 @@ def test_a_search_that_stops_says_so(tmp_path, monkeypatch):
     root = make_skills(tmp_path / "collection", WILD["sections"])
     write_files(root, {"CLAUDE.md": "Be brief.\n"})
     monkeypatch.setattr(skill_search, "MAX_SEARCHED", 8)
-    done = preview_adoption(root, tmp_path / "brain")
+    done = Brain.preview_adoption(root, tmp_path / "brain")
     assert "not_searched" in {row.code for row in done.left_out}
 
 
@@ -118,7 +120,7 @@ def test_the_folder_of_a_user_is_not_searched_for_skills(tmp_path):
     make_claude_home(tmp_path / "user/.claude")
     make_skills(tmp_path / "user/code", ("skills/one",))
     with pytest.raises(InvalidInput, match="does not look like anything") as caught:
-        preview_adoption(tmp_path / "user", tmp_path / "brain")
+        Brain.preview_adoption(tmp_path / "user", tmp_path / "brain")
     assert ".claude" in caught.value.hint
 
 
@@ -183,7 +185,7 @@ def test_other_skills_outside_are_not_read_but_named_with_the_command(user, tmp_
 def test_shared_skills_that_are_a_link_themselves_are_not_read(user, tmp_path):
     (user / ".agents/skills").rename(user / "moved")
     (user / ".agents/skills").symlink_to(user / "moved")
-    done = preview_adoption(user / ".claude", tmp_path / "brain")
+    done = Brain.preview_adoption(user / ".claude", tmp_path / "brain")
     assert "a link to a skill outside" in reasons(done)["skills/tea"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from brain import Brain, results
-from brain.adopting import letta, preview_adoption
+from brain.adopting import letta
 from brain.errors import InvalidInput
 from brain.objects import paths
 from tests.support import planted_secrets
@@ -197,7 +197,7 @@ def test_blocks_of_one_label_are_numbered_without_trying_a_number_twice(tmp_path
     monkeypatch.setattr(paths, "fold_name", counted)
     labels = ["note-3", *["note"] * 400, "note-2"]
     blocks = [{"label": label, "value": label} for label in labels]
-    seen = preview_adoption(
+    seen = Brain.preview_adoption(
         agent_file(tmp_path / "sam.af", {**DOCUMENT, "blocks": blocks}), tmp_path / "brain"
     )
     names = {row.path for row in seen.taken if row.path.startswith("memory/")}

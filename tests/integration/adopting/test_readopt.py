@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brain import Brain
-from brain.adopting import preview_adoption, publish
+from brain.adopting import publish
 from brain.adopting.publish_manifest import RECORD_NAME
 from brain.digest import blob_id
 from brain.errors import InvalidInput
@@ -145,7 +145,7 @@ def reasons(done: Adopted) -> dict[str, str]:
 def test_what_rules_the_source_does_not_rule_the_brain_and_is_named(tmp_path, target, make):
     make(tmp_path / "source", {**FILES, **RULES})
     before = ruled(target)
-    seen = preview_adoption(tmp_path / "source", target)
+    seen = Brain.preview_adoption(tmp_path / "source", target)
     done = Brain.adopt(tmp_path / "source", target)
     assert ruled(target) == before and (target / "skills/a/SKILL.md").exists()
     assert reasons(done) == reasons(seen) and reasons(done).keys() == RULES.keys()
@@ -197,7 +197,7 @@ def test_the_trust_of_a_brain_stays_when_its_published_copy_has_lost_the_record(
 
 def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again(tmp_path):
     home = write_files(make_hermes_home(tmp_path / "home"), {"trust.json": "evil\n"})
-    seen = preview_adoption(home)
+    seen = Brain.preview_adoption(home)
     for number in range(3):
         done = Brain.adopt(home)
         assert done.changed == (number == 0)
@@ -206,4 +206,4 @@ def test_a_brain_in_place_goes_on_holding_its_own_rules_when_it_is_adopted_again
             tops = {info.path for info in brain.files.list() if "/" not in info.path}
         assert tops == {"manifest.yaml", ".brainignore", "SOUL.md"}
     assert Brain.adopt(home, tmp_path / "copy").changed
-    assert reasons(preview_adoption(home, tmp_path / "copy")).keys() == RULES.keys()
+    assert reasons(Brain.preview_adoption(home, tmp_path / "copy")).keys() == RULES.keys()

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, results
-from brain.adopting import preview_adoption
 from brain.adopting.git import repository
 from brain.errors import InvalidInput
 from brain.util.utc_time import utc_time
@@ -329,7 +328,7 @@ def test_what_is_said_to_be_taken_is_what_the_last_commit_has(repo, target):
     side = repo.commit({SKILL: skill(1), "skills/a/old.md": b"o"}, one)
     two = repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, one)
     repo.commit({SKILL: skill(2), "skills/a/back.md": b"b"}, two, side)
-    look_like = {placed.path for placed in preview_adoption(repo.path, target).taken}
+    look_like = {placed.path for placed in Brain.preview_adoption(repo.path, target).taken}
     done = taken(repo, target)
     assert {placed.path for placed in done.taken} == {SKILL, "skills/a/back.md"} == look_like
     assert files(target) == {"manifest.yaml", SKILL, "skills/a/back.md"}

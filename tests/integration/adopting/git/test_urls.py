@@ -6,7 +6,6 @@ import stat
 import pytest
 
 from brain import Brain
-from brain.adopting import preview_adoption
 from brain.adopting.git import clone
 from brain.errors import InvalidInput
 from tests.support.agent_homes import skill_text
@@ -64,7 +63,7 @@ def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(url, repos
 def test_a_preview_clones_and_leaves_nothing(repository, tmp_path, monkeypatch):
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
-    done = preview_adoption(f"file://{repository.path}", tmp_path / "brain")
+    done = Brain.preview_adoption(f"file://{repository.path}", tmp_path / "brain")
     assert len(done.taken) == 1 and not (tmp_path / "brain").exists()
     assert not os.listdir(tmp_path / "temporary")
 

@@ -1,5 +1,6 @@
 """Merges of what people do to files: other line ends, other names, copies of a brain."""
 
+import random
 import shutil
 from collections.abc import Callable
 
@@ -7,6 +8,7 @@ import pytest
 
 from brain import Brain
 from brain.results import Adopted
+from tests.support.planted_secrets import text_with_secret
 
 Change = Callable[[Brain], object]
 SKILL = "skills/oracle/SKILL.md"
@@ -429,6 +431,23 @@ def test_a_manifest_and_a_trust_file_of_a_copy_are_not_taken_over(pair):
     other.snapshot()
     assert adopt(other, brain).conflicts == []
     assert read(brain, "manifest.yaml") == before
+
+
+def test_a_preview_of_a_copy_shows_what_adopting_it_takes(pair):
+    brain, other = pair
+    write(other, "memory/new.md", "- new\n")
+    write(other, "memory/key.md", text_with_secret(random.Random(7)))
+    other.snapshot()
+    before = brain.head, brain.branches.list()
+    seen = Brain.preview_adoption(other.root, brain.root)
+    assert (brain.head, brain.branches.list()) == before
+    done = adopt(other, brain)
+    assert {"memory/new.md", "docs/plan.txt"} <= {row.path for row in seen.taken}
+    assert [row.path for row in seen.left_out] == ["memory/key.md"]
+    assert (seen.kind, seen.source, seen.path, seen.steps) == (
+        *("brain", done.source, done.path, done.steps),
+    )
+    assert (seen.taken, seen.left_out) == (done.taken, done.left_out)
 
 
 def test_a_patch_says_so_where_only_line_ends_differ(brain):
