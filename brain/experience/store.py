@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import Conflict, InvalidInput, Locked, StoreError, printable_text
-from ..store.side_file import SideDatabase, SideFileFormat
+from ..errors import Conflict, InvalidInput, Locked, NotFound, StoreError, printable_text
+from ..store.connection import Connection, DatabaseLabels, SqlRow
+from ..store.database import OUTDATED, FileFormat, open_as_allowed, read_version
 from ..util.files import LockTimeout, lock_file
 
 if TYPE_CHECKING:
-    from ..store.connection import Connection
     from .postgres import PostgresDatabase, PostgresTransaction
     from .settings import ExperienceSettings
 
@@ -105,21 +105,104 @@ _USAGE_TABLES = (
   id TEXT NOT NULL UNIQUE
 ) STRICT""",
 )
-EXPERIENCE_FILE = SideFileFormat(
+_LABEL = "the file of experience"
+EXPERIENCE_FILE = FileFormat(
     file_name="evolution.db",
+    noun="a file of experience",
+    labels=DatabaseLabels(
+        *(_LABEL, _LABEL, "the folder .brain"),
+        "delete .brain/evolution.db: it holds only what agents went through, and the counts of"
+        " uses and of attempts to learn, and nothing of the brain itself",
+    ),
     application_id=0x62726E78,  # "brnx"
     version=4,
     tables=TABLES + _USAGE_TABLES,
     older_tables={3: TABLES},
     outdated=(1, 2),
-    kind="file of experience",
-    delete_hint=(
-        "delete .brain/evolution.db: it holds only what agents went through, and the counts of"
-        " uses and of attempts to learn, and nothing of the brain itself"
-    ),
     timeout=30.0,
     synchronous="FULL",  # an answer of a model is worth an fsync
+    is_cut_refused=True,
 )
+_REPLACED = "store_replaced"
+
+
+class SideDatabase:
+    """A database file in the folder `.brain` that may be deleted at any time; threads may share it.
+
+    It is opened when it is needed, and made anew after somebody deleted it; each write is one
+    transaction. A file that is damaged or foreign is an error, never an empty one. Methods may
+    raise `StoreError`: `bad_store` for a file that is damaged, cut or foreign,
+    `unsupported_version`, `read_only`, `cannot_open`, `no_space`; or `Locked`.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], format: FileFormat) -> None:
+        self._path = os.path.join(os.fspath(folder), format.file_name)
+        self._format = format
+        self._lock = threading.Lock()
+        self._db: Connection | None = None
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._drop_connection()
+
+    def fetch_all(self, sql: str, args: Sequence[object] = ()) -> list[SqlRow]:
+        """Return the rows of a statement, none without a file."""
+        with self._lock:
+            try:
+                if self._db is not None:
+                    self._db.file_identities.check_unchanged()
+            except StoreError:
+                self._drop_connection()
+            try:
+                self._db = self._db or self._open_file(create=False)
+            except StoreError as error:
+                if error.code in (OUTDATED, _REPLACED):
+                    return []
+                raise
+            return self._db.fetch_all(sql, args)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Connection]:
+        """Write in one transaction; the file is created if it is missing."""
+        with self._lock:
+            try:
+                db = self._begin()
+            except StoreError as error:
+                if error.code == OUTDATED:
+                    os.rename(self._path, f"{self._path}.old")
+                elif error.code != _REPLACED:
+                    raise
+                self._drop_connection()  # somebody deleted the file, as is allowed
+                db = self._begin()
+            try:
+                older = self._format.older_tables.get(read_version(db))
+                if older is not None:  # the first writer adds what is missing
+                    for sql in self._format.tables[len(older) :]:
+                        db.execute(sql)
+                    db.execute(f"PRAGMA user_version={self._format.version}")
+                yield db
+                db.commit()
+            finally:
+                db.roll_back()
+
+    def _begin(self) -> Connection:
+        self._db = self._db or self._open_file(create=True)
+        self._db.begin()
+        return self._db
+
+    def _open_file(self, create: bool) -> Connection:
+        try:
+            return open_as_allowed(self._path, self._format, create=create)
+        except (NotFound, FileNotFoundError) as error:
+            raise StoreError(
+                f"{self._format.file_name} was deleted meanwhile", code=_REPLACED, hint="try again"
+            ) from error
+
+    def _drop_connection(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._db = None
 
 
 class SkillSequence(NamedTuple):

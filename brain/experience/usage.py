@@ -16,10 +16,9 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ..digest import NO_DIGEST, blob_id
 from ..errors import StoreError, printable_text
-from ..store.connection import Connection, SqlRow
-from ..store.database import delete_database
-from ..store.side_file import SideDatabase, SideFileFormat
-from .store import EXPERIENCE_FILE
+from ..store.connection import Connection, DatabaseLabels, SqlRow
+from ..store.database import FileFormat, delete_database
+from .store import EXPERIENCE_FILE, SideDatabase
 
 MAX_FAILURE_CHARS = 200
 """Characters of the text that is kept of the last failure."""
@@ -148,24 +147,25 @@ MAX_ROWS = 50_000
 """Versions of skills that are counted; beyond, the one that was unused for longest is dropped."""
 MAX_RUNS = 50_000
 """Runs that are remembered, so that none is counted twice; the oldest are forgotten first."""
-_FILE = replace(
-    EXPERIENCE_FILE,
+_FILE = EXPERIENCE_FILE._replace(
     timeout=5.0,
     synchronous="NORMAL",  # the last counts are no loss worth an fsync each
 )
-_OLD_FILE = SideFileFormat(
+_OLD_FILE = FileFormat(
     file_name="usage.db",
+    noun="a file of uses",
+    labels=DatabaseLabels(
+        *("the file of uses", "the file of uses", "the folder .brain"),
+        "delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of"
+        " the brain itself",
+    ),
     application_id=0x62726E75,
     version=2,
     tables=(),
     older_tables={1: ()},
-    kind="file of uses",
-    delete_hint=(
-        "delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of"
-        " the brain itself"
-    ),
     timeout=5.0,
     synchronous="NORMAL",
+    is_cut_refused=True,
 )
 _OLD_FIELDS = (
     "path version program uses successes failures consecutive_failures timed took_total took_max"
@@ -290,5 +290,5 @@ def _decode_row(row: SqlRow) -> UsageCounts:
         return UsageCounts(path=path, version=version, program=program, **json.loads(counts))
     except (ValueError, TypeError) as error:
         raise StoreError(
-            f"a row of {_FILE.file_name} is damaged", hint=_FILE.delete_hint
+            f"a row of {_FILE.file_name} is damaged", hint=_FILE.labels.damaged
         ) from error

@@ -7,8 +7,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import wraps
-from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
+from typing import NamedTuple
 from zlib import crc32
 
 from ..encoding import pack, unpack
@@ -17,7 +16,13 @@ from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..store import rows as checksums
 from ..store.connection import Connection, DatabaseLabels
-from ..store.database import DisposableDatabase, delete_database, typed_columns
+from ..store.database import (
+    FileFormat,
+    delete_database,
+    open_disposable,
+    open_in_memory,
+    typed_columns,
+)
 
 CACHE_DIR_VARIABLE = "BRAIN_CACHE_DIR"
 """Environment variable that names another folder for caches."""
@@ -88,13 +93,6 @@ def clear_cache_folder(folder: str, keep: str) -> None:
 DERIVATION_VERSION = 11
 """Raised when what is derived, or how it is stored, changes; other files are replaced."""
 CACHE_FILE_NAME = "derived.db"
-_CACHE_LABELS = DatabaseLabels(
-    "the cache", "the cache", "the user's cache folder", "delete the file"
-)
-
-_LOCK_TIMEOUT = 5.0
-"""Seconds to wait for another process that writes to the cache."""
-
 _TABLES = (
     """CREATE TABLE cards (
   blob BLOB PRIMARY KEY,
@@ -143,21 +141,17 @@ _TABLES = (
 ) STRICT, WITHOUT ROWID""",
 )
 CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
-
-
-def _database(version: int) -> DisposableDatabase:
-    def create_tables(db: Connection) -> None:
-        for sql in _TABLES:
-            db.execute(sql)
-
-    return DisposableDatabase(
-        version=version,
-        timeout=_LOCK_TIMEOUT,
-        synchronous="OFF",  # after a power cut it may be damaged, and is then made anew
-        labels=_CACHE_LABELS,
-        create_tables=create_tables,
-    )
-
+_CACHE = FileFormat(
+    file_name=CACHE_FILE_NAME,
+    noun="a cache",
+    labels=DatabaseLabels("the cache", "the cache", "the user's cache folder", "delete the file"),
+    application_id=0x62726E63,  # "brnc"
+    version=DERIVATION_VERSION,
+    tables=_TABLES,
+    timeout=5.0,
+    synchronous="OFF",  # after a power cut it may be damaged, and is then made anew
+    is_disposable=True,
+)
 
 # The rows
 
@@ -211,9 +205,6 @@ _LINE_COLUMNS = typed_columns("path TEXT, line TEXT")
 _STATE_COLUMNS = typed_columns("state BLOB, checksum INTEGER")
 _INDEX, _TEXT = "index", "text"
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 
 class CacheUnusable(Exception):
     """The cache file is damaged, full, locked or gone; derive its content again."""
@@ -247,103 +238,81 @@ class DerivedSnapshot(NamedTuple):
     decision: DecisionRow | None = None
 
 
-def _translate_errors(
-    method: Callable[Concatenate[DerivedCache, P], T],
-) -> Callable[Concatenate[DerivedCache, P], T]:
-    """Raise errors of the file as `CacheUnusable`."""
-
-    @wraps(method)
-    def guarded(self: DerivedCache, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(self, *args, **kwargs)
-        except (StoreError, Locked) as error:
-            raise CacheUnusable(error.message) from error
-
-    return guarded
+@contextmanager
+def _errors_as_unusable() -> Iterator[None]:
+    try:
+        yield
+    except (StoreError, Locked) as error:
+        raise CacheUnusable(error.message) from error
 
 
 class DerivedCache:
     """An open cache, from `open_cache` or `open_memory_cache`.
 
     Any method may raise `CacheUnusable`. `folder` is for other cache files of the brain, or
-    None.
+    None. A `FullTextIndex` has its tables in `db` too.
     """
 
     def __init__(self, db: Connection, folder: str | None) -> None:
-        self._db = db
+        self.db = db
         self.folder = folder
-
-    @property
-    def db(self) -> Connection:
-        """The database, where a `FullTextIndex` has its tables too."""
-        return self._db
-
-    @property
-    def in_transaction(self) -> bool:
-        """True if a `transaction` is open."""
-        return self._db.in_transaction
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Write everything in the block, or nothing; other writers wait."""
-        if self.in_transaction:
+        if self.db.in_transaction:
             yield
             return
-        try:
-            self._db.begin()
-        except (StoreError, Locked) as error:
-            raise CacheUnusable(error.message) from error
+        with _errors_as_unusable():
+            self.db.begin()
         try:
             yield
-            self._commit()
+            with _errors_as_unusable():
+                self.db.commit()
         finally:
-            self._db.roll_back()
+            self.db.roll_back()
 
-    @_translate_errors
-    def _commit(self) -> None:
-        self._db.commit()
-
-    @_translate_errors
+    @_errors_as_unusable()
     def read_metadata(self, blobs: Sequence[bytes]) -> dict[bytes, bytes]:
         """Return the encoded cards of those SKILL.md blobs that are in the cache, by blob."""
-        if self._db.should_scan("cards", len(blobs), MAX_SINGLE_LOOKUPS):
+        if self.db.should_scan("cards", len(blobs), MAX_SINGLE_LOOKUPS):
             wanted = set(blobs)
-            rows = self._db.stream_rows(f"SELECT {_METADATA_COLUMNS} FROM cards")
+            rows = self.db.stream_rows(f"SELECT {_METADATA_COLUMNS} FROM cards")
             found_rows = [row for row in rows if row[0] in wanted]
         else:
             sql = f"SELECT {_METADATA_COLUMNS} FROM cards WHERE blob IN ({{keys}})"
-            found_rows = list(self._db.fetch_by_keys(sql, blobs))
+            found_rows = list(self.db.fetch_by_keys(sql, blobs))
         return {
             blob: data
             for blob, data, checksum in found_rows
             if checksums.cache_row_checksum(blob, data) == checksum
         }
 
-    @_translate_errors
+    @_errors_as_unusable()
     def list_metadata(self) -> list[tuple[bytes, bytes]]:
         """Return all (blob, encoded card), sorted, damaged ones included."""
         sql = f"SELECT {_METADATA_COLUMNS} FROM cards ORDER BY blob"
-        return [row[:2] for row in self._db.fetch_all(sql)]
+        return [row[:2] for row in self.db.fetch_all(sql)]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def put_metadata(self, rows: Iterable[tuple[bytes, bytes]]) -> None:
         """Write cards, given as (blob, card), sorted to fill pages in order."""
-        self._db.execute_many(
+        self.db.execute_many(
             "INSERT OR REPLACE INTO cards (blob, data, checksum) VALUES (?, ?, ?)",
             ((blob, data, checksums.cache_row_checksum(blob, data)) for blob, data in sorted(rows)),
         )
 
-    @_translate_errors
+    @_errors_as_unusable()
     def has_snapshot(self, snapshot: bytes) -> bool:
         """Tell whether a snapshot, and so each of its ancestors, is in the cache."""
-        return self._db.fetch_one("SELECT 1 FROM snapshots WHERE id = ?", (snapshot,)) is not None
+        return self.db.fetch_one("SELECT 1 FROM snapshots WHERE id = ?", (snapshot,)) is not None
 
-    @_translate_errors
+    @_errors_as_unusable()
     def put_snapshots(self, derived_snapshots: Iterable[DerivedSnapshot]) -> None:
         """Write derived data of snapshots; parents come before children."""
         for derived in derived_snapshots:
-            self._db.execute("INSERT OR IGNORE INTO snapshots (id) VALUES (?)", (derived.snapshot,))
-            self._db.execute_many(
+            self.db.execute("INSERT OR IGNORE INTO snapshots (id) VALUES (?)", (derived.snapshot,))
+            self.db.execute_many(
                 "INSERT OR REPLACE INTO history"
                 " (path, generation, snapshot, change, version, slugs, checksum)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -351,12 +320,12 @@ class DerivedCache:
             )
             names = {(slug, row.path) for row in derived.rows for slug in row.slugs}
             if names := names.union(derived.extra_names):
-                self._db.execute_many(
+                self.db.execute_many(
                     "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)", sorted(names)
                 )
             if derived.merge_generation is not None:
                 merge = derived.snapshot, derived.merge_generation
-                self._db.execute(
+                self.db.execute(
                     "INSERT OR REPLACE INTO merges (snapshot, generation, checksum)"
                     " VALUES (?, ?, ?)",
                     (*merge, _merge_checksum(*merge)),
@@ -364,7 +333,7 @@ class DerivedCache:
             if derived.decision is not None:
                 row = derived.decision
                 data = pack((*row[:-1], int(row.is_provisional)))
-                self._db.execute_many(
+                self.db.execute_many(
                     "INSERT OR REPLACE INTO decisions (key, generation, snapshot, data, checksum)"
                     " VALUES (?, ?, ?, ?, ?)",
                     (
@@ -373,18 +342,18 @@ class DerivedCache:
                     ),
                 )
 
-    @_translate_errors
+    @_errors_as_unusable()
     def find_skill_paths(self, slug: str) -> list[str]:
         """Return all nonstandard paths that a skill of that slug ever had, sorted."""
         sql = f"SELECT {typed_columns('path TEXT')} FROM names WHERE slug = ? ORDER BY path"
-        return [path for (path,) in self._db.fetch_all(sql, (slug,))]
+        return [path for (path,) in self.db.fetch_all(sql, (slug,))]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def list_skill_names(self) -> set[tuple[str, str]]:
         """Return (slug, path) of all nonstandard paths of skills."""
-        return set(self._db.fetch_all(f"SELECT {typed_columns('slug TEXT, path TEXT')} FROM names"))
+        return set(self.db.fetch_all(f"SELECT {typed_columns('slug TEXT, path TEXT')} FROM names"))
 
-    @_translate_errors
+    @_errors_as_unusable()
     def read_skill_history(self, path: str, version: str | None = None) -> list[SkillHistoryRow]:
         """Return the history of the skill at `path`, by generation.
 
@@ -394,54 +363,54 @@ class DerivedCache:
         if version is not None:
             where, args = f"{where} AND (change = 0 OR version = ?)", [path, version]
         sql = f"SELECT {_HISTORY_COLUMNS} FROM history WHERE {where} ORDER BY generation, snapshot"
-        rows = self._db.fetch_all(sql, args)
+        rows = self.db.fetch_all(sql, args)
         return [_decode_history_row(row) for row in rows]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def list_history_rows(self) -> list[SkillHistoryRow]:
         """Return the histories of all skills."""
         sql = f"SELECT {_HISTORY_COLUMNS} FROM history ORDER BY path, generation, snapshot"
-        return [_decode_history_row(row) for row in self._db.fetch_all(sql)]
+        return [_decode_history_row(row) for row in self.db.fetch_all(sql)]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def list_merges(self) -> list[tuple[bytes, int]]:
         """Return (snapshot, generation) of all known snapshots with several parents."""
-        rows = self._db.fetch_all(f"SELECT {_MERGE_COLUMNS} FROM merges")
+        rows = self.db.fetch_all(f"SELECT {_MERGE_COLUMNS} FROM merges")
         if any(_merge_checksum(*merge) != checksum for *merge, checksum in rows):
             raise StoreError("the cached list of merges is damaged", hint="see `brain doctor`")
         return [(snapshot, generation) for snapshot, generation, _ in rows]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def read_decisions(self, key: str) -> list[DecisionRow]:
         """Return the decisions about a skill or a program, by generation."""
         sql = f"SELECT {_DECISION_COLUMNS} FROM decisions WHERE key = ?"
-        rows = self._db.fetch_all(f"{sql} ORDER BY generation, snapshot", (key,))
+        rows = self.db.fetch_all(f"{sql} ORDER BY generation, snapshot", (key,))
         return [_decode_decision(*row) for row in rows]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def list_decisions(self) -> list[tuple[str, DecisionRow]]:
         """Return all decisions, each with a key that finds it."""
-        rows = self._db.fetch_all(f"SELECT {_DECISION_COLUMNS} FROM decisions")
+        rows = self.db.fetch_all(f"SELECT {_DECISION_COLUMNS} FROM decisions")
         return [(row[0], _decode_decision(*row)) for row in rows]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def read_index_state(self) -> bytes:
         """Return the id of the bundle that the lines of the index are of, b"" without any."""
         return self._read_state(_INDEX)[0]
 
-    @_translate_errors
+    @_errors_as_unusable()
     def read_index(self) -> tuple[bytes, bytes]:
         """Return that id, and the index in UTF-8; (b"", b"") if they do not match.
 
         The text is written beside the lines once it was needed: reading 100,000 lines takes 0.1 s.
         """
-        rows = self._db.fetch_all(f"SELECT name, {_STATE_COLUMNS} FROM states")  # at one moment
+        rows = self.db.fetch_all(f"SELECT name, {_STATE_COLUMNS} FROM states")  # at one moment
         known = {name: (data, checksum) for name, data, checksum in rows}
         found = state, checksum = known.get(_INDEX, (b"", 0))
         data, data_checksum = known.get(_TEXT, (b"", 0))
         if data and crc32(data) == data_checksum:
             return state, data
-        row = self._db.fetch_one(
+        row = self.db.fetch_one(
             "SELECT group_concat(line, char(10)) FROM (SELECT line FROM lines ORDER BY line)"
         )
         lines = str(row[0]) if row and row[0] else ""
@@ -453,64 +422,64 @@ class DerivedCache:
                 self._write_state(_TEXT, data, crc32(data))
         return state, data
 
-    @_translate_errors
+    @_errors_as_unusable()
     def list_index_lines(self) -> tuple[bytes, dict[str, str]]:
         """Return that id, and the lines by path; (b"", {}) if they do not match.
 
         See `derive.format_index_lines`.
         """
-        lines: dict[str, str] = dict(self._db.fetch_all(f"SELECT {_LINE_COLUMNS} FROM lines"))
+        lines: dict[str, str] = dict(self.db.fetch_all(f"SELECT {_LINE_COLUMNS} FROM lines"))
         state, checksum = self._read_state(_INDEX)
         return (state, lines) if checksum == _sum_lines("\n".join(lines.values())) else (b"", {})
 
-    @_translate_errors
+    @_errors_as_unusable()
     def put_index(
         self, state: bytes, lines: Mapping[str, str], gone: Iterable[str] | None = None
     ) -> None:
         """Write the lines of some paths, after those of the paths `gone`, of all by default."""
         checksum = 0
         if gone is None:
-            self._db.execute("DELETE FROM lines")
+            self.db.execute("DELETE FROM lines")
         else:
             checksum = self._read_state(_INDEX)[1]
             for path in {*gone, *lines}:
-                old = self._db.fetch_all("DELETE FROM lines WHERE path = ? RETURNING line", (path,))
+                old = self.db.fetch_all("DELETE FROM lines WHERE path = ? RETURNING line", (path,))
                 checksum -= sum(_sum_lines(line) for (line,) in old)
-        self._db.execute_many("INSERT INTO lines (path, line) VALUES (?, ?)", sorted(lines.items()))
+        self.db.execute_many("INSERT INTO lines (path, line) VALUES (?, ?)", sorted(lines.items()))
         self._write_state(_INDEX, state, checksum + _sum_lines("\n".join(lines.values())))
         if lines or gone or gone is None:
-            self._db.execute("DELETE FROM states WHERE name = ?", (_TEXT,))
+            self.db.execute("DELETE FROM states WHERE name = ?", (_TEXT,))
 
     def _write_state(self, name: str, state: bytes, checksum: int) -> None:
-        self._db.execute(
+        self.db.execute(
             "INSERT OR REPLACE INTO states (name, state, checksum) VALUES (?, ?, ?)",
             (name, state, checksum),
         )
 
     def _read_state(self, name: str) -> tuple[bytes, int]:
         sql = f"SELECT {_STATE_COLUMNS} FROM states WHERE name = ?"
-        row = self._db.fetch_one(sql, (name,))
+        row = self.db.fetch_one(sql, (name,))
         return (bytes(row[0]), int(row[1])) if row else (b"", 0)
 
-    @_translate_errors
+    @_errors_as_unusable()
     def clear(self) -> None:
         """Delete everything, without a trace in any file of the cache."""
-        self._db.execute("PRAGMA secure_delete=ON")
+        self.db.execute("PRAGMA secure_delete=ON")
         from ..search import full_text
 
         with self.transaction():
             for table in CONTENT_TABLES:
-                self._db.execute(f"DELETE FROM {table}")
+                self.db.execute(f"DELETE FROM {table}")
             for table in full_text.TABLES:
-                self._db.execute(f"DROP TABLE IF EXISTS {table}")
-        self._db.execute("VACUUM")
-        self._db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.db.execute(f"DROP TABLE IF EXISTS {table}")
+        self.db.execute("VACUUM")
+        self.db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
         if self.folder is not None:
             clear_cache_folder(self.folder, CACHE_FILE_NAME)
 
     def close(self) -> None:
         """Close the cache."""
-        self._db.close()
+        self.db.close()
 
 
 def open_cache(
@@ -527,7 +496,8 @@ def open_cache(
     folder = make_cache_folder(brain, redacted, usable)
     if folder is not None:
         delete_database(os.path.join(folder, "words.db"))  # earlier versions had words apart
-        db = _database(version).open_file(os.path.join(folder, CACHE_FILE_NAME))
+        path = os.path.join(folder, CACHE_FILE_NAME)
+        db = open_disposable(path, _CACHE._replace(version=version))
         if db is not None:
             return DerivedCache(db, folder)
     return open_memory_cache(version, folder)
@@ -535,7 +505,8 @@ def open_cache(
 
 def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
     """Return an empty cache in memory."""
-    return DerivedCache(_database(version).open_in_memory(CACHE_FILE_NAME), folder)
+    format = _CACHE._replace(version=version)
+    return DerivedCache(open_in_memory(CACHE_FILE_NAME, format.labels, format), folder)
 
 
 def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:

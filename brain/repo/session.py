@@ -193,7 +193,7 @@ class Session:
     @property
     def _is_outside_transaction(self) -> bool:
         """True if neither the store nor the cache has an open transaction."""
-        in_cache = self._cache is not None and self._cache.in_transaction
+        in_cache = self._cache is not None and self._cache.db.in_transaction
         return self.reader is self.store and not in_cache
 
     def _compute_redaction_digest(self) -> bytes:

@@ -369,17 +369,20 @@ class Connection:
         """Whether a transaction is open."""
         return self._raw.in_transaction
 
-    def begin(self) -> None:
-        """Begin a write transaction.
+    def begin(self, *, exclusive: bool = False) -> None:
+        """Begin a write transaction; an exclusive one is without the log and excludes readers.
 
         Raises `StoreError` (`store_replaced`) if the file or its log was removed since.
         """
-        self._begin_with("BEGIN IMMEDIATE")
-
-    def begin_exclusive(self) -> None:
-        """Begin a write transaction without the log, which excludes readers."""
-        self.file_identities.forget_wal()
-        self._begin_with("BEGIN EXCLUSIVE")
+        if exclusive:
+            self.file_identities.forget_wal()
+        self.execute("BEGIN EXCLUSIVE" if exclusive else "BEGIN IMMEDIATE")
+        self._was_begun = True
+        try:
+            self.file_identities.remember()
+        except StoreError:
+            self.roll_back()
+            raise
 
     @contextmanager
     def reading_one_state(self) -> Iterator[None]:
@@ -392,15 +395,6 @@ class Connection:
             yield
         finally:
             self.roll_back()
-
-    def _begin_with(self, sql: str) -> None:
-        self.execute(sql)
-        self._was_begun = True
-        try:
-            self.file_identities.remember()
-        except StoreError:
-            self.roll_back()
-            raise
 
     def commit(self) -> None:
         """Make the changes since `begin` durable.

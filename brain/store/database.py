@@ -1,23 +1,25 @@
-"""Create, check and open SQLite files."""
+"""The one way to check, create and open SQLite files: each kind of file is a `FileFormat`."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
 from ..errors import BrainError, Conflict, Locked, NotFound, StoreError, printable_text
-from ..util.files import FIRST_WAIT_SECONDS, next_lock_wait, sync_folder
+from ..util.files import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait, sync_folder
 from .connection import (
     STORE_LABELS,
     Connection,
     DatabaseLabels,
     FileIdentities,
+    SqlRow,
     check_regular_file,
+    copy_owner,
 )
 from .rows import SEAL_FACT, facts_checksum
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 DATABASE_FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 """Suffixes of the files of a database."""
+OUTDATED = "store_outdated"
 
 
 def check_database_files(path: str, labels: DatabaseLabels) -> None:
@@ -48,27 +51,164 @@ def check_database_files(path: str, labels: DatabaseLabels) -> None:
             raise open_database_error(error, labels) from error
 
 
-def open_for_writing(path: str, timeout: float, labels: DatabaseLabels) -> Connection:
-    """Open a file for writing; `timeout` is in seconds, for another process's transaction."""
-    name = os.path.basename(path)
-    return Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=name, labels=labels)
+class FileFormat(NamedTuple):
+    """A kind of database file: how it is created, checked and opened, and what its errors say.
+
+    `application_id` marks the file (SQLite header, offset 68), and `noun` says what a foreign file
+    is not. `tables` are the statements that create its tables; without any, those of a file are
+    not checked. `older_tables` are those of older versions, which lack the last ones. Files of
+    `outdated` versions are refused as OUTDATED. `timeout` is in seconds, for the
+    transaction of another process. `synchronous` says what a power cut may lose: with NORMAL the
+    last writes, with OFF everything. A disposable file may have more tables and be deleted at any
+    time. If `is_cut_refused`, so is a file that ends within a page, whose rest the engine would
+    take for zeros. Hints are by default those for a damaged file.
+    """
+
+    file_name: str
+    noun: str
+    labels: DatabaseLabels
+    application_id: int
+    version: int
+    tables: tuple[str, ...]
+    timeout: float
+    foreign_hint: str = ""
+    version_hint: str = ""
+    read_only_hint: str = ""
+    synchronous: str = "FULL"
+    page_bytes: int = 4096
+    older_tables: Mapping[int, tuple[str, ...]] = {}
+    outdated: tuple[int, ...] = ()
+    is_disposable: bool = False
+    is_cut_refused: bool = False
 
 
-def open_guarded(
-    path: str, timeout: float, labels: DatabaseLabels, check: Callable[[Connection], None]
-) -> Connection:
-    """Open a file for writing with a log, `check` it, and detect from now on if it is replaced."""
-    db = open_for_writing(path, timeout, labels)
+def create_file(path: str, format: FileFormat, rows: Iterable[tuple[str, SqlRow]] = ()) -> None:
+    """Create a file whole, for its owner alone, with `rows`: statements and their values.
+
+    Raises `StoreError`, and `OSError` such as `FileExistsError`; a file that failed is removed.
+    """
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        check(db)
+        try:
+            os.fchmod(handle, 0o600)
+            copy_owner(handle, os.path.dirname(path))
+        finally:
+            os.close(handle)
+        db = open_for_writing(path, format.timeout, format.labels)
+        try:
+            db.execute(f"PRAGMA page_size={format.page_bytes}")
+            db.execute("PRAGMA journal_mode=MEMORY")
+            db.execute(f"PRAGMA synchronous={format.synchronous}")
+            _create_tables(db, format)
+            for sql, values in rows:
+                db.execute(sql, values)
+            db.commit()
+        finally:
+            db.close()
+    except BaseException:
+        os.unlink(path)
+        raise
+
+
+def _create_tables(db: Connection, format: FileFormat) -> None:
+    db.begin()
+    for sql in format.tables:
+        db.execute(sql)
+    db.execute(f"PRAGMA application_id={format.application_id}")
+    db.execute(f"PRAGMA user_version={format.version}")
+
+
+def open_file(
+    path: str, format: FileFormat, timeout: float | None = None, *, readonly: bool = False
+) -> Connection:
+    """Check a file and open it; other processes may have it open.
+
+    Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
+    `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
+    """
+    timeout = format.timeout if timeout is None else timeout
+    check_database_files(path, format.labels)
+    if readonly:
+        return open_for_reading(path, timeout, format)
+    if not is_writable(path):
+        raise not_writable_error(format)
+    db = open_for_writing(path, timeout, format.labels)
+    try:
+        _check_content(db, path, format)
         if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
             _switch_to_wal(db, timeout)
-        db.file_identities = FileIdentities(path)
-        db.file_identities.remember()
+        if format.synchronous != "FULL":
+            db.execute(f"PRAGMA synchronous={format.synchronous}")
+        if not format.is_disposable:
+            db.file_identities = FileIdentities(path)
+            db.file_identities.remember()
     except BaseException:
         db.close()
         raise
     return db
+
+
+def open_as_allowed(path: str, format: FileFormat, *, create: bool) -> Connection:
+    """Open a file, for reading if it cannot be written, after creating it if it is missing.
+
+    It gets its name only when it is whole, so an empty file is one that was damaged.
+    """
+    if create and not os.path.lexists(path):
+        try:
+            with lock_file(os.path.dirname(path), format.timeout, "ignore"):
+                if not os.path.lexists(path):
+                    # The log of a file that was deleted belongs to no other.
+                    for file in (path, f"{path}.new"):
+                        for suffix in DATABASE_FILE_SUFFIXES:
+                            with suppress(FileNotFoundError):
+                                os.unlink(file + suffix)
+                    create_file(f"{path}.new", format)
+                    os.rename(f"{path}.new", path)
+        except LockTimeout:
+            raise Locked(
+                f"another process is creating {format.file_name}",
+                hint="wait until it is done, and try again",
+            ) from None
+        except OSError as error:
+            raise open_database_error(error, format.labels) from error
+    readonly = not format.is_disposable and not is_writable(path)
+    return open_file(path, format, readonly=readonly)
+
+
+def open_disposable(path: str, format: FileFormat) -> Connection | None:
+    """Open or create a file, and replace it if it is damaged or of another version.
+
+    Returns None if that is not possible.
+    """
+    for _ in range(2):
+        with suppress(OSError):
+            try:
+                return open_as_allowed(path, format, create=True)
+            except BrainError as error:
+                if error.code not in ("bad_store", "io_error", "unsupported_version"):
+                    return None
+                delete_database(path)
+    return None
+
+
+def is_writable(path: str) -> bool:
+    """Tell whether a file and its folder can be written."""
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
+
+
+def not_writable_error(format: FileFormat) -> StoreError:
+    """Return the error for a file on a read-only medium, or without write permission."""
+    return StoreError(
+        f"{format.labels.file_label} cannot be written",
+        code="read_only",
+        hint=format.read_only_hint,
+    )
+
+
+def open_for_writing(path: str, timeout: float, labels: DatabaseLabels) -> Connection:
+    """Open a file for writing without a check of its content."""
+    name = os.path.basename(path)
+    return Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=name, labels=labels)
 
 
 def _switch_to_wal(db: Connection, timeout: float) -> None:
@@ -90,34 +230,44 @@ def _switch_to_wal(db: Connection, timeout: float) -> None:
         wait = next_lock_wait(wait, waited)
 
 
-def open_in_memory(name: str, labels: DatabaseLabels) -> Connection:
-    """Open an empty private database; messages call it `name`."""
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
-    return Connection(":memory:", flags, timeout=0, name=name, labels=labels)
-
-
-def open_for_reading(
-    path: str, timeout: float, labels: DatabaseLabels, check: Callable[[Connection], None]
+def open_in_memory(
+    name: str, labels: DatabaseLabels, format: FileFormat | None = None
 ) -> Connection:
-    """Open a file for reading, and `check` it.
+    """Open a private database with the tables of `format`; messages call it `name`."""
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
+    db = Connection(":memory:", flags, timeout=0, name=name, labels=labels)
+    if format is not None:
+        _create_tables(db, format)
+        db.commit()
+    return db
+
+
+def open_for_reading(path: str, timeout: float, format: FileFormat) -> Connection:
+    """Open a file for reading, and check it.
 
     If a killed writer left a rollback journal, its transaction is first rolled back, which
     changes the file. On a read-only medium the engine cannot share the index of its log. Then
     the file is read alone (`immutable`) if the log is empty. Otherwise that would show a state
     that never existed, so `StoreError` (`read_only`) is raised.
     """
-    name, flags = os.path.basename(path), apsw.SQLITE_OPEN_READONLY
+    name, flags, labels = os.path.basename(path), apsw.SQLITE_OPEN_READONLY, format.labels
+
+    def restricted(db: Connection) -> Connection:
+        try:
+            _check_content(db, path, format)
+            db.execute("PRAGMA query_only=ON")
+        except BaseException:
+            db.close()
+            raise
+        return db
+
     try:
-        return _check_and_restrict(
-            Connection(path, flags, timeout=timeout, name=name, labels=labels), check
-        )
+        return restricted(Connection(path, flags, timeout=timeout, name=name, labels=labels))
     except StoreError as error:
         if error.code not in ("cannot_open", "read_only") or not os.access(path, os.R_OK):
             raise
-        is_writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path), os.W_OK)
-        if is_writable and _has_content(f"{path}-journal"):
-            writer = open_for_writing(path, timeout, labels)  # its first read rolls back
-            return _check_and_restrict(writer, check)
+        if is_writable(path) and _has_content(f"{path}-journal"):
+            return restricted(open_for_writing(path, timeout, labels))  # its first read rolls back
         if _has_content(f"{path}-wal") or _has_content(f"{path}-journal"):
             raise StoreError(
                 f"{labels.file_label} holds changes that only a writer can take over",
@@ -127,19 +277,7 @@ def open_for_reading(
     from urllib.parse import quote
 
     uri, flags = f"file:{quote(os.path.abspath(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI
-    return _check_and_restrict(
-        Connection(uri, flags, timeout=timeout, name=name, labels=labels), check
-    )
-
-
-def _check_and_restrict(db: Connection, check: Callable[[Connection], None]) -> Connection:
-    try:
-        check(db)
-        db.execute("PRAGMA query_only=ON")
-    except BaseException:
-        db.close()
-        raise
-    return db
+    return restricted(Connection(uri, flags, timeout=timeout, name=name, labels=labels))
 
 
 def _has_content(path: str) -> bool:
@@ -147,70 +285,6 @@ def _has_content(path: str) -> bool:
         return os.stat(path).st_size > 0
     except FileNotFoundError:
         return False
-
-
-class DisposableDatabase(NamedTuple):
-    """A database that may be deleted at any time: how it is opened, and its tables created.
-
-    A power cut may damage it, by the setting `synchronous`. `timeout` is in seconds.
-    """
-
-    version: int
-    timeout: float
-    synchronous: str
-    labels: DatabaseLabels
-    create_tables: Callable[[Connection], None]
-
-    def open_file(self, path: str) -> Connection | None:
-        """Open the file, for its owner alone, or create it; None if that is not possible.
-
-        A file that is damaged or of another version is replaced.
-        """
-        for _ in range(2):
-            try:
-                return self._open_or_create(path)
-            except (BrainError, OSError) as error:
-                if isinstance(error, OSError) or error.code not in ("bad_store", "io_error"):
-                    return None
-                delete_database(path)
-        return None
-
-    def open_in_memory(self, name: str) -> Connection:
-        """Open an empty database in memory; messages call it `name`."""
-        db = open_in_memory(name, self.labels)
-        self._create_tables_once(db)
-        return db
-
-    def _open_or_create(self, path: str) -> Connection:
-        with suppress(FileExistsError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        check_database_files(path, self.labels)
-        db = open_for_writing(path, self.timeout, self.labels)
-        try:
-            ((version,),) = db.fetch_all("PRAGMA user_version")
-            if version not in (0, self.version):
-                raise StoreError(
-                    f"{self.labels.file_label} is of another version than this program writes",
-                    hint="another release wrote it; use that one",
-                )
-            db.execute(f"PRAGMA synchronous={self.synchronous}")
-            if not version:
-                _switch_to_wal(db, self.timeout)
-                self._create_tables_once(db)
-        except BaseException:
-            db.close()
-            raise
-        return db
-
-    def _create_tables_once(self, db: Connection) -> None:
-        db.begin()
-        try:
-            if db.fetch_all("PRAGMA user_version") == [(0,)]:  # else another process was first
-                self.create_tables(db)
-                db.execute(f"PRAGMA user_version={self.version}")
-            db.commit()
-        finally:
-            db.roll_back()
 
 
 def delete_database(path: str) -> None:
@@ -297,47 +371,42 @@ def typed_columns(typed: str) -> str:
     return ", ".join(f"CAST(ifnull({name}, '') AS {type}) AS {name}_" for name, type in pairs)
 
 
-def create_tables(db: Connection, tables: Iterable[str], application_id: int, version: int) -> None:
-    """Write the header and tables of an empty file, inside the caller's transaction."""
-    for sql in tables:
-        db.execute(sql)
-    db.execute(f"PRAGMA application_id={application_id}")
-    db.execute(f"PRAGMA user_version={version}")
-
-
-def read_header(db: Connection) -> tuple[int, int]:
-    """Return the `application_id` of a file, and its version."""
-    ((application_id,),) = db.fetch_all("PRAGMA application_id")
+def read_version(db: Connection) -> int:
+    """Return the version of a file's schema."""
     ((version,),) = db.fetch_all("PRAGMA user_version")
-    return application_id, version
+    return int(version)
 
 
-def check_store_schema(db: Connection) -> None:
-    """Check that a file is a store of this version, with exactly these tables.
-
-    Raises `StoreError`: `bad_store` for another file, or one with a foreign table, trigger or
-    view; `unsupported_version` for another version.
-    """
-    application, version = read_header(db)
-    if application != APPLICATION_ID:
+def _check_content(db: Connection, path: str, format: FileFormat) -> None:
+    ((application,),) = db.fetch_all("PRAGMA application_id")
+    version, labels = read_version(db), format.labels
+    if application != format.application_id:
         raise StoreError(
-            f"{db.name} is not the store of a brain",
-            hint="another program wrote it: restore the folder .brain from a copy",
+            f"{db.name} is not {format.noun}: it is empty, or another program wrote it",
+            hint=format.foreign_hint or labels.damaged,
         )
-    if version != SCHEMA_VERSION:
+    if version in format.outdated:
         raise StoreError(
-            f"the store has version {version}, and this program reads version {SCHEMA_VERSION}",
+            f"{db.name} was made by an older release", code=OUTDATED, hint="write to it"
+        )
+    tables = {**format.older_tables, format.version: format.tables}.get(version)
+    if tables is None:
+        raise StoreError(
+            f"{labels.file_label} has version {version}, and this program reads version"
+            f" {format.version}",
             code="unsupported_version",
-            hint="another release of brain wrote it: use that one, or a newer one",
+            hint=format.version_hint
+            or f"another release of brain wrote it: use that one, or {labels.damaged}",
         )
-    check_table_schema(db, TABLES)
+    if tables and not format.is_disposable:
+        _check_tables(db, tables)
+    if format.is_cut_refused:
+        ((page_bytes,),) = db.fetch_all("PRAGMA page_size")
+        if os.stat(path).st_size % page_bytes:
+            raise StoreError(f"{db.name} was cut", hint=labels.damaged)
 
 
-def check_table_schema(db: Connection, statements: Iterable[str]) -> None:
-    """Check that a file holds exactly the tables that `statements` create.
-
-    Raises `StoreError` (`bad_store`).
-    """
+def _check_tables(db: Connection, statements: Iterable[str]) -> None:
     expected: set[tuple[str, str, str, str | None]] = set()
     for sql in statements:
         name = sql.split()[2]
@@ -359,8 +428,19 @@ def check_table_schema(db: Connection, statements: Iterable[str]) -> None:
 STORE_FILE_NAME = "store.db"
 TRANSACTION_TIMEOUT = 5.0
 """Seconds to wait for another process's transaction."""
-STORE_PAGE_BYTES = 8192
-"""Bytes in a page: 4096 costs a large load a quarter more time, 16384 costs each upsert more."""
+STORE = FileFormat(
+    file_name=STORE_FILE_NAME,
+    noun="the store of a brain",
+    labels=STORE_LABELS,
+    application_id=APPLICATION_ID,
+    version=SCHEMA_VERSION,
+    tables=TABLES,
+    timeout=TRANSACTION_TIMEOUT,
+    foreign_hint="another program wrote it: restore the folder .brain from a copy",
+    version_hint="another release of brain wrote it: use that one, or a newer one",
+    read_only_hint="reading commands work; writing needs write access to the folder .brain",
+    page_bytes=8192,  # 4096 costs a large load a quarter more time, 16384 costs each upsert more
+)
 
 
 def create_store_database(folder: Path) -> Connection:
@@ -372,7 +452,8 @@ def create_store_database(folder: Path) -> Connection:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         os.chmod(folder, 0o700)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        seal = SEAL_FACT, facts_checksum({})
+        create_file(path, STORE, [("INSERT INTO facts (name, value) VALUES (?, ?)", seal)])
     except FileExistsError as error:
         raise Conflict(
             f"there is a store already in {os.path.basename(folder)}",
@@ -382,20 +463,6 @@ def create_store_database(folder: Path) -> Connection:
     except OSError as error:
         raise open_database_error(error, STORE_LABELS) from error
     try:
-        os.fchmod(handle, 0o600)
-        os.close(handle)
-        db = open_for_writing(path, TRANSACTION_TIMEOUT, STORE_LABELS)
-        try:
-            db.execute(f"PRAGMA page_size={STORE_PAGE_BYTES}")
-            db.execute("PRAGMA journal_mode=MEMORY")
-            db.begin()
-            create_tables(db, TABLES, APPLICATION_ID, SCHEMA_VERSION)
-            db.execute(
-                "INSERT INTO facts (name, value) VALUES (?, ?)", (SEAL_FACT, facts_checksum({}))
-            )
-            db.commit()
-        finally:
-            db.close()
         sync_folder(folder)
         sync_folder(os.path.dirname(os.path.abspath(folder)))
     except BaseException:
@@ -407,29 +474,10 @@ def create_store_database(folder: Path) -> Connection:
 def open_store_database(
     folder: Path, timeout: float = TRANSACTION_TIMEOUT, *, readonly: bool = False
 ) -> Connection:
-    """Open the store in `folder`; `timeout` is in seconds, for another process's transaction.
-
-    Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
-    `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
-    """
+    """Open the store in `folder`; `timeout` is in seconds. Raises as `open_file`."""
     if os.path.islink(folder):
         raise StoreError(
             "the folder .brain is a link",
             hint="name the folder that holds the brain itself, or move .brain there",
         )
-    path = os.path.join(folder, STORE_FILE_NAME)
-    check_database_files(path, STORE_LABELS)
-    if readonly:
-        return open_for_reading(path, timeout, STORE_LABELS, check_store_schema)
-    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
-        raise store_not_writable_error()
-    return open_guarded(path, timeout, STORE_LABELS, check_store_schema)
-
-
-def store_not_writable_error() -> StoreError:
-    """Return the error for a store on a read-only medium, or without write permission."""
-    return StoreError(
-        "the store cannot be written",
-        code="read_only",
-        hint="reading commands work; writing needs write access to the folder .brain",
-    )
+    return open_file(os.path.join(folder, STORE_FILE_NAME), STORE, timeout, readonly=readonly)

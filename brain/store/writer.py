@@ -42,11 +42,12 @@ from .connection import (
     write_mark,
 )
 from .database import (
+    STORE,
     STORE_FILE_NAME,
     TRANSACTION_TIMEOUT,
     create_store_database,
+    not_writable_error,
     open_store_database,
-    store_not_writable_error,
     typed_columns,
 )
 from .reader import (
@@ -113,7 +114,7 @@ class StoreTransaction(StoreReader):
             db.execute(f"PRAGMA cache_size=-{BULK_CACHE_KIB}")
         if self._is_outside_wal:
             db.execute("PRAGMA synchronous=EXTRA")
-            db.begin_exclusive()
+            db.begin(exclusive=True)
         else:
             db.begin()
         self._facts_before = load_facts(db)
@@ -552,7 +553,7 @@ def writable(store: StoreReader) -> Store:
     """Return a store that was opened for writing. Raises `StoreError` (`read_only`)."""
     if isinstance(store, Store):
         return store
-    raise store_not_writable_error()
+    raise not_writable_error(STORE)
 
 
 def incomplete_store_error(what: str) -> StoreError:

@@ -153,8 +153,8 @@ def test_damage_of_what_is_kept_is_found_and_changes_no_answer(tmp_path, sql):
         check(brain, "@")
         brain.skills.upsert("s8", "Text.\n", description="About 8")
         for again in range(2):
-            brain._session.cache._db.execute(sql)
-            brain._session.cache._db.execute("DELETE FROM states WHERE name = 'text'")
+            brain._session.cache.db.execute(sql)
+            brain._session.cache.db.execute("DELETE FROM states WHERE name = 'text'")
             assert not head_index.is_index_valid(brain._session)
             assert cache_checks(brain) == [False]
             if again:
@@ -175,7 +175,7 @@ def test_a_damaged_text_is_made_anew_of_the_lines(tmp_path, damage):
         brain.skills.upsert("s", "Text.\n", description="About")
         check(brain, "@")
         check(brain, "@")
-        brain._session.cache._db.execute(f"UPDATE states SET {damage} WHERE name = 'text'")
+        brain._session.cache.db.execute(f"UPDATE states SET {damage} WHERE name = 'text'")
         check(brain, "@")
 
 

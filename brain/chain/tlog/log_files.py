@@ -11,25 +11,19 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from ...errors import InvalidInput, NotFound, StoreError, VerificationFailed
+from ...errors import InvalidInput, NotFound, VerificationFailed
 from ...store import database
-from ...store.connection import Connection, DatabaseLabels, read_mark
+from ...store.connection import Connection, read_mark
+from ...store.rows import row_checksum
 from ...store.writer import writer_lock
 from ...trust import ed25519, keyfile
 from ...util.files import move_durable, sync_folder
-from . import log_schema
 from .log_reader import LogReader
+from .log_schema import LOG
 
-LOG_DATABASE = "log.db"
-LOG_LOCK_SECONDS = 60.0
+LOG_DATABASE = LOG.file_name
+LOG_LOCK_SECONDS = LOG.timeout
 """Seconds to wait for other processes."""
-
-LOG_LABELS = DatabaseLabels(
-    "the log",
-    "the log",
-    "the folder of the log",
-    "run `brain chain verify` for details, and restore the folder of the log from a backup",
-)
 
 
 def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
@@ -49,7 +43,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
                 _refuse_lost_log(folder)
                 _build_log(folder)
     except OSError as error:
-        raise database.open_database_error(error, LOG_LABELS) from error
+        raise database.open_database_error(error, LOG.labels) from error
 
 
 def _refuse_lost_log(folder: Path) -> None:
@@ -68,15 +62,9 @@ def _build_log(folder: Path) -> None:
     for unfinished in folder.glob(".log-*"):  # a partly written key
         unfinished.unlink()
     key = keyfile.create_key(folder, f"log-{secrets.token_hex(8)}")
-    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    os.chmod(path, 0o600)
-    db = database.open_for_writing(path, LOG_LOCK_SECONDS, LOG_LABELS)
-    try:
-        db.execute("PRAGMA journal_mode=MEMORY")
-        log_schema.create_log_tables(db, key.key, key.name)
-        db.execute("PRAGMA journal_mode=WAL")
-    finally:
-        db.close()
+    identity = key.key, key.name, row_checksum(key.key, key.name.encode())
+    database.create_file(path, LOG, [("INSERT INTO identity VALUES (?, ?, ?)", identity)])
+    database.open_file(path, LOG).close()  # which begins the write-ahead log
     move_durable(path, folder / LOG_DATABASE)
     _remove_unfinished(path)
     sync_folder(os.path.dirname(os.path.abspath(folder)))
@@ -94,15 +82,7 @@ def open_log_writable(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
     Raises `NotFound` (`no_store`), `StoreError` (`foreign_owner`, `bad_store`,
     `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
     """
-    path = os.fspath(folder / LOG_DATABASE)
-    database.check_database_files(path, LOG_LABELS)
-    if not os.access(path, os.W_OK) or not os.access(folder, os.W_OK):
-        raise StoreError(
-            f"the log {path} cannot be written",
-            code="read_only",
-            hint="committing needs write access to the folder of the log",
-        )
-    return database.open_guarded(path, timeout, LOG_LABELS, log_schema.check_log_schema)
+    return database.open_file(os.fspath(folder / LOG_DATABASE), LOG, timeout)
 
 
 def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connection | None:
@@ -110,13 +90,11 @@ def open_log_readonly(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> Connec
 
     Raises as `open_log_writable`, and `VerificationFailed` (`rolled_back`) if it is gone.
     """
-    path = os.fspath(folder / LOG_DATABASE)
     try:
-        database.check_database_files(path, LOG_LABELS)
+        return database.open_file(os.fspath(folder / LOG_DATABASE), LOG, timeout, readonly=True)
     except NotFound:
         _refuse_lost_log(folder)
         return None
-    return database.open_for_reading(path, timeout, LOG_LABELS, log_schema.check_log_schema)
 
 
 def load_log_key(folder: Path, log: LogReader) -> bytes:

@@ -1,4 +1,4 @@
-"""The tables of the log database, and the checks before it is used.
+"""The tables of the log database, and its format.
 
 `entries` holds the commitments, each with the hash of its leaf and those of the subtrees that
 end with it, level by level; rows are never changed. The head of a brain is the entry without
@@ -8,10 +8,8 @@ witness cosigned.
 
 from __future__ import annotations
 
-from ...errors import StoreError
-from ...store.connection import Connection
-from ...store.database import check_table_schema, create_tables, read_header
-from ...store.rows import row_checksum
+from ...store.connection import DatabaseLabels
+from ...store.database import FileFormat
 
 LOG_APPLICATION_ID = 0x62726C31
 """Marks the file as a log (SQLite header, offset 68): "brl1"."""
@@ -46,33 +44,18 @@ LOG_TABLES = (
   PRIMARY KEY (size, key)
 ) STRICT, WITHOUT ROWID""",
 )
-
-
-def create_log_tables(db: Connection, key: bytes, file: str) -> None:
-    """Create the tables of a log with the public key `key`, whose private key is in `file`."""
-    db.begin()
-    create_tables(db, LOG_TABLES, LOG_APPLICATION_ID, LOG_SCHEMA_VERSION)
-    db.execute(
-        "INSERT INTO identity VALUES (?, ?, ?)", (key, file, row_checksum(key, file.encode()))
-    )
-    db.commit()
-
-
-def check_log_schema(db: Connection) -> None:
-    """Check that a file is a log of this version, with no other tables.
-
-    Raises `StoreError`: `bad_store`, `unsupported_version`.
-    """
-    application, version = read_header(db)
-    if application != LOG_APPLICATION_ID:
-        raise StoreError(
-            f"{db.name} is not a log",
-            hint="restore the folder of the log from a backup that is not older",
-        )
-    if version != LOG_SCHEMA_VERSION:
-        raise StoreError(
-            f"the log has version {version}, this program knows {LOG_SCHEMA_VERSION}",
-            code="unsupported_version",
-            hint="a newer release wrote it; upgrade to read it",
-        )
-    check_table_schema(db, LOG_TABLES)
+LOG = FileFormat(
+    file_name="log.db",
+    noun="a log",
+    labels=DatabaseLabels(
+        *("the log", "the log", "the folder of the log"),
+        "run `brain chain verify` for details, and restore the folder of the log from a backup",
+    ),
+    application_id=LOG_APPLICATION_ID,
+    version=LOG_SCHEMA_VERSION,
+    tables=LOG_TABLES,
+    timeout=60.0,
+    foreign_hint="restore the folder of the log from a backup that is not older",
+    version_hint="a newer release wrote it; upgrade to read it",
+    read_only_hint="committing needs write access to the folder of the log",
+)

@@ -130,9 +130,9 @@ def test_an_index_that_differs_from_the_skills_is_named_once(brain, monkeypatch)
 
 
 def test_an_index_that_is_noted_and_cannot_be_read_is_named(brain, monkeypatch):
-    session_of(brain).cache._db.execute("DELETE FROM lines WHERE path LIKE '%oracle%'")
+    session_of(brain).cache.db.execute("DELETE FROM lines WHERE path LIKE '%oracle%'")
     assert deviations(brain) == [("", WRONG_INDEX)]
-    session_of(brain).cache._db.execute("DELETE FROM states")
+    session_of(brain).cache.db.execute("DELETE FROM states")
     assert deviations(brain) == []
 
 

@@ -273,7 +273,7 @@ def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(store, tmp_path
             database.open_store_database(tmp_path / "s", readonly=readonly)
     targets = [os.readlink(fd) for fd in Path("/proc/self/fd").iterdir() if os.path.lexists(fd)]
     assert not [target for target in targets if target.startswith(str(tmp_path))]
-    monkeypatch.setattr(database, "TABLES", ("no SQL",))
+    monkeypatch.setattr(database, "STORE", database.STORE._replace(tables=("no SQL",)))
     with pytest.raises(StoreError):
         create_store(tmp_path / "new")
     assert not (tmp_path / "new/store.db").exists()

@@ -43,7 +43,7 @@ def holders(brain: Brain, text: str) -> list[str]:
     for id, codec, data in db.fetch_all("SELECT id, codec, data FROM blobs WHERE codec != 1"):
         if sought in decoder.decode(id, codec, data):
             found.append(f"blob {id.hex()}")
-    cache = brain._session.cache._db
+    cache = brain._session.cache.db
     tables = [(db, sql.split()[2]) for sql in TABLES] + [(cache, name) for name in CONTENT_TABLES]
     for where, name in tables:
         for row in where.fetch_all(f"SELECT * FROM {name}"):

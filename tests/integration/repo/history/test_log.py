@@ -147,12 +147,12 @@ def test_the_index_is_one_line_per_skill_from_the_head(brain):
 def test_the_index_is_the_same_when_the_cards_are_lost(brain):
     brain.skills.upsert("a", "x\n", description="First")
     before = brain.prompt.build_index()
-    brain._session.cache._db.execute("DELETE FROM cards")
+    brain._session.cache.db.execute("DELETE FROM cards")
     brain._session.loaded_cards.clear()
     brain._session.rendered_indexes.clear()
     assert brain.prompt.build_index() == before
     assert brain.prompt.build_index("@") == before
-    brain._session.cache._db.execute("DELETE FROM states")
+    brain._session.cache.db.execute("DELETE FROM states")
     brain._session.rendered_indexes.clear()
     assert brain.prompt.build_index() == before
     assert [found.version for found in brain.skills.list()] == [1]

@@ -387,7 +387,7 @@ def test_a_cache_without_an_index_is_valid_unless_it_claims_to_have_one(brain, m
     assert head_index.is_index_valid(session)
     index(brain)
     assert head_index.is_index_valid(session)
-    session.cache._db.execute("DELETE FROM lines")
+    session.cache.db.execute("DELETE FROM lines")
     assert not head_index.is_index_valid(session)
 
 
