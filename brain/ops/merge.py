@@ -54,7 +54,8 @@ def start_merge(
     """Merge a revision into the current branch.
 
     `choice` ("ours", "theirs" or "both") decides every conflict. If conflicts remain, nothing
-    is recorded and no file is written: see `list_conflicts`, `resolve` and `resume`.
+    is recorded and no file is written: see `list_conflicts`, `resolve` and `resume`. Redacted
+    files are left out, and named by `notices`.
     Raises `Conflict` (`merging`, `other_brain`).
     """
     return begin_merge(session, rev, message, "merge", lambda conflict: choice, progress)
@@ -200,7 +201,8 @@ def _run_merge(
         plan = _plan_merge(txn, request.theirs, choose)
         ours = txn.head
         unresolved = plan.outcome.unresolved
-        fast_forward = plan.bases == [ours] and not approver and not unresolved
+        is_whole = not any(notice.code == "redacted" for notice in plan.outcome.notices)
+        fast_forward = plan.bases == [ours] and not approver and not unresolved and is_whole
         if unresolved:
             request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
         elif fast_forward and request.theirs != ours:

@@ -240,7 +240,9 @@ class Merger:
         edits = followed.edits | trees.edits
         skills: list[MergedVersions] = []
         unresolved, decided, notices = followed.unresolved, followed.decided, followed.notices
-        for conflict in trees.conflicts:
+        conflicts, left_out = self._leave_out_redacted(edits, trees.conflicts)
+        notices += left_out
+        for conflict in conflicts:
             choice = choose(conflict)
             merged = self._merge_path(conflict, ours, choice)
             edits.update(merged.edits)
@@ -269,6 +271,33 @@ class Merger:
         unresolved.sort(key=lambda item: item.conflict.path)
         added = sorted({*trees.added, *followed.added})
         return MergeOutcome(edits, sorted(skills), unresolved, decided, added, notices)
+
+    def _leave_out_redacted(
+        self, edits: Edits, conflicts: list[PathConflict]
+    ) -> tuple[list[PathConflict], list[Notice]]:
+        """Drop the edits whose content was redacted; return the conflicts between what is left.
+
+        In a conflict, the other side is taken; ours if the content of both is gone.
+        """
+        sides = [entry for conflict in conflicts for entry in conflict[2:]]
+        held = [entry.blob for entry in (*edits.values(), *sides) if entry]
+        gone = self._session.reader.find_redactions(held)
+        if not gone:
+            return conflicts, []
+        left_out = [path for path, entry in edits.items() if entry and entry.blob in gone]
+        for path in left_out:
+            del edits[path]
+        open_conflicts = []
+        for conflict in conflicts:
+            path, _, ours, theirs = conflict
+            if theirs and theirs.blob in gone:
+                left_out.append(path)
+            elif ours and ours.blob in gone:
+                edits[path] = theirs
+            else:
+                open_conflicts.append(conflict)
+        message = "left out: its content was redacted"
+        return open_conflicts, [Notice("redacted", path, message) for path in sorted(left_out)]
 
     def _follow_renames(
         self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser

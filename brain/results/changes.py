@@ -480,8 +480,8 @@ class Merged(NamedTuple):
     """The outcome of a merge; with `conflicts`, nothing was recorded.
 
     `bases` are the best common ancestors; counts are files changed on our side. `notices` name
-    files with the line ends of the side that changed them (`line_ends`), and skills that one side
-    renamed and the other changed (`renamed`).
+    files with the line ends of the side that changed them (`line_ends`), skills that one side
+    renamed and the other changed (`renamed`), and redacted files, which are left out (`redacted`).
     """
 
     snapshot: str

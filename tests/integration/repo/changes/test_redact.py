@@ -270,16 +270,18 @@ def test_a_redaction_cannot_be_undone(brain):
     assert code_of(brain.undo, Conflict) == "redacted"
 
 
-def test_merging_what_lists_redacted_content_is_refused_before_anything_is_recorded(brain):
+def test_merging_what_lists_redacted_content_records_a_merge_without_it(brain):
     brain.branches.create("idea")
     write_file(brain, NOTES, "A secret.\n")
     brain.snapshot()
     brain.branches.create("late")
     brain.files.redact(NOTES, reason="x")
     brain.branches.switch("idea")
-    head, count = brain.head, len(brain.history.list_operations())
-    assert code_of(lambda: brain.merge.start("late"), NotFound) == "redacted"
-    assert (brain.head, len(brain.history.list_operations())) == (head, count)
+    done = brain.merge.start("late")
+    assert (done.changed, done.fast_forward) == (True, False)
+    assert [(row.code, row.path) for row in done.notices] == [("redacted", NOTES)]
+    assert not (brain.root / NOTES).exists() and brain.status().clean
+    assert NOTES not in [file.path for file in brain.files.list()]
     assert brain._session.store.list_pending_writes() == []
 
 

@@ -459,3 +459,47 @@ def test_a_patch_says_so_where_only_line_ends_differ(brain):
         "Only line ends differ: LF before, CRLF after"
     ]
     assert "docs/plan.txt" in said[0]
+
+
+def move_skill_and_memory(brain: Brain) -> None:
+    (brain.root / "skills/oracle").rename(brain.root / "skills/seer")
+    (brain.root / "memory/notes.md").rename(brain.root / "memory/later.md")
+
+
+def test_a_branch_that_moved_what_was_redacted_here_is_merged_without_it(brain):
+    diverge(brain, edit("docs/plan.txt"), move_skill_and_memory)
+    for path in (SKILL, "memory/notes.md"):
+        brain.files.redact(path, reason="x")
+    done = brain.merge.start("idea")
+    left_out = ["memory/later.md", "skills/seer/SKILL.md"]
+    assert [(row.code, row.path) for row in done.notices] == [("redacted", one) for one in left_out]
+    assert done.changed and not done.conflicts
+    assert not any((brain.root / path).exists() for path in left_out)
+    assert brain.status().clean and brain.verify(deep=True).ok
+    assert not brain.merge.start("idea").changed
+
+
+@pytest.mark.parametrize("ours", [edit("docs/plan.txt"), lambda brain: None])
+def test_a_redacted_file_that_only_the_other_branch_has_is_left_out_of_a_merge(brain, ours):
+    def theirs(brain: Brain) -> None:
+        write(brain, "memory/secret.md", "the secret of the day\n")
+        write(brain, "memory/plain.md", "plain\n")
+
+    diverge(brain, ours, theirs)
+    brain.files.redact("memory/secret.md", reason="x", rev="idea")
+    done = brain.merge.start("idea")
+    assert [(row.code, row.path) for row in done.notices] == [("redacted", "memory/secret.md")]
+    assert (done.added, read(brain, "memory/plain.md")) == (1, "plain\n")
+    assert not (brain.root / "memory/secret.md").exists()
+    assert brain.status().clean and brain.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("path", [SKILL, "memory/notes.md", "docs/plan.txt"])
+def test_beside_a_redacted_edit_of_the_other_branch_ours_is_kept(brain, path):
+    before, after = EDITS[path]
+    diverge(brain, edit(path), lambda b: write(b, path, read(b, path).replace(before, "hush")))
+    brain.files.redact(path, reason="x", rev="idea")
+    done = brain.merge.start("idea")
+    assert [(row.code, row.path) for row in done.notices] == [("redacted", path)]
+    assert not done.conflicts and after in read(brain, path)
+    assert brain.status().clean and brain.verify(deep=True).ok
