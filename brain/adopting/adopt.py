@@ -69,14 +69,16 @@ def adopt(
     `nothing_to_take`, `not_in_place`, `into_source`, `not_empty`), or what recording and
     merging raise.
     """
-    with _open_copy(source, into, kind, opener.open) as copy:
+    unopened: list[Notice] = []
+    with _open_copy(source, into, kind, opener.open, unopened) as copy:
         if copy is not None:
             return _adopt_same_brain(copy, allow)
     with (
         _open_source(source, into, kind) as (reader, detected, into),
         closing(CountingReader(reader, progress)) as counting,
     ):
-        return _adopt_detected(counting, detected, into, allow, opener)
+        adopted = _adopt_detected(counting, detected, into, allow, opener)
+        return adopted._replace(notices=[*unopened, *adopted.notices])
 
 
 class _Copy(NamedTuple):
@@ -99,8 +101,13 @@ def _open_copy(
     into: Path | None,
     kind: str | None,
     open_brain: Callable[[Path], AdoptionBrain],
+    unopened: list[Notice],
 ) -> Iterator[_Copy | None]:
-    """Yield the source with the brain at `into`, of which it is a copy; None for another source."""
+    """Yield the source with the brain at `into`, of which it is a copy; None for another source.
+
+    A damaged brain is another source, with a notice in `unopened`. Raises `StoreError`
+    (`unsupported_version`).
+    """
     path = Path(source).absolute()
     if (
         into is None
@@ -112,7 +119,11 @@ def _open_copy(
         return
     try:
         opened = open_brain(path)
-    except StoreError:  # its files can be adopted nevertheless
+    except StoreError as error:
+        if error.code == "unsupported_version":
+            raise
+        message = f"cannot be opened as a brain, so only its files count: {error.message}"
+        unopened.append(Notice("damaged_brain", str(path), message))
         yield None
         return
     with closing(opened) as copy, closing(open_brain(into.absolute())) as brain:
@@ -161,7 +172,8 @@ def preview_adoption(
 
     Raises what `adopt` raises, except `nothing_to_take`.
     """
-    with _open_copy(source, into, kind, open_brain) as copy:
+    unopened: list[Notice] = []
+    with _open_copy(source, into, kind, open_brain, unopened) as copy:
         if copy is not None:
             states, filtered = copy.read_states(allow)
             steps = _consume_steps(filtered)
@@ -177,7 +189,7 @@ def preview_adoption(
         else:
             states = _read_source(reader, detected, None, allow, into.absolute())
             steps = _consume_steps(states.steps)
-        return _adopted_result(detected, into, states, steps)
+        return _adopted_result(detected, into, states, steps, notices=unopened)
 
 
 @contextmanager

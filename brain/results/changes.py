@@ -196,7 +196,8 @@ class Adopted(NamedTuple):
     states of the source, None if the brain is the source itself. `steps` counts the new
     states. `brain` and `snapshot` are None for a preview. With `conflicts` the new states
     stay on the branch until they are resolved. `notices` name imported files that may hold a
-    secret, and imported skills whose names look like those of other skills.
+    secret, imported skills whose names look like those of other skills, and a source that is a
+    damaged brain (`damaged_brain`).
     """
 
     brain: str | None

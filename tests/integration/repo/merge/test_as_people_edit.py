@@ -2,13 +2,19 @@
 
 import random
 import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 
 import pytest
 
 from brain import Brain
+from brain.errors import StoreError
+from brain.repo.session import CONTROL_FOLDER
 from brain.results import Adopted
+from brain.store.database import STORE_FILE_NAME
 from tests.support.planted_secrets import text_with_secret
+from tests.support.refusals import raises_code
 
 Change = Callable[[Brain], object]
 SKILL = "skills/oracle/SKILL.md"
@@ -448,6 +454,38 @@ def test_a_preview_of_a_copy_shows_what_adopting_it_takes(pair):
         *("brain", done.source, done.path, done.steps),
     )
     assert (seen.taken, seen.left_out) == (done.taken, done.left_out)
+
+
+@pytest.fixture
+def unopened(brain, tmp_path):
+    """A copy of a brain, with an edit, and its store."""
+    copied = shutil.copytree(brain.root, tmp_path / "other")
+    (copied / SKILL).write_text(FILES[SKILL].replace(*EDITS[SKILL]))
+    return copied, copied / CONTROL_FOLDER / STORE_FILE_NAME
+
+
+@pytest.mark.parametrize("act", [Brain.adopt, Brain.preview_adoption])
+def test_a_copy_of_a_later_release_is_refused(brain, unopened, act):
+    copied, store = unopened
+    with closing(sqlite3.connect(store)) as db:
+        db.execute("PRAGMA user_version=99")
+    head = brain.head
+    with raises_code("unsupported_version", StoreError):
+        act(copied, brain.root)
+    assert brain.head == head
+    assert SKILL in {row.path for row in act(copied, brain.root, "agentskills").taken}
+
+
+@pytest.mark.parametrize("act", [Brain.adopt, Brain.preview_adoption])
+def test_a_damaged_copy_is_adopted_by_its_files_and_the_damage_is_named(brain, unopened, act):
+    copied, store = unopened
+    store.write_bytes(b"no database" * 500)
+    with pytest.raises(StoreError) as refused:
+        Brain.open(copied)
+    done = act(copied, brain.root)
+    (notice,) = (row for row in done.notices if row.code == "damaged_brain")
+    assert notice.path == str(copied) and refused.value.message in notice.message
+    assert done.kind == "agentskills" and SKILL in {row.path for row in done.taken}
 
 
 def test_a_patch_says_so_where_only_line_ends_differ(brain):
