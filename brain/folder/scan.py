@@ -134,6 +134,7 @@ class Scan:
             more = f"{self._hard_link_count - _MAX_HARD_LINK_NOTICES} more files have other names"
             self._add_notice("hard_link", "", more)
         self.changed = sorted(self._found.values())
+        self._found = {}
         self.removed.sort()
         self.notices.sort()
         self.left_out_skills = find_left_out_skills(root, self._left_out)

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import starmap
+from itertools import chain, starmap
 
 import msgpack
 from blake3 import blake3
@@ -27,6 +27,8 @@ ROOT_FOLDER_PATH = "."
 """The path of the root folder in the cache."""
 
 _FORMAT_VERSION = 2
+_START = bytes((0x96, _FORMAT_VERSION))
+"""The head of an array of six in MessagePack, and the first of them."""
 _DIGEST_BYTES = 32
 _MAX_FILE_BYTES = 1 << 30
 """Bytes that are read; a million files take about 150 MB."""
@@ -81,13 +83,14 @@ class StatCache:
             pass
         return None
 
-    def encode(self) -> bytes:
-        """Return the file's bytes."""
-        paths = b"\0".join(self.paths)
-        body = msgpack.packb(
-            [_FORMAT_VERSION, self.rules, self.bundle, self.files, paths, self.fingerprints]
-        )
-        return bytes(body) + blake3(body).digest()
+    def encode(self) -> Iterator[bytes]:
+        """Yield the pieces of the file."""
+        fields = (self.rules, self.bundle, self.files, b"\0".join(self.paths), self.fingerprints)
+        digest = blake3()
+        for piece in chain((_START,), map(msgpack.packb, fields)):
+            digest.update(piece)
+            yield piece
+        yield digest.digest()
 
     def entries(self) -> Iterator[tuple[str, bytes]]:
         """Yield every path with its fingerprint."""
@@ -161,12 +164,13 @@ class StatCache:
         paths: list[bytes] = []
         fingerprints: list[bytes] = []
         done, size = 0, FINGERPRINT_BYTES
-        for key, path in sorted((_sort_key(path.encode()), path) for path in changes):
-            at = bisect_left(self.paths, key, lo=done, key=_sort_key)
-            paths += self.paths[done:at]
-            fingerprints.append(self.fingerprints[done * size : at * size])
-            raw, known = path.encode(), changes[path]
-            done = at + (self.paths[at : at + 1] == [raw])
+        for raw in sorted(map(str.encode, changes), key=_sort_key):
+            if self.paths:
+                at = bisect_left(self.paths, _sort_key(raw), lo=done, key=_sort_key)
+                paths += self.paths[done:at]
+                fingerprints.append(self.fingerprints[done * size : at * size])
+                done = at + (self.paths[at : at + 1] == [raw])
+            known = changes[raw.decode()]
             if known is not None:
                 paths.append(raw)
                 fingerprints.append(known)

@@ -25,7 +25,7 @@ from . import paths, tree, tree_diff
 from .node_cache import NodeCache
 from .tree import TreeRoot
 from .tree_diff import Difference
-from .tree_node import INNER, NodeEntry, TreeEntry, check_child_entries, entry_path, join_hashes
+from .tree_node import INNER, NodeEntry, TreeEntry, check_child_entries, join_hashes
 
 Bundle = Mapping[str, TreeRoot]
 """Maps the name of each section to its tree, ascending by name."""
@@ -188,13 +188,21 @@ def update_bundle(
     long that the bundle would be too large to read.
     """
     changed: dict[str, TreeRoot | None] = dict(bundle)
-    by_section: dict[str, list[tree.EntryEdit]] = {}
-    for path, entry in edits.items():
-        section, inner = paths.split_section(path)
-        by_section.setdefault(section, []).append((inner, entry and _with_path(inner, entry)))
-    for section, inner_edits in by_section.items():
-        inner_edits.sort(key=entry_path)
-        changed[section] = tree.update_tree(nodes, bundle.get(section), inner_edits)
+    by_section: dict[str, list[str]] = {}
+    for path in edits:
+        by_section.setdefault(paths.split_section(path)[0], []).append(path)
+    for section, every in by_section.items():
+        every.sort()
+        inner_edits = (
+            (inner, entry and _with_path(inner, entry))
+            for inner, entry in ((paths.split_section(path)[1], edits[path]) for path in every)
+        )
+        root = bundle.get(section)
+        if root is None:  # all at once they may be very many
+            new = tree.build_tree(nodes, (entry for _, entry in inner_edits if entry))
+        else:
+            new = tree.update_tree(nodes, root, list(inner_edits))
+        changed[section] = new
     remaining = {name: root for name, root in sorted(changed.items()) if root is not None}
     if len(remaining) > limits.MAX_SECTIONS or len(encode_bundle(remaining)) > MAX_OBJECT_BYTES:
         raise InvalidInput(

@@ -270,20 +270,23 @@ def find_case_collisions(names: Collection[str]) -> Iterator[tuple[str, str]]:
 
 def _are_distinct(names: Collection[str]) -> bool:
     """Tell at little cost whether all names have different folded forms."""
-    joined = "\0".join(names)
-    folded = joined.lower().split("\0") if joined.isascii() else [*map(fold_name, names)]
-    return len(set(folded)) == len(names)
+    fold = str.lower if all(map(str.isascii, names)) else fold_name
+    return len(set(map(hash, map(fold, names)))) == len(names)  # hashes take less memory
 
 
 def _is_free_of_collisions(
     nodes: NodeCache, before: Bundle, after: Bundle, added_paths: Collection[str]
 ) -> bool:
     """Tell whether all paths of `after` can coexist, section by section."""
-    if not before:
-        return _can_coexist(set(added_paths), set())
+    new: dict[str, list[str]] = {}  # these need not be read
+    for path in added_paths:
+        section = paths.split_section(path)[0]
+        if section not in before:
+            new.setdefault(section, []).append(path)
     tops = {name for name in after if name != paths.TOP_SECTION}
-    return _can_coexist(set(_walk_paths(nodes, after.get(paths.TOP_SECTION))), tops) and all(
-        _can_coexist(set(_walk_paths(nodes, after[section])), set()) for section in tops
+    return _can_coexist([*_walk_paths(nodes, after.get(paths.TOP_SECTION))], set(tops)) and all(
+        _can_coexist(new.get(section) or [*_walk_paths(nodes, after[section])], set())
+        for section in tops
     )
 
 
@@ -292,13 +295,13 @@ def _walk_paths(nodes: NodeCache, root: tree.TreeRoot | None, start: str = "") -
         yield from leaf.paths[bisect_left(leaf.paths, start) :]
 
 
-def _can_coexist(files: set[str], folders: set[str]) -> bool:
+def _can_coexist(files: Collection[str], folders: set[str]) -> bool:
     """Tell whether the files of a section can coexist, with the folders above them."""
     above = {path.rpartition("/")[0] for path in files} - {""}
     while above:
         folders |= above
         above = {path.rpartition("/")[0] for path in above} - folders - {""}
-    return files.isdisjoint(folders) and _are_distinct(files | folders)
+    return folders.isdisjoint(files) and _are_distinct([*files, *folders])
 
 
 class _CollisionLookup:

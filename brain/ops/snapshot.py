@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 
@@ -38,6 +39,7 @@ VERSION_CODE = "version_not_raised"
 """The code of the notice on a skill that was edited without a higher version."""
 MAX_NOTICES = 20
 """Notices of one code; more files are counted in one notice."""
+_CARDS_PER_BATCH = 4096
 _MAX_READ_FILES = 200
 """Files of the folder that are read to judge them before they are recorded."""
 _MARKED_FOLDERS = ("memory/", "prompts/")
@@ -270,16 +272,18 @@ def build_snapshot_result(
 ) -> Recorded:
     """Return the result of a snapshot that applied `edits` to `before`."""
     session = txn.session
-    existed = [bundles.has_entry(session.nodes, before, path) for path in edits]
-    pairs = list(zip(edits.values(), existed, strict=True))
+    kinds = Counter(
+        (bundles.has_entry(session.nodes, before, path), entry is not None)
+        for path, entry in edits.items()
+    )
     return Recorded(
         snapshot=txn.head.hex(),
         bundle=bundles.bundle_id(txn.bundle).hex(),
         parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
         changed=bool(edits),
-        added=sum(not existed for _, existed in pairs),
-        modified=sum(existed and entry is not None for entry, existed in pairs),
-        removed=sum(entry is None for entry, _ in pairs),
+        added=kinds[False, True],
+        modified=kinds[True, True],
+        removed=kinds[True, False],
         notices=[*notices, *_check_recorded(txn, before, edits)],
         commitment=None,
         left_out_skills=_find_other_texts(session, txn.bundle, edits),
@@ -305,12 +309,18 @@ def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iter
         yield from lookalikes.check_edited_names(session, before, txn.bundle, edits)
     entries = _find_judged_files(edits)
     skills = [path for path in entries if path != MANIFEST_PATH]
-    cards = lineage_cache.load_cards(session, [entries[path].blob for path in skills])
 
     def read(path: str) -> bytes:
         return session.reader.read_blob(entries[path].blob, entries[path].size)
 
-    known = {path: cards[entries[path].blob] for path in skills}
+    known: dict[str, SkillMetadata] = {}
+    for start in range(0, len(skills), _CARDS_PER_BATCH):  # few of very many cards are kept
+        some = skills[start : start + _CARDS_PER_BATCH]
+        cards = lineage_cache.load_cards(session, [entries[path].blob for path in some])
+        for path in some:
+            card = cards[entries[path].blob]
+            if card.flags or bundles.has_entry(session.nodes, before, path):
+                known[path] = card
     yield from _check_content(session, before, known, read, MANIFEST_PATH in entries)
 
     def read_stored(entry: TreeEntry) -> bytes | None:
@@ -453,14 +463,23 @@ def survey(session: Session) -> SkillSurvey:
 
 def _find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[LeftOutSkills]:
     """Return the files called SKILL.md among the edits that are no skills."""
-    texts = [(path, entry.kind) for path, entry in edits.items() if entry and _is_text(path)]
-    others = {_read_link(session, path) for path, kind in texts if kind == LINK}
-    skills = {
-        path
-        for path in others.union(path for path, _ in texts)
-        if bundles.has_entry(session.nodes, after, path) and derive.is_skill(session, after, path)
-    }
-    return _classify_other_texts(session, texts, skills)
+    texts = {path for path, entry in edits.items() if entry and _is_text(path)}
+    links = {path for path in texts if (entry := edits[path]) and entry.kind == LINK}
+    targets = {_read_link(session, path) for path in links}
+    others = (texts - links) | targets
+    if len(others) < derive.MIN_BULK_PATHS:
+        skills: Iterable[str] = [
+            path
+            for path in others
+            if bundles.has_entry(session.nodes, after, path)
+            and derive.is_skill(session, after, path)
+        ]
+    else:
+        every = derive.iter_skill_batches(session, after)
+        skills = (path for some in every for path, _, _ in some)
+    others.difference_update(skills)
+    kinds = [(path, entry.kind) for path in texts & (links | others) if (entry := edits[path])]
+    return _classify_other_texts(session, kinds, targets - others)
 
 
 def _classify_other_texts(

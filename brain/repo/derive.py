@@ -223,15 +223,20 @@ def build_skill_predicates(
 
 
 def find_reclassified(
-    session: Session, after: Bundle, changed: Iterable[Difference], known: Set[str]
+    session: Session,
+    before: Bundle,
+    after: Bundle,
+    changed: Iterable[Difference],
+    known: Set[str],
 ) -> Iterator[Difference]:
     """Yield unchanged files that became or ceased to be skills as a SKILL.md came or went.
 
-    See `skill_layout`. The paths that are `known` are left out.
+    See `skill_layout`. The paths that are `known` are left out. A new section has no such files.
     """
-    moved = {path for path, was, now in changed if was is None or now is None}
     found: dict[str, TreeEntry] = {}
-    for path in moved:
+    for path, was, now in changed:
+        if (was and now) or path.partition("/")[0] not in before:
+            continue
         folder = path.rpartition("/")[0]
         if path.endswith(skill_layout.FOLDER_SUFFIXES) and folder != SKILLS_SECTION:
             for entry in bundles.walk_below(session.nodes, after, folder):
@@ -524,7 +529,7 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
     changed = diff_skills(session, before, after, MIN_BULK_PATHS if brief else None)
     if not brief or len(changed) < MIN_BULK_PATHS:
         known = {path for path, _, _ in changed}
-        changed += find_reclassified(session, after, changed, known)
+        changed += find_reclassified(session, before, after, changed, known)
         if len(changed) >= MIN_BULK_PATHS:
             note_declared_names(session, changed)
     derived = derive_from_changes(session, here, snapshot, before, after, changed)

@@ -18,11 +18,8 @@ from ..skills.skill_address import address_group
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
 from .derived_db import CacheUnusable, StagedDerivation, show_lines
-from .lineage_cache import is_cached, load_cards
+from .lineage_cache import MAX_CHANGED_PATHS, is_cached, load_cards
 from .session import Session
-
-_MAX_CHANGED_PATHS = 2000
-"""With more changed paths, the lines are built from all cards."""
 
 _LineChanges = tuple[list[str], dict[str, str]]
 """The paths whose lines are gone or replaced, and the new lines by path."""
@@ -56,10 +53,10 @@ def write_staged_updates(session: Session) -> None:
 
 def _update_index(session: Session, staged: StagedDerivation) -> None:
     before, after, changed = staged.before, staged.after, staged.changed
-    if len(changed) <= _MAX_CHANGED_PATHS and session.cache.read_index_state() == bundles.bundle_id(
+    if len(changed) <= MAX_CHANGED_PATHS and session.cache.read_index_state() == bundles.bundle_id(
         before
     ):
-        gone, lines = _changed_lines(session, after, changed)
+        gone, lines = _changed_lines(session, before, after, changed)
         session.cache.put_index(bundles.bundle_id(after), lines, gone)
 
 
@@ -90,13 +87,15 @@ def _find_changes(session: Session, state: bytes, after: Bundle) -> _LineChanges
     """Return what changed in the lines since those of a bundle id; None for very much."""
     try:
         before = derive.load_indexed_bundle(session, state)
-        changed = derive.diff_skills(session, before, after, _MAX_CHANGED_PATHS + 1)
+        changed = derive.diff_skills(session, before, after, MAX_CHANGED_PATHS + 1)
     except NotFound:  # its tree was collected
         return None
-    if len(changed) > _MAX_CHANGED_PATHS:
+    if len(changed) > MAX_CHANGED_PATHS:
         return None
     # The names in the cache must be those of the lineage of the bundle too.
-    return lineage_cache.query_cache(session, lambda _: _changed_lines(session, after, changed))
+    return lineage_cache.query_cache(
+        session, lambda _: _changed_lines(session, before, after, changed)
+    )
 
 
 def is_index_valid(session: Session) -> bool:
@@ -113,7 +112,9 @@ def is_index_valid(session: Session) -> bool:
     )
 
 
-def _changed_lines(session: Session, after: Bundle, changed: list[Difference]) -> _LineChanges:
+def _changed_lines(
+    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+) -> _LineChanges:
     """Return which lines differ: of changed skills, and of those that get another address.
 
     The cache must have the snapshot of `after`.
@@ -124,7 +125,8 @@ def _changed_lines(session: Session, after: Bundle, changed: list[Difference]) -
     cards = load_cards(session, blobs)
     seen = [pair for pair in changed if not _has_same_line(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
-        seen += derive.find_reclassified(session, after, changed, {path for path, _, _ in seen})
+        known = {path for path, _, _ in seen}
+        seen += derive.find_reclassified(session, before, after, changed, known)
     is_skill = derive.build_skill_predicate(session, after, seen)
     new = {path: e.blob for path, _, e in seen if e and e.kind != LINK and is_skill(path)}
     by_slug: dict[str, list[Difference]] = {}

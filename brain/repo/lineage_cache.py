@@ -26,6 +26,8 @@ from .derive import BULK_PATH, find_cards, note_declared_name
 from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow, StagedDerivation
 from .session import Session, head_ref
 
+MAX_CHANGED_PATHS = 2000
+"""With more changed paths, the lines of the index are built from all cards."""
 _SNAPSHOTS_PER_BATCH = 256
 _FORK_RANK_BITS = 49
 """More bits than a generation has: the origin of a fork sorts before all of the fork."""
@@ -49,10 +51,11 @@ def stage_snapshot(
         and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
     ]
     known = {path for path, _, _ in changed}
-    changed += derive.find_reclassified(session, after, changed, known)
+    changed += derive.find_reclassified(session, before, after, changed, known)
     if len(changed) >= derive.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
         derive.note_declared_names(session, changed)  # they were not read for this snapshot
     learned = derive.derive_from_changes(session, snapshot_id, snapshot, before, after, changed)
+    del changed[MAX_CHANGED_PATHS + 1 :]  # to free memory: more are not looked at
     session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
 

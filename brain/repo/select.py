@@ -151,7 +151,9 @@ def _find_changed_paths(session: Session, before: Bundle, after: Bundle) -> list
         for bundle in (before, after):
             changed_paths.update(
                 pair.path
-                for pair in derive.find_reclassified(session, bundle, changed, changed_paths)
+                for pair in derive.find_reclassified(
+                    session, before, bundle, changed, changed_paths
+                )
             )
     except NotFound:  # the tree before was collected
         return None

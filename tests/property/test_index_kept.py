@@ -96,7 +96,7 @@ def edit(rng: random.Random, root: Path, count: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, monkeypatch):
     rng = random.Random(seed)
-    monkeypatch.setattr(head_index, "_MAX_CHANGED_PATHS", rng.choice((3, 40, 256)))
+    monkeypatch.setattr(head_index, "MAX_CHANGED_PATHS", rng.choice((3, 40, 256)))
     monkeypatch.setattr(derive, "_BATCH_SIZE", rng.choice((1, 100, 4096)))
     with Brain.init(tmp_path / "b", author="tester") as brain:
         seen = [brain.head]

@@ -41,7 +41,7 @@ def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(step
         cache = cache.with_changes(BUNDLE_ID, 7, changes)
         model |= {path: known for path, known in changes.items() if known is not None}
         model = {path: known for path, known in model.items() if changes.get(path, known)}
-    again = StatCache.decode(cache.encode())
+    again = StatCache.decode(b"".join(cache.encode()))
     assert again is not None
     assert (again.rules, again.bundle) == (RULES, BUNDLE_ID)
     assert dict(again.entries()) == model
@@ -54,7 +54,8 @@ def test_a_cache_holds_what_was_set_and_not_dropped_in_the_order_of_folders(step
 
 
 def test_every_flipped_bit_and_every_cut_makes_the_file_absent():
-    data = empty().with_changes(BUNDLE_ID, 1, {"a/b": bytes(36), "a": bytes(36)}).encode()
+    known = {"a/b": bytes(36), "a": bytes(36)}
+    data = b"".join(empty().with_changes(BUNDLE_ID, 1, known).encode())
     assert StatCache.decode(data) is not None
     for at in range(len(data)):
         assert StatCache.decode(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]) is None

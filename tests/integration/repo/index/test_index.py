@@ -332,7 +332,7 @@ def note(brain: Brain) -> object:
 
 @pytest.mark.parametrize("most", [0, 3, 1000])
 def test_an_index_that_is_changed_skill_by_skill_is_the_one_built_anew(brain, monkeypatch, most):
-    monkeypatch.setattr(head_index, "_MAX_CHANGED_PATHS", most)
+    monkeypatch.setattr(head_index, "MAX_CHANGED_PATHS", most)
     assert index(brain) == fresh_index(brain)
     for number in range(6):
         brain.skills.upsert(f"Skill {number % 4}", f"{number}\n", description=f"d{number}")
