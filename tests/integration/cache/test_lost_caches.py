@@ -200,7 +200,7 @@ def test_no_flipped_bit_of_the_cache_changes_an_answer_unless_verifying_names_it
 
 def test_another_process_that_holds_the_cache_changes_no_answer(grown, caches, monkeypatch):
     answer_all_questions(grown.root)
-    monkeypatch.setattr(derived_db, "_LOCK_TIMEOUT", 0.0)
+    monkeypatch.setattr(derived_db, "_CACHE", derived_db._CACHE._replace(timeout=0.0))
     with closing(apsw.Connection(str(file_of(caches)))) as other:
         other.execute("BEGIN IMMEDIATE").fetchall()
         assert answer_all_questions(grown.root) == grown.truth
@@ -215,7 +215,7 @@ def test_another_process_that_holds_the_cache_changes_no_answer(grown, caches, m
 
 
 def test_another_process_that_holds_an_empty_cache_changes_no_answer(grown, caches, monkeypatch):
-    monkeypatch.setattr(derived_db, "_LOCK_TIMEOUT", 0.0)
+    monkeypatch.setattr(derived_db, "_CACHE", derived_db._CACHE._replace(timeout=0.0))
     with open_brain(grown.root) as brain:
         assert brain.skills.list()
     with closing(apsw.Connection(str(file_of(caches)))) as other:
