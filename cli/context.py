@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from brain.chain.ledger_protocol import Ledger
     from brain.experience.settings import ExperienceSettings
     from brain.repo.session import SigningKeyProvider
+    from brain.results import Notice, Recorded
     from brain.search.embedder import Embedder
     from brain.util.progress import Progress
 
@@ -185,30 +186,42 @@ class App:
         `skill` is as for `Brain.record_edits`; a named revision needs none. What cannot be
         recorded is a warning: what is recorded can be shown all the same.
         """
-        _ = self.brain  # raises `NoBrain`
+        brain = self.brain
+        if self.leaves_edits or rev not in (None, "@"):
+            return
         try:
-            self.record_edits(skill, rev)
+            if skill or not brain.is_recorded_by_watcher():
+                self._record_edits(skill)
         except BrainError as error:
             self.print_note(f"Warning: shown is what was recorded before: {error.message}")
 
-    def record_edits(self, skill: str = "", rev: str | None = None) -> None:
-        """Record edits of the folder, unless --no-record is given or nothing can be written."""
-        if self.leaves_edits or rev not in (None, "@"):
-            return
+    def record_edits(self, rev: str | None = None) -> None:
+        """Record edits of the folder, on which a command then acts; say what is left out."""
+        if not self.leaves_edits and rev in (None, "@"):
+            recorded = self._record_edits()
+            if recorded is not None and not recorded.changed:
+                self._print_notices(recorded.notices)
+
+    def _record_edits(self, skill: str = "") -> Recorded | None:
+        """Record edits, and say so; return None if nothing can be written."""
         try:
             recorded = self.brain.record_edits(skill)
         except StoreError as error:
             if error.code not in ("read_only", "cannot_open"):
                 raise
             self.print_note("Warning: edits are not recorded, since the brain cannot be written")
-            return
-        if recorded is not None:
+            return None
+        if recorded.changed:
             count = recorded.added + recorded.modified + recorded.removed
             files = f"{count} edited file{'s' if count > 1 else ''}"
             self.print_note(f"Recorded {files} first, as snapshot {recorded.snapshot[:12]}")
-            for notice in recorded.notices:
-                place = f"{notice.path}: " if notice.path else ""
-                self.print_note(f"Note: {printable_text(f'{place}{notice.message}')}")
+            self._print_notices(recorded.notices)
+        return recorded
+
+    def _print_notices(self, notices: list[Notice]) -> None:
+        for notice in notices:
+            place = f"{notice.path}: " if notice.path else ""
+            self.print_note(f"Note: {printable_text(f'{place}{notice.message}')}")
 
     def print_note(self, text: str) -> None:
         """Print a note to stderr, unless the output is JSON."""

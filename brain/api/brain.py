@@ -349,26 +349,34 @@ class Brain(Part):
     def _record_changes(self, description: str, paths: Sequence[str] | None) -> results.Recorded:
         return self._locked.run_write(snapshot.record_changes, description, paths)
 
-    def record_edits(self, skill: str = "") -> results.Recorded | None:
-        """Record what people and programs edited in the folder; None if nothing was edited.
+    def record_edits(self, skill: str = "") -> results.Recorded:
+        """Record what people and programs edited in the folder, if anything was.
 
         What shows, exports, signs, proves or commits the state of a brain calls it first: the
         commands and the tools of agents do. With `skill`, only its files are looked at, if the
-        head has it. In a brain of more than 10,000 files a watcher that runs spares the scan:
-        it records within seconds. Raises as `snapshot`.
+        head has it. Raises as `snapshot`, and `Conflict` (`unsigned_edits`) in a brain with a
+        trust file without a key to sign with.
         """
         from ..ops import manual_edits
 
-        if not skill and self._locked.run(manual_edits.is_large):
-            from ..watching.watch import is_watched
+        found = self._locked.run(manual_edits.find_edits, skill)
+        if found.place is None:
+            return self._locked.run(manual_edits.nothing_recorded, found.notices)
+        paths = [found.place] if found.place else None
+        return self._record_changes(manual_edits.RECORDED_FIRST, paths)
 
-            if is_watched(self.root):
-                return None
-        place = self._locked.run(manual_edits.find_edits, skill)
-        if place is None:
-            return None
-        recorded = self._record_changes(manual_edits.RECORDED_FIRST, [place] if place else None)
-        return recorded if recorded.changed else None
+    def is_recorded_by_watcher(self) -> bool:
+        """Tell whether a watcher records a folder of more than 10,000 files.
+
+        Then what only shows the state need not scan it; the watcher records within seconds.
+        """
+        from ..ops import manual_edits
+
+        if not self._locked.run(manual_edits.is_large):
+            return False
+        from ..watching.watch import is_watched
+
+        return is_watched(self.root)
 
     restore = reads(lambda: restore.restore)
     undo = reads(lambda: undo.undo)

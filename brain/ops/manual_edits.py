@@ -6,13 +6,14 @@ What only looks whether there are edits loads nothing that writes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import Conflict
 from ..objects import bundle as bundles
 from ..repo import find_skill, working_copy
 from ..repo.log_entry import decode_log_entry
 from ..repo.session import Session, head_ref
+from ..results import Notice, Recorded
 from ..trust import POLICY_PATH
 from ..util.progress import Progress, no_progress
 
@@ -24,6 +25,7 @@ RECORDED_FIRST = "record edits"
 """The description, in the operation log, of a snapshot that a command took before it went on."""
 WATCHED = "watch"
 """The same of one that a watcher took."""
+AUTOMATIC = (RECORDED_FIRST, WATCHED)
 MANY_FILES = 10_000
 _NAMED_DIGITS = 12
 
@@ -33,33 +35,67 @@ def is_large(session: Session) -> bool:
     return bundles.bundle_totals(session.bundle_of(session.head())).files > MANY_FILES
 
 
-def find_edits(session: Session, skill: str = "") -> str | None:
-    """Return where the folder differs from the head: "" for anywhere, None for nowhere.
+class FoundEdits(NamedTuple):
+    """Where the folder differs from the head: "" for anywhere, None for nowhere.
 
-    With `skill`, only its files are read if the head has it, and the answer is its folder, or the
+    `notices` say what was left out of the comparison.
+    """
+
+    place: str | None
+    notices: list[Notice]
+
+
+def find_edits(session: Session, skill: str = "") -> FoundEdits:
+    """Find where the folder differs from the head.
+
+    With `skill`, only its files are read if the head has it, and the place is its folder, or the
     file of a flat one. A proposal has no folder. Raises `Conflict` (`unsigned_edits`) in a brain
     with a trust file if this session has no key to sign with.
     """
     if not session.has_folder:
-        return None
+        return FoundEdits(None, [])
     head = session.bundle_of(session.head())
     place = _place_of_skill(session, head, skill) if skill else ""
+    notices: list[Notice] = []
     if place:
         if not _has_edits(session, head, place):
-            return None
+            return FoundEdits(None, [])
     else:
         folder_scan, edits, pending = compare_folder(session, head, no_progress)
-        if edits.keys() <= pending.keys():
+        notices = folder_scan.notices
+        if drop_redacted(session, head, edits).keys() <= pending.keys():
             if folder_scan.scan.changed and not edits:  # or each is read again the next time
                 working_copy.save_stat_cache(session, folder_scan, head)
-            return None
+            return FoundEdits(None, notices)
     if session.sign_with is None and bundles.has_entry(session.nodes, head, POLICY_PATH):
         raise Conflict(
             "edits of the folder are not recorded: they need a signature, and no key is chosen",
             code="unsigned_edits",
             hint="choose one with `brain config sign`, or record them without by `brain snapshot`",
         )
-    return place
+    return FoundEdits(place, notices)
+
+
+def drop_redacted(session: Session, before: Bundle, edits: Edits) -> Edits:
+    """Leave out removals of files that the folder lacks because their content was redacted."""
+    gone = working_copy.find_redacted_paths(
+        session,
+        (
+            bundles.get_entry(session.nodes, before, path)
+            for path, entry in edits.items()
+            if entry is None
+        ),
+    )
+    return {path: entry for path, entry in edits.items() if path not in gone}
+
+
+def nothing_recorded(session: Session, notices: list[Notice]) -> Recorded:
+    """Return the result of a recording that found no edits."""
+    head = session.head()
+    snapshot = session.load_snapshot(head)
+    parents = [parent.hex() for parent in snapshot.parents]
+    unchanged = (head.hex(), snapshot.bundle.hex(), parents, False, 0, 0, 0)
+    return Recorded(*unchanged, notices, None)
 
 
 def compare_folder(
@@ -67,7 +103,8 @@ def compare_folder(
 ) -> tuple[FolderScan, Edits, Edits]:
     """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
     folder_scan = working_copy.scan_folder(session, progress)
-    entries = working_copy.hash_files(session, folder_scan.scan.changed, folder_scan.scan.skipped)
+    scan, fingerprints = folder_scan.scan, folder_scan.read_fingerprints
+    entries = working_copy.hash_files(session, scan.changed, scan.skipped, fingerprints)
     edits = working_copy.diff_folder(session, folder_scan, target, entries)
     return folder_scan, edits, _pending_writes(session)
 
@@ -91,11 +128,14 @@ def _has_edits(session: Session, head: Bundle, place: str) -> bool:
     now = {entry.path: entry for entry in hashed}
     then = {entry.path: entry for entry in bundles.walk_below(session.nodes, head, place)}
     pending = _pending_writes(session)
-    return any(
-        now.get(path) != then.get(path)
+    edits: Edits = {
+        path: now.get(path)
         for path in now.keys() | then.keys()
-        if path not in pending and not working_copy.is_below(path, scan.skipped)
-    )
+        if now.get(path) != then.get(path)
+        and path not in pending
+        and not working_copy.is_below(path, scan.skipped)
+    }
+    return bool(drop_redacted(session, head, edits))
 
 
 def _place_of_skill(session: Session, head: Bundle, skill: str) -> str:
@@ -116,7 +156,7 @@ def name_recorded_first(session: Session) -> str:
         entry = decode_log_entry(row)
         moved = {name: (old, new) for name, old, new in entry.refs}
         old, new = moved.get(ref, (b"", b""))
-        if entry.description not in (RECORDED_FIRST, WATCHED) or new != head:
+        if entry.description not in AUTOMATIC or new != head:
             break
         named.append(head.hex()[:_NAMED_DIGITS])
         head = old

@@ -29,7 +29,7 @@ from ..skills import SKILLS_SECTION, skill_layout
 from ..skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ..skills.skill_version import compare_versions
 from ..util.progress import Progress, no_progress
-from .manual_edits import compare_folder, name_recorded_first
+from .manual_edits import AUTOMATIC, compare_folder, drop_redacted, name_recorded_first
 
 _SNAPSHOT = ("snapshot",)
 _MAX_NAMED_UNCOVERED = 100
@@ -181,12 +181,15 @@ def record_folder(
             )
             with closing(stored) as entries:
                 edits = working_copy.diff_folder(session, folder_scan, before, entries)
+            if description in AUTOMATIC:
+                edits = drop_redacted(session, before, edits)
             if strict:
                 working_copy.refuse_skipped(scan.skipped)
             text = build_message(session, before, edits)
             named = name_recorded_first(session) if text and not edits else ""
+            fits = len((text + named).encode()) <= limits.MAX_MESSAGE_BYTES
             if edits or named:
-                txn.record_snapshot(edits, action, text + named)
+                txn.record_snapshot(edits, action, text + named if fits else text)
             recorded = build_snapshot_result(txn, before, edits, folder_scan.notices)
             recorded = recorded._replace(
                 changed=bool(edits or named),
@@ -235,6 +238,8 @@ def _record_paths(
             edits = _compute_edits(session, before, wanted, current)
             for path in [path for path in edits if working_copy.is_below(path, scan.skipped)]:
                 del edits[path]
+            if description in AUTOMATIC:
+                edits = drop_redacted(session, before, edits)
             if edits:
                 txn.record_snapshot(edits, _SNAPSHOT, build_message(session, before, edits))
         notices = [*scan.notices, *working_copy.skipped_notices(scan.skipped)]

@@ -309,12 +309,12 @@ def hash_files(
     session: Session,
     candidates: list[CandidateFile],
     skipped: dict[str, InvalidInput] | None = None,
+    read_fingerprints: dict[str, bytes] | None = None,
 ) -> Iterator[TreeEntry]:
-    """Yield the entries of files, read and hashed but not stored.
-
-    `skipped` is as for `file_reader.read_candidates`.
-    """
+    """Yield the entries of files, read and hashed but not stored; the rest as for `store_files`."""
+    fingerprints = {} if read_fingerprints is None else read_fingerprints
     for candidate, content in file_reader.read_candidates(session.root, candidates, skipped):
+        fingerprints[candidate.path] = candidate.fingerprint
         if isinstance(content, file_reader.LargeFile):
             blob = stream_blob_id(content.raw)
             content.verify_unchanged()

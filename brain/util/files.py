@@ -140,6 +140,28 @@ def lock_file(
             os.close(handle)
 
 
+def is_locked(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a process holds the exclusive lock on a file; others may ask meanwhile.
+
+    False if the file is absent or cannot be opened.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
+        return False
+    finally:
+        os.close(handle)
+    return False
+
+
 def next_lock_wait(wait: float, waited: float) -> float:
     """Return the seconds to the next attempt, after a wait and so many seconds in all."""
     return min(2 * wait, max(LONGEST_WAIT_SECONDS / (1 + waited), SHORTEST_WAIT_SECONDS))

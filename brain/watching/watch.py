@@ -13,6 +13,7 @@ from ..folder.ignore import IgnoreRules
 from ..repo.session import CONTROL_FOLDER
 from ..results import Watched
 from ..store.writer import LOCK_FILE_NAME, writer_lock
+from ..util.files import is_locked
 from .change_events import ObservedChanges, WatchBackend
 from .debounce import Debouncer
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 WATCH_FOLDER_NAME = "watch"
 """In the folder of the store: holds the lock of the one watcher."""
 _START_SECONDS = 0.5
-"""How long a watcher waits for the lock, which `is_watched` holds for a moment."""
+"""How long a watcher waits for the lock, which a look at it shares for a moment."""
 _MAX_SINGLE_PATHS = 100
 """Above so many paths, a failure does not make each path be recorded alone."""
 
@@ -180,16 +181,7 @@ def _hold_watch_lock(brain: WatchedBrain) -> Iterator[None]:
 
 def is_watched(root: Path) -> bool:
     """Tell whether a watcher records the changes in a folder with a brain."""
-    folder = root / CONTROL_FOLDER / WATCH_FOLDER_NAME
-    if not (folder / LOCK_FILE_NAME).exists():
-        return False
-    try:
-        with writer_lock(folder, 0):
-            return False
-    except Locked:
-        return True
-    except StoreError:  # another user's
-        return False
+    return is_locked(root / CONTROL_FOLDER / WATCH_FOLDER_NAME / LOCK_FILE_NAME)
 
 
 def _open_backend(root: Path) -> WatchBackend:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import time
 
 import pytest
 
-from brain import Brain
+from brain import Brain, limits
+from brain.folder.scan import CandidateFile
+from brain.repo import working_copy
 from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
 from brain.store.writer import writer_lock
+from brain.watching.watch import is_watched
 from tests.support.plain_rights import plain_rights
 
 SKILL = "skills/oracle-manipulation/SKILL.md"
@@ -177,9 +183,68 @@ def test_tools_answer_with_the_text_on_the_disk(edited, mode):
     assert newest.author == "person" or mode == READ_MODE
 
 
-def test_a_watcher_spares_the_scan_of_a_large_brain(edited, monkeypatch):
+def test_a_watcher_spares_the_scan_of_a_large_brain(edited, cli, monkeypatch):
     monkeypatch.setattr("brain.ops.manual_edits.MANY_FILES", 1)
     with Brain.open(edited) as brain:
+        assert not brain.is_recorded_by_watcher()
         with brain.watch():
-            assert brain.record_edits() is None
-        assert brain.record_edits() is not None
+            assert "Written anew" not in cli("index").out
+            assert not brain.status().clean
+            assert cli("prove", SKILL).status == 0  # what acts on the state scans all the same
+            assert brain.status().clean
+        assert not brain.is_recorded_by_watcher()
+
+
+def test_a_look_whether_there_is_a_watcher_is_not_taken_for_one(agent):
+    with Brain.open(agent) as brain:
+        brain.watch().__exit__(None, None, None)
+        lock = agent / ".brain/watch/lock"
+        with open(lock) as other:
+            fcntl.flock(other, fcntl.LOCK_SH)
+            assert not is_watched(agent)
+        with brain.watch() as watch:
+            assert watch and is_watched(agent)
+
+
+def test_a_file_that_is_missing_since_it_was_redacted_is_no_edit(agent, cli):
+    with Brain.open(agent) as brain:
+        brain.branches.create("other")
+        brain.files.redact(SKILL, reason="a key")
+        brain.branches.switch("other")
+        before = brain.head
+    for command in (("skill", "view", "reentrancy"), ("index",), ("skill", "list")):
+        assert "Recorded" not in cli(*command).err
+    assert Brain.open(agent).head == before
+
+
+def test_files_that_were_only_touched_are_read_once(agent, cli, monkeypatch):
+    cli("index")
+    for file in agent.rglob("*.md"):
+        os.utime(file, (1_000_000_000, 1_000_000_000))
+    read: list[list[CandidateFile]] = []
+    real = working_copy.hash_files
+
+    def hash_files(session, candidates, *rest):
+        read.append(candidates)
+        return real(session, candidates, *rest)
+
+    monkeypatch.setattr(working_copy, "hash_files", hash_files)
+    later = time.time_ns() + 10**12  # else the changes are too young to be relied upon
+    monkeypatch.setattr("brain.folder.scan.Scan._start_time", lambda *_: later)
+    cli("index")
+    cli("index")
+    assert len(read[0]) >= 4 and read[-1] == []
+
+
+def test_what_is_left_out_is_said_of_what_is_proven(agent, cli):
+    os.mkfifo(agent / "skills/reentrancy/pipe")
+    proven = cli("prove", SKILL)
+    assert proven.status == 0 and "skills/reentrancy/pipe" in proven.err
+
+
+def test_a_long_message_keeps_all_its_words(edited, cli):
+    cli("index")
+    words = "w" * (limits.MAX_MESSAGE_BYTES - 1)
+    with Brain.open(edited) as brain:
+        assert brain.snapshot(words).changed
+        assert brain.history.show("@").info.message == words

@@ -164,7 +164,8 @@ class BrainPool:
         if not isinstance(skill, str) or arguments.get("version") is not None:
             return ""
         try:
-            self._base_brain.record_edits(skill)
+            if skill or not self._base_brain.is_recorded_by_watcher():
+                self._base_brain.record_edits(skill)
         except (NotFound, InvalidInput):
             return ""  # the tool itself says it
         except BrainError as error:
