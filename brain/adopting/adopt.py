@@ -91,7 +91,7 @@ class _Copy(NamedTuple):
 
     def read_states(self, allow: Collection[str]) -> tuple[SourceStates, Iterator[ImportStep]]:
         """Return the state of the copy, and its step without what the brain ignores."""
-        states = same_brain.read_copy(self.copy, self.detected, allow)
+        states = same_brain.read_copy(self.brain, self.copy, self.detected, allow)
         return states, filter_ignored(self.brain.root, states)
 
 

@@ -42,15 +42,20 @@ def _fork_origin(brain: AdoptionBrain) -> str:
     return str(brain.history.show(brain.id).info.operation.get("origin") or "")
 
 
-def read_copy(copy: AdoptionBrain, source: DetectedSource, allow: Collection[str]) -> SourceStates:
-    """Read all files of a copy as they are in its folder, as one complete state."""
+def read_copy(
+    brain: AdoptionBrain, copy: AdoptionBrain, source: DetectedSource, allow: Collection[str]
+) -> SourceStates:
+    """Read all files of a copy as they are in its folder, as one complete state.
+
+    Files with what the brain redacted are left out, and stay as they are there.
+    """
     status = copy.status()
     recorded = {info.path for info in copy.files.list()}
     paths = (recorded | {*status.added}) - {*status.removed} - BRAIN_OWNED_FILES
     skipped = SkippedFiles()
     source_paths: dict[str, str] = {}
     step = ImportStep(
-        _read_files(source.path, paths, skipped, source_paths, allow),
+        _read_files(brain, source.path, paths, skipped, source_paths, allow),
         is_complete=True,
         message=f"Adopt the brain {source.path.name}",
         keeps_path=skipped.is_unread,
@@ -61,6 +66,7 @@ def read_copy(copy: AdoptionBrain, source: DetectedSource, allow: Collection[str
 
 
 def _read_files(
+    brain: AdoptionBrain,
     root: Path,
     paths: Collection[str],
     skipped: SkippedFiles,
@@ -77,6 +83,9 @@ def _read_files(
                     skipped.add(error.code, path, error.reason, path)
 
         for home, path, file in filter_unsafe(read(), skipped, allow):
+            if brain.imports.is_redacted(file.content):
+                skipped.add("redacted", home, "the content was redacted in this brain", path)
+                continue
             source_paths[path] = home
             yield path, file
     skipped.finish()

@@ -85,6 +85,7 @@ class ImportsPart(Part):
     record_states = reads(lambda: import_states.record_states)
     record_folder = reads(lambda: import_states.record_folder)
     find_last_state = reads(lambda: import_states.find_last_state)
+    is_redacted = reads(lambda: import_states.is_redacted)
 
 
 class SecretsPart(Part):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from ..digest import NO_DIGEST
+from ..digest import NO_DIGEST, blob_id
 from ..errors import InvalidInput
 from ..objects import bundle as bundles
 from ..objects import collisions, lineage, operation, paths
@@ -78,6 +78,11 @@ def find_last_state(session: Session, branch: str) -> str | None:
     head = session.reader.read_ref(head_ref(branch))
     recorded = session.load_snapshot(head).operation if head else ()
     return str(recorded[3]) if recorded and recorded[0] == "import" else None
+
+
+def is_redacted(session: Session, content: bytes) -> bool:
+    """Tell whether this content was redacted: then it is not stored again."""
+    return bool(session.reader.find_redactions([blob_id(content)]))
 
 
 def record_states(session: Session, source: ImportSource, steps: Iterable[ImportStep]) -> Imported:

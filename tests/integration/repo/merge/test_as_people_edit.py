@@ -456,6 +456,35 @@ def test_a_preview_of_a_copy_shows_what_adopting_it_takes(pair):
     assert (seen.taken, seen.left_out) == (done.taken, done.left_out)
 
 
+@pytest.mark.parametrize(
+    ("moved", "rewritten"),
+    [("", ""), ("", "- a note without it\n"), ("memory/moved.md", "")],
+    ids=["removed here", "rewritten here", "moved there"],
+)
+def test_what_was_redacted_here_is_left_out_of_an_older_copy(brain, tmp_path, moved, rewritten):
+    write(brain, "memory/private.md", "- the address of the customer\n")
+    brain.snapshot()
+    copied = shutil.copytree(brain.root, tmp_path / "other")
+    brain.files.redact("memory/private.md", reason="asked for", history=True)
+    if rewritten:
+        write(brain, "memory/private.md", rewritten)
+        brain.snapshot()
+    if moved:
+        (copied / "memory/private.md").rename(copied / moved)
+    (copied / "memory/new.md").write_text("- new\n")
+    seen, done = Brain.preview_adoption(copied, brain.root), Brain.adopt(copied, brain.root)
+    assert (done.conflicts, read(brain, "memory/new.md")) == ([], "- new\n")
+    path = moved or "memory/private.md"
+    assert [(row.code, row.path) for row in done.left_out] == [("redacted", path)]
+    assert (seen.taken, seen.left_out) == (done.taken, done.left_out)
+    now = {row.path for row in brain.files.list()} - FILES.keys()
+    kept = {"memory/private.md"} if rewritten else set()
+    assert now == {"memory/new.md", "manifest.yaml"} | kept
+    assert not rewritten or read(brain, "memory/private.md") == rewritten
+    assert not Brain.adopt(copied, brain.root).changed
+    assert brain.status().clean and brain.verify(deep=True).ok
+
+
 @pytest.fixture
 def unopened(brain, tmp_path):
     """A copy of a brain, with an edit, and its store."""
