@@ -47,8 +47,8 @@ def write_staged_updates(session: Session) -> None:
                     session.cache.put_snapshots([update.derived])
                     session.snapshots_in_cache.add(update.derived.snapshot)
                     _update_index(session, update)
-    except CacheUnusable:
-        session.use_memory_cache()
+    except CacheUnusable as error:
+        session.give_up_cache(error)
 
 
 def _update_index(session: Session, staged: StagedDerivation) -> None:
@@ -67,7 +67,8 @@ def build_index(session: Session, bundle: Bundle) -> str:
     """
     try:
         state, lines = session.cache.list_index_lines()
-    except CacheUnusable:
+    except CacheUnusable as error:
+        session.give_up_cache(error)
         state, lines = b"", {}
     changes = _find_changes(session, state, bundle) if state else None
     gone = None

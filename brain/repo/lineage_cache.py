@@ -71,18 +71,21 @@ def is_cached(session: Session, snapshot_id: bytes) -> bool:
 def query_cache(session: Session, query: Callable[[DerivedCache], T]) -> T:
     """Return the result of `query` on the cache, after updating it to the store's lineages.
 
-    If the cache file fails, all is derived anew in memory; if another process redacts
-    something meanwhile, in the new cache.
+    If the cache file fails, all is derived anew: in a new file if it is damaged, else in memory.
+    If another process redacts something meanwhile, it is derived in the new cache.
     """
     failed = 0
-    while failed < 2:
+    while failed < 3:
         cache = session.cache
         try:
             update_lineage_cache(session)
             if session.cache is cache:
                 return query(cache)
-        except CacheUnusable:
-            session.use_memory_cache()
+        except CacheUnusable as error:
+            if failed:
+                session.use_memory_cache()
+            else:
+                session.give_up_cache(error)
             failed += 1
     raise StoreError("the cache cannot be used", hint="see `brain doctor`")
 

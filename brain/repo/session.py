@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..search.search_cache import SearchCache
     from ..skills.index_lines import IndexText
     from ..skills.skill_metadata import SkillMetadata
-    from .derived_db import DerivedCache, StagedDerivation
+    from .derived_db import CacheUnusable, DerivedCache, StagedDerivation
 
 
 SigningKeyProvider = Callable[[], bytes]
@@ -213,6 +213,13 @@ class Session:
         from .derived_db import open_memory_cache
 
         self.use_cache(open_memory_cache(DERIVATION_VERSION))
+
+    def give_up_cache(self, error: CacheUnusable) -> None:
+        """Use an empty cache instead: on the disk if that one is damaged, else in memory."""
+        if isinstance(error.__cause__, StoreError) and error.__cause__.code == "bad_store":
+            self.replace_cache()
+        else:
+            self.use_memory_cache()
 
     def reopen_cache_after_fork(self) -> None:
         """Reopen the cache in a forked child, without closing the connection of its parent."""

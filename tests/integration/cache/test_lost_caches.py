@@ -137,6 +137,22 @@ def test_the_doctor_names_a_cache_that_cannot_be_read_beside_all_other_checks(gr
         assert all(one.ok for one in brain.doctor() if one.check == "cache")
 
 
+@pytest.mark.parametrize("table", derived_db.CONTENT_TABLES)
+def test_a_table_that_is_missing_is_there_again_after_a_few_commands(grown, caches, table):
+    answer_all_questions(grown.root)
+    statement(f"DROP TABLE {table}")(file_of(caches))
+    with open_brain(grown.root) as brain:
+        brain.skills.upsert("Alpha", "Once more.\n", description="Otherwise.")
+    with open_brain(grown.root) as brain:
+        assert [row.version for row in brain.skills.history("alpha")] == [4, 3, 2, 1]
+        brain.prompt.build_index()
+        brain.merge.start("@~1")
+    with closing(apsw.Connection(str(file_of(caches)))) as db:
+        assert db.execute(f"SELECT count(*) FROM {table}").fetchall()
+    with open_brain(grown.root) as brain:
+        assert brain.repair() == [] and brain.verify(deep=True).ok
+
+
 def beneath_its_log(file: Path) -> None:
     """Make noise of a file whose log still holds pages that fit."""
     with closing(apsw.Connection(str(file))) as db:

@@ -65,9 +65,9 @@ def test_a_file_that_is_no_skill_hides_no_skill_that_was_recorded_with_it(brain)
 
 
 @pytest.mark.parametrize(
-    ("failures", "queries", "works"), [(0, 1, True), (1, 2, True), (2, 2, False)]
+    ("failures", "queries", "works"), [(0, 1, True), (1, 2, True), (2, 3, True), (3, 3, False)]
 )
-def test_a_cache_that_fails_is_asked_once_more_in_memory(brain, failures, queries, works):
+def test_a_cache_that_fails_is_asked_again_in_memory(brain, failures, queries, works):
     asked: list[DerivedCache] = []
 
     def query(cache: DerivedCache) -> str:
