@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain, starmap
+from itertools import starmap
 
 import msgpack
 from blake3 import blake3
@@ -29,6 +29,8 @@ ROOT_FOLDER_PATH = "."
 _FORMAT_VERSION = 2
 _START = bytes((0x96, _FORMAT_VERSION))
 """The head of an array of six in MessagePack, and the first of them."""
+_BYTES_OF_LENGTH = b"\xc6"
+"""The head of bytes in MessagePack; their length follows in four bytes."""
 _DIGEST_BYTES = 32
 _MAX_FILE_BYTES = 1 << 30
 """Bytes that are read; a million files take about 150 MB."""
@@ -85,9 +87,11 @@ class StatCache:
 
     def encode(self) -> Iterator[bytes]:
         """Yield the pieces of the file."""
-        fields = (self.rules, self.bundle, self.files, b"\0".join(self.paths), self.fingerprints)
         digest = blake3()
-        for piece in chain((_START,), map(msgpack.packb, fields)):
+        pieces = [_START, *map(msgpack.packb, (self.rules, self.bundle, self.files))]
+        for data in (b"\0".join(self.paths), self.fingerprints):  # not copied: they may be large
+            pieces += (_BYTES_OF_LENGTH + len(data).to_bytes(4, "big"), data)
+        for piece in pieces:
             digest.update(piece)
             yield piece
         yield digest.digest()

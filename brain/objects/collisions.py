@@ -271,7 +271,8 @@ def find_case_collisions(names: Collection[str]) -> Iterator[tuple[str, str]]:
 def _are_distinct(names: Collection[str]) -> bool:
     """Tell at little cost whether all names have different folded forms."""
     fold = str.lower if all(map(str.isascii, names)) else fold_name
-    return len(set(map(hash, map(fold, names)))) == len(names)  # hashes take less memory
+    # Hashes take less memory than names.
+    return len(names) < 2 or len(set(map(hash, map(fold, names)))) == len(names)
 
 
 def _is_free_of_collisions(
@@ -297,10 +298,9 @@ def _walk_paths(nodes: NodeCache, root: tree.TreeRoot | None, start: str = "") -
 
 def _can_coexist(files: Collection[str], folders: set[str]) -> bool:
     """Tell whether the files of a section can coexist, with the folders above them."""
-    above = {path.rpartition("/")[0] for path in files} - {""}
-    while above:
-        folders |= above
-        above = {path.rpartition("/")[0] for path in above} - folders - {""}
+    for path in files:
+        while (path := path.rpartition("/")[0]) and path not in folders:
+            folders.add(path)
     return folders.isdisjoint(files) and _are_distinct([*files, *folders])
 
 

@@ -471,7 +471,8 @@ def _find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[Lef
     texts = {path for path, entry in edits.items() if entry and _is_text(path)}
     links = {path for path in texts if (entry := edits[path]) and entry.kind == LINK}
     targets = {_read_link(session, path) for path in links}
-    others = (texts - links) | targets
+    others = texts - links
+    others |= targets
     if len(others) < derive.MIN_BULK_PATHS:
         skills: Iterable[str] = [
             path

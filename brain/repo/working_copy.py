@@ -397,7 +397,7 @@ def store_files(
             yield TreeEntry(candidate.path, candidate.kind, blob, content.size)
             continue
         blob = batch.add(candidate.path, content)
-        yield TreeEntry(candidate.path, candidate.kind, blob, len(content))
+        yield TreeEntry(candidate.path, candidate.kind, blob, candidate.size)
         if batch.is_full():
             batch.store(tx)
             progress("reading", done, len(candidates))
