@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..folder.handles import FolderHandles, open_root
 from ..ops.import_states import BRAIN_OWNED_FILES
+from ..results import FileInfo, SnapshotInfo
 from .brain_protocol import AdoptionBrain
 from .content_checks import filter_unsafe
 from .safe_read import SkipFile, read_home_file
@@ -23,19 +24,49 @@ SAME_BRAIN_KIND = "brain"
 
 
 def find_common_snapshot(brain: AdoptionBrain, copy: AdoptionBrain) -> str | None:
-    """Return the last snapshot of a brain with the state from which both went on; None for none."""
-    if copy.id == brain.id:
-        shared = (info.snapshot for info in copy.history.log() if _has(brain, info.snapshot))
-        return next(shared, None)
+    """Return the last snapshot of a brain with the state from which both went on; None for none.
+
+    The copy has it too, or has adopted its files.
+    """
+    for info in copy.history.log():
+        if _has(brain, info.snapshot):
+            return info.snapshot
+        if adopted := _adopted_snapshot(brain, copy, info):
+            return adopted
     origin, own_origin = _fork_origin(copy), _fork_origin(brain)
-    if origin and _has(brain, origin) and brain.history.check_ancestry(brain.id, origin).descends:
+    if origin and _has(brain, origin):
         return origin
     # The genesis of a fork has the files of its origin, which is a snapshot of the other brain.
     return brain.id if own_origin and copy.history.has(own_origin) else None
 
 
+def _adopted_snapshot(brain: AdoptionBrain, copy: AdoptionBrain, info: SnapshotInfo) -> str | None:
+    """Return the snapshot of the brain that the copy adopted with `info`; None for another one.
+
+    Whoever wrote the copy says which one it was, so it counts only if no file differs: then
+    what the copy has left out is not removed here, either.
+    """
+    operation = info.operation
+    if operation["kind"] != "import" or operation["origin"] != SAME_BRAIN_KIND:
+        return None
+    revision = str(operation["revision"])
+    if not _has(brain, revision) or _files(brain, revision) != _files(copy, info.snapshot):
+        return None
+    return revision
+
+
+def _files(brain: AdoptionBrain, snapshot: str) -> list[FileInfo]:
+    return [info for info in brain.files.list(snapshot) if info.path not in BRAIN_OWNED_FILES]
+
+
 def _has(brain: AdoptionBrain, snapshot: str) -> bool:
-    return brain.history.has(snapshot) and brain.history.check_ancestry(snapshot).descends
+    """Tell whether a brain has a snapshot in its history, and since it was forked."""
+    ancestry = brain.history.check_ancestry
+    return (
+        brain.history.has(snapshot)
+        and ancestry(snapshot).descends
+        and ancestry(brain.id, snapshot).descends
+    )
 
 
 def _fork_origin(brain: AdoptionBrain) -> str:
@@ -58,6 +89,7 @@ def read_copy(
         _read_files(brain, source.path, paths, skipped, source_paths, allow),
         is_complete=True,
         message=f"Adopt the brain {source.path.name}",
+        revision=status.head if status.clean else "",
         keeps_path=skipped.is_unread,
     )
     return SourceStates(

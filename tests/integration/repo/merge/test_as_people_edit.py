@@ -419,6 +419,59 @@ def test_both_changes_of_two_copies_are_merged_and_adopting_again_brings_the_res
     assert "One, mine." in read(other, SKILL)
 
 
+def test_adopting_back_and_forth_is_no_conflict_where_one_side_changed_something(pair):
+    brain, other = pair
+    write(brain, "docs/beta.txt", "- one\n- two\n")
+    brain.snapshot()
+    for number in range(4):
+        for source, into in ((brain, other), (other, brain)):
+            write(source, "docs/beta.txt", f"- one, {number} of {source.root.name}\n- two\n")
+            write(into, f"memory/{number}-{into.root.name}.md", f"{into.root}\n")
+            source.snapshot()
+            into.snapshot()
+            assert adopt(source, into).conflicts == []
+            assert read(into, "docs/beta.txt") == read(source, "docs/beta.txt")
+    assert adopt(brain, other).conflicts == []
+    assert {row.path for row in brain.files.list()} == {row.path for row in other.files.list()}
+    (other.root / "docs/beta.txt").unlink()
+    other.snapshot()
+    assert adopt(other, brain).conflicts == []
+    assert not (brain.root / "docs/beta.txt").exists()
+    assert brain.verify(deep=True).ok and other.verify(deep=True).ok
+
+
+def test_the_way_back_is_a_conflict_where_both_sides_changed_a_line(pair):
+    brain, other = pair
+    write(brain, "docs/beta.txt", "- one\n")
+    brain.snapshot()
+    adopt(brain, other)
+    write(brain, "docs/beta.txt", "- one, mine\n")
+    brain.snapshot()
+    write(other, "docs/beta.txt", "- one, theirs\n")
+    other.snapshot()
+    (row,) = adopt(other, brain).conflicts
+    assert (row.path, row.base is not None) == ("docs/beta.txt", True)
+
+
+@pytest.mark.parametrize("text", ["- kept\n", ""], ids=["ignored there", "a secret"])
+def test_what_a_copy_left_out_stays_on_the_way_back(pair, text):
+    brain, other = pair
+    if text:
+        write(other, ".brainignore", "memory/own.md\n")
+        other.snapshot()
+    write(brain, "memory/own.md", text or text_with_secret(random.Random(7)))
+    write(brain, "docs/beta.txt", "- one\n")
+    brain.snapshot()
+    adopt(brain, other)
+    assert not (other.root / "memory/own.md").exists()
+    write(other, "memory/new.md", "- new\n")
+    other.snapshot()
+    assert adopt(other, brain).conflicts == []
+    assert (brain.root / "memory/own.md").exists()
+    assert "memory/own.md" in {row.path for row in brain.files.list()}
+    assert read(brain, "memory/new.md") == "- new\n"
+
+
 def test_lines_that_two_copies_changed_differently_are_a_conflict(pair):
     brain, other = pair
     edit("docs/plan.txt")(other)
