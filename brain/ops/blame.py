@@ -20,8 +20,9 @@ from ..repo import find_skill, lineage_cache
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import BlameLine
+from ..skills.skill_address import split_version
 from ..util.utc_time import utc_time
-from . import diff
+from . import diff, log
 
 
 class _BlameState(NamedTuple):
@@ -57,9 +58,17 @@ class _SkillLogs:
 
 
 def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
-    """Return which snapshot wrote each line of a skill. Raises `NotFound` (`no_skill`)."""
+    """Return which snapshot wrote each line of a skill; `slug` may be SLUG@VERSION.
+
+    Raises `NotFound` (`no_skill`, `no_version`).
+    """
     head = resolve_revision(session, rev)
-    path = find_skill.find_skill(session, session.bundle_of(head), slug).path
+    name, version = split_version(slug)
+    if version:
+        head, found = log.find_skill_at_version(session, head, name, version)
+    else:
+        found = find_skill.find_skill(session, session.bundle_of(head), slug)
+    path = found.path
     entry = bundles.get_entry(session.nodes, session.bundle_of(head), path)
     assert entry is not None
     lines = split_lines(session.reader.read_blob(entry.blob, entry.size))

@@ -289,13 +289,21 @@ def find_skill_at_version(
             texts.add(skill.blob)  # a merge brings a text that is there already
             if len(texts) > number:
                 return row.snapshot, skill
-    known_versions = list(
-        dict.fromkeys(row.version for row in find_skill_changes(session, head, slug_or_path))
-    )
+    names: dict[str, list[bytes]] = {}
+    for row in find_skill_changes(session, head, slug_or_path):
+        entry = bundles.get_entry(session.nodes, session.bundle_of(row.snapshot), row.path)
+        known = names.setdefault(row.version, [])
+        if entry and entry.blob not in known:
+            known.append(entry.blob)
+    every = [
+        f"{name}+{number}" if number else name
+        for name, known in names.items()
+        for number in range(len(known))
+    ]
     raise NotFound(
         f"{slug_or_path} has no version {wanted_version}",
         code="no_version",
-        hint=f"it has {', '.join(known_versions[-8:])}",
+        hint=f"it has {', '.join(every[-8:])}",
     )
 
 

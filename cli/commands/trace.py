@@ -35,9 +35,9 @@ class BlameDocument(NamedTuple):
 
 
 @brain_command(
-    "blame", examples=("brain blame oracle-manipulation", "brain blame oracle-manipulation --json")
+    "blame", examples=("brain blame oracle-manipulation", "brain blame oracle-manipulation@3")
 )
-@argument("slug", type=SlugType())
+@argument("slug", metavar="SLUG[@VERSION]", type=SlugType())
 @revision_option("The snapshot to look at.")
 @paged
 def blame_command(app: App, slug: str, rev: str | None) -> None:

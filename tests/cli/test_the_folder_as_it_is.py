@@ -161,6 +161,10 @@ def test_versions_that_edits_kept_have_names_of_their_own(agent, cli):
     assert (
         json.loads(cli("skill", "view", "csv@1+3", "--json").err)["error"]["code"] == "no_version"
     )
+    error = json.loads(cli("skill", "view", "csv@1+7", "--json").err)["error"]
+    assert error["hint"] == "it has 1, 1+1, 1+2"
+    assert "second" in cli("blame", "csv@1+1").out and "third" not in cli("blame", "csv@1+1").out
+    assert "no version 1+7" in cli("blame", "csv@1+7").err
     names = [line.split()[0] for line in cli("skill", "history", "csv").out.splitlines()]
     assert names == ["1+2", "1+1", "1"]
     assert cli("skill", "revert", "csv", "--to", "1+1").status == 0
