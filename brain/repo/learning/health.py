@@ -302,16 +302,16 @@ def count_ended_run(
     return RunCounted(run.run, True, paths, [change for change in changes if change is not None])
 
 
-def count_imported_run(session: Session, receipt: Receipt) -> RunCounted:
+def count_imported_run(session: Session, run: Receipt) -> RunCounted:
     """Count the uses of a run of another program, as `count_ended_run`."""
     from ..current_run import LoadedSkill
 
     loaded = [
         LoadedSkill(step.name, step.version)
-        for step in receipt.steps
+        for step in run.steps
         if step.kind == "skill_load" and not step.error
     ]
-    return count_ended_run(session, receipt, loaded, receipt.outcome, receipt.reason)
+    return count_ended_run(session, run, loaded, run.outcome, run.reason)
 
 
 def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[str, str]]:

@@ -142,7 +142,7 @@ def make_imported_run(outcome: str = "") -> Receipt:
 
 def test_an_imported_run_is_counted_once(brain):
     write_as_agent(brain, "# Look\n")
-    first, again = (brain.programs.count_imported(make_imported_run()) for _ in range(2))
+    first, again = (brain.programs.count_imported(run=make_imported_run()) for _ in range(2))
     assert (first.counted, first.paths) == (True, [PATH])
     assert (again.counted, again.paths) == (False, [])
     (counts,) = read_counts(brain)
