@@ -187,7 +187,7 @@ def record_folder(
                 working_copy.refuse_skipped(scan.skipped)
             text = build_message(session, before, edits)
             named = name_recorded_first(session) if text and not edits else ""
-            fits = len((text + named).encode()) <= limits.MAX_MESSAGE_BYTES
+            fits = len((text + named).encode(errors="surrogatepass")) <= limits.MAX_MESSAGE_BYTES
             if edits or named:
                 txn.record_snapshot(edits, action, text + named if fits else text)
             recorded = build_snapshot_result(txn, before, edits, folder_scan.notices)
