@@ -38,6 +38,7 @@ from ..repo.transaction import WriteTransaction
 from ..results import Notice
 from ..skills import skill_version
 from ..skills.skill_document import set_version
+from ..skills.skill_metadata import read_skill_metadata
 from ..trust import POLICY_PATH
 from ..trust.policy import is_policy
 from . import diff
@@ -620,7 +621,13 @@ def raise_versions(
         if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
             continue
         having, lacking = lineages if is_ours else lineages[::-1]
-        stated_version, new_version = _find_needed_version(txn.session, entry, having, lacking)
+        made = merger.new_blobs.get(entry.blob)  # a merge base that was merged is not stored
+        stated_version = (
+            lineage_cache.load_cards(txn.session, [entry.blob])[entry.blob]
+            if made is None
+            else read_skill_metadata(made, "")
+        ).version
+        new_version = _find_needed_version(txn.session, entry.path, stated_version, having, lacking)
         if new_version:
             sides = (stated_version, "") if is_ours else ("", stated_version)
             _raise_version(outcome, merger, entry, sides, new_version)
@@ -649,18 +656,17 @@ def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) 
 
 
 def _find_needed_version(
-    session: Session, entry: TreeEntry, having: AncestorSet, lacking: AncestorSet
-) -> tuple[str, str]:
-    stated_version = lineage_cache.load_cards(session, [entry.blob])[entry.blob].version
-    rows = list(lineage_cache.read_skill_rows(session, entry.path))
+    session: Session, path: str, stated_version: str, having: AncestorSet, lacking: AncestorSet
+) -> str:
+    rows = list(lineage_cache.read_skill_rows(session, path))
     foreign = [
         row.version for row in rows if row.snapshot in lacking and row.snapshot not in having
     ]
     if all(skill_version.compare_versions(version, stated_version) <= 0 for version in foreign):
-        return stated_version, ""
+        return ""
     own = [row.version for row in rows if row.snapshot in having]
     greatest = skill_version.greatest_version([stated_version, *own, *foreign])
-    return stated_version, skill_version.next_version(greatest)
+    return skill_version.next_version(greatest)
 
 
 def _raise_version(

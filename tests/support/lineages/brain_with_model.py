@@ -178,6 +178,10 @@ class BrainWithModel(RuleBasedStateMachine):
         base = model.merge_base_files(done.bases)
         a, b, now = model.files[ours], model.files[theirs], model.head_files
         plain, contested = merge_files(base, a, b)
+        # A skill that one side renamed and the other one changed is merged where it is now.
+        followed = tuple(f"{row.path}/" for row in done.notices if row.code == "renamed")
+        contested |= {path for path in now if path.startswith(followed)}
+        contested |= {path for path in plain if path.startswith(followed)}
         raised = {skill_path(row.slug) for row in done.skills if "" in (row.ours, row.theirs)}
         raised -= contested
         assert raised <= a.keys() ^ b.keys()
