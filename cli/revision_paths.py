@@ -104,7 +104,7 @@ def find_named_skill(app: App, term: str) -> NamedSkill | None:
     try:
         skill = app.brain.skills.read_file(term)
     except BrainError as error:
-        if error.code in ("no_skill", "bad_slug", "bad_name"):
+        if "@" not in term and error.code in ("no_skill", "bad_slug", "bad_name"):
             return None
         raise
     folder = skill.path.removesuffix("/SKILL.md").removesuffix("/skill.md")

@@ -239,3 +239,5 @@ def test_a_branch_comes_before_a_skill_of_its_name(versions, cli):
 def test_what_is_neither_a_revision_nor_a_skill_nor_a_file_is_refused(agent, cli, command):
     refused = cli(*command, "nosuch", "--json")
     assert refused.status == 1 and refused.error["code"] == "bad_revision"
+    refused = cli(*command, "nosuch@1", "--json")
+    assert refused.status == 1 and refused.error["code"] == "no_skill"
