@@ -122,6 +122,15 @@ def _isolated(monkeypatch, _homes):
 
 
 @pytest.fixture
+def brain(tmp_path):
+    """A new brain of the author `tester`, in the folder `agent`."""
+    from brain import Brain
+
+    with Brain.init(tmp_path / "agent", name="agent", author="tester") as made:
+        yield made
+
+
+@pytest.fixture
 def project():
     """The root of the source tree."""
     return Path(__file__).resolve().parents[1]

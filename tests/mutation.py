@@ -70,8 +70,7 @@ def groups() -> dict[str, Group]:
             "brain/verify",
             tests="tests/property/test_changes.py tests/property/test_tree.py tests/lineage"
             " tests/integration/repo/receipts"
-            " tests/integration/repo/changes/test_planted_redactions.py"
-            " tests/integration/repo/core/test_unholdable_trees.py",
+            " tests/ops/test_planted_redactions.py tests/ops/test_unholdable_trees.py",
         ),
         "tools": _group(
             "brain/serve/tools",
@@ -81,11 +80,12 @@ def groups() -> dict[str, Group]:
         "merging": _group(
             "brain/merging",
             tests="tests/property/test_merging.py tests/property/test_ancestry.py"
-            " tests/integration/repo/merge",
+            " tests/ops/test_as_people_edit.py tests/ops/test_branches.py tests/ops/test_merge.py"
+            " tests/ops/test_proposals.py tests/ops/test_tags.py tests/ops/test_whole_files.py",
         ),
         "ops": _group(
             "brain/ops",
-            tests="tests/integration/repo tests/never tests/property/test_changes.py"
+            tests="tests/ops tests/never tests/property/test_changes.py"
             " tests/property/test_undo.py tests/property/test_rename.py tests/property/test_grep.py"
             " tests/property/test_skills_upsert.py tests/cli/test_looking_back.py"
             " tests/cli/test_the_folder_as_it_is.py",
@@ -93,7 +93,9 @@ def groups() -> dict[str, Group]:
         "repo": _group(
             *("brain/repo/transaction.py", "brain/repo/working_copy.py"),
             *("brain/repo/receipts", "brain/repo/signing", "brain/repo/ledgers"),
-            tests="tests/integration/repo/core",
+            tests="tests/ops/test_pending_writes.py tests/ops/test_lineage_cache.py"
+            " tests/integration/repo/receipts tests/integration/repo/signing"
+            " tests/integration/repo/ledgers",
         ),
         "log": _group(
             "brain/chain/tlog",
@@ -108,7 +110,7 @@ def groups() -> dict[str, Group]:
         ),
         "proofs": _group(
             "brain/proofs",
-            tests="tests/conformance/test_vectors.py tests/integration/repo/history/test_prove.py",
+            tests="tests/conformance/test_vectors.py tests/ops/test_prove.py",
         ),
         "store": _group(
             "brain/store",
@@ -116,7 +118,7 @@ def groups() -> dict[str, Group]:
             " tests/conformance/test_store_large.py tests/conformance/test_store_recipes.py"
             " tests/conformance/test_store_removals.py tests/conformance/test_store_mark.py"
             " tests/conformance/test_store_writers.py"
-            " tests/integration/repo/changes/test_redact.py",
+            " tests/ops/test_redact.py",
         ),
         "gating": _group(
             "brain/gating",

@@ -14,7 +14,7 @@ from brain.repo.ledgers import commit_batch as batch
 from brain.repo.ledgers import last_seen_head
 from brain.repo.session import Session
 from brain.results import Committed, NotCommitted
-from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.brains import skill_text, write_file
 from tests.support.process_death import dies_before_call
 
 

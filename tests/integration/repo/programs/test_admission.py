@@ -11,7 +11,7 @@ from brain import Brain, BrainError, Conflict, NotFound
 from brain.repo.learning.admission import STATE_DIR_VARIABLE, require_state_folder
 from brain.repo.learning.change import plan_acquired
 from brain.serve.tools.toolbox import Toolbox
-from tests.integration.repo.conftest import skill_text, write_file
+from tests.support.brains import skill_text, write_file
 from tests.support.refusals import raises_code
 from tests.support.skill_programs import (
     acquire_request,

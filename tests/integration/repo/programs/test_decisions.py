@@ -14,7 +14,7 @@ from brain.repo.revisions import MAX_REJECTED
 from brain.results import Decided
 from brain.verdicts.verdict_json import decode_verdict
 from brain.verdicts.verdict_types import Verdict
-from tests.integration.repo.conftest import write_file
+from tests.support.brains import write_file
 from tests.support.process_death import dies_before_call
 from tests.support.refusals import raises_code
 from tests.support.skill_programs import (

@@ -9,7 +9,7 @@ from brain.repo.learning.change import SkillEdit
 from brain.repo.learning.gate import TrialOptions
 from brain.sandbox.find_sandbox import find_sandbox
 from brain.sandbox.job import SandboxJob, SandboxOutcome, SandboxProfile
-from tests.integration.repo.conftest import write_file
+from tests.support.brains import write_file
 from tests.support.refusals import raises_code
 from tests.support.skill_programs import acquire_request, acquire_untested, program_files
 

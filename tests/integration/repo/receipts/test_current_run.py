@@ -9,7 +9,7 @@ from brain import Brain, InvalidInput, Locked
 from brain.digest import blob_id
 from brain.receipts import FileWrite, Receipt, RunStep, budget, decode_receipt
 from brain.repo import transaction
-from tests.integration.repo.conftest import write_file
+from tests.support.brains import write_file
 from tests.support.refusals import raises_code
 
 

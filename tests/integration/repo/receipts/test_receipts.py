@@ -10,7 +10,7 @@ from brain.digest import blob_id
 from brain.receipts import FileWrite, Receipt, RunStep, decode_receipt, encode_receipt, keep_text
 from brain.repo.receipts import runs
 from brain.repo.transaction import locked_write_transaction
-from tests.integration.repo.conftest import write_file
+from tests.support.brains import write_file
 from tests.support.refusals import raises_code
 
 OTHER = b"\x07" * 32

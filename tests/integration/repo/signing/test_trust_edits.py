@@ -10,7 +10,7 @@ from brain import Brain
 from brain.errors import BrainError, InvalidInput, NotFound
 from brain.trust import ed25519, policy_edit
 from brain.trust.signature_format import format_key
-from tests.integration.repo.conftest import write_file
+from tests.support.brains import write_file
 from tests.support.refusals import raises_code
 from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_text
 
