@@ -5,16 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain, islice, pairwise, repeat
-from operator import itemgetter
+from itertools import chain, islice, pairwise
 from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle
 from ..objects.collisions import find_file
+from ..repo import working_copy
 from ..repo.manifest import FOLDER_ENDINGS, MemoryFile, load_manifest
 from ..repo.session import Session
 from ..results import MemoryChanged, MemoryRead
@@ -55,17 +54,11 @@ def read(session: Session, target: str = "memory") -> MemoryRead:
 
     path, limit = locate(session, target)
     try:
-        content: bytes | None = files.read(session, path)
+        memory = _parse_content(files.read(session, path), path)
     except NotFound:
-        content = None
-    memory = _parse_content(content, path)
-    return MemoryRead(
-        path=path,
-        text=format_memory(memory._replace(leading="", trailing="\n")),
-        entries=[entry.text for entry in memory.entries],
-        characters=entries_size(memory.entries),
-        limit=limit,
-    )
+        memory = _parse_content(b"", path)
+    text = memory._replace(leading="", trailing="\n").text()
+    return MemoryRead(path, text, [one.text for one in memory.entries], memory.size, limit)
 
 
 def add(session: Session, target: str, content: str, *, message: str = "") -> MemoryChanged:
@@ -103,26 +96,30 @@ def apply(
     from . import files
 
     path, limit = locate(session, target)
-    entries: MemoryEntries = []
+    after = _parse_content(b"", path)
 
     def change(content: bytes | None) -> bytes | None:
-        before = _parse_content(content, path)
-        after = _apply_operations(before, operations, find_format(path))
-        entries[:] = after.entries
-        old_size, new_size = entries_size(before.entries), entries_size(entries)
-        if new_size > max(limit, old_size):
+        nonlocal after
+        before = after = _parse_content(content or b"", path)
+        for number, operation in enumerate(operations, 1):
+            try:
+                after = after.apply(operation)
+            except InvalidInput as error:
+                if len(operations) > 1:
+                    place = f"operation {number} of {len(operations)}"
+                    error.message = f"{place}: {error.message}. None was done"
+                raise
+        if after.size > max(limit, before.size):
             raise InvalidInput(
-                f"{path} would have {new_size} of {limit} characters; it has {old_size}",
+                f"{path} would have {after.size} of {limit} characters; it has {before.size}",
                 code="memory_full",
                 hint="make room in the same call, with operations that remove or shorten entries:\n"
                 + format_entry_list(before.entries)
                 if before.entries
                 else "say it shorter",
             )
-        new = content
-        if after != before:
-            last = before.entries[-1].text if before.entries else ""
-            new = format_memory(after, last).encode()
+        last = before.entries[-1].text if before.entries else ""
+        new = content if after == before else after.text(last).encode()
         if check is not None:
             check(content, new)
         return new
@@ -132,19 +129,13 @@ def apply(
         counts = (f"{name} {actions.count(name)}" for name in _ACTIONS if name in actions)
         message = f"{', '.join(counts)} in {path}"
     recorded = files.edit(session, path, change, message=message)
-    return MemoryChanged(
-        path=path,
-        entries=len(entries),
-        characters=entries_size(entries),
-        limit=limit,
-        snapshot=recorded.snapshot,
-        changed=recorded.changed,
-    )
+    sizes = (len(after.entries), after.size, limit)
+    return MemoryChanged(path, *sizes, recorded.snapshot, recorded.changed)
 
 
-def _parse_content(content: bytes | None, path: str) -> ParsedMemory:
+def _parse_content(content: bytes, path: str) -> ParsedMemory:
     try:
-        return parse_memory((content or b"").decode(), find_format(path))
+        return parse_memory(content.decode(), path)
     except UnicodeDecodeError as error:
         raise InvalidInput(
             f"{path} is not UTF-8 text, so it cannot be edited as memory",
@@ -153,46 +144,23 @@ def _parse_content(content: bytes | None, path: str) -> ParsedMemory:
         ) from error
 
 
-def _apply_operations(
-    memory: ParsedMemory, operations: Sequence[MemoryOperation], memory_format: MemoryFormat
-) -> ParsedMemory:
-    for number, (action, content, old_text) in enumerate(operations, 1):
-        try:
-            if action == "add":
-                memory = add_entry(memory, content, memory_format)
-            elif action == "replace":
-                memory = replace_entry(memory, old_text, content, memory_format)
-            elif action == "remove":
-                memory = remove_entry(memory, old_text)
-            else:
-                raise InvalidInput(
-                    f"there is no memory action {action}",
-                    code="bad_arguments",
-                    hint=f"the actions are: {', '.join(_ACTIONS)}",
-                )
-        except InvalidInput as error:
-            if len(operations) > 1:
-                place = f"operation {number} of {len(operations)}"
-                error.message = f"{place}: {error.message}. None was done"
-            raise
-    return memory
-
-
 # Where memory is: MEMORY.md and USER.md are at the top, in memory/ or in memories/, as in other
 # programs; JSON Lines are in one of these folders. Paths in the manifest come first. A home of a
 # program that was adopted in place has its memory where the program keeps it.
 
 
-class _HomeMemory(NamedTuple):
-    """The memory of a home of a program.
+class _Places(NamedTuple):
+    """Where a brain keeps memory.
 
-    `notes`: the file of each target. `folders`: where JSON Lines may lie. `patterns`: folders
-    of Markdown files, in which a part may be `*`.
+    `notes`: the file of each target, none if it may be in several places. `folders`: where JSON
+    Lines may lie. `patterns`: folders of Markdown files, in which a part may be `*`. `listed`:
+    the files that the manifest names.
     """
 
     notes: dict[str, MemoryFile]
     folders: tuple[str, ...]
     patterns: tuple[tuple[str, ...], ...]
+    listed: dict[str, int]
 
     def has_note(self, path: str) -> bool:
         """Tell whether a path is that of a Markdown file in a folder of memory."""
@@ -204,26 +172,26 @@ class _HomeMemory(NamedTuple):
         )
 
 
-def _find_home_memory(session: Session) -> _HomeMemory | None:
-    """Return where the program of an adopted home keeps memory, by the table of clients."""
-    kind = load_manifest(session).home
-    if not kind:
-        return None
+def _find_places(session: Session) -> _Places:
+    """Return where memory is: in an adopted home, as the table of clients has it."""
+    manifest = load_manifest(session)
+    usual = _Places(
+        {}, MEMORY_FOLDERS, (), {file.path: file.limit for file in manifest.memory or ()}
+    )
+    if not manifest.home:
+        return usual
     from ..clients.client_table import load_clients
 
     homes = (home for client in load_clients().values() for home in (client.home, client.project))
-    folder = next((home for home in homes if home is not None and home.kind == kind), None)
-    if folder is None or not folder.memory_files:
-        return None
-    notes = {file.target: MemoryFile(file.path, file.max_chars) for file in folder.memory_files}
+    home = next((home for home in homes if home is not None and home.kind == manifest.home), None)
+    if home is None or not home.memory_files:
+        return usual
+    notes = {file.target: MemoryFile(file.path, file.max_chars) for file in home.memory_files}
     notes.setdefault("user", notes["memory"])  # most programs have one file for both
-    places = [place.partition("=")[0] for place in folder.memory]
+    places = [place.partition("=")[0] for place in home.memory]
     found = [place.removesuffix("/") for place in places if place.endswith("/")]
-    return _HomeMemory(
-        notes,
-        tuple(place for place in found if "*" not in place),
-        tuple(tuple(place.split("/")) for place in found),
-    )
+    folders = tuple(place for place in found if "*" not in place)
+    return _Places(notes, folders, tuple(tuple(place.split("/")) for place in found), usual.listed)
 
 
 def locate(session: Session, target: str) -> MemoryFile:
@@ -234,46 +202,38 @@ def locate(session: Session, target: str) -> MemoryFile:
     Raises `NotFound` (`no_memory`) for any other, and `InvalidInput` (`bad_path`,
     `bad_manifest`).
     """
-    home = _find_home_memory(session)
-    listed = {file.path: file.limit for file in load_manifest(session).memory or ()}
+    places, most = _find_places(session), limits.MAX_EDIT_BYTES
     if target in MEMORY_NOTES:
         name, most = MEMORY_NOTES[target]
-        if home is None or any(path.rpartition("/")[2] == name for path in listed):
-            path = _locate_notes(session, name, listed)
+        named = [path for path in places.listed if path.rpartition("/")[2] == name]
+        if places.notes and not named:
+            path, most = places.notes[target]
         else:
-            path, most = home.notes[target]
-    elif home is not None and home.has_note(target) and _has_file(session, target):
+            near = (  # in the folder of the other notes
+                path.removesuffix(other) + name
+                for other, _ in MEMORY_NOTES.values()
+                for path in _notes_paths(other)
+                if not named and _has_file(session, path)
+            )
+            known = (path for path in named + _notes_paths(name) if _has_file(session, path))
+            path = next(chain(known, named, near, [f"{MEMORY_FOLDERS[0]}/{name}"]))
+    elif places.has_note(target) and _has_file(session, target):
         path, most = target, _MAX_NOTES_CHARS
     else:
-        path, most = _locate_records(session, target, home), limits.MAX_EDIT_BYTES
+        path = _locate_records(session, target, places.folders)
     # A link is followed to a file of the same kind, and to no skill.
     linked = find_file(session.nodes, session.bundle_of(session.head()), session.reader, path)
     ending = path.rpartition("/")[2].rpartition(".")[2]
     if linked and linked.path.endswith(f".{ending}") and not linked.path.endswith(SKILL_FILES):
         path = linked.path
-    return MemoryFile(path, listed.get(path, most))
+    return MemoryFile(path, places.listed.get(path, most))
 
 
 def _notes_paths(name: str) -> list[str]:
     return [name, *(f"{above}/{name}" for above in MEMORY_FOLDERS)]
 
 
-def _locate_notes(session: Session, name: str, listed: dict[str, int]) -> str:
-    known = [path for path in listed if path.rpartition("/")[2] == name] + _notes_paths(name)
-    for path in known:
-        if _has_file(session, path):
-            return path
-    if known[0] in listed:
-        return known[0]
-    for other, _ in MEMORY_NOTES.values():  # in the folder of the other notes
-        for path in _notes_paths(other):
-            if _has_file(session, path):
-                return path.removesuffix(other) + name
-    return f"{MEMORY_FOLDERS[0]}/{name}"
-
-
-def _locate_records(session: Session, target: str, home: _HomeMemory | None) -> str:
-    folders = MEMORY_FOLDERS if home is None else home.folders
+def _locate_records(session: Session, target: str, folders: tuple[str, ...]) -> str:
     if not target.endswith(RECORD_SUFFIXES) or not folders:
         new = "; a new one has a name such as notes.jsonl" if folders else ""
         raise NotFound(
@@ -290,38 +250,34 @@ def _locate_records(session: Session, target: str, home: _HomeMemory | None) -> 
             code="no_memory",
             hint="give only the name of the file",
         )
-    places = [f"{above}/{name}" for above in folders]
-    return next((path for path in places if _has_file(session, path)), places[0])
+    found = [f"{above}/{name}" for above in folders]
+    return next((path for path in found if _has_file(session, path)), found[0])
 
 
 def _has_file(session: Session, path: str) -> bool:
     if bundles.has_entry(session.nodes, session.bundle_of(session.head()), path):
         return True
-    if not session.has_folder:
-        return False
-    from ..repo import working_copy
-
-    return working_copy.find_candidate(session, path) is not None
+    return session.has_folder and working_copy.find_candidate(session, path) is not None
 
 
 def list_targets(session: Session) -> list[str]:
     """Return the targets that there are; in the home of a program with their paths."""
-    home = _find_home_memory(session)
+    places = _find_places(session)
     bundle, nodes = session.bundle_of(session.head()), session.nodes
     records = [
         entry.path.removeprefix(f"{above}/")
-        for above in (MEMORY_FOLDERS if home is None else home.folders)
+        for above in places.folders
         for entry in bundles.walk_below(nodes, bundle, above)
         if entry.path.endswith(RECORD_SUFFIXES) and "/" not in entry.path.removeprefix(f"{above}/")
     ][:_MAX_NAMED_RECORDS]
-    if home is None:
+    if not places.notes:
         return [*MEMORY_NOTES, *records]
-    of_targets = {file.path for file in home.notes.values()}
+    of_targets = {file.path for file in places.notes.values()}
     notes = (
         entry.path
-        for pattern in home.patterns
+        for pattern in places.patterns
         for entry in bundles.walk_below(nodes, bundle, pattern[0])
-        if entry.path not in of_targets and home.has_note(entry.path)
+        if entry.path not in of_targets and places.has_note(entry.path)
     )
     named = [f"{target} ({locate(session, target).path})" for target in MEMORY_NOTES]
     return [*named, *islice(notes, _MAX_NAMED_RECORDS), *records]
@@ -336,31 +292,27 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
     """
     manifest, bundle = load_manifest(session, snapshot_id), session.bundle_of(snapshot_id)
     targets = [locate(session, target) for target in MEMORY_NOTES]
-    if manifest.memory is not None:
-        for item in manifest.memory:
-            yield from _expand_memory_item(session, bundle, item)
-        yield from (file for file in targets if file.path in manifest.system)
+    if manifest.memory is None:
+        usual = [
+            MemoryFile(path, most)
+            for name, most in MEMORY_NOTES.values()
+            for path in _notes_paths(name)
+        ]
+        usual += [MemoryFile(f"{above}/{_META_RECORDS}", _META_LIMIT) for above in MEMORY_FOLDERS]
+        found = {file.path: file for file in (*usual, *targets)}
+        yield from (f for f in found.values() if bundles.has_entry(session.nodes, bundle, f.path))
         return
-    usual = [
-        MemoryFile(path, most)
-        for name, most in MEMORY_NOTES.values()
-        for path in _notes_paths(name)
-    ]
-    usual += [MemoryFile(f"{above}/{_META_RECORDS}", _META_LIMIT) for above in MEMORY_FOLDERS]
-    found = {file.path: file for file in (*usual, *targets)}
-    yield from (f for f in found.values() if bundles.has_entry(session.nodes, bundle, f.path))
-
-
-def _expand_memory_item(session: Session, bundle: Bundle, item: MemoryFile) -> Iterator[MemoryFile]:
-    ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
-    if ending is None:
-        yield item
-        return
-    folder = item.path.removesuffix(ending)
-    depth = folder.count("/") + 1
-    for entry in bundles.walk_below(session.nodes, bundle, folder):
-        if entry.path.endswith(".md") and (ending == "/" or entry.path.count("/") == depth):
-            yield MemoryFile(entry.path, item.limit)
+    for item in manifest.memory:
+        ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
+        if ending is None:
+            yield item
+            continue
+        folder = item.path.removesuffix(ending)
+        depth = folder.count("/") + 1
+        for entry in bundles.walk_below(session.nodes, bundle, folder):
+            if entry.path.endswith(".md") and (ending == "/" or entry.path.count("/") == depth):
+                yield MemoryFile(entry.path, item.limit)
+    yield from (file for file in targets if file.path in manifest.system)
 
 
 def list_shown(session: Session) -> list[str]:
@@ -375,18 +327,11 @@ def list_shown(session: Session) -> list[str]:
     return [name for name in MEMORY_NOTES if locate(session, name).path in shown]
 
 
-def find_format(path: str) -> MemoryFormat:
-    """Return how the entries of a memory file are separated."""
-    return JSONL_FORMAT if path.endswith(RECORD_SUFFIXES) else NOTE_FORMAT
-
-
 # Entries. In notes they are separated by a line that is a single §, as in Hermes. Notes that begin
 # with a heading or a list, as people write them, are split into blocks up to the first §.
 # In JSON Lines every line is an entry. Unchanged entries keep their bytes; new ones get the
 # line ends of the file.
 
-_NOTE_SEPARATOR = "\n§\n"
-"""The text between two entries of notes."""
 _LEADING_BLANKS = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*")
 _SEPARATOR_LINE = re.compile(r"((?:\r?\n|(?<![^\n]))§[ \t]*\r?\n)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -402,90 +347,74 @@ class MemoryEntry(NamedTuple):
     text: str
 
 
-MemoryEntries = list[MemoryEntry]
-
-
 class ParsedMemory(NamedTuple):
-    """The entries of a memory, the blanks above and below them, and its line end."""
+    """The entries of a memory, the blanks above and below them, its line end, and its kind."""
 
     leading: str
-    entries: MemoryEntries
+    entries: list[MemoryEntry]
     trailing: str
     line_end: str
+    holds_records: bool
+
+    @property
+    def size(self) -> int:
+        """The characters of entries and their separators."""
+        return sum(map(len, chain.from_iterable(self.entries)))
+
+    def text(self, last: str = "") -> str:
+        """Return the text of the file; `last` was its last entry when it was read.
+
+        A new last entry gets a line end, for programs that append lines.
+        """
+        if not self.entries:
+            return self.leading
+        is_new = self.entries[-1].text != last
+        trailing_text = self.trailing or (self.line_end if is_new else "")
+        return f"{self.leading}{''.join(chain.from_iterable(self.entries))}{trailing_text}"
+
+    def apply(self, operation: MemoryOperation) -> ParsedMemory:
+        """Return the memory after one change; an entry that is there is not added again.
+
+        Raises `InvalidInput` (`no_match`, `ambiguous`, `bad_arguments`).
+        """
+        action, content, old_text = operation
+        if action not in _ACTIONS:
+            raise InvalidInput(
+                f"there is no memory action {action}",
+                code="bad_arguments",
+                hint=f"the actions are: {', '.join(_ACTIONS)}",
+            )
+        entries, text = list(self.entries), ""
+        place = len(entries) if action == "add" else _find_entry(entries, old_text)
+        if action != "remove":
+            text = _check_record(content) if self.holds_records else _check_note(content)
+            if self.line_end != "\n":
+                text = text.replace("\r\n", "\n").replace("\n", self.line_end)
+        if action == "replace":
+            entries[place] = entries[place]._replace(text=text)
+        elif action == "remove":
+            del entries[place]
+            if entries and place == 0:
+                entries[0] = entries[0]._replace(separator="")
+        elif all(entry.text != text for entry in entries):
+            between = self.line_end if self.holds_records else f"{self.line_end}§{self.line_end}"
+            entries.append(MemoryEntry(between if entries else "", text))
+        return self._replace(entries=entries)
 
 
-class MemoryFormat(NamedTuple):
-    """How to split a kind of memory, the separator of new entries, and the check of an entry.
-
-    `split` gets a text without trailing blanks.
-    """
-
-    split: Callable[[str], MemoryEntries]
-    separator: str
-    check_entry: Callable[[str], str]
-
-
-def parse_memory(text: str, memory_format: MemoryFormat) -> ParsedMemory:
-    """Split the text of a memory into its entries."""
+def parse_memory(text: str, path: str) -> ParsedMemory:
+    """Split the text of a memory into its entries; the ending of its path says what they are."""
     blanks = _LEADING_BLANKS.match(text)
     leading = blanks[0] if blanks else ""
     body = text[len(leading) :]
     stripped = body.rstrip()
     line_end = "\r\n" if "\r\n" in text else "\n"
-    return ParsedMemory(leading, memory_format.split(stripped), body[len(stripped) :], line_end)
+    holds_records = path.endswith(RECORD_SUFFIXES)
+    entries = _split_records(stripped) if holds_records else _split_notes(stripped)
+    return ParsedMemory(leading, entries, body[len(stripped) :], line_end, holds_records)
 
 
-def format_memory(memory: ParsedMemory, last: str = "") -> str:
-    """Return the text of a memory; `last` was its last entry when it was read.
-
-    A new last entry gets a line end, for programs that append lines.
-    """
-    if not memory.entries:
-        return memory.leading
-    is_new = memory.entries[-1].text != last
-    trailing_text = memory.trailing or (memory.line_end if is_new else "")
-    return f"{memory.leading}{''.join(chain.from_iterable(memory.entries))}{trailing_text}"
-
-
-def entries_size(entries: MemoryEntries) -> int:
-    """Return the characters of entries and their separators."""
-    return sum(map(len, chain.from_iterable(entries)))
-
-
-def add_entry(memory: ParsedMemory, content: str, memory_format: MemoryFormat) -> ParsedMemory:
-    """Return a memory with one more entry at the end, unless it has that entry."""
-    text = _convert_line_ends(memory_format.check_entry(content), memory.line_end)
-    if text in map(itemgetter(1), memory.entries):
-        return memory
-    between = _convert_line_ends(memory_format.separator, memory.line_end) if memory.entries else ""
-    return memory._replace(entries=[*memory.entries, MemoryEntry(between, text)])
-
-
-def replace_entry(
-    memory: ParsedMemory, old_text: str, content: str, memory_format: MemoryFormat
-) -> ParsedMemory:
-    """Return a memory with the one entry that has `old_text` replaced.
-
-    Raises `InvalidInput` (`no_match`, `ambiguous`, `bad_arguments`).
-    """
-    entries = memory.entries
-    place = _find_entry(entries, old_text)
-    new = entries[place]._replace(
-        text=_convert_line_ends(memory_format.check_entry(content), memory.line_end)
-    )
-    return memory._replace(entries=[*entries[:place], new, *entries[place + 1 :]])
-
-
-def remove_entry(memory: ParsedMemory, old_text: str) -> ParsedMemory:
-    """Return a memory without the one entry that has `old_text`. Raises as `replace_entry`."""
-    place = _find_entry(memory.entries, old_text)
-    rest = memory.entries[:place] + memory.entries[place + 1 :]
-    if rest and place == 0:
-        rest[0] = rest[0]._replace(separator="")
-    return memory._replace(entries=rest)
-
-
-def format_entry_list(entries: MemoryEntries, max_rows: int = 40) -> str:
+def format_entry_list(entries: Sequence[MemoryEntry], max_rows: int = 40) -> str:
     """Return entries as numbered lines, each cut short."""
     rows = [
         f"{n}. {printable_text(entry.text, _PREVIEW_CHARS)}"
@@ -495,11 +424,7 @@ def format_entry_list(entries: MemoryEntries, max_rows: int = 40) -> str:
     return "\n".join([*rows, f"({unlisted_count} more)"] if unlisted_count else rows)
 
 
-def _convert_line_ends(text: str, line_end: str) -> str:
-    return text.replace("\r\n", "\n").replace("\n", line_end) if line_end != "\n" else text
-
-
-def _find_entry(entries: MemoryEntries, old_text: str) -> int:
+def _find_entry(entries: list[MemoryEntry], old_text: str) -> int:
     wanted = old_text.strip().replace("\r\n", "\n")
     if not wanted:
         raise InvalidInput(
@@ -526,7 +451,7 @@ def _find_entry(entries: MemoryEntries, old_text: str) -> int:
     return places[0]
 
 
-def _split_notes(text: str) -> MemoryEntries:
+def _split_notes(text: str) -> list[MemoryEntry]:
     if not text:
         return []
     parts = _SEPARATOR_LINE.split(text)
@@ -536,14 +461,7 @@ def _split_notes(text: str) -> MemoryEntries:
     return [MemoryEntry("", parts[0]), *rest]
 
 
-def _split_records(text: str) -> MemoryEntries:
-    plain = text[:1] == "{" and text.count("\n") == text.count("\n{")
-    if plain and "\r" not in text:  # the usual case, on a fast path
-        first, *rest = text.split("\n")
-        return [
-            MemoryEntry("", first),
-            *map(MemoryEntry._make, zip(repeat("\n"), rest, strict=False)),
-        ]
+def _split_records(text: str) -> list[MemoryEntry]:
     return _split_at(text, (line.start() for line in _LINE.finditer(text) if line[0].strip()))
 
 
@@ -555,9 +473,9 @@ def _block_starts(text: str) -> Iterator[int]:
         blank = not line[0].strip()
 
 
-def _split_at(text: str, starts: Iterable[int]) -> MemoryEntries:
+def _split_at(text: str, starts: Iterable[int]) -> list[MemoryEntry]:
     """Split a text at `starts`; the trailing blanks of an entry become the next separator."""
-    entries: MemoryEntries = []
+    entries: list[MemoryEntry] = []
     before = ""
     for start, end in pairwise([*starts, len(text)]):
         block = text[start if entries else 0 : end]
@@ -599,7 +517,3 @@ def _check_record(content: str) -> str:
             hint='this memory holds JSON Lines: give an object such as {"lesson": "…"}',
         ) from error
     return line
-
-
-NOTE_FORMAT = MemoryFormat(_split_notes, _NOTE_SEPARATOR, _check_note)
-JSONL_FORMAT = MemoryFormat(_split_records, "\n", _check_record)

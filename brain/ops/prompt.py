@@ -207,7 +207,7 @@ def build_framed_memory(
 def _entry_lines(path: str, text: str) -> list[str]:
     from . import memory  # which an index does not need
 
-    entries = memory.parse_memory(text, memory.find_format(path)).entries
+    entries = memory.parse_memory(text, path).entries
     return [f"- {line}" for entry in entries if (line := fold_to_line(entry.text))]
 
 

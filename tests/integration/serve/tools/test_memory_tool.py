@@ -181,20 +181,20 @@ def test_json_lines_keep_the_line_ends_and_blank_lines_they_have(agent):
 
 @given(st.text(st.sampled_from("a§#-1. \r\n\t\ufeff{}"), max_size=60))
 def test_what_is_not_changed_stays_byte_for_byte(text):
-    for kind in (memory.NOTE_FORMAT, memory.JSONL_FORMAT):
-        found = memory.parse_memory(text, kind)
+    for path in ("MEMORY.md", "a.jsonl"):
+        found = memory.parse_memory(text, path)
         last = found.entries[-1].text if found.entries else ""
-        assert memory.format_memory(found, last) == text or not found.entries
-        grown = memory.format_memory(memory.add_entry(found, '{"new": 1}', kind), last)
+        assert found.text(last) == text or not found.entries
+        grown = found.apply(memory.MemoryOperation("add", '{"new": 1}')).text(last)
         assert grown.startswith(text.rstrip())
         assert grown.endswith(found.trailing or found.line_end)
-        assert memory.parse_memory(grown, kind).entries[-1].text == '{"new": 1}'
+        assert memory.parse_memory(grown, path).entries[-1].text == '{"new": 1}'
 
 
 def test_a_memory_of_blank_lines_is_cut_in_no_time():
     for text in ("a" + "\n" * 200_000 + "b", "# a" + " \n" * 100_000 + "b", "-" * 200_000):
-        for kind in (memory.NOTE_FORMAT, memory.JSONL_FORMAT):
-            assert len(memory.parse_memory(text, kind).entries) <= 2
+        for path in ("MEMORY.md", "a.jsonl"):
+            assert len(memory.parse_memory(text, path).entries) <= 2
 
 
 def test_a_separator_does_not_enter_an_entry(agent):

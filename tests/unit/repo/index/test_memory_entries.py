@@ -6,17 +6,11 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.ops.memory import (
-    JSONL_FORMAT,
-    NOTE_FORMAT,
     MemoryEntry,
-    MemoryFormat,
-    add_entry,
-    entries_size,
+    MemoryOperation,
+    ParsedMemory,
     format_entry_list,
-    format_memory,
     parse_memory,
-    remove_entry,
-    replace_entry,
 )
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
@@ -24,9 +18,12 @@ from tests.support.refusals import raises_code
 CASES = read_cases(__file__)
 
 
-def texts(text: str, memory_format: MemoryFormat = NOTE_FORMAT) -> list[str]:
-    memory = parse_memory(text, memory_format)
-    assert format_memory(memory, memory.entries[-1].text if memory.entries else "") == (
+NOTES, RECORDS = "MEMORY.md", "a.jsonl"
+
+
+def texts(text: str, path: str = NOTES) -> list[str]:
+    memory = parse_memory(text, path)
+    assert memory.text(memory.entries[-1].text if memory.entries else "") == (
         text if memory.entries else memory.leading
     )
     return [entry.text for entry in memory.entries]
@@ -41,15 +38,23 @@ def test_notes_are_split_at_separators_or_as_people_write_them(text, entries):
 
 @pytest.mark.parametrize(("text", "entries"), CASES["test_every_line_of_json_lines_is_an_entry"])
 def test_every_line_of_json_lines_is_an_entry(text, entries):
-    assert texts(text, JSONL_FORMAT) == entries
+    assert texts(text, RECORDS) == entries
 
 
-def edited(text: str, *added: str, memory_format: MemoryFormat = NOTE_FORMAT) -> str:
-    memory = parse_memory(text, memory_format)
+def edited(text: str, *added: str, path: str = NOTES) -> str:
+    memory = parse_memory(text, path)
     last = memory.entries[-1].text if memory.entries else ""
     for content in added:
-        memory = add_entry(memory, content, memory_format)
-    return format_memory(memory, last)
+        memory = memory.apply(MemoryOperation("add", content))
+    return memory.text(last)
+
+
+def replace_entry(memory: ParsedMemory, old_text: str, content: str) -> ParsedMemory:
+    return memory.apply(MemoryOperation("replace", content, old_text))
+
+
+def remove_entry(memory: ParsedMemory, old_text: str) -> ParsedMemory:
+    return memory.apply(MemoryOperation("remove", old_text=old_text))
 
 
 @pytest.mark.parametrize(
@@ -60,8 +65,8 @@ def test_an_entry_is_added_at_the_end_unless_it_is_there(text, content, expected
 
 
 def test_records_are_added_on_lines_of_their_own():
-    assert edited("", '{"a": 1}', memory_format=JSONL_FORMAT) == '{"a": 1}\n'
-    assert edited('{"a":1}', '{"é":\n 1}', memory_format=JSONL_FORMAT) == '{"a":1}\n{"é": 1}\n'
+    assert edited("", '{"a": 1}', path=RECORDS) == '{"a": 1}\n'
+    assert edited('{"a":1}', '{"é":\n 1}', path=RECORDS) == '{"a":1}\n{"é": 1}\n'
 
 
 @pytest.mark.parametrize("content", ["", " \n", "a\n§\nb", "§", "a\n§ \r\nb"])
@@ -80,41 +85,37 @@ def deep(levels: int) -> str:
 )
 def test_a_record_is_one_json_object(content):
     with raises_code("bad_arguments", InvalidInput, match="not one JSON object") as caught:
-        edited("", content, memory_format=JSONL_FORMAT)
+        edited("", content, path=RECORDS)
     assert "JSON Lines" in caught.value.hint
 
 
 def test_a_record_may_be_64_levels_deep():
-    assert json.loads(edited("", deep(64), memory_format=JSONL_FORMAT)) == json.loads(deep(64))
+    assert json.loads(edited("", deep(64), path=RECORDS)) == json.loads(deep(64))
 
 
-MEMORY = parse_memory("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n", NOTE_FORMAT)
+MEMORY = parse_memory("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n", NOTES)
 
 
 def test_the_one_entry_with_a_text_is_replaced():
-    changed = replace_entry(MEMORY, " apples\n", "three", NOTE_FORMAT)
-    assert format_memory(changed) == "one\n§\nthree\n§\ntwo pears\n§\ntwo pears\n"
-    first = replace_entry(MEMORY, "one", "1", NOTE_FORMAT)
-    assert format_memory(first) == "1\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n"
-    windows = parse_memory("a\r\nb\r\n§\r\nc", NOTE_FORMAT)
-    assert format_memory(replace_entry(windows, "a\nb", "x\ny", NOTE_FORMAT), "c") == (
-        "x\r\ny\r\n§\r\nc"
-    )
+    changed = replace_entry(MEMORY, " apples\n", "three")
+    assert changed.text() == "one\n§\nthree\n§\ntwo pears\n§\ntwo pears\n"
+    first = replace_entry(MEMORY, "one", "1")
+    assert first.text() == "1\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears\n"
+    windows = parse_memory("a\r\nb\r\n§\r\nc", NOTES)
+    assert replace_entry(windows, "a\nb", "x\ny").text("c") == ("x\r\ny\r\n§\r\nc")
 
 
 def test_the_one_entry_with_a_text_is_removed():
-    assert format_memory(remove_entry(MEMORY, "apples")) == "one\n§\ntwo pears\n§\ntwo pears\n"
-    assert format_memory(remove_entry(MEMORY, "one")) == (
-        "two apples\n§\ntwo pears\n§\ntwo pears\n"
-    )
-    only = parse_memory("\none\n", NOTE_FORMAT)
+    assert remove_entry(MEMORY, "apples").text() == "one\n§\ntwo pears\n§\ntwo pears\n"
+    assert remove_entry(MEMORY, "one").text() == ("two apples\n§\ntwo pears\n§\ntwo pears\n")
+    only = parse_memory("\none\n", NOTES)
     assert remove_entry(only, "one").entries == []
-    assert format_memory(remove_entry(only, "one")) == "\n"
+    assert remove_entry(only, "one").text() == "\n"
 
 
 def test_of_equal_entries_the_first_is_removed():
     changed = remove_entry(MEMORY, "pears")
-    assert format_memory(changed) == "one\n§\ntwo apples\n§\ntwo pears\n"
+    assert changed.text() == "one\n§\ntwo apples\n§\ntwo pears\n"
     assert changed.entries == MEMORY.entries[:2] + MEMORY.entries[3:]
 
 
@@ -129,7 +130,7 @@ def test_of_equal_entries_the_first_is_removed():
 def test_a_text_that_names_no_entry_or_several_is_refused(old_text, code, message):
     for change in (
         lambda: remove_entry(MEMORY, old_text),
-        lambda: replace_entry(MEMORY, old_text, "new", NOTE_FORMAT),
+        lambda: replace_entry(MEMORY, old_text, "new"),
     ):
         with pytest.raises(InvalidInput) as caught:
             change()
@@ -141,7 +142,7 @@ def test_a_text_that_names_no_entry_or_several_is_refused(old_text, code, messag
         if code == "no_match":
             assert caught.value.hint.startswith("the entries are:\n1. one\n2. two apples\n")
     with pytest.raises(InvalidInput) as empty:
-        remove_entry(parse_memory("", NOTE_FORMAT), "x")
+        remove_entry(parse_memory("", NOTES), "x")
     assert empty.value.hint == "there are no entries"
 
 
@@ -158,12 +159,12 @@ def test_a_long_list_of_entries_is_cut_short():
 
 
 def test_the_size_of_entries_counts_their_separators():
-    assert entries_size(MEMORY.entries) == len("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears")
-    assert entries_size([]) == 0
+    assert MEMORY.size == len("one\n§\ntwo apples\n§\ntwo pears\n§\ntwo pears")
+    assert parse_memory("", NOTES).size == 0
 
 
 def test_a_last_entry_that_is_new_gets_a_line_end_and_an_old_one_stays():
-    memory = parse_memory("one", NOTE_FORMAT)
-    assert format_memory(memory, "one") == "one"
-    assert format_memory(memory, "other") == "one\n"
-    assert format_memory(parse_memory("one\r\ntwo", NOTE_FORMAT), "") == "one\r\ntwo\r\n"
+    memory = parse_memory("one", NOTES)
+    assert memory.text("one") == "one"
+    assert memory.text("other") == "one\n"
+    assert parse_memory("one\r\ntwo", NOTES).text("") == "one\r\ntwo\r\n"
