@@ -14,7 +14,7 @@ from typing import Any
 
 import msgpack
 
-from .errors import RESTORE_HINT, FormatError, find_repeated, printable_text
+from .errors import ObjectError, find_repeated, printable_text
 
 MAX_OBJECT_BYTES = 1 << 20
 """Longest encoded object, in bytes."""
@@ -39,11 +39,7 @@ def unpack(data: bytes) -> Any:
     value = unpack_unchecked(data)
     _check_types(value)
     if pack(value) != data:
-        raise FormatError(
-            "the object is not encoded in its shortest form",
-            code="not_canonical",
-            hint=RESTORE_HINT,
-        )
+        raise ObjectError("the object is not encoded in its shortest form", code="not_canonical")
     return value
 
 
@@ -53,10 +49,8 @@ def unpack_unchecked(data: bytes) -> Any:
     For decoders of one exact shape, which check each field at less cost than the general walk.
     """
     if len(data) > MAX_OBJECT_BYTES:
-        raise FormatError(
-            f"the object has {len(data)} bytes, more than {MAX_OBJECT_BYTES}",
-            code="too_large",
-            hint=RESTORE_HINT,
+        raise ObjectError(
+            f"the object has {len(data)} bytes, more than {MAX_OBJECT_BYTES}", code="too_large"
         )
     # A value takes at least a byte, so small objects need no counting.
     budget = _ValueBudget() if len(data) > MAX_OBJECT_VALUES else None
@@ -76,21 +70,15 @@ def unpack_unchecked(data: bytes) -> Any:
             max_ext_len=0,
         )
     except msgpack.StackError as error:
-        raise FormatError(
-            f"the object is nested more than {MAX_OBJECT_DEPTH} levels deep",
-            code="too_deep",
-            hint=RESTORE_HINT,
+        raise ObjectError(
+            f"the object is nested more than {MAX_OBJECT_DEPTH} levels deep", code="too_deep"
         ) from error
     except UnicodeDecodeError as error:
-        raise FormatError(
-            "the object holds text that is not UTF-8", code="bad_msgpack", hint=RESTORE_HINT
-        ) from error
+        raise ObjectError("the object holds text that is not UTF-8", code="bad_msgpack") from error
     except ValueError as error:
         code = _error_code(str(error), len(data))
-        raise FormatError(
-            f"the object is not MessagePack within the limits of format 1: {error}",
-            code=code,
-            hint=RESTORE_HINT,
+        raise ObjectError(
+            f"the object is not MessagePack within the limits of format 1: {error}", code=code
         ) from error
 
 
@@ -111,10 +99,8 @@ class _ValueBudget:
     def _spend(self, values: int) -> None:
         self.remaining -= values
         if self.remaining < 0:
-            raise FormatError(
-                f"the object holds more than {MAX_OBJECT_VALUES} values",
-                code="too_many_nodes",
-                hint=RESTORE_HINT,
+            raise ObjectError(
+                f"the object holds more than {MAX_OBJECT_VALUES} values", code="too_many_nodes"
             )
 
 
@@ -125,30 +111,24 @@ def _count_scalars(items: Iterable[Any]) -> int:
 def _build_map(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
     keys = [key for key, _ in pairs]
     if not all(isinstance(key, str) for key in keys):
-        raise FormatError(
-            "a map in the object has a key that is not text", code="bad_key", hint=RESTORE_HINT
-        )
+        raise ObjectError("a map in the object has a key that is not text", code="bad_key")
     if len(set(keys)) != len(keys):
         repeated = find_repeated(keys)
-        raise FormatError(
+        raise ObjectError(
             f'a map in the object has the key "{printable_text(repeated, 80)}" twice',
             code="duplicate_key",
-            hint=RESTORE_HINT,
         )
     if keys != sorted(keys):
-        raise FormatError(
-            "the keys of a map in the object are not in ascending order",
-            code="not_canonical",
-            hint=RESTORE_HINT,
+        raise ObjectError(
+            "the keys of a map in the object are not in ascending order", code="not_canonical"
         )
     return dict(pairs)
 
 
 def _refuse_ext(code: int, data: bytes) -> Any:
-    raise FormatError(
+    raise ObjectError(
         f"the object holds a value of the extension type {code}; objects hold no extension types",
         code="ext_not_allowed",
-        hint=RESTORE_HINT,
     )
 
 
@@ -173,31 +153,26 @@ def _check_types(value: Any) -> None:
             continue
         if kind is int:
             if item < 0:
-                raise FormatError(
+                raise ObjectError(
                     f"the object holds {item}; objects hold no negative numbers",
                     code="type_not_allowed",
-                    hint=RESTORE_HINT,
                 )
         elif kind is tuple or kind is dict:
             if depth >= MAX_OBJECT_DEPTH:
-                raise FormatError(
+                raise ObjectError(
                     f"the object is nested more than {MAX_OBJECT_DEPTH} levels deep",
                     code="too_deep",
-                    hint=RESTORE_HINT,
                 )
             children = item if kind is tuple else item.values()
             stack.extend((child, depth + 1) for child in children)
         elif kind is float:
-            raise FormatError(
+            raise ObjectError(
                 f"the object holds the float {item}; objects hold no floats",
                 code="float_not_allowed",
-                hint=RESTORE_HINT,
             )
         else:
             name = "ext" if kind is msgpack.Timestamp else kind.__name__
             code = "ext_not_allowed" if name == "ext" else "type_not_allowed"
-            raise FormatError(
-                f"the object holds a value of type {name}; objects hold no such values",
-                code=code,
-                hint=RESTORE_HINT,
+            raise ObjectError(
+                f"the object holds a value of type {name}; objects hold no such values", code=code
             )

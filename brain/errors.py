@@ -34,6 +34,10 @@ def find_repeated(keys: list[str]) -> str:
     return ""
 
 
+RESTORE_HINT = "run `brain verify --deep` to find what else is damaged, and restore from a copy"
+"""The hint for a damaged object."""
+
+
 class BrainError(Exception):
     """Base of all errors: exit status 1.
 
@@ -43,10 +47,13 @@ class BrainError(Exception):
 
     code = "failure"
     exit_status = 1
+    usual_hint = ""
+    """The hint of an error that is raised without one."""
     max_chars = 2000
     """Characters of a message, and of a line of a hint; those in the middle are left out."""
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
+        hint = hint or self.usual_hint
         # Escaping twice changes nothing, so a message may quote that of another error.
         self.message = self._show(message)
         # Only a hint has lines of its own, such as the entries that a text may mean.
@@ -72,6 +79,12 @@ class FormatError(BrainError):
     """Bytes are not a canonical object of format 1."""
 
     code = "bad_object"
+
+
+class ObjectError(FormatError):
+    """An object of the store is not one of format 1."""
+
+    usual_hint = RESTORE_HINT
 
 
 class NotFound(BrainError):
@@ -174,9 +187,6 @@ class ToolFailure(BrainError):
 
 ACCESS_HINT = "check who may read and write it, and the folder it is in"
 """The hint if the system denies access to the file or folder that the message names."""
-
-RESTORE_HINT = "run `brain verify --deep` to find what else is damaged, and restore from a copy"
-"""The hint for a damaged object."""
 
 _ERRNO_ERRORS = {
     errno.ENOSPC: ("no_space", "free some space and try again"),

@@ -69,7 +69,7 @@ def _errors_of_module(path: Path) -> Iterator[ErrorRow]:
         code = _text(given["code"]) if "code" in given else kind.code
         message = _text(node.args[0])
         if code and message and "…" not in code:
-            hint = _hint(given["hint"], constants) if "hint" in given else ""
+            hint = _hint(given["hint"], constants) if "hint" in given else kind.usual_hint
             yield ErrorRow(code, kind.exit_status, message, hint)
 
 

@@ -11,7 +11,6 @@ followed.
 from __future__ import annotations
 
 import posixpath
-import sys
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
@@ -22,7 +21,7 @@ from ..errors import InvalidInput, NotFound, printable_text
 from . import bundle as bundles
 from . import paths, tree
 from .bundle import Bundle, Edits
-from .folding import fold_name, match_length, strip_marks
+from .folding import fold_name, match_length, next_char, strip_marks
 from .node_cache import NodeCache
 from .tree_node import LINK, TreeEntry
 
@@ -127,8 +126,7 @@ def follow_link(
 _SWEEP_RATIO = 16
 """If one path in so many is new, all are listed instead of looked up one by one."""
 _MAX_QUERIES = 4096
-"""Queries after which folders are listed: among names beyond ASCII, few can be skipped."""
-_FIRST_NON_ASCII = 0x80
+"""Queries after which folders are listed, which is faster for many new names."""
 
 
 class PortabilityFault(NamedTuple):
@@ -381,55 +379,28 @@ def find_case_variant(
     that may be such a name, so most names of a folder are skipped.
     """
     folded = fold_name(name)
-    rest = strip_marks(folded)
-    start: str | None = prefix
-    while start is not None:
-        path = first_from(start)
-        if path is None or not path.startswith(prefix):
-            return None
+    skeleton = strip_marks(folded)
+    path = first_from(prefix)
+    while path is not None and path.startswith(prefix):
         here = path[len(prefix) :]
         other = here.partition("/")[0]
         if other != name and fold_name(other) == folded:
             return other
-        following = _next_candidate(here, rest)
-        start = None if following is None else prefix + following
+        following = _next_candidate(here, skeleton)
+        path = first_from(prefix + following) if following else None
     return None
 
 
-def _next_candidate(here: str, rest: str) -> str | None:
-    """Return the least text after `here` that may start a name with the skeleton `rest`.
-
-    Each of its code points continues the skeleton, up to a slash.
-    """
-    matched = [0]
+def _next_candidate(here: str, skeleton: str) -> str:
+    """Return the least text after `here` that may start a name with this skeleton, "" if none."""
+    rests = [skeleton]  # what is left of it after each character of `here` that continues it
     for char in here:
-        length = matched[-1]
-        if char == rest[length : length + 1]:
-            matched.append(length + 1)
-            continue
-        size = match_length(char, rest[length:]) if char != "/" else -1
-        if size < 0:
+        length = match_length(char, rests[-1]) if char != "/" else -1
+        if length < 0:
             break
-        matched.append(length + size)
-    if len(matched) > len(here):
-        code = _next_code_point(rest[matched[-1] :], -1)
-        if code >= 0:
-            return here + chr(code)
-    for at in range(min(len(matched), len(here)) - 1, -1, -1):
-        code = _next_code_point(rest[matched[at] :], ord(here[at]))
-        if code >= 0:
-            return here[:at] + chr(code)
-    return None
-
-
-def _next_code_point(rest: str, after: int) -> int:
-    """Return the least code point above `after` that may come next; -1 if there is none.
-
-    Beyond ASCII any may: marks fold to nothing, and many letters to others.
-    """
-    wanted = "/" if not rest else rest[0] if rest[0].isascii() else ""
-    for char in (wanted.upper(), wanted):
-        if char and ord(char) > after:
-            return ord(char)
-    following = max(after + 1, _FIRST_NON_ASCII)
-    return following if following <= sys.maxunicode else -1
+        rests.append(rests[-1][length:])
+    for at in range(len(rests) - 1, -1, -1):
+        following = next_char(rests[at], here[at : at + 1])
+        if following:
+            return here[:at] + following
+    return ""

@@ -7,13 +7,16 @@ every version of Python and in every language. The first name beyond ASCII loads
 
 from __future__ import annotations
 
-from functools import cache
+from bisect import bisect_right
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 _IOTA_SUBSCRIPT, _IOTA = "\u0345", "\u03b9"
 _SYLLABLE_BASE, _LAST_SYLLABLE = 0xAC00, 0xD7A3
 _LEAD_BASE, _VOWEL_BASE, _TRAIL_BASE = 0x1100, 0x1161, 0x11A7
 _SYLLABLES_PER_LEAD, _SYLLABLES_PER_VOWEL = 588, 28
+_FIRST_NON_ASCII = "\x80"
+_CACHED_FITTING_CHARS = 256
 
 
 def fold_name(text: str) -> str:
@@ -46,6 +49,40 @@ def match_length(char: str, rest: str) -> int:
     """Return how many characters of the skeleton `rest` a code point matches; -1 if it does not."""
     piece = char.lower() if char.isascii() else strip_marks(_load_table().fold_char(char))
     return len(piece) if rest.startswith(piece) else -1
+
+
+def next_char(skeleton: str, after: str) -> str:
+    """Return the least character above `after` that may come where `skeleton` is left of a name.
+
+    "" if there is none. The name of a folder is followed by a slash.
+    """
+    wanted = skeleton[:1] or "/"
+    if wanted.isascii() and after < _FIRST_NON_ASCII:
+        fitting = (char for char in (wanted.upper(), wanted) if char > after)
+        return next(fitting, _FIRST_NON_ASCII)  # where mostly nothing is: no table is needed
+    chars = _list_fitting_chars(skeleton[:1])
+    return chars[bisect_right(chars, after) :][:1]
+
+
+@lru_cache(_CACHED_FITTING_CHARS)
+def _list_fitting_chars(first: str) -> str:
+    """Return the characters whose skeleton begins with `first`, and all marks, sorted."""
+    by_first = _chars_by_first()
+    chars = {first, *by_first[""], *by_first.get(first, ())} - {""}
+    lead = ord(first or " ") - _LEAD_BASE
+    if 0 <= lead <= (_LAST_SYLLABLE - _SYLLABLE_BASE) // _SYLLABLES_PER_LEAD:
+        start = _SYLLABLE_BASE + lead * _SYLLABLES_PER_LEAD
+        chars.update(map(chr, range(start, start + _SYLLABLES_PER_LEAD)))
+    return "".join(sorted(chars))
+
+
+@cache
+def _chars_by_first() -> dict[str, list[str]]:
+    table = _load_table()
+    chars = {"": [_IOTA, *table.marks]}
+    for char, folded in table.fold.items():
+        chars.setdefault(strip_marks(folded)[:1], []).append(char)
+    return chars
 
 
 class _FoldTable(NamedTuple):

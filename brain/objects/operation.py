@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ..digest import DIGEST_SIZE, NO_DIGEST, blob_id
-from ..errors import RESTORE_HINT, FormatError, InvalidInput
+from ..errors import InvalidInput, ObjectError
 from . import paths
 
 SnapshotOperation = tuple[Any, ...]
@@ -222,32 +222,20 @@ def check_operation(value: Any) -> SnapshotOperation:
     other fields.
     """
     if type(value) is not tuple or not value or type(value[0]) is not str or not value[0]:
-        raise FormatError(
-            "the operation of the snapshot does not begin with a kind",
-            code="bad_object",
-            hint=RESTORE_HINT,
-        )
+        raise ObjectError("the operation of the snapshot does not begin with a kind")
     kind = value[0]
     if kind not in _FIELDS:
         if len(kind.encode()) > MAX_KIND_BYTES:
-            raise FormatError(
-                f"the kind of the operation is longer than {MAX_KIND_BYTES} bytes",
-                code="bad_object",
-                hint=RESTORE_HINT,
-            )
+            raise ObjectError(f"the kind of the operation is longer than {MAX_KIND_BYTES} bytes")
         return value
     if not is_known_operation(value):
-        raise FormatError(
-            f"the {kind} operation of the snapshot does not have the fields of its kind",
-            code="bad_object",
-            hint=RESTORE_HINT,
+        raise ObjectError(
+            f"the {kind} operation of the snapshot does not have the fields of its kind"
         )
     for (name, _, check), field in zip(_FIELDS[kind], value[1:], strict=True):
         if not check(field):
-            raise FormatError(
-                f"the field {name} of the {kind} operation of the snapshot is invalid",
-                code="bad_object",
-                hint=RESTORE_HINT,
+            raise ObjectError(
+                f"the field {name} of the {kind} operation of the snapshot is invalid"
             )
     return value
 

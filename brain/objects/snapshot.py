@@ -13,12 +13,7 @@ from typing import Any, NamedTuple
 from .. import limits
 from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash
 from ..encoding import pack, unpack, unpack_unchecked
-from ..errors import (
-    RESTORE_HINT,
-    FormatError,
-    corrupt_object_error,
-    malformed_object_error,
-)
+from ..errors import FormatError, ObjectError, corrupt_object_error, malformed_object_error
 from . import operation as operations
 from .operation import SnapshotOperation
 
@@ -80,9 +75,7 @@ def decode_snapshot(data: bytes) -> Snapshot:
         value = unpack(data)  # raises the exact error
         _check_format(value)
         if not _is_well_formed(value):
-            raise FormatError(
-                "a field of the snapshot is malformed", code="bad_object", hint=RESTORE_HINT
-            )
+            raise ObjectError("a field of the snapshot is malformed")
     jump, operation = Jump(*value[5]), operations.check_operation(value[8])
     snapshot = Snapshot._make((*value[:5], jump, *value[6:8], operation, *value[9:]))
     _check_genesis(snapshot)
@@ -115,7 +108,7 @@ def _is_known_shape(value: Any) -> bool:
 
 def _check_format(value: Any) -> None:
     if type(value) is not tuple or not value or type(value[0]) is not int:
-        raise FormatError("the object is not a snapshot", code="bad_object", hint=RESTORE_HINT)
+        raise ObjectError("the object is not a snapshot")
     if value[0] != SNAPSHOT_FORMAT:
         raise FormatError(
             f"the snapshot has format {value[0]}; this version of brain reads {SNAPSHOT_FORMAT}",
@@ -160,15 +153,7 @@ def _check_genesis(snapshot: Snapshot) -> None:
     )
     later = (snapshot.jump.depth == 0, not snapshot.jump.target)
     if any(mark != first for mark in marks) or (not first and any(later)):
-        raise FormatError(
-            "the snapshot has some fields of a genesis and some of a later snapshot",
-            code="bad_object",
-            hint=RESTORE_HINT,
-        )
+        raise ObjectError("the snapshot has some fields of a genesis and some of a later snapshot")
     kind, count = snapshot.operation[0], len(snapshot.parents)
     if not operations.can_have_parents(snapshot.operation, count):
-        raise FormatError(
-            f"a snapshot with {count} parents cannot have the operation {kind}",
-            code="bad_object",
-            hint=RESTORE_HINT,
-        )
+        raise ObjectError(f"a snapshot with {count} parents cannot have the operation {kind}")

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from .. import merkle
 from ..digest import DIGEST_SIZE, domain_hash, hasher_factory
 from ..encoding import pack, unpack_unchecked
-from ..errors import RESTORE_HINT, FormatError, corrupt_object_error, malformed_object_error
+from ..errors import FormatError, ObjectError, corrupt_object_error, malformed_object_error
 
 FILE = 0
 EXECUTABLE = 1
@@ -195,14 +195,10 @@ def decode_node(data: bytes) -> TreeNode:
             raise ValueError
         _check_leaf_entries(entries) if kind == LEAF else check_child_entries(entries)
     except (TypeError, ValueError) as error:
-        raise FormatError(
-            "the object is not a node of a tree", code="bad_object", hint=RESTORE_HINT
-        ) from error
+        raise ObjectError("the object is not a node of a tree") from error
     node = TreeNode(kind, entries)
     if node.encode() != data:
-        raise FormatError(
-            "the node is not encoded in its shortest form", code="not_canonical", hint=RESTORE_HINT
-        )
+        raise ObjectError("the node is not encoded in its shortest form", code="not_canonical")
     return node
 
 
@@ -251,8 +247,7 @@ def _check_columns(names: Sequence[Any], ids: Sequence[Any], *numbers: Sequence[
 
 def _check_ascending(names: Sequence[str]) -> None:
     if not all(map(lt, names, names[1:])):
-        raise FormatError(
+        raise ObjectError(
             "the entries of the object are out of order, or one is there twice",
             code="not_canonical",
-            hint=RESTORE_HINT,
         )

@@ -101,6 +101,20 @@ def test_looking_up_finds_what_going_through_all_finds():
         assert found in equal_names if equal_names else found is None, (name, paths)
 
 
+def test_a_new_name_beyond_ascii_is_looked_up_without_going_through_its_folder():
+    paths = [f"{chr(code)}{chr(0xAC00 + code)}/SKILL.md" for code in range(0x3400, 0x4A00)]
+    asked = []
+
+    def first_from(start: str) -> str | None:
+        asked.append(start)
+        place = bisect_left(paths, start)
+        return paths[place] if place < len(paths) else None
+
+    assert collisions.find_case_variant(first_from, "", "\u4e00\u4e01") is None
+    assert collisions.find_case_variant(first_from, "", "\u3600x") is None
+    assert len(asked) < 20
+
+
 def test_a_new_name_is_looked_up_without_going_through_its_folder():
     paths = [f"{number:05}-{'abcdefg'[number % 7]}-skill/SKILL.md" for number in range(20_000)]
     asked = []
@@ -119,13 +133,13 @@ def test_a_new_name_is_looked_up_without_going_through_its_folder():
     assert len(asked) < 60
 
 
-def test_many_names_beyond_ascii_are_listed_once(monkeypatch):
+def test_a_folder_of_many_new_names_is_listed_once(monkeypatch):
     nodes = NodeCache(none_there)
     there = [f"notes/{chr(0x4E00 + number)}/\u00e9.md" for number in range(500)]
     new = ["notes/\u4e05/e\u0301.md", "notes/\u00c9", "notes/e\u0301", "notes/\u9fa5"]
     before = bundle(nodes, there)
     listed = []
-    monkeypatch.setattr(collisions, "_MAX_QUERIES", 64)
+    monkeypatch.setattr(collisions, "_MAX_QUERIES", 4)
     real = collisions._CollisionLookup._list_names
     monkeypatch.setattr(
         collisions._CollisionLookup,
