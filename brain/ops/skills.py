@@ -151,7 +151,7 @@ def _check_folder_skills(
     session: Session, skills: _FolderSkills, texts: Sequence[str], strict: bool
 ) -> list[SkillProblem]:
     from ..repo import lookalikes
-    from ..skills import deceptive_names
+    from ..skills import slug as deceptive_names
     from ..skills.skill_lint import WARNING, check_skill
 
     every = find_skill.find_all_skills(session, skills.bundle)

@@ -13,7 +13,8 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
-from ..skills import deceptive_names, unicode_scripts
+from ..skills import slug as deceptive_names
+from ..skills import slug as unicode_scripts
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.slug import slugify
 from . import derive, find_skill, lineage_cache

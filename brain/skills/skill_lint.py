@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
-from . import deceptive_names, document_parts, skill_version, unicode_scripts
+from . import document_parts, skill_version, slug
 from .document_parts import DocumentParts
 from .frontmatter import no_front_matter_error, parse_with_flow_line
 from .frontmatter_fields import (
@@ -194,7 +194,7 @@ def _check_name(front_matter: FrontMatter, folder_name: str | None) -> Iterator[
 
 def _normalize_name(name: str) -> str:
     """Return the NFKC form of a name, the same under every version of Python."""
-    return unicodedata.normalize("NFKC", unicode_scripts.replace_unassigned(name))
+    return unicodedata.normalize("NFKC", slug.replace_unassigned(name))
 
 
 def _check_other_fields(front_matter: FrontMatter) -> Iterator[Problem]:
@@ -235,7 +235,7 @@ def _collect_advice(document: DocumentParts, front_matter: FrontMatter) -> Itera
     """Yield warnings about what breaks no rule but deserves a look."""
     name = front_matter.fields.get("name")
     if name is not None and name.kind == TEXT_KIND:
-        for code, message in deceptive_names.find_name_problems(name.value):
+        for code, message in slug.find_name_problems(name.value):
             yield Problem(code, WARNING, front_matter.line_number(name), message)
     tools: FrontMatterField | None = front_matter.fields.get("allowed-tools")
     if tools is not None and tools.kind != NULL_KIND:

@@ -157,7 +157,7 @@ def _build_metadata(
     name: str, description: str, versions: list[str], flags: list[str], fallback_name: str
 ) -> SkillMetadata:
     if not name.isascii() or not name.isprintable():
-        from .deceptive_names import HIDDEN_NAME, has_hidden_characters
+        from .slug import HIDDEN_NAME, has_hidden_characters
 
         if has_hidden_characters(name):
             flags.append(HIDDEN_NAME)

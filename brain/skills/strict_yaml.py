@@ -18,7 +18,7 @@ import yaml
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
-from .unicode_scripts import replace_unassigned
+from .slug import replace_unassigned
 from .yaml_scalar import is_plain_integer
 
 MAX_YAML_NESTING = 16

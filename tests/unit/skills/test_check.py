@@ -12,7 +12,7 @@ import pytest
 from skills_ref.validator import validate
 
 from brain.digest import blob_id
-from brain.skills import risky_text, unicode_scripts
+from brain.skills import risky_text, slug
 from brain.skills.risky_text import MAX_READ_CHARS, MAX_RISKY_LINES, find_risky_text
 from brain.skills.skill_lint import Problem, check_skill
 from brain.skills.slug import fold_to_slug, is_same_skill
@@ -327,12 +327,12 @@ MIXED = CASES["mixed"]
 
 @pytest.mark.parametrize("name", ORDINARY)
 def test_an_ordinary_name_mixes_nothing(name):
-    assert unicode_scripts.find_mixed_letters(name) == []
+    assert slug.find_mixed_letters(name) == []
 
 
 @pytest.mark.parametrize("name", MIXED)
 def test_letters_among_those_of_another_script_are_named(name):
-    found = unicode_scripts.find_mixed_letters(name)
+    found = slug.find_mixed_letters(name)
     if name == "кодo":  # which of the two is at home there is not known: Latin is the usual one
         assert found == ["к", "о", "д"]
     else:
@@ -340,31 +340,23 @@ def test_letters_among_those_of_another_script_are_named(name):
 
 
 def test_letters_that_look_like_latin_ones_are_read_as_those():
-    assert unicode_scripts.map_confusables_to_latin("раураl") == "paypal"
-    assert unicode_scripts.map_confusables_to_latin("Ελ") == "Eλ"
-    assert unicode_scripts.map_confusables_to_latin("技能") == "技能"
+    assert slug.map_confusables_to_latin("раураl") == "paypal"
+    assert slug.map_confusables_to_latin("Ελ") == "Eλ"
+    assert slug.map_confusables_to_latin("技能") == "技能"
 
 
 def test_the_table_of_scripts_knows_all_that_this_python_knows():
     known = [n for n in range(0x110000) if unicodedata.category(chr(n)) not in ("Cn", "Co", "Cs")]
-    assert [
-        hex(n)
-        for n in known
-        if unicode_scripts.script_code(chr(n)) == unicode_scripts.UNKNOWN_SCRIPT
-    ] == []
-    assert (
-        unicode_scripts.script_code("\u0378")
-        == unicode_scripts.script_code("\ue000")
-        == unicode_scripts.UNKNOWN_SCRIPT
-    )
+    assert [hex(n) for n in known if slug.script_code(chr(n)) == slug.UNKNOWN_SCRIPT] == []
+    assert slug.script_code("\u0378") == slug.script_code("\ue000") == slug.UNKNOWN_SCRIPT
 
 
 def test_what_unicode_14_had_is_settled_and_nothing_else_is():
     if unicodedata.unidata_version == "14.0.0":
         for n in range(0x80, 0x30000):
             is_known = unicodedata.category(chr(n)) not in ("Cn", "Co", "Cs")
-            assert (unicode_scripts.replace_unassigned(chr(n)) == chr(n)) == is_known or n == 0xFFFD
-    assert unicode_scripts.replace_unassigned("a\U0001e030b\U00011f00") == "a\ufffdb\ufffd"
+            assert (slug.replace_unassigned(chr(n)) == chr(n)) == is_known or n == 0xFFFD
+    assert slug.replace_unassigned("a\U0001e030b\U00011f00") == "a\ufffdb\ufffd"
 
 
 SLUGS = "a05a79c64b1420477496300fb9b10d88b0979ac4b43367bf12ec6c85d716dccf"

@@ -9,8 +9,7 @@ import pytest
 
 from brain.errors import InvalidInput
 from brain.skills import skill_address, skill_version
-from brain.skills.deceptive_names import find_name_problems, is_confusable
-from brain.skills.slug import is_same_skill, slugify
+from brain.skills.slug import find_name_problems, is_confusable, is_same_skill, slugify
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 from tests.unit.skills.test_check import MIXED, ORDINARY
