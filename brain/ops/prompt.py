@@ -19,8 +19,7 @@ from ..repo.session import Session
 from ..results import Index, IndexPage, Prompt
 from ..skills import index_lines as level0
 from ..skills.index_lines import IndexText, TokenCounter
-from ..skills.prompt_delimiters import delimit_text
-from ..skills.visible_text import clean_text, fold_to_line, strip_hidden
+from ..skills.visible_text import clean_text, delimit_text, fold_to_line, strip_hidden
 
 if TYPE_CHECKING:
     from typing import Unpack

@@ -15,6 +15,8 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from ..digest import blob_id
+
 ELLIPSIS = "…"
 _HIDDEN_RANGES = (
     "\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f"
@@ -124,3 +126,24 @@ def fold_all_to_lines(texts: list[str]) -> list[str]:
 def truncate(text: str, limit: int) -> str:
     """Return `text` cut to at most `limit` characters, with an ellipsis if it was longer."""
     return text if len(text) <= limit else text[: limit - 1].rstrip() + ELLIPSIS
+
+
+_TAG_DIGITS = 16
+
+
+def delimit_text(kind: str, about: str, text: str) -> str:
+    """Return `text` between two lines that name its `kind`; the first also holds `about`.
+
+    `about` may contain untrusted names; it is folded to one line.
+    """
+    about = fold_to_line(about)
+    tag = _unforgeable_tag(f"{about}\n{text}")
+    return f"[{kind} {tag} begins: {about}]\n{text}\n[{kind} {tag} ends]"
+
+
+def _unforgeable_tag(text: str) -> str:
+    """Return the first digits of a digest of the text that do not occur in it."""
+    digest = blob_id(text.encode("utf-8", "surrogatepass"))
+    while (tag := digest.hex()[:_TAG_DIGITS]) in text.lower():
+        digest = blob_id(digest)
+    return tag

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from brain.skills import index_budget, index_lines
 from brain.skills.index_budget import IndexCandidate
-from brain.skills.prompt_delimiters import delimit_text
-from brain.skills.visible_text import hidden_pattern
+from brain.skills.visible_text import delimit_text, hidden_pattern
 from tests.support.cases import read_cases
 
 CASES = read_cases(__file__)

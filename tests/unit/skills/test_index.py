@@ -5,7 +5,7 @@ import pytest
 from brain.digest import blob_id
 from brain.skills import index_budget, index_lines
 from brain.skills.index_budget import IndexCandidate, min_useful_size, shorten_text, utf8_size
-from brain.skills.prompt_delimiters import delimit_text
+from brain.skills.visible_text import delimit_text
 
 
 def test_a_line_has_a_mark_an_address_a_differing_name_and_a_description():
