@@ -16,7 +16,7 @@ from typing import NamedTuple
 import click
 
 from brain.errors import BrainError, InvalidInput, printable_text
-from brain.skills.skill_address import split_version
+from brain.skills.skill_layout import split_version
 
 from .command import PATHS_AFTER_DASHES
 from .context import App, current_directory

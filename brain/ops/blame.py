@@ -20,7 +20,7 @@ from ..repo import find_skill, lineage_cache
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import BlameLine
-from ..skills.skill_address import split_version
+from ..skills.skill_layout import split_version
 from ..util.utc_time import utc_time
 from . import diff, log
 

@@ -23,7 +23,7 @@ from ..repo.revisions import list_rejected_refs, resolve_revision
 from ..repo.session import Session
 from ..results import FileInfo, SkillDecision, SnapshotInfo
 from ..results.text_format import DECISION_WORDS
-from ..skills import skill_address, skill_version
+from ..skills import skill_layout, skill_version
 from ..skills.slug import slugify
 from ..util.utc_time import utc_time
 
@@ -226,7 +226,7 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
     head = session.bundle_of(session.head())
     current = find_skill.find_skill_or_none(session, head, slug_or_path)
     if "/" in slug_or_path:
-        return [current.path] if current else skill_address.path_candidates(slug_or_path)
+        return [current.path] if current else skill_layout.path_candidates(slug_or_path)
     slug = current.slug if current else slugify(slug_or_path)
     known_paths = find_skill.find_paths_in_lineage(session, inside, slug)
     if current is None:

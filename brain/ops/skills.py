@@ -22,7 +22,7 @@ from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import Skill, SkillFile, SkillProblem, SkillView
 from ..skills import frontmatter
-from ..skills.skill_address import address_group, split_version
+from ..skills.skill_layout import address_group, split_version
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
 _MAX_NAMED_FILES = 20

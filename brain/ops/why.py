@@ -19,7 +19,7 @@ from ..repo.read_receipts import (
 )
 from ..repo.session import Session
 from ..results import RunSummary, SkillReasons, VersionReason
-from ..skills.skill_address import split_version
+from ..skills.skill_layout import split_version
 from . import log
 
 

@@ -19,8 +19,7 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK, NodeEntry, TreeEntry
 from ..skills import SKILLS_SECTION, index_lines, skill_layout
-from ..skills.skill_address import address_group
-from ..skills.skill_layout import FOLDER_SUFFIXES
+from ..skills.skill_layout import FOLDER_SUFFIXES, address_group
 from ..skills.skill_metadata import (
     SkillMetadata,
     decode_skill_metadata,

@@ -11,8 +11,8 @@ from ..objects import bundle as bundles
 from ..objects import tree
 from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
-from ..skills import SKILLS_SECTION, skill_address, skill_layout, skill_version
-from ..skills.skill_address import address_group
+from ..skills import SKILLS_SECTION, skill_layout, skill_version
+from ..skills.skill_layout import address_group
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.slug import slugify
 from . import derive, lineage_cache
@@ -102,11 +102,11 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     (`ambiguous_skill`) for a slug or a name of several skills.
     """
     if "/" in text:
-        candidates = skill_address.path_candidates(text)
+        candidates = skill_layout.path_candidates(text)
         return next(iter(filter_skills(session, bundle, candidates)), None)
-    if slug := skill_address.slug_of_digest_address(text):
+    if slug := skill_layout.slug_of_digest_address(text):
         group = find_paths_with_slug(session, bundle, slug)
-        same = [path for path in group if skill_address.digest_address(slug, path) == text]
+        same = [path for path in group if skill_layout.digest_address(slug, path) == text]
         if len(same) == 1:
             return same[0]
     slug = slugify(text)

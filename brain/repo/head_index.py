@@ -14,7 +14,7 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK
-from ..skills.skill_address import address_group
+from ..skills.skill_layout import address_group
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
 from .derived_db import CacheUnusable, StagedDerivation, show_lines

@@ -10,7 +10,7 @@ from brain.errors import BrainError, Conflict, InvalidInput, NotFound
 from brain.repo import lookalikes
 from brain.serve.tools import Toolbox
 from brain.skills import index_lines
-from brain.skills.skill_address import digest_address
+from brain.skills.skill_layout import digest_address
 from tests.support.brains import skill_text, write_file
 from tests.support.refusals import raises_code
 

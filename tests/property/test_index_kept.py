@@ -13,7 +13,7 @@ from brain.objects.tree_node import LINK
 from brain.repo import derive, head_index
 from brain.repo.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
-from brain.skills.skill_address import address_group
+from brain.skills.skill_layout import address_group
 from tests.support.derived_data import cache_folder
 
 FOLDERS = ["a", "a-b", "ab", "big", "x.y", "_no", ".no", "Cat", "page-03", "A b", "a: b"]

@@ -31,7 +31,7 @@ from ...ops.write_skill import (
 from ...programs.program import id_of_files
 from ...results import Decided, Pinned
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
-from ...skills.skill_address import split_version
+from ...skills.skill_layout import split_version
 from ...skills.slug import slugify
 from ...skills.yaml_list import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict

@@ -15,7 +15,7 @@ from mcp import types as wire
 
 from ...errors import BrainError
 from ...results import Skill
-from ...skills.skill_address import digest_address
+from ...skills.skill_layout import digest_address
 from ...skills.visible_text import fold_to_line, strip_hidden, truncate
 from ..tools.skill_read import find_position
 from ..tools.tool_errors import hide_paths

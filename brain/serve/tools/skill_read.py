@@ -10,8 +10,7 @@ from ...errors import NotFound, ToolFailure, printable_text
 from ...gating.case_paths import is_in_cases
 from ...ops.skills import missing_file_error
 from ...skills import index_lines
-from ...skills.skill_address import digest_address, slug_of_digest_address
-from ...skills.skill_layout import category_from_path
+from ...skills.skill_layout import category_from_path, digest_address, slug_of_digest_address
 from ...skills.visible_text import ELLIPSIS, clean_text, truncate
 from .tool import ToolResult, pick_fields
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain.errors import InvalidInput
-from brain.skills import skill_address, skill_version
+from brain.skills import skill_layout, skill_version
 from brain.skills.slug import find_name_problems, is_confusable, is_same_skill, slugify
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
@@ -198,7 +198,7 @@ CASES = read_cases(__file__)
 
 
 def addresses(*paths: str) -> list[str]:
-    made = skill_address.address_group("a", paths)
+    made = skill_layout.address_group("a", paths)
     return [made[path] for path in paths]
 
 
@@ -228,8 +228,8 @@ def test_skills_that_share_a_slug_are_addressed_by_their_paths(path, address):
 def test_a_path_that_no_line_can_show_is_replaced_by_its_digest(path):
     (address, _) = addresses(path, "other/a/SKILL.md")
     assert address.startswith("a~") and len(address) == 10
-    assert address == skill_address.digest_address("a", path)
-    assert skill_address.slug_of_digest_address(address) == "a"
+    assert address == skill_layout.digest_address("a", path)
+    assert skill_layout.slug_of_digest_address(address) == "a"
 
 
 def test_no_address_opens_another_skill_whose_path_looks_like_it():
@@ -242,10 +242,10 @@ def test_no_address_opens_another_skill_whose_path_looks_like_it():
         "skills/y/a/SKILL.md",
         "skills/y/a/skill.md",
     ]
-    made = skill_address.address_group("a", group)
+    made = skill_layout.address_group("a", group)
     assert len(set(made.values())) == len(group)
     for path, address in made.items():
-        meant = next(one for one in skill_address.path_candidates(address) if one in made)
+        meant = next(one for one in skill_layout.path_candidates(address) if one in made)
         assert meant == path
     assert made["skills/a/SKILL.md"] == "skills/a" and made["x/a/SKILL.md"] == "x/a"
 
@@ -254,7 +254,7 @@ def test_no_address_opens_another_skill_whose_path_looks_like_it():
     "text", ["x/a", "x/a/", "./x/a", "skills/x/a", "x/a/SKILL.md", "skills/x/a/SKILL.md"]
 )
 def test_every_form_of_a_path_means_it(text):
-    assert "skills/x/a/SKILL.md" in skill_address.path_candidates(text)
+    assert "skills/x/a/SKILL.md" in skill_layout.path_candidates(text)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_every_form_of_a_path_means_it(text):
     ],
 )
 def test_a_version_follows_the_last_at_sign(text, parts):
-    assert skill_address.split_version(text) == parts
+    assert skill_layout.split_version(text) == parts
 
 
 BUMPS = CASES["bumps"]
