@@ -142,7 +142,7 @@ class CaseOrigin(NamedTuple):
 
 def read_case_origin(data: bytes) -> CaseOrigin | None:
     """Return input and source of a document, even of one that is no case; None without an input."""
-    from ..skills.yaml_data import load_yaml_data
+    from ..skills.strict_yaml import load_yaml_data
 
     try:
         fields = load_yaml_data(data.decode())
@@ -157,7 +157,7 @@ def encode_case(
     case_input: Mapping[str, Any] | str, expect: Expectation, source: str = ""
 ) -> bytes:
     """Return the document of a case, with its half. Raises `InvalidInput` (`bad_case`)."""
-    from ..skills.yaml_data import write_yaml_data
+    from ..skills.strict_yaml import write_yaml_data
 
     path = f"cases/new{_SUFFIX}"
     fields = {
@@ -177,7 +177,7 @@ def encode_case(
 
 
 def _load_fields(path: str, data: bytes) -> dict[str, Any]:
-    from ..skills.yaml_data import load_yaml_data
+    from ..skills.strict_yaml import load_yaml_data
 
     if len(data) > MAX_CASE_BYTES:
         raise _case_error(path, f"it has {len(data)} bytes, more than {MAX_CASE_BYTES}")

@@ -8,9 +8,10 @@ PyYAML was built with it; PyYAML's own parser decides where the two may differ.
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NoReturn, Protocol
 
@@ -19,7 +20,7 @@ import yaml
 from .. import limits
 from ..errors import InvalidInput, printable_text
 from .slug import replace_unassigned
-from .yaml_scalar import is_plain_integer
+from .yaml_scalar import AMBIGUOUS_WORDS, is_certain_text, is_plain_integer, is_valid_plain
 
 MAX_YAML_NESTING = 16
 """Maps and lists inside each other."""
@@ -307,3 +308,157 @@ def _yaml_error(error: yaml.YAMLError, first_line: int) -> InvalidInput:
 
 def _raise_invalid(line: int, problem: str, code: str) -> NoReturn:
     raise InvalidInput(f"line {line}: {problem}", code=code, hint=_HINT_BY_CODE[code])
+
+
+_JSON_WORDS = {"true": True, "false": False, "null": None}
+_JSON_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+_MAX_NUMBER_CHARS = 40
+_INTEGER_DIGITS = frozenset("-0123456789")
+
+
+def load_yaml_data(text: str) -> dict[str, Any]:
+    """Return the map in a YAML file as JSON values, {} for an empty file.
+
+    Raises `InvalidInput` with the codes of `strict_yaml.compose_yaml_file`, or `bad_value`.
+    """
+    root = compose_yaml_file(text)
+    value: dict[str, Any] = {} if root is None else _read_node(root)
+    return value
+
+
+def write_yaml_data(fields: Mapping[str, Any]) -> str:
+    """Return a YAML file that `load_yaml_data` reads as these fields, a field a line.
+
+    Text of several lines is a block; other values are plain words or JSON.
+    """
+    return "".join(f"{name}:{_write_value(value, '  ')}\n" for name, value in fields.items())
+
+
+def _read_node(node: yaml.Node) -> Any:
+    if isinstance(node, yaml.MappingNode):
+        return {key.value: _read_node(value) for key, value in node.value}
+    if isinstance(node, yaml.SequenceNode):
+        return [_read_node(item) for item in node.value]
+    text: str = node.value
+    if node.style:  # type: ignore[attr-defined]  # quoted, or a block
+        return text
+    if text in _JSON_WORDS:
+        return _JSON_WORDS[text]
+    if len(text) <= _MAX_NUMBER_CHARS and _JSON_NUMBER.fullmatch(text):
+        return _read_number(node, text)
+    if text in AMBIGUOUS_WORDS or text.startswith("0o") or not is_text_node(node):
+        raise _value_error(node, "has two readings in YAML")
+    return text
+
+
+def _read_number(node: yaml.Node, text: str) -> int | float:
+    if _INTEGER_DIGITS.issuperset(text):
+        return int(text)
+    number = float(text)
+    if abs(number) == float("inf"):
+        raise _value_error(node, "is too large a number")
+    return number
+
+
+def _write_value(value: Any, indent: str) -> str:
+    """Return what follows the colon after a name."""
+    if _fits_block(value):
+        lines = value.removesuffix("\n").split("\n")
+        head = " |" if value.endswith("\n") else " |-"
+        return "\n".join([head, *(f"{indent}{line}" if line else "" for line in lines)])
+    if isinstance(value, Mapping) and any(map(_fits_block, value.values())):
+        return "".join(
+            f"\n{indent}{_write_name(name)}:{_write_value(item, indent + '  ')}"
+            for name, item in value.items()
+        )
+    if isinstance(value, str) and value and is_certain_text(value) and is_valid_plain(value):
+        return f" {value}"
+    return f" {_write_json(value)}"
+
+
+def _write_name(name: str) -> str:
+    return name if name.isidentifier() and is_certain_text(name) else _write_json(name)
+
+
+def _write_json(value: Any) -> str:
+    """Return JSON that YAML reads alike: characters that break lines in YAML are escaped."""
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escape(ord(c)) for c in text)
+
+
+def _escape(code: int) -> str:
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _fits_block(value: Any) -> bool:
+    """Tell whether a value is text of several lines that a block gives back as it is."""
+    if not isinstance(value, str) or "\n" not in value:
+        return False
+    lines = value.removesuffix("\n").split("\n")
+    return (
+        lines[0] != ""
+        and not lines[0].startswith(" ")
+        and lines[-1] != ""
+        and all(line.isprintable() and line == line.rstrip() for line in lines)
+    )
+
+
+def _value_error(node: yaml.Node, problem: str) -> InvalidInput:
+    return InvalidInput(
+        f"line {node.start_mark.line + 1}: {printable_text(node.value, 40)} {problem}",
+        code="bad_value",
+        hint="put quotes around it if it is text",
+    )
+
+
+def set_yaml_list(text: str, key: str, items: Sequence[str]) -> str:
+    """Return a YAML file whose list under `key`, at the top, has these items.
+
+    Items that stay keep their lines; new ones are added at the end. Raises `InvalidInput`
+    (`bad_type`) for a file that has no place for another key, or as `compose_yaml_file`.
+    """
+    root = compose_yaml_file(text)
+    if root is not None and root.flow_style:
+        raise InvalidInput(
+            f"there is no line to put {key!r} on: the file is one map in braces",
+            code="bad_type",
+            hint=f"add the list {key!r} with an editor",
+        )
+    pairs = root.value if root is not None else []
+    found = next((pair for pair in pairs if pair[0].value == key), None)
+    lines = text.splitlines(keepends=True)
+    if found is None:
+        return f"{_end_last_line(text)}{key}: {_flow_list(items)}\n"
+    name, value = found
+    if isinstance(value, yaml.SequenceNode) and not value.flow_style:
+        return "".join(_edit_block(lines, value.value, items))
+    end = value.end_mark
+    before = "".join(lines[: name.start_mark.line])
+    rest = "".join(lines[end.line :])[end.column :]
+    return f"{before}{key}: {_flow_list(items)}{rest or chr(10)}"
+
+
+def _edit_block(lines: list[str], nodes: Sequence[yaml.Node], items: Sequence[str]) -> list[str]:
+    """Return the lines of a file with the items of a list that has a line for each of them."""
+    known = [node.value for node in nodes]
+    last = nodes[-1].start_mark
+    dropped = _lines_of_dropped(nodes, items)
+    indent = lines[last.line][: last.column]
+    lines[last.line] = _end_last_line(lines[last.line])
+    added = [f"{indent}{json.dumps(item)}\n" for item in items if item not in known]
+    kept = [line for number, line in enumerate(lines[: last.line + 1]) if number not in dropped]
+    return [*kept, *added, *lines[last.line + 1 :]]
+
+
+def _lines_of_dropped(nodes: Sequence[yaml.Node], items: Collection[str]) -> set[int]:
+    return {node.start_mark.line for node in nodes if node.value not in items}
+
+
+def _flow_list(items: Sequence[str]) -> str:
+    return json.dumps(list(items))  # a JSON list is a YAML list, whatever is in it
+
+
+def _end_last_line(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"

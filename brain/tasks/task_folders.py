@@ -27,7 +27,7 @@ from typing import Any, Literal, NamedTuple
 from ..errors import InvalidInput, error_from_os, printable_text
 from ..skills.document_parts import split_document
 from ..skills.frontmatter import load_front_matter
-from ..skills.yaml_data import load_yaml_data
+from ..skills.strict_yaml import load_yaml_data
 from ..util.strict_json import parse_bounded
 from .images import Image, Place, TaskFile, list_requirements, read_image
 from .task import DEFAULT_SECONDS, MAX_SECONDS, Grader, Task, TaskLimits

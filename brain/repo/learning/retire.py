@@ -33,7 +33,7 @@ from ...results import Decided, Pinned
 from ...skills import SKILLS_SECTION, skill_document, skill_layout, skill_version
 from ...skills.skill_layout import split_version
 from ...skills.slug import slugify
-from ...skills.yaml_list import set_yaml_list
+from ...skills.strict_yaml import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
 from .. import derive, find_skill, lineage_cache, manifest
 from ..derive import read_decision_verdict

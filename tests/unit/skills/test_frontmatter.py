@@ -19,9 +19,7 @@ from brain.skills.frontmatter import (
 from brain.skills.skill_document import upsert_document
 from brain.skills.skill_metadata import read_skill_metadata
 from brain.skills.spec_export import export_to_spec
-from brain.skills.strict_yaml import load_yaml_file
-from brain.skills.yaml_data import load_yaml_data, write_yaml_data
-from brain.skills.yaml_list import set_yaml_list
+from brain.skills.strict_yaml import load_yaml_data, load_yaml_file, set_yaml_list, write_yaml_data
 from brain.skills.yaml_scalar import write_scalar
 from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
