@@ -13,7 +13,7 @@ from ..errors import InvalidInput, printable_text
 from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import FILE, LINK
 from ..results import Notice
-from ..skills.skill_name import set_skill_name
+from ..skills.skill_document import set_skill_name
 from ..skills.spec_export import export_to_spec
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain

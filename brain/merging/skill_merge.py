@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from ..errors import InvalidInput
-from ..skills import document_parts, frontmatter_fields, skill_defaults, skill_version
+from ..skills import document_parts, frontmatter_fields, skill_document, skill_version
 from ..skills import document_update as documents
 from ..skills.document_parts import DocumentParts
 from ..skills.frontmatter import parse_front_matter, parse_if_any
@@ -79,7 +79,7 @@ def _stated_version(content: bytes) -> str | None:
     document = document_parts.split_document(content)
     if not document.opening:
         return None
-    return skill_defaults.stated_version(parse_front_matter(document.front_matter))
+    return skill_document.stated_version(parse_front_matter(document.front_matter))
 
 
 def _split_at_version(content: bytes, version: str, slug: str) -> DocumentParts:

@@ -25,7 +25,7 @@ from .frontmatter_fields import (
     FrontMatter,
     FrontMatterField,
 )
-from .skill_defaults import fill_texts
+from .skill_document import fill_texts
 from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
 from .visible_text import truncate
 from .yaml_scalar import quote_scalar, write_scalar
