@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ..util.text import lazy_pattern
 from . import key_patterns
-from .secret_hit import SecretHit
+from .key_patterns import SecretHit
 
 _EDGE_CHARACTERS = b" \t\r\"'`\\+>#|*,;(){}[]"
 """Characters around the pieces of a split text: quotes, operators, margins."""

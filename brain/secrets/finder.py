@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from ..digest import domain_hash
 from . import encoded_secrets, key_patterns, keyword_rules
-from .secret_hit import EXAMPLE, SecretHit, masked_excerpt, secret_mark
+from .key_patterns import EXAMPLE, SecretHit, masked_excerpt, secret_mark
 
 MAX_SECRET_FINDINGS = 1000
 """The most findings in one file; the rest of the file is not scanned."""

@@ -1,7 +1,4 @@
-"""Find secrets by their format: key prefixes of issuers, PEM, JSON web tokens, keystores.
-
-The formats are those that issuers document and that public secret scanners use.
-"""
+"""A secret that a scanner found, how sure it is, and the line around it without the secret."""
 
 from __future__ import annotations
 
@@ -9,11 +6,210 @@ import binascii
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
+from typing import NamedTuple
 
+from ..errors import printable_text
 from ..util.text import lazy_pattern
-from . import randomness
-from .placeholders import is_placeholder, is_weak_password
-from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
+
+CERTAIN = "certain"
+"""The format leaves no doubt: the prefix and length of an issuer, or the body of a private key."""
+DOUBTFUL = "doubtful"
+"""A keyword or the look of a value speaks for it; such a finding can be wrong."""
+EXAMPLE = "example"
+"""A password as documents give it. It is masked in a text that is stored, but not reported."""
+
+_BYTES_BEFORE = 60
+_BYTES_AFTER = 40
+_MAX_TAIL_BYTES = 200
+_TAIL = lazy_pattern(rb"[^\s\"'`]{0,%d}" % _MAX_TAIL_BYTES)
+"""What directly follows a secret may belong to it, so it is not shown."""
+
+
+class SecretHit(NamedTuple):
+    """A secret with its rule, its place in bytes, and its grade: CERTAIN, DOUBTFUL or EXAMPLE."""
+
+    rule: str
+    start: int
+    stop: int
+    secret: bytes
+    grade: str
+
+
+def masked_excerpt(content: bytes, hit: SecretHit, covered: int, following: int) -> str:
+    """Return the line of a hit, cut around the secret, which its rule replaces.
+
+    Other hits end before `covered` or begin at `following` or later; their bytes are not shown.
+    """
+    begin = max(content.rfind(b"\n", 0, hit.start) + 1, covered)
+    first = max(begin, hit.start - _BYTES_BEFORE)
+    before = ("…" if first > begin else "") + _decode(content[first : hit.start]).lstrip()
+    return f"{before}{secret_mark(hit)}{_text_after(content, hit, following)}"
+
+
+def secret_mark(hit: SecretHit) -> str:
+    """Return the text that stands for a secret."""
+    return f"[redacted: {hit.rule}]"
+
+
+def _text_after(content: bytes, hit: SecretHit, following: int) -> str:
+    tail = _TAIL().match(content, hit.stop)
+    start = tail.end() if tail else hit.stop
+    line_end = content.find(b"\n", hit.start)
+    end = min(line_end if line_end >= 0 else len(content), following)
+    if start >= end or start - hit.stop >= _MAX_TAIL_BYTES:
+        return ""
+    last = min(end, start + _BYTES_AFTER)
+    return _decode(content[start:last]).rstrip() + ("…" if last < end else "")
+
+
+def _decode(part: bytes) -> str:
+    return printable_text(part.decode("utf-8", "ignore").expandtabs(1), 4 * _BYTES_BEFORE)
+
+
+_VALUE_PART = lazy_pattern(rb"[^-_./:@=]+")
+
+
+def _byte_class(code: int) -> int:
+    letter = bytes([code])
+    if letter.isdigit():
+        return ord("0")
+    if letter.islower():
+        return ord("a")
+    return ord("A") if letter.isupper() else ord("!")
+
+
+_BYTE_CLASSES = bytes(map(_byte_class, range(256)))
+
+
+_COMMON_PAIRS = frozenset(
+    group[0] + second
+    for group in (
+        "abcdgilmnprstuy baelou caehiklortu daeios eacdefglmnprstvx faeio geir haeio "
+        "iacdefglmnoprstvz ke laeilostuy maeimop nacdegiost ocdlmnoprstuvw paeiloprt qu "
+        "racdeikmnorstuy sacehiopstu taehiorstuy ueilmnprst vaei wio"
+    ).split()
+    for second in group[1:]
+)
+"""Pairs of letters that are more frequent in words than by chance: "ab", "ac", …, "wo"."""
+_MIN_WORD_SCORE = -0.25
+"""The least score per character of words and of names in code; random values have less."""
+
+
+def is_random_value(value: bytes) -> bool:
+    """Tell whether a part of the value is random: no words, nor a name made of words.
+
+    It changes its character class more often than words do, and its letters do not follow
+    one another as in words.
+    """
+    for part in _VALUE_PART().findall(value):
+        kinds = part.translate(_BYTE_CLASSES)
+        changes = sum(a != b for a, b in pairwise(kinds))
+        least = max(3, len(part) // 5) if b"0" in kinds else 0.45 * len(part)
+        if len(part) >= 8 and changes >= least and not looks_like_words(part):
+            return True
+    return False
+
+
+def looks_like_words(part: bytes) -> bool:
+    """Tell whether letters follow one another as in words or in names such as `privateKey`."""
+    text = part.decode("latin-1")
+    score = 0
+    for one, other in pairwise(text):
+        if one.isalpha() and other.isalpha():
+            if one.islower() and other.isupper():
+                score -= 1
+            else:
+                score += 1 if (one + other).lower() in _COMMON_PAIRS else -2
+        elif one.isalpha() != other.isalpha():
+            score -= 2
+    return score >= _MIN_WORD_SCORE * len(text)
+
+
+def is_password_like(value: bytes) -> bool:
+    """Tell whether a part of the value mixes letters with digits, or both cases with signs."""
+    for part in _VALUE_PART().findall(value):
+        kinds = set(part.translate(_BYTE_CLASSES))
+        has_digit = kinds & set(b"aA") and kinds & set(b"0")
+        if len(part) >= 6 and part.isascii() and (has_digit or kinds >= set(b"aA!")):
+            return True
+    return False
+
+
+_PLACEHOLDER = lazy_pattern(
+    rb"(?i)(?<![a-z0-9])(?:your?|my|the|some|test|todo)(?![a-z0-9])|insert|replace"
+    rb"|example|placeholder|change[_-]?me|dummy|sample|redacted|fake|abc123|(?-i:x{5}|X{5})"
+    rb"|\*\*\*|\.\.\.|\xe2\x80\xa6|process\.env|environ|getenv|env\.|([^A])\1{5}"
+    rb"|0x[a-z0-9]*(?:address|key|contract|token|recipient|wallet)"
+)
+_EXAMPLE_WORD = lazy_pattern(
+    rb"(?i)passwo?r?d?|p[a4@][s5$][s5$]|secret|test|admin|qwerty|asdf|letmein|welcome|hunter|demo|user"
+    rb"|login|foo|bar\b|abc|123|default|root|guest|secure|strong|super|local|temp|hello|dev\b|prod\b"
+    rb"|(?:19|20)[0-9]{2}|my|your|new|key"
+)
+"""Words of which documents make example passwords."""
+_MAX_OTHER_CHARS = 4
+"""The most characters of an example password beside such words."""
+_SIMPLE_PASSWORD = lazy_pattern(
+    rb"(?i)[a-z]+[@_-]?(?:(?:19|20)[0-9]{2}|1234?5?)[!?]?\Z"
+    rb"|.*(?:base(?:32|58|64)|b64|sha(?:1|256|384|512)|md5|argon2|utf|oauth|ed25519)"
+)
+"""A word with a year or `123`, and names of algorithms."""
+_LOOKALIKES = bytes.maketrans(b"013457@$!", b"oieastasi")
+"""Digits and signs in place of letters, as in `s3cur3`."""
+_MIN_STEPS = 5
+"""Steps of a sequence such as `abcdef`, `654321` and `a1b2c3d4e5f6`."""
+_MIN_BASE64_CHARS = 16
+"""Shorter values are base64 of some text by chance."""
+_KNOWN_VALUES = {b"JBSWY3DPEHPK3PXP", b"MFRGGZDFMZTWQ2LK"}
+"""Keys that documents of one-time passwords give as examples."""
+_JWT_HEAD = lazy_pattern(rb"ey(?:JhbGciOi|J0eXAiOi|AiYWxnIj)[A-Za-z0-9_-]*\Z")
+"""The first part of a JSON web token alone, which is the same in all of them."""
+
+
+def is_placeholder(value: bytes) -> bool:
+    """Tell whether a value stands for a secret, as `your-key-here` and `sk_live_xxxx` do."""
+    return (
+        _PLACEHOLDER().search(value) is not None
+        or any(map(_has_sequence, (value, value[::2], value[1::2])))
+        or value in _KNOWN_VALUES
+        or _JWT_HEAD().match(value) is not None
+    )
+
+
+def is_weak_password(value: bytes) -> bool:
+    """Tell whether a password, which may be in base64, is one that documents give as an example."""
+    forms = (value, value.translate(_LOOKALIKES), decode_text(value, 0) or b"")
+    return _SIMPLE_PASSWORD().match(value) is not None or any(map(_is_made_of_example_words, forms))
+
+
+def _is_made_of_example_words(text: bytes) -> bool:
+    rest, count = _EXAMPLE_WORD().subn(b"", text)
+    return count > 0 and len(rest) <= _MAX_OTHER_CHARS
+
+
+def decode_text(value: bytes, min_chars: int = _MIN_BASE64_CHARS) -> bytes | None:
+    """Return the text that a value is the base64 of, None if it is not."""
+    if len(value) % 4 or len(value) < min_chars:
+        return None
+    try:
+        text = binascii.a2b_base64(value, strict_mode=True)
+    except binascii.Error:
+        return None
+    return text if text.isascii() and text.decode().isprintable() else None
+
+
+def _has_sequence(value: bytes) -> bool:
+    """Tell whether a value counts up or down, in letters or digits."""
+    steps = last = 0
+    for one, other in pairwise(value.lower()):
+        step = other - one
+        steps = steps + 1 if step == last else 1
+        last = step
+        if steps >= _MIN_STEPS and step in (-1, 1):
+            return True
+    return False
+
 
 _ALPHANUMERIC = rb"[A-Za-z0-9]"
 _URL_SAFE = rb"[A-Za-z0-9_-]"
@@ -179,7 +375,7 @@ def _is_genuine(rule: str, secret: bytes) -> bool:
         return len(set(secret)) > 20
     if is_placeholder(secret):
         return False
-    if rule in _WORDLIKE_RULES and not randomness.is_random_value(secret):
+    if rule in _WORDLIKE_RULES and not is_random_value(secret):
         return False
     return len(set(secret)) > 9
 
@@ -189,7 +385,7 @@ def _is_url_password(found: bytes) -> bool:
     _, password = _split_url_user(found)
     if _PLACEHOLDER_URL().search(found) or password.isdigit() or len(set(found)) <= 6:
         return False
-    is_chosen = randomness.is_password_like(password) or not randomness.looks_like_words(password)
+    is_chosen = is_password_like(password) or not looks_like_words(password)
     return is_chosen and not is_placeholder(password)
 
 
@@ -204,7 +400,7 @@ def _grade_key(rule: str, match: re.Match[bytes]) -> str:
     if rule == "aws-access-key":
         start, stop = match.start() - _AWS_PAIR_BYTES, match.end() + _AWS_PAIR_BYTES
         near = _AWS_SECRET().finditer(match.string[max(start, 0) : stop])
-        has_secret = any(randomness.is_random_value(secret[0]) for secret in near)
+        has_secret = any(is_random_value(secret[0]) for secret in near)
         return CERTAIN if has_secret else DOUBTFUL
     if rule == "url-password":
         user, password = _split_url_user(match[0])
@@ -240,7 +436,7 @@ def _is_pem_body(text: bytes, match: re.Match[bytes]) -> bool:
         len(body) >= _MIN_PEM_BODY_CHARS
         and b"..." not in body
         and len(set(match[1])) > 4
-        and not randomness.looks_like_words(match[1])
+        and not looks_like_words(match[1])
     )
 
 

@@ -6,9 +6,16 @@ import re
 from collections.abc import Iterator
 
 from ..util.text import lazy_pattern
-from . import randomness
-from .placeholders import decode_text, is_placeholder, is_weak_password
-from .secret_hit import CERTAIN, DOUBTFUL, EXAMPLE, SecretHit
+from . import key_patterns
+from .key_patterns import (
+    CERTAIN,
+    DOUBTFUL,
+    EXAMPLE,
+    SecretHit,
+    decode_text,
+    is_placeholder,
+    is_weak_password,
+)
 
 _KEYWORDS = (b"passw", b"passphrase", b"pwd", b"secret", b"credential", b"token", b"key", b"bearer")
 _PASSWORD_KEYWORDS = _KEYWORDS[:5]
@@ -120,7 +127,7 @@ def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: b
     if not is_explicit and _PUBLIC_ADDRESS().fullmatch(value):
         return ""
     plain = decode_text(value) or value
-    if len(value) >= 16 and value.isascii() and randomness.is_random_value(plain):
+    if len(value) >= 16 and value.isascii() and key_patterns.is_random_value(plain):
         return "assigned-secret"
     if is_assigned and word in _PASSWORD_KEYWORDS and _is_password(plain):
         return _PASSWORD_RULE
@@ -128,7 +135,7 @@ def _classify_value(word: bytes, value: bytes, is_assigned: bool, is_explicit: b
 
 
 def _is_password(value: bytes) -> bool:
-    return randomness.is_password_like(value) and _NAME_IN_WORDS().match(value) is None
+    return key_patterns.is_password_like(value) and _NAME_IN_WORDS().match(value) is None
 
 
 def _grade_value(rule: str, name: bytes, suffix: bytes, value: bytes) -> str:

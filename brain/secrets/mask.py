@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..util.text import lazy_pattern
 from .finder import MAX_SECRET_FINDINGS, find_hits_and_examples
-from .secret_hit import SecretHit, secret_mark
+from .key_patterns import SecretHit, secret_mark
 
 _PEM_END = lazy_pattern(rb"-----END [A-Z0-9 ]{0,40}-----")
 _MARK = lazy_pattern(r"\[redacted: [^\]\n]+\]")
