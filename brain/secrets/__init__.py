@@ -1,8 +1,15 @@
 """Find and mask secrets in text: keys, tokens and passwords."""
 
-from .finder import MAX_SECRET_FINDINGS, SecretFinding, find_secrets, find_secrets_in_each
+from .finder import (
+    MAX_SECRET_FINDINGS,
+    SecretFinding,
+    find_secrets,
+    find_secrets_in_each,
+    has_masked_secret,
+    mask_remote_message,
+    mask_secrets,
+)
 from .key_patterns import CERTAIN, DOUBTFUL
-from .mask import has_masked_secret, mask_remote_message, mask_secrets
 
 __all__ = [
     "CERTAIN",
