@@ -13,7 +13,7 @@ from ..errors import InvalidInput, printable_text
 from ..objects.collisions import is_safe_link_target
 from ..objects.tree_node import FILE, LINK
 from ..results import Notice
-from ..skills.skill_document import set_skill_name
+from ..skills.skill_document import set_name
 from ..skills.spec_export import export_to_spec
 from ..util.progress import Progress, no_progress
 from .brain_protocol import AdoptionBrain
@@ -154,7 +154,7 @@ def render_skill_text(
     if mode == ADOPTED_FORM:
         return SourceFile(planned.kind, content)
     if mode == RENAMED_FORM:
-        return SourceFile(planned.kind, set_skill_name(content, planned.folder_name))
+        return SourceFile(planned.kind, set_name(content, planned.folder_name, add=True))
     extra_fields = frozenset[str]() if mode == STRICT_FORM else form.extra_fields
     return SourceFile(FILE, export_to_spec(content, planned.folder_name, extra_fields))
 

@@ -13,8 +13,7 @@ from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
-from ..skills import slug as deceptive_names
-from ..skills import slug as unicode_scripts
+from ..skills import slug
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.slug import slugify
 from . import derive, find_skill, lineage_cache
@@ -87,7 +86,7 @@ def _check_skill_name(
     name = card.name or derive.slug_from_full_path(path)
     yield from _check_name(path, name)
     if _has_hidden_text(card):
-        yield Notice(deceptive_names.HIDDEN_NAME, path, deceptive_names.hidden_name_message(name))
+        yield Notice(slug.HIDDEN_NAME, path, slug.hidden_name_message(name))
     for other in _find_lookalikes(session, bundle, path, name):
         yield Notice(SAME_NAME_CODE, path, describe_same_name(name, [other]))
 
@@ -98,7 +97,7 @@ def _names_not_compared_notice(skills: int) -> Notice:
 
 
 def _check_name(path: str, name: str) -> Iterator[Notice]:
-    for code, message in deceptive_names.find_name_problems(name):
+    for code, message in slug.find_name_problems(name):
         yield Notice(code, path, message)
 
 
@@ -111,19 +110,19 @@ def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> 
     """Yield the first other skill that may be confused with the one at `path`."""
     candidates = dict.fromkeys(
         candidate
-        for slug in _possible_slugs(name)
-        for candidate in find_skill.find_candidate_paths(session, slug)
+        for found in _possible_slugs(name)
+        for candidate in find_skill.find_candidate_paths(session, found)
         if candidate != path
     )
     for candidate in find_skill.filter_skills(session, bundle, candidates):
         other = find_skill.load_skill(session, bundle, candidate)
-        if deceptive_names.is_confusable(name, other.card.name or other.slug):
+        if slug.is_confusable(name, other.card.name or other.slug):
             yield candidate
             return
 
 
 def _possible_slugs(name: str) -> Iterator[str]:
-    for form in dict.fromkeys((name, unicode_scripts.map_confusables_to_latin(name))):
+    for form in dict.fromkeys((name, slug.map_confusables_to_latin(name))):
         try:
             yield slugify(form)
         except InvalidInput:  # no skill is found by such a name
@@ -131,4 +130,4 @@ def _possible_slugs(name: str) -> Iterator[str]:
 
 
 def _has_hidden_text(card: SkillMetadata) -> bool:
-    return deceptive_names.HIDDEN_NAME in card.flags.split()
+    return slug.HIDDEN_NAME in card.flags.split()

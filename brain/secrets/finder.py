@@ -1,4 +1,9 @@
-"""Find secrets of a known format that are split over lines or encoded in base64."""
+"""Find and mask secrets in the content of a file, also split over lines or in base64.
+
+Each rule is a plain search for a few letters, followed by a regular expression of bounded
+length at that place, so the time is linear in the length of the content. Existing libraries
+look at single lines, so they miss split and encoded secrets.
+"""
 
 from __future__ import annotations
 

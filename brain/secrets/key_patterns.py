@@ -1,4 +1,8 @@
-"""A secret that a scanner found, how sure it is, and the line around it without the secret."""
+"""Find secrets by their format: key prefixes of issuers, PEM, JSON web tokens, keystores.
+
+The formats are those that issuers document and that public secret scanners use. Also here: what a
+hit is, and what tells a random value from words, and a secret from a placeholder.
+"""
 
 from __future__ import annotations
 

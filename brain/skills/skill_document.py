@@ -1,4 +1,8 @@
-"""Fills in the fields that every skill document must have: name, description, version."""
+"""Skill documents: create, save again, set name and version, fill in what is missing.
+
+A save changes the version line; every other byte of the front matter stays, and so do
+the byte order mark, the line endings and a missing newline at the end.
+"""
 
 from __future__ import annotations
 
@@ -107,7 +111,7 @@ def _read_form(raw: str) -> tuple[str, VersionForm | None]:
 
 
 def _set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> FrontMatter:
-    return parse_front_matter(frontmatter_fields.set_field(front_matter, key, text, newline))
+    return parse_front_matter(set_field(front_matter, key, text, newline))
 
 
 def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontMatter:
@@ -199,13 +203,17 @@ def set_version(content: bytes, number: str, slug: str) -> bytes:
     return fill_defaults(document, slug, slug, "", number).to_bytes()
 
 
-def set_name(content: bytes, name: str) -> bytes:
-    """Return `content` with another name, if its front matter has one. Raises `InvalidInput`."""
+def set_name(content: bytes, name: str, add: bool = False) -> bytes:
+    """Return `content` with another name; front matter without one gets it if `add`.
+
+    Raises `InvalidInput` for front matter that cannot be read.
+    """
     document = document_parts.split_document(content)
     if not document.opening:
         return content
     front_matter = parse_front_matter(document.front_matter)
-    if "name" not in front_matter.fields:
+    field = front_matter.fields.get("name")
+    if not add if field is None else field.kind == TEXT_KIND and field.value == name:
         return content
     text = set_field(front_matter, "name", name, document.newline)
     return document._replace(front_matter=text).to_bytes()
@@ -360,19 +368,3 @@ def _is_encodable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def set_skill_name(content: bytes, name: str) -> bytes:
-    """Return the text of a skill with another name; a text without front matter stays.
-
-    Raises `InvalidInput` for front matter that cannot be read.
-    """
-    document = document_parts.split_document(content)
-    if not document.opening:
-        return content
-    front_matter = parse_front_matter(document.front_matter)
-    field = front_matter.fields.get("name")
-    if field is not None and field.kind == TEXT_KIND and field.value == name:
-        return content
-    text = frontmatter_fields.set_field(front_matter, "name", name, document.newline)
-    return document._replace(front_matter=text).to_bytes()

@@ -1,4 +1,4 @@
-"""Which files of a brain are skills, and where a new one goes.
+"""Which files of a brain are skills, where a new one goes, and by which address one is found.
 
 Paths are full. In every section a skill is the SKILL.md of a folder, at any depth. In the
 section `skills` so is a Markdown file at its top, or in a category, which is a folder
@@ -10,6 +10,12 @@ Below a folder of resources in there, such as `examples`, it is a file of the ou
 Nothing below a folder whose name starts with `_` or `.` is a skill, nor below folders of
 packages and caches. There are two exceptions: the `skills` folder that a client keeps in a
 hidden one, such as `.claude/skills`, and the hidden folders of a catalogue of skills.
+
+The address of a skill is the text by which every command and tool finds it again: its slug, or
+where several skills share a slug the path of the folder, or of the file of a flat skill:
+`tools/search` for `skills/tools/search/SKILL.md`. A path that a line of the index cannot show, or
+that would open another skill, is replaced by the slug and eight digits of the digest of the path:
+`search~1f2e3d4c`. So an address depends on nothing but the paths of the skills that share its slug.
 """
 
 from __future__ import annotations

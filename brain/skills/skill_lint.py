@@ -1,8 +1,12 @@
-"""Find text that tells its reader to run a program from the network, or to unlock one.
+"""Checks a skill against the agentskills.io specification and against what clients need.
 
-Only clear forms count: a download that goes straight into a shell or an interpreter, encoded
-commands, and archives or programs offered together with a password, which virus scanners cannot
-read. Every repetition has an upper bound, so the time is linear in the length of the text.
+The specification: https://agentskills.io/specification. Clients accept more than it
+allows: nearly all need only a readable name and description.
+
+Also here: text that tells its reader to run a program from the network, or to unlock one. Only
+clear forms count: a download that goes straight into a shell or an interpreter, encoded commands,
+and archives or programs offered together with a password, which virus scanners cannot read. Every
+repetition has an upper bound, so the time is linear in the length of the text.
 """
 
 from __future__ import annotations

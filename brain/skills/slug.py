@@ -1,4 +1,4 @@
-"""Turns the name of a skill into its slug, the name of its folder.
+"""Names of skills: the slug of one, which is the name of its folder, and names that deceive.
 
 A slug is lower-case ASCII letters and digits with single hyphens between, at most 64
 characters. A name that resembles a path, an option or a reserved file, or has hidden
@@ -7,7 +7,9 @@ dangerous form reaches the file system.
 
 The slug of a name is the same under every Python: code points that Unicode 14 has not
 assigned are replaced (`replace_unassigned`), the normal form of the rest never changes,
-and letters become ASCII by the fixed table of text-unidecode 1.3.
+and letters become ASCII by the fixed table of text-unidecode 1.3. Scripts of letters are looked up
+in built-in tables. The scripts that one word may mix follow UTS 39 ("highly restrictive"): one
+script, or Latin with the scripts of Chinese, Japanese or Korean.
 """
 
 from __future__ import annotations
@@ -309,8 +311,7 @@ def find_name_problems(name: str) -> Iterator[tuple[str, str]]:
     if foreign_letters:
         letters = _describe_letters(foreign_letters)
         yield MIXED_SCRIPTS, f"the name {shown} mixes scripts: it has {letters}"
-    script_code, unknown = script_code, UNKNOWN_SCRIPT
-    unassigned = [char for char in plain if script_code(char) == unknown]
+    unassigned = [char for char in plain if script_code(char) == UNKNOWN_SCRIPT]
     if unassigned:
         listed = dict.fromkeys(map(_format_code_point, unassigned[:_MAX_LISTED_LETTERS]))
         message = f"the name {shown} has unassigned code points: {', '.join(listed)}"

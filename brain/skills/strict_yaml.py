@@ -4,6 +4,10 @@ No aliases, anchors, tags, merge keys, duplicate keys (also after NFKC), keys th
 are not text, and no deep nesting. The limits are checked event by event, before any
 node is made, and nothing is constructed: the caller gets nodes. libyaml parses where
 PyYAML was built with it; PyYAML's own parser decides where the two may differ.
+
+Also here: JSON values in YAML files, where a plain scalar is a number of JSON, `true`, `false`,
+`null` or text, and what some version of YAML reads otherwise, such as `yes`, `0x10`, `0o7`, `1_000`
+or a date, must be quoted; and a list of texts that is changed in place.
 """
 
 from __future__ import annotations

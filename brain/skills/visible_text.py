@@ -8,6 +8,8 @@ version of Python.
 
 In text, U+FE0F after an emoji or in a keycap is not hidden, and neither is U+200D
 between two emoji: they choose the picture.
+
+Untrusted text in a prompt stands between delimiters that it can neither close nor forge.
 """
 
 from __future__ import annotations
