@@ -231,7 +231,7 @@ class Brain(Part):
         session = call_system(open_session, Path(path), author)
         session.sign_with = sign_with
         session.open_embedder = embedder
-        session.progress = progress
+        session.progress = progress or no_progress
         session.pinned_roots_provider = roots
         session.load_experience_settings = experience
         return cls(session, ledgers)

@@ -7,8 +7,6 @@ from functools import partial
 from itertools import islice
 
 from ..errors import InvalidInput, NotFound, printable_text
-from ..folder.read import read_bounded_file, read_working_file
-from ..merging import lines
 from ..objects import bundle as bundles
 from ..objects import operation
 from ..objects.bundle import Bundle
@@ -217,6 +215,8 @@ class Comparison:
         cards = lineage_cache.load_cards(session, blobs - unstored)
         for path, _, now in changed:
             if now is not None and now.blob in unstored:
+                from ..folder.read import read_working_file
+
                 cards[now.blob] = read_skill_metadata(read_working_file(session.root, path), "")
         return cards
 
@@ -306,7 +306,7 @@ def read_body(session: Session, entry: TreeEntry) -> bytes | None:
     except NotFound as error:
         if error.code == "redacted":
             return None
-        content = read_bounded_file(session.root, entry.path, _MAX_BODY_BYTES)
+        content = _read_in_folder(session, entry.path, _MAX_BODY_BYTES)
     try:
         return document_parts.split_document(content or b"").body.strip() or None
     except InvalidInput:  # not readable as a skill
@@ -348,6 +348,8 @@ def diff_stat(session: Session, diff: Diff) -> list[DiffStat]:
 
 
 def _count_lines(session: Session, change: PathChange, stored: bool) -> DiffStat:
+    from ..merging import lines
+
     sides = _read_sides(session, change, stored)
     counts = (-1, -1) if isinstance(sides, str) else lines.count_changed_lines(*sides)
     return DiffStat(change.path, *counts)
@@ -355,6 +357,8 @@ def _count_lines(session: Session, change: PathChange, stored: bool) -> DiffStat
 
 def patch(session: Session, diff: Diff) -> Iterator[str]:
     """Yield a diff in git's unified format, one text per file; binary files only by name."""
+    from ..merging import lines
+
     for change in diff.changes:
         source = change.from_path or change.path
         old_name = "/dev/null" if change.change == "added" else f"a/{source}"
@@ -414,23 +418,32 @@ def _read_sides(session: Session, change: PathChange, stored: bool) -> tuple[byt
         return new
     if isinstance(old, str):
         return old
+    from ..merging import lines
+
     return _BINARY if lines.is_binary(old) or lines.is_binary(new) else (old, new)
 
 
 def _read_side(session: Session, blob: str | None, path: str, *, stored: bool) -> bytes | str:
     if blob is None:
         return b""
-    blob_id = bytes.fromhex(blob)
+    id = bytes.fromhex(blob)
     try:
-        size = session.reader.blob_size(blob_id)
+        if session.reader.blob_size(id) > MAX_DIFF_BYTES:
+            return _TOO_LARGE
+        return session.reader.read_blob(id)
     except NotFound as error:
         if error.code == "redacted":
             return "redacted"
         if stored:
             raise
-        content = read_bounded_file(session.root, path, MAX_DIFF_BYTES)
+        content = _read_in_folder(session, path, MAX_DIFF_BYTES)
         return _TOO_LARGE if content is None else content
-    return session.reader.read_blob(blob_id) if size <= MAX_DIFF_BYTES else _TOO_LARGE
+
+
+def _read_in_folder(session: Session, path: str, max_bytes: int) -> bytes | None:
+    from ..folder.read import read_bounded_file
+
+    return read_bounded_file(session.root, path, max_bytes)
 
 
 def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:

@@ -7,7 +7,7 @@ the last import. Importing does not write to the folder; the merge does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from ..digest import NO_DIGEST, blob_id
@@ -142,12 +142,18 @@ class _StepImporter:
         if not edits and step.parents is None:
             return False
         source = self._source
-        import_operation = operation.import_operation(source.kind, source.name, step.revision)
-        author_and_time = step.author, step.time
+        record = partial(
+            txn.record_snapshot,
+            operation=operation.import_operation(source.kind, source.name, step.revision),
+            message=step.message,
+            author=step.author,
+            time=step.time,
+            is_external=True,
+        )
         while len(merged) >= MAX_PARENTS:  # git's octopus merges may have more parents
             batch, merged = merged[: MAX_PARENTS - 1], merged[MAX_PARENTS - 1 :]
-            txn.record_external({}, import_operation, step.message, author_and_time, batch)
-        txn.record_external(edits, import_operation, step.message, author_and_time, merged)
+            record({}, merged=batch)
+        record(edits, merged=merged)
         if step.parents is not None:
             self._imported_snapshots[step.revision] = txn.head
         return True

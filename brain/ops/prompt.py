@@ -366,7 +366,7 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
     if rendered is None:
         rendered = _render_all(session, bundle, options)
         if session.cache is cache:  # else something was redacted meanwhile
-            session.keep_rendered_index(key, rendered)
+            session.rendered_indexes[key] = rendered
     return Index(*rendered)
 
 

@@ -95,7 +95,7 @@ def find_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMet
     Those that were read from content are staged for the cache.
     """
     wanted = list(dict.fromkeys(blobs))
-    session.drop_redacted()
+    _ = session.cache  # drops what was redacted
     known = session.loaded_cards
     out = {blob: known[blob] for blob in wanted if blob in known}
     unknown = [blob for blob in wanted if blob not in out] if out else wanted
@@ -111,7 +111,8 @@ def find_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMet
                 if card.flags not in CONTENT_UNREAD_FLAGS
             )
         if len(found) <= _MAX_CARDS_TO_REMEMBER:
-            session.keep_loaded_cards(found)
+            for blob, card in found.items():
+                known[blob] = card
         out.update(found)
     return out
 
@@ -331,7 +332,7 @@ def build_index_lines(session: Session, skills: Iterable[SkillWithCard]) -> dict
     for start in range(0, len(every), _BATCH_SIZE):
         some = every[start : start + _BATCH_SIZE]
         lines |= format_index_lines([(path, addresses[path], card) for path, card in some])
-        session.report_progress("index", len(lines), 0)
+        session.progress("index", len(lines), 0)
     return lines
 
 
@@ -561,7 +562,7 @@ def note_declared_names(session: Session, changed: list[Difference]) -> None:
         cards = find_cards(session, [blob for _, blob in some])
         for path, blob in some:
             note_declared_name(session, path, blob, cards[blob].name)
-        session.report_progress("skills", start + len(some), len(places))
+        session.progress("skills", start + len(some), len(places))
 
 
 def derive_from_changes(

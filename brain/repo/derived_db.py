@@ -461,22 +461,6 @@ class DerivedCache:
         row = self.db.fetch_one(sql, (name,))
         return (bytes(row[0]), int(row[1])) if row else (b"", 0)
 
-    @_errors_as_unusable()
-    def clear(self) -> None:
-        """Delete everything, without a trace in any file of the cache."""
-        self.db.execute("PRAGMA secure_delete=ON")
-        from ..search import full_text
-
-        with self.transaction():
-            for table in CONTENT_TABLES:
-                self.db.execute(f"DELETE FROM {table}")
-            for table in full_text.TABLES:
-                self.db.execute(f"DROP TABLE IF EXISTS {table}")
-        self.db.execute("VACUUM")
-        self.db.fetch_all("PRAGMA wal_checkpoint(TRUNCATE)")
-        if self.folder is not None:
-            clear_cache_folder(self.folder, CACHE_FILE_NAME)
-
     def close(self) -> None:
         """Close the cache."""
         self.db.close()

@@ -35,8 +35,7 @@ def write_staged_updates(session: Session) -> None:
         return
     snapshots = [session.load_snapshot(update.derived.snapshot) for update in staged]
     if any(snapshot.operation[0] == "redact" for snapshot in snapshots):
-        session.clear_cache()  # it may hold redacted text
-        session.new_cards.clear()
+        _ = session.cache  # another one: that of before may hold redacted text
         return
     try:
         with session.cache.transaction():

@@ -127,7 +127,7 @@ def cache_lineage(session: Session, root: bytes) -> None:
             cache.put_snapshots(found)
         write_staged_cards(session)
         session.snapshots_in_cache.update(some)
-        session.report_progress("history of skills", start + len(some), len(new))
+        session.progress("history of skills", start + len(some), len(new))
 
 
 def _list_uncached(session: Session, root: bytes) -> list[bytes]:
@@ -202,7 +202,7 @@ def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
     Raises `NotFound` if one was removed from a lineage that was asked about.
     """
     wanted = set(snapshots)
-    absent = session.reader.find_missing({one for one in wanted if not session.has_loaded(one)})
+    absent = session.reader.find_missing({one for one in wanted if one not in session.snapshots})
     if absent:
         _refuse_missing_ancestors(session)
     return wanted - absent
@@ -264,7 +264,7 @@ def keep_read_cards(session: Session) -> None:
 def build_card_row(session: Session, path: str, blob: bytes, content: bytes) -> tuple[bytes, bytes]:
     """Return the row of the card of a SKILL.md that is being stored."""
     card = read_skill_metadata(content, "")
-    session.keep_loaded_cards({blob: card})
+    session.loaded_cards[blob] = card
     note_declared_name(session, path, blob, card.name)
     return blob, encode_skill_metadata(card)
 

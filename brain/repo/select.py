@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
     """Return the search cache of a bundle: the session's for the head, else a new one."""
-    session.drop_redacted()  # the cache of before has words of what was redacted
+    _ = session.cache  # the cache of before has words of what was redacted
     if bundle == session.bundle_of(session.head()):
         if session.search_cache is None:
             session.search_cache = SearchCache()

@@ -6,9 +6,9 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from .. import limits
 from ..digest import blob_id
@@ -20,6 +20,7 @@ from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot
 from ..store.reader import StoreReader
 from ..store.rows import ObjectKind
+from ..util.progress import Progress, no_progress
 from .derived_db import DERIVATION_VERSION
 
 if TYPE_CHECKING:
@@ -39,11 +40,23 @@ SigningKeyProvider = Callable[[], bytes]
 PinnedRootsProvider = Callable[[str], Iterable[str]]
 """Returns the root keys (`ed25519:…`) that the user has pinned for a brain, by its id."""
 
-_MAX_CACHED_SNAPSHOTS = 4096
-_MAX_CACHED_BUNDLES = 64
-_MAX_CACHED_CARDS = 4096
-_MAX_CACHED_INDEXES = 4
 _MAX_RESOLVED_SNAPSHOTS = 32
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Loaded(dict[K, V]):
+    """What was loaded, by its key; it forgets all when it is full."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self._size = size
+
+    def __setitem__(self, key: K, value: V) -> None:
+        if len(self) >= self._size:
+            self.clear()
+        super().__setitem__(key, value)
 
 
 def current_time_ms() -> int:
@@ -96,27 +109,25 @@ class Session:
         self.verified_signatures: set[tuple[bytes, bytes, frozenset[bytes]]] = set()
         self.reader = store
         self.nodes = NodeCache(lambda node_id: self.reader.read_object(ObjectKind.NODE, node_id))
-        self.progress: Callable[[str, int, int], None] | None = None
+        self.progress: Progress = no_progress
         self.staged_updates: dict[bytes, StagedDerivation] = {}
         self.new_cards: dict[bytes, bytes] = {}
         self.resolved_snapshots: deque[bytes] = deque(maxlen=_MAX_RESOLVED_SNAPSHOTS)
         self.snapshots_in_cache: set[bytes] = set()
         self.complete_snapshots: set[bytes] = set()
-        self._usage: UsageStore | None = None
-        self._experience: experience.Store | None = None
         self._cache: DerivedCache | None = None
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
         self.declared_names: dict[tuple[str, bytes], str] = {}
         self.code_paths: tuple[Bundle, frozenset[str]] | None = None
-        self.loaded_cards: dict[bytes, SkillMetadata] = {}
-        self.rendered_indexes: dict[object, IndexText] = {}
+        self.loaded_cards: Loaded[bytes, SkillMetadata] = Loaded(4096)
+        self.rendered_indexes: Loaded[object, IndexText] = Loaded(4)
         self.search_cache: SearchCache | None = None
         self.own_programs: set[bytes] | frozenset[bytes] = set()
         self._brain_id = b""
         self._epoch = 0
-        self._snapshots: dict[bytes, Snapshot] = {}
-        self._bundles: dict[bytes, Bundle] = {}
+        self.snapshots: Loaded[bytes, Snapshot] = Loaded(4096)
+        self.bundles: Loaded[bytes, Bundle] = Loaded(64)
 
     def close(self) -> None:
         """Close the store and the caches."""
@@ -124,43 +135,40 @@ class Session:
             self.search_cache.close()
         if self._cache is not None:
             self._cache.close()
-        for opened in (self._usage, self._experience):
-            if opened is not None:
-                opened.close()
+        for name in ("usage", "experience"):
+            if name in self.__dict__:
+                getattr(self, name).close()
         self.store.close()
 
-    @property
+    @cached_property
     def usage(self) -> UsageStore:
         """The counts of uses of skills; threads may share them."""
-        if self._usage is None:
-            from ..experience.usage import UsageStore
+        from ..experience.usage import UsageStore
 
-            self._usage = UsageStore(self.control_folder)
-        return self._usage
+        return UsageStore(self.control_folder)
 
-    @property
+    @cached_property
     def experience(self) -> experience.Store:
         """What agents went through, where the user's settings say; threads may share it.
 
         Raises `InvalidInput` (`bad_experience_url`), `StoreError` (`not_installed`).
         """
-        if self._experience is None:
-            from ..experience.store import open_store
+        from ..experience.store import open_store
 
-            settings = self.load_experience_settings and self.load_experience_settings()
-            brain_id = self.brain_id().hex()
-            self._experience = open_store(self.control_folder, brain_id, settings)
-        return self._experience
+        settings = self.load_experience_settings and self.load_experience_settings()
+        return open_store(self.control_folder, self.brain_id().hex(), settings)
 
     @property
     def cache(self) -> DerivedCache:
         """The user's cache of this brain, opened when it is first asked for.
 
-        Another one takes its place as soon as something was redacted.
+        Another one takes its place as soon as something was redacted, and what was derived
+        before is dropped: it may hold redacted text.
         """
         cache = self._cache
         if cache is None or (
-            self._is_outside_transaction
+            self.reader is self.store  # no transaction is open, neither here nor in the cache
+            and not cache.db.in_transaction
             and self._compute_redaction_digest() != self._cache_redactions
         ):
             cache = self._open_cache()
@@ -170,31 +178,8 @@ class Session:
         from .derived_db import open_cache
 
         may_keep = partial(is_safe_cache_path, self.root)
-        cache = open_cache(
-            self.brain_id(), DERIVATION_VERSION, self._compute_redaction_digest(), may_keep
-        )
-        self.use_cache(cache)
-        return cache
-
-    def replace_cache(self) -> None:
-        """Replace the cache on the disk, which deviates from the store, by an empty one."""
-        from . import derived_db as folders
-
-        folder = self._open_cache().folder
-        self.use_memory_cache()
-        if folder is not None:
-            folders.clear_cache_folder(folder, "\0")
-        self._open_cache()
-
-    def drop_redacted(self) -> None:
-        """Drop derived data from memory if something was redacted since."""
-        _ = self.cache
-
-    @property
-    def _is_outside_transaction(self) -> bool:
-        """True if neither the store nor the cache has an open transaction."""
-        in_cache = self._cache is not None and self._cache.db.in_transaction
-        return self.reader is self.store and not in_cache
+        redacted = self._compute_redaction_digest()
+        return self._use_cache(open_cache(self.brain_id(), DERIVATION_VERSION, redacted, may_keep))
 
     def _compute_redaction_digest(self) -> bytes:
         epoch = self.reader.removal_epoch()
@@ -203,16 +188,32 @@ class Session:
             self._redaction_digest = epoch, blob_id(b"".join(gone))[:16] if gone else b""
         return self._redaction_digest[1]
 
-    def report_progress(self, phase: str, done: int, total: int) -> None:
-        """Report long work on the cache; `total` is 0 if unknown."""
-        if self.progress is not None:
-            self.progress(phase, done, total)
+    def _use_cache(self, cache: DerivedCache) -> DerivedCache:
+        self.search_cache = None  # not closed: it may be the caller
+        if self._cache is not None:
+            self._cache.close()
+        self._cache, self._cache_redactions = cache, self._compute_redaction_digest()
+        self.new_cards.clear()
+        self.snapshots_in_cache.clear()
+        self.loaded_cards.clear()
+        self.rendered_indexes.clear()
+        return cache
 
     def use_memory_cache(self) -> None:
         """Use an empty cache in memory; the one on the disk is unusable."""
         from .derived_db import open_memory_cache
 
-        self.use_cache(open_memory_cache(DERIVATION_VERSION))
+        self._use_cache(open_memory_cache(DERIVATION_VERSION))
+
+    def replace_cache(self) -> None:
+        """Replace the cache on the disk, which deviates from the store, by an empty one."""
+        from .derived_db import clear_cache_folder
+
+        folder = self._open_cache().folder
+        self.use_memory_cache()
+        if folder is not None:
+            clear_cache_folder(folder, "\0")
+        self._open_cache()
 
     def give_up_cache(self, error: CacheUnusable) -> None:
         """Use an empty cache instead: on the disk if that one is damaged, else in memory."""
@@ -225,32 +226,6 @@ class Session:
         """Reopen the cache in a forked child, without closing the connection of its parent."""
         self._parent_cache, self._cache = self._cache, None
 
-    def use_cache(self, cache: DerivedCache) -> None:
-        """Use another cache."""
-        self.search_cache = None  # not closed: it may be the caller
-        if self._cache is not None:
-            self._cache.close()
-        self._cache, self._cache_redactions = cache, self._compute_redaction_digest()
-        self.new_cards.clear()
-        self.snapshots_in_cache.clear()
-        self.loaded_cards.clear()
-        self.rendered_indexes.clear()
-
-    def clear_cache(self) -> None:
-        """Clear derived data, in memory and in the cache on the disk."""
-        from .derived_db import CacheUnusable
-
-        if self.search_cache is not None:
-            self.search_cache.close()
-            self.search_cache = None
-        try:
-            self.cache.clear()
-        except CacheUnusable:
-            self.use_memory_cache()
-        self.snapshots_in_cache.clear()
-        self.loaded_cards.clear()
-        self.rendered_indexes.clear()
-
     def timestamp_ms(self) -> int:
         """Return the time of the clock, in ms, within what a snapshot can hold."""
         return min(max(self.clock(), 0), snapshots.MAX_TIME_MS)
@@ -262,62 +237,31 @@ class Session:
 
     def load_snapshot(self, snapshot_id: bytes) -> Snapshot:
         """Return a snapshot. Raises `NotFound`, `StoreError` or `FormatError`."""
-        found = self._snapshots.get(snapshot_id)
+        found = self.snapshots.get(snapshot_id)
         if found is None:
-            found = snapshots.decode_verified_snapshot(
-                snapshot_id, self.reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
-            )
-            self.keep_loaded_snapshot(snapshot_id, found)
+            data = self.reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
+            found = snapshots.decode_verified_snapshot(snapshot_id, data)
+            self.snapshots[snapshot_id] = found
         return found
-
-    def has_loaded(self, snapshot_id: bytes) -> bool:
-        """Return whether a snapshot is in memory, and so in the store."""
-        return snapshot_id in self._snapshots
 
     def note_resolved(self, snapshot_id: bytes) -> None:
         """Note that the lineage of a snapshot may be needed next."""
         if snapshot_id not in self.resolved_snapshots:
             self.resolved_snapshots.append(snapshot_id)
 
-    def keep_loaded_snapshot(self, snapshot_id: bytes, snapshot: Snapshot) -> None:
-        """Keep a snapshot in memory."""
-        if len(self._snapshots) >= _MAX_CACHED_SNAPSHOTS:
-            self._snapshots.clear()
-        self._snapshots[snapshot_id] = snapshot
-
     def load_bundle(self, bundle_id: bytes) -> Bundle:
         """Return a bundle by its id. Raises as `load_snapshot`."""
-        found = self._bundles.get(bundle_id)
+        found = self.bundles.get(bundle_id)
         if found is None:
-            found = bundles.decode_verified_bundle(
-                bundle_id, self.reader.read_object(ObjectKind.BUNDLE, bundle_id)
-            )
-            self.keep_loaded_bundle(bundle_id, found)
+            data = self.reader.read_object(ObjectKind.BUNDLE, bundle_id)
+            self.bundles[bundle_id] = found = bundles.decode_verified_bundle(bundle_id, data)
         return found
-
-    def keep_loaded_bundle(self, bundle_id: bytes, bundle: Bundle) -> None:
-        """Keep a bundle in memory."""
-        if len(self._bundles) >= _MAX_CACHED_BUNDLES:
-            self._bundles.clear()
-        self._bundles[bundle_id] = bundle
-
-    def keep_loaded_cards(self, cards: dict[bytes, SkillMetadata]) -> None:
-        """Keep the metadata of skills, by blob, in memory."""
-        if len(self.loaded_cards) >= _MAX_CACHED_CARDS:
-            self.loaded_cards.clear()
-        self.loaded_cards.update(cards)
-
-    def keep_rendered_index(self, key: object, index: IndexText) -> None:
-        """Keep a rendered index in memory."""
-        if len(self.rendered_indexes) >= _MAX_CACHED_INDEXES:
-            self.rendered_indexes.clear()
-        self.rendered_indexes[key] = index
 
     def clear_loaded(self) -> None:
         """Drop all objects from memory: a failed transaction has not stored some of them."""
         self.nodes.clear()
-        self._snapshots.clear()
-        self._bundles.clear()
+        self.snapshots.clear()
+        self.bundles.clear()
         self.rendered_indexes.clear()
         self.staged_updates.clear()
         self.new_cards.clear()

@@ -78,74 +78,31 @@ class WriteTransaction:
         message: str = "",
         receipt: bytes | Receipt = NO_DIGEST,
         merged: Sequence[bytes] = (),
+        *,
         author: str = "",
+        time: int | None = None,
+        is_external: bool = False,
     ) -> bytes:
         """Record a snapshot of the head with `edits` applied; return its id.
 
-        `merged` are the snapshots, beside the head, that become its parents. `author` is by
-        default that of the session. `receipt` is
-        the id of a blob, or a receipt to which the steps of this snapshot are added; if
-        none is given, it is that of the run in progress, if there is one.
+        `merged` are the snapshots, beside the head, that become its parents. `author` and `time`
+        (ms) are by default of the session and now. `receipt` is the id of a blob, or a receipt
+        to which the steps of this snapshot are added; if none is given, it is that of the run in
+        progress, if there is one, unless `is_external`: the change was made outside of any run.
         """
-        before = self.bundle
-        after = bundles.update_bundle(self.session.nodes, before, edits)
-        change = before, after, edits, operation
+        session, before = self.session, self.bundle
+        after = bundles.update_bundle(session.nodes, before, edits)
+        require_portable(session.nodes, session.reader, before, after, edits)
+        draft = None if is_external or receipt != NO_DIGEST else self.receipt_draft
         if not isinstance(receipt, bytes):
             from .read_receipts import extend_receipt
 
-            receipt = self.store_tx.put_blob(extend_receipt(self.session, receipt, *change))
-        elif receipt == NO_DIGEST and self.receipt_draft is not None:
-            receipt = self.store_tx.put_blob(self.receipt_draft.encode_receipt(*change))
-            made = self._store_snapshot(*change, message, receipt, merged, (author, None))
-            self.receipt_draft.add_carrier(made)
-            return made
-        return self._store_snapshot(*change, message, receipt, merged, (author, None))
-
-    def record_external(
-        self,
-        edits: Mapping[str, TreeEntry | None],
-        operation: SnapshotOperation,
-        message: str = "",
-        author_and_time: tuple[str, int | None] = ("", None),
-        merged: Sequence[bytes] = (),
-    ) -> bytes:
-        """Record a snapshot of changes made outside of any run; return its id.
-
-        `author_and_time` are of the original change, "" and None for this author and now;
-        `merged` is as for `record_snapshot`.
-        """
-        after = bundles.update_bundle(self.session.nodes, self.bundle, edits)
-        return self._store_snapshot(
-            self.bundle, after, edits, operation, message, NO_DIGEST, merged, author_and_time
-        )
-
-    def record_manual_edits(self, edits: Mapping[str, TreeEntry | None]) -> None:
-        """Record edits of the folder first, so that this transaction does not overwrite them."""
-        if edits:
-            self.record_external(edits, ("snapshot",), "Record manual edits")
-            self.files_base = self.head
-
-    def record_edits_at(self, paths: Iterable[str]) -> None:
-        """Record what the user changed in the folder at `paths`, before anything else."""
-        self.record_manual_edits(
-            working_copy.store_edits_at(self.session, self.store_tx, self.bundle, list(paths))
-        )
-
-    def _store_snapshot(
-        self,
-        before: Bundle,
-        after: Bundle,
-        edits: Mapping[str, TreeEntry | None],
-        operation: SnapshotOperation,
-        message: str,
-        receipt: bytes,
-        merged: Sequence[bytes],
-        author_and_time: tuple[str, int | None] = ("", None),
-    ) -> bytes:
-        session = self.session
-        require_portable(session.nodes, session.reader, before, after, edits)
+            text = extend_receipt(session, receipt, before, after, edits, operation)
+            receipt = self.store_tx.put_blob(text)
+        elif draft is not None:
+            text = draft.encode_receipt(before, after, edits, operation)
+            receipt = self.store_tx.put_blob(text)
         bundle_id = self.store_bundle(after)
-        author, time = author_and_time[0] or session.author, author_and_time[1]
         message = self.mask_secrets(message)
         parent = session.load_snapshot(self.head)
         parents = [parent, *map(session.load_snapshot, merged)]
@@ -156,7 +113,7 @@ class WriteTransaction:
             (self.head, *merged),
             lineage.next_generation(parents),
             lineage.next_jump(session.load_snapshot, self.head, parent),
-            validate_text(author, limits.MAX_AUTHOR_BYTES, "author"),
+            validate_text(author or session.author, limits.MAX_AUTHOR_BYTES, "author"),
             session.timestamp_ms() if time is None else min(max(time, 0), snapshots.MAX_TIME_MS),
             operations.check_operation(operation),
             validate_text(message, limits.MAX_MESSAGE_BYTES, "message"),
@@ -165,11 +122,25 @@ class WriteTransaction:
         data = snapshots.encode_snapshot(snapshot)
         snapshot_id = snapshots.snapshot_id(data)
         self.store_tx.put_object(ObjectKind.SNAPSHOT, snapshot_id, data)
-        session.keep_loaded_snapshot(snapshot_id, snapshot)
+        session.snapshots[snapshot_id] = snapshot
         sign_new_snapshot(session, self.store_tx, snapshot_id, snapshot)
         lineage_cache.stage_snapshot(session, snapshot_id, snapshot, before, after, edits)
         self.head, self.bundle = snapshot_id, after
+        if draft is not None:
+            draft.add_carrier(snapshot_id)
         return snapshot_id
+
+    def record_manual_edits(self, edits: Mapping[str, TreeEntry | None]) -> None:
+        """Record edits of the folder first, so that this transaction does not overwrite them."""
+        if edits:
+            self.record_snapshot(edits, ("snapshot",), "Record manual edits", is_external=True)
+            self.files_base = self.head
+
+    def record_edits_at(self, paths: Iterable[str]) -> None:
+        """Record what the user changed in the folder at `paths`, before anything else."""
+        self.record_manual_edits(
+            working_copy.store_edits_at(self.session, self.store_tx, self.bundle, list(paths))
+        )
 
     def mask_secrets(self, message: str) -> str:
         """Return a message without secrets: a recorded message cannot be redacted."""
@@ -212,7 +183,7 @@ class WriteTransaction:
         nodes.mark_stored()
         bundle_id = bundles.bundle_id(bundle)
         self.store_tx.put_object(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(bundle))
-        self.session.keep_loaded_bundle(bundle_id, bundle)
+        self.session.bundles[bundle_id] = bundle
         return bundle_id
 
 

@@ -130,9 +130,9 @@ class _ObjectReader:
 
     def _decode_bundle(self, id: bytes, data: bytes) -> bytes:
         bundle = bundles.decode_bundle(data)
-        self._session.keep_loaded_bundle(id, bundle)
+        self._session.bundles[id] = bundle
         return bundles.bundle_id(bundle)
 
     def _decode_snapshot(self, id: bytes, data: bytes) -> bytes:
-        self._session.keep_loaded_snapshot(id, snapshots.decode_snapshot(data))
+        self._session.snapshots[id] = snapshots.decode_snapshot(data)
         return snapshots.snapshot_id(data)

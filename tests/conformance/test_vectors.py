@@ -274,8 +274,8 @@ def _check_edge(vector: GoldenVector, session: Session, done: Any) -> None:
     if "source" in trees:
         here, bundle = done[1], trees["source"]
         made = snapshot.Snapshot(1, b"", bundles.bundle_id(bundle), (), 0, (0, b""), *[None] * 5)  # type: ignore[arg-type]
-        session.keep_loaded_snapshot(here, made)
-        session.keep_loaded_bundle(made.bundle, bundle)
+        session.snapshots[here] = made
+        session.bundles[made.bundle] = bundle
         with session.store.transaction() as tx:
             tx.put_object(ObjectKind.SNAPSHOT, here, b"")
             tx.put_object(ObjectKind.BUNDLE, made.bundle, b"")

@@ -145,7 +145,7 @@ def test_a_fork_is_cached_after_all_that_it_came_from(brain, tmp_path):
 
 def test_what_one_reader_read_of_a_skill_the_next_does_not_read_again(brain, monkeypatch):
     brain.skills.upsert("Oracle", "Ask it.\n", description="d")
-    brain._session.cache.clear()
+    brain._session.replace_cache()
     with Brain.open(brain.root) as reader:
         listed = reader.skills.list()
 
@@ -166,7 +166,7 @@ def test_a_skill_that_a_large_restore_brings_back_is_found_by_its_name(brain, mo
     brain.undo()
     for path in paths:
         (brain.root / path).unlink()
-    brain._session.cache.clear()
+    brain._session.replace_cache()
     with Brain.open(brain.root) as reader, pytest.raises(NotFound):
         reader.skills.view("real-name")
     with Brain.open(brain.root) as writer:

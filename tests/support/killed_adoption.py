@@ -17,13 +17,13 @@ from brain import Brain
 NEW_BRAIN_KILL_POINTS = (
     "brain.api.brain:Brain.init 1",
     "brain.api.history:ImportsPart.record_states 1",
-    "brain.repo.transaction:WriteTransaction.record_external 3",
+    "brain.repo.transaction:WriteTransaction.record_snapshot 3",
     "brain.api.branches:MergePart.start 1",
     "brain.folder.write:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
     "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
-    "brain.repo.transaction:WriteTransaction.record_external 1",
+    "brain.repo.transaction:WriteTransaction.record_snapshot 1",
     "brain.ops.import_states:log_operation 1",
     "brain.repo.transaction:apply_pending_writes 1",
     "brain.folder.write:StagedWriter.write 2",
