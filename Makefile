@@ -7,7 +7,6 @@
 # make mutation  which changes of the code no test notices: GROUP=verify SEED=7 COUNT=20; see tests/README.md
 # make bench    side by side with git and b3sum: SIZES="100 10000" REPEATS=5 LAYOUTS="directory" ROWS="…"
 # make docs     docs/cli.md and docs/errors.md from the code itself
-# make vectors  the golden vectors of tests/vectors from their generator
 
 PYTHON  ?= python3
 VENV    ?= .venv
@@ -37,7 +36,7 @@ APT     := DEBIAN_FRONTEND=noninteractive apt-get --quiet --quiet
 LINTERS := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && \
 	$(BIN)/lint-imports --no-logo && $(BIN)/python -m tests.house_rules
 
-.PHONY: demo grind test campaigns lint lock mutation bench docs vectors clean
+.PHONY: demo grind test campaigns lint lock mutation bench docs clean
 .DELETE_ON_ERROR:
 # Packages of Python and of npm are installed at the same time.
 MAKEFLAGS += --jobs=2
@@ -82,9 +81,6 @@ bench: $(VENV)-bench/bin/python
 docs: $(VENV)/installed
 	@$(BIN)/python -m brain_cli.reference docs/cli.md
 	@$(BIN)/python -m tests.error_reference docs/errors.md
-
-vectors: $(VENV)/installed
-	@$(BIN)/python -m tests.vectors.generate
 
 # Users of the wheel have the ranges of pyproject.toml; these are the versions that pass the tests.
 # A file holds what those before it lack on some machine. None names a registry: each machine asks

@@ -11,7 +11,7 @@ from tests.support.chain import captured_evidence
 from tests.support.chain.captured_evidence import EVIDENCE_KINDS, EvidenceCase
 from tests.support.chain.evidence_mutations import EvidenceMutator
 from tests.support.conformance import javascript_peer
-from tests.vectors.families import evidence
+from tests.support.conformance.vector_facts import evidence_facts
 
 Cases = dict[str, EvidenceCase]
 MAX_EVIDENCE_BYTES = 16 << 10
@@ -50,7 +50,7 @@ def test_two_strangers_check_one_evidence_file(cases, peer, kind, tmp_path, caps
     assert run_cli(["chain", "check", str(file), *options, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     (theirs,) = peer.ask([("evidence", asked)])
-    assert theirs == {"ok": evidence.facts(asked)}
+    assert theirs == {"ok": evidence_facts(asked)}
     found = theirs["ok"]
     assert (found["level"], found["brain"], found["snapshot"], found["committed"][2]) == (
         told["trust_level"],
@@ -84,6 +84,6 @@ def test_both_take_and_refuse_the_same_mutants(cases, peer):
 
 def python_answer(asked: dict[str, str]) -> dict[str, Any]:
     try:
-        return {"ok": json.loads(json.dumps(evidence.facts(asked)))}
+        return {"ok": json.loads(json.dumps(evidence_facts(asked)))}
     except BrainError as error:
         return {"refused": error.code}

@@ -65,12 +65,6 @@ LOG_KEY = VerifierKey("log.example", ALGORITHM_ED25519, ed25519.public_key(LOG_K
 WITNESS_KEY = VerifierKey(
     "witness.example", ALGORITHM_COSIGNATURE, ed25519.public_key(WITNESS_KEY_SEED)
 )
-NAMESAKE_KEY_SEED = keccak(b"another key of the log")
-NAMESAKE_KEY, OTHER_LOG_KEY = (
-    VerifierKey(name, ALGORITHM_ED25519, ed25519.public_key(NAMESAKE_KEY_SEED))
-    for name in (LOG_KEY.name, "other.example")
-)
-"""A key with the name of the log's, and one of a log with another name."""
 OPENING_ENTRY = LogLeaf(FIRST_SNAPSHOT.id, 1, FIRST_SNAPSHOT.id, NO_PARENT, FIXED_TIME_MS)
 COMMIT_ENTRY = LogLeaf(
     FIRST_SNAPSHOT.id, 2, LAST_SNAPSHOT.id, FIRST_SNAPSHOT.id, FIXED_TIME_MS + 1000
@@ -89,13 +83,6 @@ def leaf_hashes(entries: Sequence[LogLeaf]) -> list[bytes]:
 
 def log_root(entries: Sequence[LogLeaf]) -> bytes:
     return rfc6962.merkle_root(leaf_hashes(entries))
-
-
-def sign_root(size: int, root: bytes) -> str:
-    """Return a checkpoint that the log signs, whatever its entries are."""
-    text = Checkpoint(LOG_KEY.name, size, root).text
-    line = tlog_ledgers.sign_note(text, LOG_KEY, LOG_KEY_SEED)
-    return str(signed_note.SignedNote(text, (line,)))
 
 
 def signed_checkpoint(

@@ -16,7 +16,7 @@ from brain.objects import snapshot
 from tests.support.conformance import random_mutations, random_rulings, relinked_objects
 from tests.support.conformance.golden_vectors import GoldenVector, read_vectors, vector_paths
 from tests.support.conformance.javascript_peer import Question
-from tests.vectors.families.snapshots import first_parents
+from tests.support.snapshot_graphs import SnapshotGraph
 
 MAX_INPUT_SIZE = 12_000
 """Bytes of a vector that is worth changing; longer ones say no more and take longer."""
@@ -128,7 +128,10 @@ class QuestionSource:
             given = self._pick_vector(draw, "lineage").input["snapshots"]
             line = [bytes.fromhex(one) for one in given]
         else:
-            line = [snapshot.encode_snapshot(one) for one in first_parents(draw.randint(1, 20))]
+            graph = SnapshotGraph()
+            for number in range(draw.randint(1, 20) - 1):
+                graph.add(number)
+            line = [snapshot.encode_snapshot(graph.known[here]) for here in graph.ids]
         return relinked_objects.mutate_and_relink_lineage(draw, line)
 
     def _proof_question(self, draw: Random) -> Question:
