@@ -8,7 +8,8 @@ by level and moves an odd last one up, which gives the same tree.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+
+from .named_tuple import NamedTuple
 
 JoinHash = Callable[[bytes], bytes]
 """Hashes left ‖ right."""

@@ -23,11 +23,11 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
 
 from blake3 import blake3
 
 from ..errors import InvalidInput, printable_text
+from ..named_tuple import NamedTuple
 from ..objects import paths
 from ..util.files import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
 from .handles import RootPath, open_root, unreadable_error

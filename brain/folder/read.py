@@ -7,10 +7,10 @@ import io
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput
+from ..named_tuple import NamedTuple
 from ..objects.tree_node import LINK
 from . import handles
 from .handles import UNREADABLE, FolderHandles, RootPath, open_folders, unreadable_error

@@ -12,10 +12,10 @@ import stat
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
-from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
+from ..named_tuple import NamedTuple
 from ..objects import collisions, paths
 from ..results import LeftOutSkills, Notice
 from ..skills.skill_layout import SKILL_FILES

@@ -11,7 +11,8 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+
+from ..named_tuple import NamedTuple
 
 _MAX_DIFFLIB_LINES = 4000
 """The most lines, of both sides together, that difflib matches."""

@@ -9,7 +9,6 @@ is empty.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from .. import limits, merkle
 from ..digest import domain_hash
@@ -21,6 +20,7 @@ from ..errors import (
     corrupt_object_error,
     malformed_object_error,
 )
+from ..named_tuple import NamedTuple
 from . import paths, tree, tree_diff
 from .node_cache import NodeCache
 from .tree import TreeRoot

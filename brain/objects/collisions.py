@@ -14,10 +14,11 @@ import posixpath
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from .. import limits
 from ..errors import InvalidInput, NotFound, printable_text
+from ..named_tuple import NamedTuple
 from . import bundle as bundles
 from . import paths, tree
 from .bundle import Bundle, Edits

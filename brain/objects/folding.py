@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import cache, lru_cache
-from typing import NamedTuple
+
+from ..named_tuple import NamedTuple
 
 _IOTA_SUBSCRIPT, _IOTA = "\u0345", "\u03b9"
 _SYLLABLE_BASE, _LAST_SYLLABLE = 0xAC00, 0xD7A3

@@ -8,12 +8,13 @@ genesis snapshot, whose own `brain` is empty.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import limits
 from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash
 from ..encoding import pack, unpack, unpack_unchecked
 from ..errors import FormatError, ObjectError, corrupt_object_error, malformed_object_error
+from ..named_tuple import NamedTuple
 from . import operation as operations
 from .operation import SnapshotOperation
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from .node_cache import NodeCache
 from .tree_node import (
     INNER,

@@ -7,8 +7,8 @@ same id means the same entries. The remaining leaves are merged by path.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from .node_cache import NodeCache
 from .tree import TreeRoot, tree_depth
 from .tree_node import NodeEntry, TreeEntry

@@ -18,12 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from operator import itemgetter, lt
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import merkle
 from ..digest import DIGEST_SIZE, domain_hash, hasher_factory
 from ..encoding import pack, unpack_unchecked
 from ..errors import FormatError, ObjectError, corrupt_object_error, malformed_object_error
+from ..named_tuple import NamedTuple
 
 FILE = 0
 EXECUTABLE = 1

@@ -6,9 +6,10 @@ What only looks whether there are edits loads nothing that writes.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import Conflict
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..repo import find_skill, working_copy
 from ..repo.log_entry import decode_log_entry

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate, chain, takewhile
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidInput
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, bundle_id
 from ..objects.collisions import find_file

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 from .. import limits
 from ..digest import blob_id
 from ..errors import NotFound, printable_text
 from ..gating.case_paths import is_case_path, is_hidden_case
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle
 from ..objects.collisions import find_file, follow_link, resolve_links

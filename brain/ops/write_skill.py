@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..digest import NO_DIGEST, blob_id
 from ..errors import Conflict, InvalidInput, printable_text
 from ..gating.case_paths import slug_of_case
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects import operation
 from ..objects.bundle import Bundle, Edits

@@ -11,10 +11,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..digest import NO_DIGEST
 from ..errors import InvalidInput
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects import operation as operations
 from ..objects.bundle import Bundle

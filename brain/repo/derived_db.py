@@ -7,11 +7,11 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 from zlib import crc32
 
 from ..encoding import pack, unpack
 from ..errors import Locked, StoreError
+from ..named_tuple import NamedTuple
 from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..store import rows as checksums

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput, NotFound, printable_text
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects import tree
 from ..objects.bundle import Bundle

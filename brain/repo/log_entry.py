@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import limits
 from ..digest import DIGEST_SIZE, NO_DIGEST
 from ..encoding import unpack
 from ..errors import BrainError, FormatError, StoreError
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.operation import MAX_KIND_BYTES

@@ -35,9 +35,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..errors import BrainError, Conflict, FormatError, InvalidInput, printable_text
+from ..named_tuple import NamedTuple
 from ..objects import paths
 from ..objects.collisions import find_file
 from ..util.text import MILLION, parse_money

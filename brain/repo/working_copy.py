@@ -7,7 +7,7 @@ import stat
 from collections.abc import Container, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..digest import NO_DIGEST, blob_id, stream_blob_id
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
@@ -15,6 +15,7 @@ from ..folder import handles, read, write
 from ..folder import read as file_reader
 from ..folder.handles import FolderHandles, open_root
 from ..folder.read import CandidateFile
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, Edits
 from ..objects.tree_node import LINK, TreeEntry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .named_tuple import NamedTuple
+from ..named_tuple import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,9 +13,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, compress, count, islice
 from operator import attrgetter
-from typing import NamedTuple
 
 from ..digest import domain_hash
+from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 from . import key_patterns, keyword_rules
 from .key_patterns import EXAMPLE, SecretHit, masked_excerpt, secret_mark

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
-from typing import NamedTuple
 
 from ..errors import printable_text
+from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 
 CERTAIN = "certain"

@@ -8,10 +8,10 @@ at once. Without a closing line it ends where its fields do. The parts joined ar
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from .. import limits
 from ..errors import InvalidInput
+from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"

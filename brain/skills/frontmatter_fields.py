@@ -6,9 +6,8 @@ edit returns the new text and changes no other character. Callers quote values w
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ..errors import InvalidInput
+from ..named_tuple import NamedTuple
 from .yaml_scalar import quote_scalar, write_scalar
 
 TEXT_KIND = "text"

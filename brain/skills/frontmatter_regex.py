@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from .yaml_scalar import AMBIGUOUS_WORDS
 
 _PLAIN_REST = rb'[ -"$-9;-~\x80-\xff]*'

@@ -10,8 +10,8 @@ caller uses `strict_yaml`. A property test compares the two.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from ..named_tuple import NamedTuple
 from .frontmatter_fields import (
     BLOCK_MAP_KIND,
     FLOW_MAP_KIND,

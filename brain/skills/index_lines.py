@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 from .. import limits
+from ..named_tuple import NamedTuple
 from .visible_text import ELLIPSIS, fold_all_to_lines, truncate
 
 SKILL_MARK = "▸"

@@ -6,10 +6,9 @@ the byte order mark, the line endings and a missing newline at the end.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .. import limits
 from ..errors import InvalidInput
+from ..named_tuple import NamedTuple
 from . import document_parts, document_update, frontmatter_fields, skill_version
 from .document_parts import DocumentParts
 from .frontmatter import parse_front_matter, parse_if_any

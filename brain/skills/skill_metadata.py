@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from .. import limits
 from ..errors import FormatError, InvalidInput
+from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 from . import document_parts, frontmatter_regex, frontmatter_subset, skill_version
 from .frontmatter import parse_front_matter

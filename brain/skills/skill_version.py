@@ -18,9 +18,9 @@ next.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from ..errors import InvalidInput, printable_text
+from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
 
 FIRST_VERSION = "1"

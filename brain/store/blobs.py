@@ -13,10 +13,11 @@ import os
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..digest import DIGEST_SIZE, NO_DIGEST, blob_id
 from ..errors import StoreError, corrupt_object_error
+from ..named_tuple import NamedTuple
 from .connection import Connection
 from .database import typed_columns
 from .rows import CHECKSUM_BYTES, BlobRow, row_checksum

@@ -6,11 +6,12 @@ import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import apsw
 
 from ..errors import BrainError, Conflict, Locked, NotFound, StoreError, printable_text
+from ..named_tuple import NamedTuple
 from ..util.files import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait, sync_folder
 from .connection import (
     STORE_LABELS,

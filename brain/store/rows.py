@@ -9,7 +9,7 @@ there is none.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 from blake3 import blake3
@@ -18,6 +18,7 @@ from .. import limits
 from ..digest import DIGEST_SIZE
 from ..encoding import MAX_OBJECT_BYTES
 from ..errors import InvalidInput, StoreError
+from ..named_tuple import NamedTuple
 from ..objects import paths
 from ..objects.tree_node import LINK
 

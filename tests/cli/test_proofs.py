@@ -242,10 +242,10 @@ def test_checking_imports_neither_store_nor_skills_nor_keys(proof, form):
     house = {name for name in modules if name.startswith("brain.")}
     floors = {name.split(".")[1] for name in house}
     assert floors == {
-        "_version", "digest", "encoding", "errors", "limits", "merkle", "objects",
+        "_version", "digest", "encoding", "errors", "limits", "merkle", "named_tuple", "objects",
         "proofs", "results", "util",
     }  # fmt: skip
     results = {name for name in house if name.startswith("brain.results.")}
-    assert results == {f"brain.results.{name}" for name in ("named_tuple", "text_format", "trust")}
+    assert results == {f"brain.results.{name}" for name in ("text_format", "trust")}
     heavy = {"apsw", "cryptography", "dataclasses", "rich", "web3", "yaml", "zstandard"}
     assert not {name.partition(".")[0] for name in modules} & heavy

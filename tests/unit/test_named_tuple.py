@@ -1,11 +1,12 @@
-"""`results.named_tuple.NamedTuple` against that of `typing`."""
+"""`named_tuple.NamedTuple` against that of `typing`."""
 
 import pickle
 from typing import NamedTuple, get_type_hints
 
 import pytest
 
-from brain.results import Finding, Index, SnapshotInfo, Upserted, named_tuple
+from brain import named_tuple
+from brain.results import Finding, Index, SnapshotInfo, Upserted
 
 
 class Point(named_tuple.NamedTuple):

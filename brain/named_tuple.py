@@ -1,7 +1,7 @@
 """`NamedTuple` at a third of the start-up cost of that of `typing`.
 
-`typing.NamedTuple` compiles every annotation that is text, and short commands define dozens of
-results. To type checkers this one is that of `typing`.
+`typing.NamedTuple` compiles every annotation that is text, and a short command defines
+dozens of such classes. To type checkers this one is that of `typing`.
 """
 
 from __future__ import annotations
