@@ -23,6 +23,7 @@ from ..skills.skill_layout import SKILL_FILES
 from ..util.progress import Progress, no_progress
 from . import ignore_filter, in_place, same_brain
 from .brain_protocol import AdoptionBrain
+from .clone import bare_repository_url, clone_repository, parse_repository_url
 from .counting_reader import CountingReader
 from .create_brain import (
     BrainOpener,
@@ -31,8 +32,6 @@ from .create_brain import (
     refuse_foreign_folder,
     rollback_on_failure,
 )
-from .git.clone import clone_repository, parse_repository_url
-from .git.history_reader import GitHistoryReader
 from .home_origins import find_sources, own_path, usual_path
 from .ignore_filter import StepFiles, filter_ignored, is_ignored
 from .layouts import LAYOUT_BY_KIND
@@ -197,20 +196,14 @@ def _open_source(
     source: str | Path, into: Path | None, kind: str | None
 ) -> Iterator[tuple[SourceReader, DetectedSource, Path | None]]:
     """Yield the source with its reader, cloned if it is a URL, and the folder of the brain."""
-    url = parse_repository_url(source) if isinstance(source, str) else None
+    url = parse_repository_url(str(source)) or bare_repository_url(Path(source))
     if url is None:
         yield *_detect_source(Path(source), into, kind), into
         return
-    if kind not in (None, GitHistoryReader.kind):
-        raise InvalidInput(
-            "a URL is adopted with its git history",
-            code="bad_kind",
-            hint="remove --as; or clone the repository, and adopt the clone",
-        )
     into = Path(url.name) if into is None else into
     refuse_foreign_folder(into.absolute())
     with clone_repository(url) as clone:
-        reader, detected = _detect_source(clone, into, GitHistoryReader.kind)
+        reader, detected = _detect_source(clone, into, kind)
         yield reader, detected._replace(origin=url.public), into
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ..folder.handles import FolderHandles, open_root
 from ..skills.skill_layout import SKILL_FILES, slug_from_path
+from . import layouts
 from .content_checks import filter_unsafe
 from .home_layout import REASON_OTHER, REASON_STATE, PathRule
 from .layouts import AGENTSKILLS, PROJECT, HomeLayout
@@ -21,6 +22,8 @@ from .skill_search import MAX_SEARCHED, SkillSearch, add_skill_folders, search_s
 from .skipped import SkippedFiles
 from .source_protocol import DetectedSource, ImportStep, SourceFile, SourceStates
 
+CERTAIN_CONFIDENCE = 50
+"""Confidence for a place that can be nothing else."""
 SURE_CONFIDENCE, LIKELY_CONFIDENCE = 30, 20
 """Confidence if a mark of a program exists, or only signs; each mark and sign adds 1."""
 
@@ -73,6 +76,10 @@ class HomeReader:
         """Return the layout of the home at `path`, with the skills found there."""
         return self.with_skills(self.layout, path)
 
+    def layout_of(self, detected: DetectedSource) -> HomeLayout:
+        """Return the layout of a source, which may be the clone of a repository."""
+        return self.layout_at(detected.path)
+
     def with_skills(self, layout: HomeLayout, path: Path) -> HomeLayout:
         """Return a layout with the skills at `path` that its rules do not take."""
         return add_skill_folders(layout, self.search(path).folders, partial(_are_equal, path))
@@ -98,7 +105,7 @@ class HomeReader:
         source_paths: dict[str, str] = {}
         files = scan_home(
             detected.path,
-            self.layout_at(detected.path),
+            self.layout_of(detected),
             skipped,
             self.search(detected.path).left_out,
         )
@@ -123,8 +130,6 @@ class HomeReader:
         for home, brain, file in filter_unsafe(files, skipped, allow):
             source_paths[brain] = home
             yield brain, file
-        if path_exists(root, ".git"):
-            skipped.add("history", ".git", "a git history: adopt it with --as git")
         if not self.search(root).is_complete:
             skipped.add("not_searched", "", f"only {MAX_SEARCHED} files were searched for skills")
         skipped.finish()
@@ -159,7 +164,7 @@ def path_exists(root: Path, name: str) -> bool:
 _USER_HOME_KINDS = frozenset(("hermes", "openclaw-state"))
 """Kinds whose folder, by its name, lies in the home of a user only and in no project."""
 PLAIN_CONFIDENCE = 10
-"""Confidence for skills without a sign of a program. A git history of them counts more."""
+"""Confidence for skills without a sign of a program."""
 
 
 class ProjectReader(HomeReader):
@@ -215,7 +220,24 @@ class SkillFolderReader(HomeReader):
 
     def layout_at(self, path: Path) -> HomeLayout:
         """Return the layout for the places of the skills in `path`."""
-        return self.with_skills(skill_folder_layout(self.search(path).folders, path.name), path)
+        layout = skill_folder_layout(self.search(path).folders, path.name)
+        if self._is_shared_brain(path):
+            rules = tuple(PathRule(name, name) for name in ("skills/", "memory/", "prompts/"))
+            layout = replace(layout, rules=rules)
+        return self.with_skills(layout, path)
+
+    def layout_of(self, detected: DetectedSource) -> HomeLayout:
+        """Return the layout; of a brain that was cloned all files are taken."""
+        if detected.origin and self._is_shared_brain(detected.path):
+            layout = replace(AGENTSKILLS, rules=(PathRule("", ""),), skipped_patterns=())
+            return self.with_skills(layout, detected.path)
+        return self.layout_at(detected.path)
+
+    def _is_shared_brain(self, path: Path) -> bool:
+        """Tell whether a repository holds the files of a brain, without its store."""
+        names = ("manifest.yaml", "memory", "prompts")
+        is_shared = path_exists(path, ".git") and any(path_exists(path, name) for name in names)
+        return is_shared and self.in_place_folder(path) is not None
 
 
 def skill_folder_layout(folders: Collection[str], name: str) -> HomeLayout:
@@ -227,3 +249,39 @@ def skill_folder_layout(folders: Collection[str], name: str) -> HomeLayout:
     if any(folder.startswith("skills/") for folder in folders):
         return AGENTSKILLS
     return replace(AGENTSKILLS, rules=())
+
+
+_LETTA_SECTION = b"[letta]"
+_MAX_CONFIG_BYTES = 64 << 10
+
+
+class MemFsReader(HomeReader):
+    """Recognises one generation of Letta's MemFS, by the files of every agent or by its git config.
+
+    In the older generation the files below `system/` are in every prompt; since 0.34 those at the
+    top are, with an index called MEMORY.md.
+    """
+
+    def detect(self, path: Path) -> DetectedSource | None:
+        """Look for the files of every agent, and for Letta's section in the git config."""
+        signs = [sign for sign in self.layout.signs if path_exists(path, sign)]
+        has_config = _has_letta_config(path)
+        if (path / "system").is_dir() != (self.layout is layouts.LETTA_SYSTEM):
+            return None
+        if not has_config and len(signs) < self.layout.min_signs:
+            return None
+        evidence = ", ".join([*([".git of Letta"] if has_config else []), *signs][:3])
+        return DetectedSource(self.kind, path, evidence, CERTAIN_CONFIDENCE, None)
+
+
+def _has_letta_config(path: Path) -> bool:
+    try:
+        with open(path / ".git" / "config", "rb", opener=_open_nonblocking) as config:
+            return _LETTA_SECTION in config.read(_MAX_CONFIG_BYTES)
+    except OSError:
+        return False
+
+
+def _open_nonblocking(path: str, flags: int) -> int:
+    """Open a file that may be a pipe without a writer."""
+    return os.open(path, flags | os.O_NONBLOCK)

@@ -129,15 +129,6 @@ LETTA_SYSTEM = replace(
     min_signs=2,
     memory=(("system/", _LETTA_LIMIT),),
 )
-LETTA_FILE = replace(
-    LETTA,
-    kind="letta-file",
-    title="Letta agent file",
-    rules=tuple(PathRule(name, name) for name in ("memory/", "prompts/", "skills/")),
-    signs=(),
-    memory=(("memory/*.md", _LETTA_LIMIT),),
-)
-
 CLIENT_LAYOUTS = {
     name: tuple(
         _build_layout(name, client, folder)
@@ -174,6 +165,4 @@ PROJECT = _build_project(
     [layout for layout in chain(*CLIENT_LAYOUTS.values()) if layout.skills_anywhere]
 )
 HOME_LAYOUTS = (*chain(*CLIENT_LAYOUTS.values()), PROJECT, AGENTSKILLS)
-LAYOUT_BY_KIND = {
-    layout.kind: layout for layout in (*HOME_LAYOUTS, LETTA, LETTA_SYSTEM, LETTA_FILE)
-}
+LAYOUT_BY_KIND = {layout.kind: layout for layout in (*HOME_LAYOUTS, LETTA, LETTA_SYSTEM)}

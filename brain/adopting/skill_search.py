@@ -104,21 +104,6 @@ def _is_searched(path: str, name: str) -> bool:
     )
 
 
-def find_skill_folders(names: Iterable[str]) -> tuple[str, ...]:
-    """Return the folders with a SKILL.md among the paths of files, the top folder as ""."""
-    parts = (name.rpartition("/") for name in names)
-    folders = {folder for folder, _, file in parts if file in SKILL_FILES}
-    return _drop_inner(
-        folder
-        for folder in folders
-        if not any(
-            paths.is_vcs_name(part) or default_skip_reason(part, True)
-            for part in folder.split("/")
-            if part
-        )
-    )
-
-
 IsSameSkill = Callable[[str, str], bool]
 """Tells whether the skills in two folders have the same files."""
 

@@ -10,9 +10,15 @@ from ..errors import InvalidInput
 from ..ops.import_states import ImportSource
 from ..skills.slug import fold_to_slug
 from . import layouts, publish_manifest
-from .git.history_reader import CERTAIN_CONFIDENCE, GitHistoryReader
-from .home_readers import SURE_CONFIDENCE, HomeReader, ProjectReader, SkillFolderReader
-from .letta import AgentFileReader, MemFsReader
+from .home_readers import (
+    CERTAIN_CONFIDENCE,
+    SURE_CONFIDENCE,
+    HomeReader,
+    MemFsReader,
+    ProjectReader,
+    SkillFolderReader,
+    path_exists,
+)
 from .source_protocol import DetectedSource, SourceReader
 
 _HOME_FOLDERS = (
@@ -26,13 +32,8 @@ def source_readers() -> list[SourceReader]:
     clients = [HomeReader(layout) for layout in chain(*layouts.CLIENT_LAYOUTS.values())]
     homes = [client for client in clients if client.layout.home_name]
     projects = [client for client in clients if client.layout.skills_anywhere]
-    files = [*clients, ProjectReader(projects), SkillFolderReader(homes)]
-    letta = [
-        MemFsReader(layouts.LETTA),
-        MemFsReader(layouts.LETTA_SYSTEM),
-        AgentFileReader(layouts.LETTA_FILE),
-    ]
-    return [*files, *letta, GitHistoryReader([*files, *letta])]
+    letta = [MemFsReader(layouts.LETTA), MemFsReader(layouts.LETTA_SYSTEM)]
+    return [*clients, ProjectReader(projects), SkillFolderReader(homes), *letta]
 
 
 def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, DetectedSource]:
@@ -68,7 +69,7 @@ def detect_source(path: Path, kind: str | None = None) -> tuple[SourceReader, De
         found.extend(
             [(reader, detected) for reader in clients if (detected := reader.assume_kind(path))][:1]
         )
-    likely = _most_likely(_prefer_named_home(path, found))
+    likely = _most_likely(_prefer_collection(path, _prefer_named_home(path, found)))
     if not likely:
         raise _unknown_source_error(path, kind)
     if len(likely) > 1:
@@ -97,22 +98,39 @@ def _prefer_named_home(
     ]
 
 
+def _prefer_collection(
+    path: Path, found: list[tuple[SourceReader, DetectedSource]]
+) -> list[tuple[SourceReader, DetectedSource]]:
+    """Leave out other programs, if a repository has skills at its top and is no program's home.
+
+    What it has for the programs of those who work on it, such as CLAUDE.md, is not for others.
+    """
+    collections = [pair for pair in found if isinstance(pair[0], SkillFolderReader)]
+    is_home = any(
+        detected.confidence >= (SURE_CONFIDENCE if detected.in_place_folder else CERTAIN_CONFIDENCE)
+        for _, detected in found
+    )
+    if is_home or not path_exists(path, ".git"):
+        return found
+    return [pair for pair in collections if pair[1].in_place_folder] or found
+
+
 def build_source(detected: DetectedSource) -> ImportSource:
-    """Return the import source of a folder: its name, and a branch unique to the folder."""
-    name = fold_to_slug(detected.path.name) or detected.kind
+    """Return the import source of a folder: its name, and a branch unique to the folder.
+
+    The kind of a repository at a URL is `git`, whatever is found in it.
+    """
+    kind = "git" if detected.origin else detected.kind
+    name = fold_to_slug(detected.path.name) or kind
     place = detected.origin or str(detected.path.resolve())
     place = blob_id(place.encode("utf-8", "surrogateescape")).hex()[:8]
-    return ImportSource(detected.kind, name, f"adopted/{detected.kind}-{name[:64]}-{place}")
+    return ImportSource(kind, name, f"adopted/{kind}-{name[:64]}-{place}")
 
 
 def _most_likely(
     candidates_found: list[tuple[SourceReader, DetectedSource]],
 ) -> list[tuple[SourceReader, DetectedSource]]:
-    """Return the best source of each certain program, else the one of greatest confidence.
-
-    A program's home in a git repository is adopted by its current files; the git history is
-    adopted if no program is detected, or on request.
-    """
+    """Return the best source of each certain program, else the one of greatest confidence."""
     project = [pair for pair in candidates_found if isinstance(pair[0], ProjectReader)]
     if project:  # the programs of which it consists do not compete with it
         others = [pair for pair in candidates_found if not _is_project(pair[0])]

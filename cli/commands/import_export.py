@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         "brain adopt ~/.hermes",
         "brain adopt ~/code/project my-agent",
         "brain adopt ~/.codex my-agent --as codex",
-        "brain adopt ~/code/skills my-agent --as git",
+        "brain adopt ~/code/skills my-agent",
         "brain adopt https://github.com/anthropics/skills my-agent",
     ),
     exits=OVERWRITE_EXITS,
@@ -68,10 +68,9 @@ def adopt_command(
 
     Supports Hermes, OpenClaw, Claude Code, Codex, Gemini CLI, Qwen Code, opencode, Copilot,
     Cursor, Cline, Zed, Windsurf, Goose and Continue (homes, projects, workspaces), agents of
-    Letta (MemFS, .af files), any folder with skills, at any depth, and git repositories with
-    skills, of which each commit becomes a snapshot (only with INTO). PATH may be the URL of a
-    repository (https, ssh, file); outside of a brain INTO is then
-    a folder with its name by default. Secrets,
+    Letta (MemFS), and any folder with skills, at any depth. PATH may be the URL of a git
+    repository (https, ssh, file), of which the files of the newest commit are taken; outside of
+    a brain INTO is then a folder with its name by default. Secrets,
     databases and caches are left out; a file that only may hold a secret is imported and
     reported.
     """
@@ -110,7 +109,7 @@ def _default_target(app: App, path: str) -> Path | None:
     None adopts in place. A home is never made a brain by somebody who works in another one.
     """
     from brain import Brain, NoBrain
-    from brain.adopting.git.clone import parse_repository_url
+    from brain.adopting.clone import parse_repository_url
 
     if not Brain.exists(Path(path)):
         with suppress(NoBrain):

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tests.bench.adopting import adopt_git
 from tests.bench.arena import Arena
 from tests.bench.generate import LAYOUTS, Corpus
 from tests.bench.goals import NO_BRAIN, Results
@@ -13,7 +12,7 @@ from tests.bench.ledgers import CHECK_EVIDENCE, check_evidence
 from tests.bench.machine import describe
 from tests.bench.record import Conditions, OtherConditions, load_record
 from tests.bench.report import report
-from tests.bench.rows import ADOPT_GIT, FIRST, IN_PROCESS, ROWS, SLOW, START_UP, start_up
+from tests.bench.rows import FIRST, IN_PROCESS, ROWS, SLOW, START_UP, start_up
 from tests.bench.stepping import SESSION_STEP, session_step
 from tests.bench.timing import Runner, environment
 
@@ -23,7 +22,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     made.add_argument("--sizes", type=int, nargs="+", default=[100, 10_000], metavar="SKILLS")
     made.add_argument("--layouts", nargs="+", choices=LAYOUTS, default=list(LAYOUTS))
-    rows = [START_UP, ADOPT_GIT, CHECK_EVIDENCE, SESSION_STEP, *ROWS]
+    rows = [START_UP, CHECK_EVIDENCE, SESSION_STEP, *ROWS]
     made.add_argument("--rows", nargs="+", choices=rows, default=rows)
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--memory", type=int, default=64, help="size of the memory file in MB")
@@ -43,7 +42,6 @@ def measured(
     """Go through what was asked for; yield each row as soon as it is there, with its repeats."""
     alone = {
         START_UP: lambda: start_up(runner, options.repeats * 5),
-        ADOPT_GIT: lambda: adopt_git(runner, work, options.repeats),
         CHECK_EVIDENCE: lambda: check_evidence(runner, work, options.repeats * 5),
         SESSION_STEP: lambda: session_step(options.repeats * 5),
     }

@@ -72,7 +72,6 @@ GOALS = (
         unit_name="MB",
     ),
     Goal("`brain --version`", "start-up", (NO_BRAIN,), 2.5, 1.6, ("start-up", "python")),
-    Goal("git history of 5,000 commits adopted", "adopt-git", (NO_BRAIN,), 30, None, unit_name="s"),
     Goal("`brain log` of 1,000", "log", (B2,), 120, 60, unit=MS, unit_name="ms"),
     Goal("merge of 2 × 50 changes in-process", "merge", (B3,), 20, None, unit=MS, unit_name="ms"),
     Goal("merge base in-process", "merge-base", (B3,), 200, None, unit=MS, unit_name="ms"),

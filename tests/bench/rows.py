@@ -34,8 +34,7 @@ ATTEMPTS = 20
 LOGGED = 1000
 """Snapshots that the log prints."""
 START_UP = "start-up"
-ADOPT_GIT = "adopt-git"
-"""These two need no generated brain, nor do `check-evidence` and `session-step`."""
+"""This needs no generated brain, nor do `check-evidence` and `session-step`."""
 FIRST = "first-snapshot"
 SLOW = (FIRST, "restore")
 """Rows that write every file; large brains repeat them less often."""

@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from tests.bench import adopting
 from tests.bench.__main__ import main
 from tests.bench.arena import Arena
 from tests.bench.generate import LAYOUTS, Corpus, generate, memory_line, skill
@@ -13,7 +12,7 @@ from tests.bench.goals import GOALS, NO_BRAIN, judge
 from tests.bench.ledgers import CHECK_EVIDENCE
 from tests.bench.record import Conditions, OtherConditions, Record, load_record
 from tests.bench.report import report
-from tests.bench.rows import ADOPT_GIT, ROWS, START_UP
+from tests.bench.rows import ROWS, START_UP
 from tests.bench.stepping import SESSION_STEP
 from tests.bench.timing import Failed, Runner, Sample, Series, interleave
 from tests.bench.walks import walk_all
@@ -21,14 +20,13 @@ from tests.bench.walks import walk_all
 
 def test_every_row_runs_on_a_small_brain(tmp_path, capsys, monkeypatch, project):
     monkeypatch.chdir(project)
-    monkeypatch.setattr(adopting, "COMMITS", 20)
     out = tmp_path / "report.md"
     arguments = ["--sizes", "100", "--repeats", "1", "--memory", "1", "--layouts", "directory"]
     assert main([*arguments, "--work", str(tmp_path / "work"), "--out", str(out)]) == 0
     text = out.read_text()
     assert text in capsys.readouterr().out
     lines = text.splitlines()
-    for row in (START_UP, ADOPT_GIT, CHECK_EVIDENCE, SESSION_STEP, *ROWS):
+    for row in (START_UP, CHECK_EVIDENCE, SESSION_STEP, *ROWS):
         measured = [line for line in lines if line.startswith(f"| {row} | brain |")]
         assert measured, row
         assert not [line for line in measured if "failed" in line]

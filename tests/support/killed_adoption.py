@@ -1,6 +1,6 @@
-"""Adopt a repository again and again in processes killed (SIGKILL) at a chosen call.
+"""Adopt a folder again and again in processes killed (SIGKILL) at a chosen call.
 
-    python killing.py REPOSITORY '[["FOLDER", "POINT"], …]'
+    python killed_adoption.py FOLDER '[["FOLDER", "POINT"], …]'
 
 prints how each process ended. A point is a function, and which call of it is the last moment.
 """
@@ -17,12 +17,12 @@ from brain import Brain
 NEW_BRAIN_KILL_POINTS = (
     "brain.api.brain:Brain.init 1",
     "brain.api.history:ImportsPart.record_states 1",
-    "brain.repo.transaction:WriteTransaction.record_snapshot 3",
+    "brain.repo.transaction:WriteTransaction.record_snapshot 1",
     "brain.api.branches:MergePart.start 1",
     "brain.folder.write:StagedWriter.publish 2",
 )
 KNOWN_SOURCE_KILL_POINTS = (
-    "brain.adopting.git.file_filter:CommitFiles.select_changes 2",
+    "brain.adopting.home_readers:scan_home 1",
     "brain.repo.transaction:WriteTransaction.record_snapshot 1",
     "brain.ops.import_states:log_operation 1",
     "brain.repo.transaction:apply_pending_writes 1",
@@ -39,7 +39,7 @@ def main() -> None:
         child = os.fork()
         if not child:
             _arm_kill_point(point)
-            Brain.adopt(repository, Path(folder), "git")
+            Brain.adopt(repository, Path(folder))
             os._exit(0)
         ended.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     sys.stdout.write(json.dumps(ended))

@@ -8,44 +8,17 @@ from pathlib import Path
 import pytest
 
 from brain import Brain
-from brain.adopting.git import hardened_process
 from brain.api.branches import MergePart
 from brain.api.history import ImportsPart
 from brain.errors import BrainError, InvalidInput
 from tests.support.agent_homes import make_hermes_home, skill_text, write_files
-from tests.support.git_repositories import GitRepository
 from tests.support.planted_secrets import SECRET_MAKERS
 from tests.support.refusals import raises_code
 
 
-def empty_repository(place: Path) -> str:
-    GitRepository(place)
-    return "no_commit"
-
-
-def damaged_repository(place: Path) -> str:
-    repo = GitRepository(place)
-    one = repo.commit({"skills/a/SKILL.md": b"1"})
-    two = repo.commit({"skills/a/SKILL.md": b"2"}, one)
-    repo.commit({"skills/a/SKILL.md": b"3"}, two)
-    name = repo.run_git("rev-parse", f"{two}^{{tree}}").decode().strip()
-    (place / ".git/objects" / name[:2] / name[2:]).unlink()
-    return "bad_repository"
-
-
-def repository_of_nothing(place: Path) -> str:
-    GitRepository(place).commit({"README.md": b"r"})
+def folder_of_nothing(place: Path) -> str:
+    write_files(place, {"README.md": "r"})
     return "unknown_source"
-
-
-def broken_agent_file(place: Path) -> str:
-    place.write_text('{"agents": [')
-    return "bad_agent_file"
-
-
-def agent_file_of_nothing(place: Path) -> str:
-    place.write_text('{"agents": [{"system": 3, "messages": [1]}]}')
-    return "nothing_to_take"
 
 
 def project_of_settings(place: Path) -> str:
@@ -58,15 +31,11 @@ def skills_with_secrets(place: Path) -> str:
     return "nothing_to_take"
 
 
-SOURCES: dict[Callable[[Path], str], tuple[str, str]] = {
-    empty_repository: ("repo", "git"),
-    damaged_repository: ("repo", "git"),
-    repository_of_nothing: ("repo", "git"),
-    broken_agent_file: ("x.af", ""),
-    agent_file_of_nothing: ("x.af", ""),
-    project_of_settings: ("project", ""),
-    skills_with_secrets: ("skills", ""),
-}
+SOURCES: tuple[Callable[[Path], str], ...] = (
+    folder_of_nothing,
+    project_of_settings,
+    skills_with_secrets,
+)
 
 
 @pytest.fixture
@@ -80,16 +49,15 @@ def before(tmp_path):
 
 @pytest.mark.parametrize("make", SOURCES)
 def test_a_source_that_cannot_be_taken_leaves_no_brain(tmp_path, make, before):
-    name, kind = SOURCES[make]
     (tmp_path / "empty").mkdir()
-    code = make(tmp_path / name)
+    code = make(tmp_path / "source")
     was = before()
     for target in ("new/deeper/brain", "empty"):
         with raises_code(code, InvalidInput):
-            Brain.adopt(tmp_path / name, tmp_path / target, kind or None)
+            Brain.adopt(tmp_path / "source", tmp_path / target)
         assert before() == was
     if code == "nothing_to_take":
-        done = Brain.preview_adoption(tmp_path / name, tmp_path / "brain", kind or None)
+        done = Brain.preview_adoption(tmp_path / "source", tmp_path / "brain")
         assert done.left_out and not done.taken
 
 
@@ -130,7 +98,7 @@ def test_a_brain_that_cannot_be_made_is_taken_back(tmp_path, in_place, before):
 
 def test_a_brain_that_is_there_stays_what_it_was(tmp_path):
     Brain.adopt(make_hermes_home(tmp_path / "home"), tmp_path / "brain")
-    damaged_repository(tmp_path / "repo")
+    folder_of_nothing(tmp_path / "nothing")
     with Brain.open(tmp_path / "brain") as brain:
         was = (
             brain.head,
@@ -138,7 +106,7 @@ def test_a_brain_that_is_there_stays_what_it_was(tmp_path):
             [row.name for row in brain.branches.list().branches],
         )
     with pytest.raises(InvalidInput):
-        Brain.adopt(tmp_path / "repo", tmp_path / "brain", "git")
+        Brain.adopt(tmp_path / "nothing", tmp_path / "brain")
     with Brain.open(tmp_path / "brain") as brain:
         now = (
             brain.head,
@@ -177,25 +145,3 @@ def test_what_somebody_else_put_there_meanwhile_stays(tmp_path, monkeypatch):
     assert sorted(os.listdir(tmp_path / "brain")) == ["skills"]
     assert (tmp_path / "brain/skills/other/SKILL.md").exists()
     assert "these can be removed" in caught.value.hint
-
-
-def test_an_adoption_that_fails_ends_its_git_although_the_error_is_held(tmp_path, monkeypatch):
-    started = []
-    start = hardened_process.GitProcess.__init__
-
-    def note(self, *args):
-        start(self, *args)
-        started.append(self._process)
-
-    def fail(self, source, steps, *args, **options):
-        next(iter(next(steps).files))
-        raise InvalidInput("no room", code="no_room")
-
-    monkeypatch.setattr(hardened_process.GitProcess, "__init__", note)
-    monkeypatch.setattr(ImportsPart, "record_states", fail)
-    GitRepository(tmp_path / "repo").commit({"skills/a/SKILL.md": b"1"})
-    with raises_code("no_room", InvalidInput) as caught:
-        Brain.adopt(tmp_path / "repo", tmp_path / "brain")
-    assert caught.value.__traceback__
-    assert len(started) > 2
-    assert [one.returncode is None for one in started] == [False] * len(started)

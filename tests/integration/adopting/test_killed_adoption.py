@@ -1,4 +1,4 @@
-"""`kill -9` at any point of the adoption of a repository."""
+"""`kill -9` at any point of an adoption."""
 
 import json
 import shutil
@@ -12,7 +12,6 @@ import pytest
 from brain import Brain
 from tests.support import killed_adoption
 from tests.support.agent_homes import make_hermes_home, write_files
-from tests.support.git_repositories import GitFiles, GitRepository
 from tests.support.killed_adoption import KNOWN_SOURCE_KILL_POINTS, NEW_BRAIN_KILL_POINTS
 
 IN_PLACE = """
@@ -36,40 +35,44 @@ Brain.adopt(Path(sys.argv[1]))
 """Adopts a home in place, and is killed before so many files have their name."""
 
 
-def state(number: int) -> GitFiles:
-    """Return the files of a commit."""
-    head = b"---\nname: a\ndescription: About a\nversion: %d\n---\n" % number
-    more = {f"skills/s{n}/SKILL.md": b"%d\n" % n for n in range(number)}
+def state(number: int) -> dict[str, str]:
+    """Return the files of the source at one time."""
+    head = f"---\nname: a\ndescription: About a\nversion: {number}\n---\n"
+    more = {f"skills/s{n}/SKILL.md": f"{n}\n" for n in range(number)}
     return {"skills/a/SKILL.md": head, **more}
 
 
-def killed(repo: GitRepository, jobs: list[tuple[Path, str]]) -> list[int]:
+def killed(source: Path, jobs: list[tuple[Path, str]]) -> list[int]:
     """Run the jobs; return how the processes ended."""
     jobs_json = json.dumps([(str(folder), point) for folder, point in jobs])
-    command = [sys.executable, killed_adoption.__file__, str(repo.path), jobs_json]
+    command = [sys.executable, killed_adoption.__file__, str(source), jobs_json]
     done = subprocess.run(command, check=True, capture_output=True)
     return [int(status) for status in json.loads(done.stdout)]
 
 
-def revisions(folder: Path) -> list[str]:
-    """Return the commits that the head has, after a verification of everything."""
+def adopted(folder: Path) -> dict[str, str]:
+    """Return the files that were adopted, after a verification of everything."""
+    if not (folder / ".brain").exists():
+        return {}
     with Brain.open(folder) as brain:
         verified = brain.verify(deep=True)
         assert verified.ok and not [row for row in verified.findings if row.severity == "error"]
-        log = [row.operation for row in brain.history.log() if row.operation["kind"] == "import"]
-        return [str(done["revision"]) for done in log]
+        paths = {info.path for info in brain.files.list()} - {"manifest.yaml", OWN}
+        return {path: brain.files.read(path).decode() for path in paths}
 
 
-@pytest.mark.parametrize("known", [0, 2], ids=["a new brain", "a brain that knows some commits"])
+OWN = "skills/own/SKILL.md"
+
+
+@pytest.mark.parametrize("known", [0, 2], ids=["a new brain", "a brain that knows the source"])
 def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_it(tmp_path, known):
-    repo = GitRepository(tmp_path / "repo")
-    made: list[str] = []
-    for number in range(1, 6):
-        made.append(repo.commit(state(number), *made[-1:]))
-        if number == known:
-            Brain.adopt(repo.path, tmp_path / "known", "git")
-            with Brain.open(tmp_path / "known") as brain:
-                brain.skills.upsert("own", "Learned here.\n", description="Own")
+    source = tmp_path / "source"
+    before = state(known) if known else {}
+    if known:
+        Brain.adopt(write_files(source, before), tmp_path / "known")
+        with Brain.open(tmp_path / "known") as brain:
+            brain.skills.upsert("own", "Learned here.\n", description="Own")
+    write_files(source, state(5))
     jobs = [
         (tmp_path / f"{n}", point)
         for n, point in enumerate(KNOWN_SOURCE_KILL_POINTS if known else NEW_BRAIN_KILL_POINTS)
@@ -77,22 +80,20 @@ def test_a_killed_adoption_leaves_the_old_or_the_new_and_the_next_one_finishes_i
     for folder, _ in jobs:
         if known:
             shutil.copytree(tmp_path / "known", folder)
-    assert set(killed(repo, jobs)) == {-signal.SIGKILL}
+    assert set(killed(source, jobs)) == {-signal.SIGKILL}
 
     merged = []
     for folder, point in jobs:
-        there = revisions(folder) if (folder / ".brain").exists() else []
-        assert there in (made[:known][::-1], made[::-1]), point
-        merged.append(len(there) == 5)
-        done = Brain.adopt(repo.path, folder, "git")
-        assert not done.conflicts and revisions(folder) == made[::-1], point
+        there = adopted(folder)
+        assert there in (before, state(5)), point
+        merged.append(there == state(5))
+        assert not Brain.adopt(source, folder).conflicts
+        assert adopted(folder) == state(5), point
         with Brain.open(folder) as brain:
             assert brain.status().clean, point
-            paths = {info.path for info in brain.files.list()} - {"manifest.yaml"}
-        assert paths - {"skills/own/SKILL.md"} == state(5).keys(), point
-        assert ("skills/own/SKILL.md" in paths) == bool(known), point
+            assert (OWN in {info.path for info in brain.files.list()}) == bool(known), point
     assert merged == sorted(merged) and merged[-1] and not merged[0]
-    assert not Brain.adopt(repo.path, jobs[-1][0], "git").changed
+    assert not Brain.adopt(source, jobs[-1][0]).changed
 
 
 @pytest.mark.parametrize("number", [1, 2], ids=[".brainignore", "manifest.yaml"])

@@ -51,7 +51,7 @@ def test_every_skill_of_a_collection_is_adopted_with_its_files(tmp_path, layout)
 
 
 @pytest.mark.parametrize("layout", WILD)
-def test_a_history_has_the_skills_that_its_checkout_has(tmp_path, layout):
+def test_a_url_gives_the_skills_that_its_checkout_has(tmp_path, layout):
     root = make_skills(tmp_path / "collection", WILD[layout])
     now = Brain.preview_adoption(root, tmp_path / "brain", "agentskills")
     files = {place.path: place.source for place in now.taken}
@@ -59,7 +59,7 @@ def test_a_history_has_the_skills_that_its_checkout_has(tmp_path, layout):
     GitRepository(root).commit(
         {path.relative_to(root).as_posix(): path.read_bytes() for path in files_there}
     )
-    done = Brain.adopt(root, tmp_path / "brain", "git")
+    done = Brain.adopt(root.as_uri(), tmp_path / "brain")
     assert {place.path: place.source for place in done.taken} == files
 
 

@@ -111,7 +111,9 @@ LETTA = {"persona.md": "p\n", "human.md": "h\n", "MEMORY.md": "m\n"}
 
 
 def repository(place: Path, files: dict[str, str]) -> None:
-    GitRepository(place).commit({path: text.encode() for path, text in files.items()})
+    made = GitRepository(place)
+    made.commit({path: text.encode() for path, text in files.items()})
+    made.check_out()
 
 
 def letta(place: Path, files: dict[str, str]) -> None:

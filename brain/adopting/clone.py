@@ -1,8 +1,9 @@
-"""Clone the repository at a URL, without a work tree, to adopt its history.
+"""Clone the newest commit of the repository at a URL, to adopt its files.
 
-git runs with the user's settings, since the credentials, proxies and certificates for the
-server are there. Of the server nothing runs: there are no hooks, no submodules, no checkout and
-no filters, and only the transports below are used, also after a redirect.
+git fetches with the user's settings, since the credentials, proxies and certificates for the
+server are there, and checks out without any. Of the server nothing runs: there are no hooks, no
+submodules and no filters, and only the transports below are used, also after a redirect. The files
+have the bytes that were committed.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
-from ...errors import InvalidInput, printable_text
+from ..errors import InvalidInput, printable_text
 
 MAX_CLONE_BYTES = 4 << 30
 """Bytes of the objects of a clone."""
+MAX_FILES = 1_000_000
+"""Files of the newest commit. Nine nested trees that name each other ten times have more."""
+MAX_FILE_BYTES = 8 << 30
+"""Bytes of all files of the newest commit."""
 MAX_CLONE_SECONDS = 3600.0
 _STALLED_SECONDS = 60
 """How long an HTTP server may send less than a kilobyte a second."""
@@ -73,6 +78,12 @@ def parse_repository_url(text: str) -> RepositoryUrl | None:
     return _checked_url(text, public, parts.path, parts.scheme, host)
 
 
+def bare_repository_url(path: Path) -> RepositoryUrl | None:
+    """Return the URL of a bare repository of this machine, None for another folder."""
+    is_bare = (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+    return parse_repository_url(path.absolute().as_uri()) if is_bare else None
+
+
 def _checked_url(text: str, public: str, path: str, scheme: str, host: str) -> RepositoryUrl:
     if scheme not in _TRANSPORTS:
         raise _bad_url_error(public, "the scheme is none of https, ssh and file")
@@ -98,9 +109,10 @@ def _bad_url_error(text: str, reason: str) -> InvalidInput:
 
 @contextmanager
 def clone_repository(url: RepositoryUrl) -> Iterator[Path]:
-    """Clone the default branch of a repository until the block ends; yield its git folder.
+    """Clone the newest commit of the default branch; yield its folder until the block ends.
 
-    Raises `InvalidInput` (`no_git`, `clone_failed`, `too_large`, `git_hangs`).
+    Raises `InvalidInput` (`no_git`, `clone_failed`, `no_commit`, `too_many`, `too_large`,
+    `git_hangs`).
     """
     program = shutil.which("git")
     if program is None:
@@ -111,7 +123,8 @@ def clone_repository(url: RepositoryUrl) -> Iterator[Path]:
         )
     with tempfile.TemporaryDirectory(prefix="brain-clone-") as temporary:
         folder = Path(temporary) / url.name
-        _run_clone(_clone_command(program, url, folder), url, folder)
+        _run_git(_clone_command(program, url, folder), url, folder, _clone_environment())
+        _check_out(program, url, folder)
         yield folder
 
 
@@ -123,12 +136,68 @@ def _clone_command(program: str, url: RepositoryUrl, folder: Path) -> list[str]:
         *("transfer.bundleURI=false", "submodule.recurse=false"),
         *("http.lowSpeedLimit=1000", f"http.lowSpeedTime={_STALLED_SECONDS}"),
     )
-    options = ("--bare", "--quiet", "--single-branch", "--no-tags", "--template=", "--no-local")
+    options = ("--quiet", "--no-checkout", "--single-branch", "--no-tags", "--template=")
+    depth = () if url.scheme == "http" else ("--depth=1",)  # files over http cannot be shallow
     configured = (word for setting in settings for word in ("-c", setting))
-    return [program, *configured, "clone", *options, "--", url.text, str(folder)]
+    return [
+        *(program, *configured, "clone", *options, *depth, "--no-local"),
+        *("--", url.text, str(folder)),
+    ]
 
 
-def _run_clone(command: list[str], url: RepositoryUrl, folder: Path) -> None:
+_AS_COMMITTED = "* -text -eol -ident -filter !working-tree-encoding\n"
+"""Attributes that come before those of the repository: no file is converted."""
+
+
+def _check_out(program: str, url: RepositoryUrl, folder: Path) -> None:
+    """Write the files of the newest commit, after their number and bytes are known."""
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_ALLOW_PROTOCOL": "none",
+        "GIT_NO_LAZY_FETCH": "1",
+        "LC_ALL": "C",
+    }
+    git = (program, "-C", str(folder), "-c", f"core.hooksPath={os.devnull}")
+    newest = (*git, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    found = subprocess.run(newest, env=environment, stdout=subprocess.DEVNULL, check=False)
+    if found.returncode:
+        raise InvalidInput(
+            f"{url.public} has no commit",
+            code="no_commit",
+            hint="commit something first; if there are commits, check it with `git fsck`",
+        )
+    _refuse_too_many((*git, "ls-tree", "-r", "-l", "-z", "HEAD"), environment)
+    attributes = folder / ".git" / "info" / "attributes"
+    attributes.parent.mkdir(exist_ok=True)
+    attributes.write_text(_AS_COMMITTED)
+    _run_git([*git, "checkout", "--quiet", "--force", "HEAD", "--"], url, folder, environment)
+
+
+def _refuse_too_many(command: Sequence[str], environment: Mapping[str, str]) -> None:
+    """Count what git lists, and stop as soon as it is too much."""
+    files, size, rest = 0, 0, b""
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        while size <= MAX_FILE_BYTES and files <= MAX_FILES:
+            piece = process.stdout.read(1 << 16)
+            if not piece:
+                break
+            *lines, rest = (rest + piece).split(b"\0")
+            files += len(lines)
+            sizes = (line.split(None, 4)[3] for line in lines)
+            size += sum(int(text) for text in sizes if text.isdigit())  # a submodule has none
+        process.kill()
+    if size > MAX_FILE_BYTES or files > MAX_FILES:
+        raise InvalidInput(
+            f"the newest commit has more than {MAX_FILES} files or {MAX_FILE_BYTES >> 30} GiB",
+            code="too_many",
+            hint="adopt a smaller repository",
+        )
+
+
+def _clone_environment() -> dict[str, str]:
     environment = {
         **{name: value for name, value in os.environ.items() if not _names_a_repository(name)},
         "GIT_TERMINAL_PROMPT": "0",
@@ -136,6 +205,12 @@ def _run_clone(command: list[str], url: RepositoryUrl, folder: Path) -> None:
         "LC_ALL": "C",
     }
     environment.setdefault("GIT_SSH_COMMAND", "ssh -o BatchMode=yes")
+    return environment
+
+
+def _run_git(
+    command: list[str], url: RepositoryUrl, folder: Path, environment: Mapping[str, str]
+) -> None:
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
             command,
@@ -192,7 +267,7 @@ def _wait_and_check_size(
 def _objects_size(folder: Path) -> int:
     """Return the bytes of the packs of a clone, and of what git is receiving."""
     size = 0
-    for place in (folder / "objects", folder / "objects/pack"):
+    for place in (folder / ".git/objects", folder / ".git/objects/pack"):
         try:
             with os.scandir(place) as entries:
                 size += sum(entry.stat(follow_symlinks=False).st_size for entry in entries)

@@ -6,11 +6,11 @@ import stat
 import pytest
 
 from brain import Brain
-from brain.adopting.git import clone
+from brain.adopting import clone
 from brain.errors import InvalidInput
 from tests.support.agent_homes import skill_text
 from tests.support.cases import read_cases
-from tests.support.git_repositories import GitRepository
+from tests.support.git_repositories import LINK_MODE, SUBMODULE_MODE, GitEntry, GitRepository
 from tests.support.git_server import serve_repositories
 from tests.support.refusals import raises_code
 
@@ -45,9 +45,11 @@ def url(request, repository):
         yield f"{address}/skills.git"
 
 
-def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(url, repository, tmp_path):
+def test_the_newest_commit_of_a_url_is_adopted_and_again_with_what_is_new(
+    url, repository, tmp_path
+):
     done = Brain.adopt(url, tmp_path / "brain")
-    assert (done.kind, done.source, done.steps) == ("git", url, 1)
+    assert (done.kind, done.source, done.steps) == ("agentskills", url, 1)
     assert [place.path for place in done.taken] == ["skills/plugins/db/skills/migrate/SKILL.md"]
     assert not Brain.adopt(url, tmp_path / "brain").changed
     tip = repository.run_git("rev-parse", "HEAD").decode().strip()
@@ -56,8 +58,7 @@ def test_a_url_is_adopted_with_its_history_and_again_with_what_is_new(url, repos
     assert Brain.adopt(url, tmp_path / "brain").steps == 1
     with Brain.open(tmp_path / "brain") as brain:
         assert {skill.slug for skill in brain.skills.list()} == {"migrate", "seed"}
-        messages = [info.message for info in brain.history.log()]
-        assert {"Add seed", "Add migrate"} <= set(messages)
+        assert brain.verify(deep=True).ok and brain.status().clean
 
 
 def test_a_preview_clones_and_leaves_nothing(repository, tmp_path, monkeypatch):
@@ -68,7 +69,7 @@ def test_a_preview_clones_and_leaves_nothing(repository, tmp_path, monkeypatch):
     assert not os.listdir(tmp_path / "temporary")
 
 
-def test_a_project_is_known_by_its_files_without_a_checkout(repository, tmp_path):
+def test_a_project_is_known_by_its_files(repository, tmp_path):
     skill = skill_text("fmt", "Format.").encode()
     repository.commit({"CLAUDE.md": b"Be brief.\n", ".claude/skills/fmt/SKILL.md": skill})
     done = Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
@@ -162,6 +163,87 @@ def test_a_clone_that_takes_too_long_is_ended(repository, tmp_path, monkeypatch)
         Brain.adopt(f"file://{repository.path}", tmp_path / "brain")
 
 
-def test_a_kind_is_not_chosen_for_an_address(repository, tmp_path):
-    with raises_code("bad_kind", InvalidInput):
-        Brain.adopt(f"file://{repository.path}", tmp_path / "brain", "hermes")
+def test_a_kind_may_be_chosen_for_an_address(repository, tmp_path):
+    skill = skill_text("fmt", "Format.").encode()
+    repository.commit({"CLAUDE.md": b"Be brief.\n", "skills/fmt/SKILL.md": skill})
+    url = repository.path.as_uri()
+    assert [row.path for row in Brain.adopt(url, tmp_path / "one").taken] == ["skills/fmt/SKILL.md"]
+    done = Brain.adopt(url, tmp_path / "two", "claude")
+    assert {row.path for row in done.taken} == {"CLAUDE.md", "skills/fmt/SKILL.md"}
+    with raises_code("bad_kind", InvalidInput, match="no kind of source git"):
+        Brain.adopt(url, tmp_path / "three", "git")
+
+
+def test_a_bare_repository_of_this_machine_is_cloned_too(repository, tmp_path):
+    done = Brain.adopt(repository.path, tmp_path / "brain")
+    assert (done.source, len(done.taken)) == (repository.path.as_uri(), 1)
+
+
+def test_a_brain_in_a_repository_is_adopted_whole_and_later_by_its_url_again(repository, tmp_path):
+    files = {"skills/fmt/SKILL.md": skill_text("fmt", "Format.").encode(), "memory/a.md": b"a\n"}
+    repository.commit({**files, "docs/read.md": b"d\n"})
+    url = repository.path.as_uri()
+    done = Brain.adopt(url, tmp_path / "brain")
+    assert {row.path for row in done.taken} == {*files, "docs/read.md"}
+    assert not Brain.adopt(url, tmp_path / "brain").changed
+
+
+def test_files_have_the_bytes_that_were_committed(repository, tmp_path):
+    (tmp_path / ".gitconfig").write_text(
+        "[safe]\n\tdirectory = *\n[core]\n\tautocrlf = true\n\teol = crlf\n"
+        f'[filter "own"]\n\tsmudge = touch {tmp_path}/ran; cat\n\trequired = true\n'
+    )
+    attributes = b"* text eol=crlf ident filter=own working-tree-encoding=UTF-16\n"
+    skill = skill_text("fmt", "Format $Id$.").encode()
+    repository.commit({"fmt/SKILL.md": skill, "fmt/.gitattributes": attributes})
+    Brain.adopt(repository.path.as_uri(), tmp_path / "brain")
+    assert (tmp_path / "brain/skills/fmt/SKILL.md").read_bytes() == skill
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_submodule_and_a_link_out_stay_out(repository, tmp_path):
+    commit = repository.run_git("rev-parse", "HEAD").strip()
+    repository.commit(
+        {
+            "fmt/SKILL.md": skill_text("fmt", "Format.").encode(),
+            "fmt/other": GitEntry(commit, SUBMODULE_MODE),
+            "fmt/out": GitEntry(b"/etc/passwd", LINK_MODE),
+        }
+    )
+    done = Brain.adopt(repository.path.as_uri(), tmp_path / "brain")
+    assert [row.path for row in done.taken] == ["skills/fmt/SKILL.md"]
+    assert {row.path for row in done.left_out} == {"fmt/out"}
+
+
+@pytest.mark.parametrize("name", [".git/config", "..", "a/../../x", ".GIT/hooks/post-checkout"])
+def test_a_name_that_leads_out_of_the_clone_is_not_written(repository, tmp_path, name):
+    before = {path for path in tmp_path.rglob("*") if repository.path not in path.parents}
+    repository.commit({"fmt/SKILL.md": b"x", name: b"[core]\n"})
+    with raises_code("clone_failed", InvalidInput):
+        Brain.adopt(repository.path.as_uri(), tmp_path / "brain")
+    assert {path for path in tmp_path.rglob("*") if repository.path not in path.parents} == before
+
+
+def test_a_commit_of_very_many_paths_made_of_few_trees_is_not_checked_out(
+    repository, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(clone, "MAX_FILES", 10_000)
+    tree = repository.run_git("rev-parse", "HEAD^{tree}").decode().strip()
+    for _ in range(9):
+        rows = "".join(f"040000 tree {tree}\t{number}\n" for number in range(10))
+        tree = repository.run_git("mktree", stdin=rows.encode()).decode().strip()
+    bomb = repository.run_git("commit-tree", tree, "-m", "bomb").decode().strip()
+    repository.run_git("update-ref", "refs/heads/main", bomb)
+    with raises_code("too_many", InvalidInput):
+        Brain.adopt(repository.path.as_uri(), tmp_path / "brain")
+    assert not (tmp_path / "brain").exists()
+
+
+def test_a_repository_without_a_commit_or_a_skill_says_so(repository, tmp_path):
+    GitRepository(tmp_path / "empty")
+    with raises_code("no_commit", InvalidInput):
+        Brain.adopt((tmp_path / "empty").as_uri(), tmp_path / "brain")
+    repository.commit({"README.md": b"About.\n"})
+    with raises_code("unknown_source", InvalidInput):
+        Brain.adopt(repository.path.as_uri(), tmp_path / "brain")
+    assert not (tmp_path / "brain").exists()
