@@ -99,6 +99,15 @@ class StoreError(BrainError):
     code = "bad_store"
 
 
+DAMAGED_STORE_HINT = "run `brain verify`, and restore the folder .brain from a copy"
+
+
+class DamagedStore(StoreError):
+    """What the store holds is not what was written."""
+
+    usual_hint = DAMAGED_STORE_HINT
+
+
 class LedgerError(BrainError):
     """A ledger, or a node that speaks for one, does not answer as it should."""
 

@@ -151,7 +151,7 @@ class SideDatabase:
         with self._lock:
             try:
                 if self._db is not None:
-                    self._db.file_identities.check_unchanged()
+                    self._db.check_files()
             except StoreError:
                 self._drop_connection()
             try:

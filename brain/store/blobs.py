@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..digest import DIGEST_SIZE, NO_DIGEST, blob_id
+from ..digest import DIGEST_SIZE, blob_id
 from ..errors import StoreError, corrupt_object_error
 from ..named_tuple import NamedTuple
 from .connection import Connection
@@ -63,9 +63,6 @@ class ChunkList(NamedTuple):
         return self.prefix_size + sum(size for _, size in self.pieces)
 
 
-EMPTY_CHUNK_LIST = ChunkList(0, NO_DIGEST, 0, [])
-
-
 def encode_chunk_list(id: bytes, pieces: Sequence[tuple[bytes, int]]) -> bytes:
     """Return the stored form of a list of all (chunk, size) of blob `id`."""
     chunks, sizes = [chunk for chunk, _ in pieces], [size for _, size in pieces]
@@ -94,11 +91,6 @@ def decode_chunk_list(id: bytes, stored: bytes) -> ChunkList:
     sizes = struct.unpack_from(f"<{count}I", body, sizes_at)
     pieces = list(zip(chunks, sizes, strict=True))
     return ChunkList(depth, body[_HEADER.size : first], prefix_size, pieces)
-
-
-def can_extend(chunk_list: ChunkList, prefix: ChunkList) -> bool:
-    """Tell whether `prefix` fits as the prefix of a chunk list."""
-    return prefix.depth < chunk_list.depth and prefix.size == chunk_list.prefix_size
 
 
 def check_content(id: bytes, content: bytes | StoreError) -> bytes:

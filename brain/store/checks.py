@@ -13,12 +13,12 @@ more than the last one.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import chain
 
 from blake3 import blake3
 
-from ..digest import DIGEST_SIZE, NO_DIGEST
+from ..digest import DIGEST_SIZE
 from ..errors import BrainError, StoreError, corrupt_object_error, printable_text
 from ..util.process_pool import processor_count, share_jobs
 from . import rows
@@ -28,18 +28,15 @@ from .blobs import (
     CODEC_RAW,
     CODEC_ZSTD,
     DICTIONARY_COLUMNS,
-    EMPTY_CHUNK_LIST,
     MAX_DICTIONARY_BYTES,
     SMALL_CHUNK_BYTES,
     BlobDecoder,
-    ChunkList,
-    can_extend,
     check_content,
 )
 from .connection import Connection
 from .database import typed_columns
 from .reader import StoreReader, decode_log_head, load_facts, read_chunk_list
-from .rows import BlobCheckResult, BlobPredicate, ExpectedSize, accept_claimed_size
+from .rows import BlobCheckResult, BlobPredicate, ExpectedSize
 
 MAX_ROW_RANGES = 256
 """Many ranges, so that no process waits long for the others at the end."""
@@ -59,7 +56,7 @@ _RangeResult = tuple[list[tuple[bytes, int]], list[tuple[bytes, str]], list[byte
 def check_blobs(
     reader: StoreReader,
     predicate: BlobPredicate,
-    expected: ExpectedSize = accept_claimed_size,
+    expected: ExpectedSize = lambda id, size: size,
     processes: int = 0,
 ) -> Iterator[Iterator[BlobCheckResult]]:
     """Read every blob again; yield an iterator of results, in storage order, large ones last.
@@ -109,7 +106,7 @@ def check_blobs(
     few = db.in_transaction or len(ranges) < MIN_RANGES_TO_FORK
     children = 0 if few else (processes or processor_count()) - 1
     with share_jobs(len(ranges), check_range, child, children) as answers:
-        yield chain(small(answers), LargeBlobChecker(reader, expected).check_all(large))
+        yield chain(small(answers), _check_large_blobs(reader, large, expected))
 
 
 def check_chunk_lists(reader: StoreReader) -> BlobCheckResult:
@@ -121,15 +118,12 @@ def check_chunk_lists(reader: StoreReader) -> BlobCheckResult:
     for id, _, data in reader._db.fetch_all(sql, (CODEC_CHUNK_LIST,)):
         try:
             chunk_list = read_chunk_list(id, data)
-            if chunk_list.depth and not can_extend(
-                chunk_list, reader._fetch_chunk_list(chunk_list.prefix)
-            ):
-                raise corrupt_object_error(id, "its prefix does not fit")
+            pieces = reader.resolve_chunks(id, chunk_list)
         except BrainError as error:
             faults.append((id, error.message))
             continue
         sizes.append((id, chunk_list.size))
-        holders.update((chunk, id) for chunk, _ in chunk_list.pieces)
+        holders.update((chunk, id) for chunk, _ in pieces)
     sql = "SELECT id FROM blobs WHERE id IN ({keys})"
     stored = {chunk for (chunk,) in reader._db.fetch_by_keys(sql, list(holders))}
     for chunk in sorted(holders.keys() - stored):
@@ -142,65 +136,41 @@ _HashState = tuple[list[tuple[bytes, int]], blake3]
 """Chunks with their sizes, and the hash over them."""
 
 
-class LargeBlobChecker:
-    """Checks large blobs; one whose size differs from `expected` is a fault, and is not read."""
+def _check_large_blobs(
+    reader: StoreReader, ids: list[bytes], expected: ExpectedSize
+) -> Iterator[BlobCheckResult]:
+    """Read each blob, from where the last one with the same beginning ended, and compare its hash.
 
-    def __init__(self, reader: StoreReader, expected: ExpectedSize) -> None:
-        self._reader = reader
-        self._expected_size = expected
-        self._prefixes: set[bytes] = set()
-        self._prefix_states = {NO_DIGEST: (blake3(max_threads=blake3.AUTO), EMPTY_CHUNK_LIST)}
-        self._last_states: dict[tuple[bytes, bytes], list[_HashState]] = {}
-
-    def check_all(self, large: list[bytes]) -> Iterator[BlobCheckResult]:
-        """Read the unread chunks of each blob and compare the hash of the whole with its id."""
-        for id in large:
-            with suppress(BrainError):
-                self._prefixes.add(self._reader._fetch_chunk_list(id).prefix)
-        for id in large:
-            try:
-                size = self._verify_content(id, self._reader._fetch_chunk_list(id))
-            except BrainError as error:
-                yield BlobCheckResult([], [(id, error.message)], [])
-            else:
-                yield BlobCheckResult([(id, size)], [], [])
-
-    def _verify_content(self, id: bytes, chunk_list: ChunkList) -> int:
-        pieces = chunk_list.pieces
-        if chunk_list.prefix not in self._prefix_states or not pieces:
-            raise corrupt_object_error(id, "its prefix is damaged or missing")
-        size = self._expected_size(id, chunk_list.size)
-        if size != chunk_list.size:
-            why = f"its chunk list makes {chunk_list.size} bytes, not {size}"
-            raise corrupt_object_error(id, why)
-        start, grown = self._prefix_states[chunk_list.prefix]
-        if chunk_list.depth and not can_extend(chunk_list, grown):
-            raise corrupt_object_error(id, "its prefix does not fit")
-        place = (chunk_list.prefix, pieces[0][0])
-        hashed, digest = next(
-            (
-                state
-                for state in self._last_states.get(place, [])
-                if pieces[: len(state[0])] == state[0]
-            ),
-            ([], start),
-        )
-        digest = digest.copy()
-        # An append joins small chunks at the end, so the state before them is kept too.
-        tail = len(pieces)
-        while tail and pieces[tail - 1][1] < SMALL_CHUNK_BYTES:
-            tail -= 1
-        states = [(hashed, digest.copy())]
-        for number, (chunk, length) in enumerate(pieces[len(hashed) :], len(hashed)):
-            if number == tail:
-                states = [(pieces[:tail], digest.copy())]
-            digest.update(self._reader._read_chunk(id, chunk, length))
-        if digest.digest() != id:
-            raise corrupt_object_error(id)
-        self._last_states[place] = [(pieces, digest), *states]
-        if id in self._prefixes:
-            self._prefix_states[id] = (digest, chunk_list)
-        return size
+    One whose size differs from `expected` is a fault, and is not read.
+    """
+    states: dict[bytes, list[_HashState]] = {}  # by the first chunk
+    for id in ids:
+        try:
+            pieces = reader.resolve_chunks(id, reader._fetch_chunk_list(id))
+            size = sum(length for _, length in pieces)
+            if (wanted := expected(id, size)) != size:
+                why = f"its chunk list makes {size} bytes, not {wanted}"
+                raise corrupt_object_error(id, why)
+            known = states.get(pieces[0][0], [])
+            fitting = (state for state in known if pieces[: len(state[0])] == state[0])
+            hashed, digest = next(fitting, ([], blake3(max_threads=blake3.AUTO)))
+            digest = digest.copy()
+            # An append joins small chunks at the end, so the state before them is kept too.
+            tail = len(pieces)
+            while tail and pieces[tail - 1][1] < SMALL_CHUNK_BYTES:
+                tail -= 1
+            before_tail = hashed, digest.copy()
+            for number, (chunk, length) in enumerate(pieces[len(hashed) :], len(hashed)):
+                if number == tail:
+                    before_tail = pieces[:tail], digest.copy()
+                digest.update(reader._read_chunk(id, chunk, length))
+            if digest.digest() != id:
+                raise corrupt_object_error(id)
+            states[pieces[0][0]] = [(pieces, digest), before_tail]
+        except BrainError as error:
+            yield BlobCheckResult([], [(id, error.message)], [])
+        else:
+            yield BlobCheckResult([(id, size)], [], [])
 
 
 def check_stray_rows(reader: StoreReader) -> list[str]:

@@ -86,48 +86,6 @@ def _unsafe_file_error(
     )
 
 
-_DATABASE_SUFFIXES = ("", "-wal", "-shm")
-
-
-class FileIdentities:
-    """Remembers the files of the database at `path`, or of none; opens no file."""
-
-    def __init__(self, path: str = "") -> None:
-        self._paths = [path + side for side in _DATABASE_SUFFIXES] if path else []
-        self._identities: dict[str, tuple[int, int]] = {}
-
-    def remember(self) -> None:
-        """Remember the existing files, which the database has open; then check the others."""
-        for file in self._paths:
-            if file not in self._identities and (identity := _file_identity(file)):
-                self._identities[file] = identity
-        self.check_unchanged()
-
-    def check_unchanged(self) -> None:
-        """Raise `StoreError` (`store_replaced`) if one of them was removed or replaced."""
-        for file, known in self._identities.items():
-            if _file_identity(file) != known:
-                raise StoreError(
-                    f"{os.path.basename(file)} was removed or replaced while it was open",
-                    code="store_replaced",
-                    hint="this change was not recorded; restart this program, and run"
-                    " `brain verify`",
-                )
-
-    def forget_wal(self) -> None:
-        """Forget the log, which the database will no longer use."""
-        for file in self._paths[1:]:
-            self._identities.pop(file, None)
-
-
-def _file_identity(file: str) -> tuple[int, int] | None:
-    try:
-        st = os.lstat(file)
-    except FileNotFoundError:
-        return None
-    return st.st_dev, st.st_ino
-
-
 WAL_CHECKPOINT_PAGES = 128
 """Pages in the write-ahead log that trigger a checkpoint; opening reads the log through."""
 MAX_WAL_BYTES = 4 << 20
@@ -224,8 +182,7 @@ def translate_engine_error(
 class Connection:
     """A connection to one database file; raises only typed errors.
 
-    Messages name the file `name` and use `labels`. `file_identities` detects that an open
-    file was replaced; a cache, which may be deleted at any time, does not use it.
+    Messages name the file `name` and use `labels`.
     """
 
     def __init__(
@@ -238,7 +195,8 @@ class Connection:
         labels: DatabaseLabels = STORE_LABELS,
     ) -> None:
         self.name = name
-        self.file_identities = FileIdentities()
+        self._watched_files: list[str] = []
+        self._file_identities: dict[str, tuple[int, int]] = {}
         self._labels = labels
         self._was_begun = False
         self._rollbacks = 0
@@ -268,11 +226,7 @@ class Connection:
 
     def fetch_one(self, sql: str, args: Sequence[Any] = ()) -> SqlRow | None:
         """Return the first row, or None."""
-        try:
-            row: SqlRow | None = self._raw.execute(sql, args).fetchone()
-            return row
-        except _ENGINE_ERRORS as error:
-            raise translate_engine_error(error, self.name, self._labels) from error
+        return next(iter(self.fetch_all(sql, args)), None)
 
     def fetch_all(self, sql: str, args: Sequence[Any] = ()) -> list[SqlRow]:
         """Return all rows."""
@@ -376,11 +330,12 @@ class Connection:
         Raises `StoreError` (`store_replaced`) if the file or its log was removed since.
         """
         if exclusive:
-            self.file_identities.forget_wal()
+            for file in self._watched_files[1:]:
+                self._file_identities.pop(file, None)
         self.execute("BEGIN EXCLUSIVE" if exclusive else "BEGIN IMMEDIATE")
         self._was_begun = True
         try:
-            self.file_identities.remember()
+            self._remember_files()
         except StoreError:
             self.roll_back()
             raise
@@ -405,7 +360,7 @@ class Connection:
         """
         self.execute("COMMIT")
         self._was_begun = False
-        self.file_identities.check_unchanged()
+        self.check_files()
 
     def _check_still_open(self) -> None:
         """Refuse statements after the engine rolled back, as it does on a full disk.
@@ -426,9 +381,42 @@ class Connection:
         if self._raw.in_transaction:
             self.execute("ROLLBACK")
 
+    def watch_files(self, path: str) -> None:
+        """From now on, notice that a file of the database at `path` is removed or replaced.
+
+        A cache, which may be deleted at any time, is not watched.
+        """
+        self._watched_files = [path + side for side in ("", "-wal", "-shm")]
+        self._remember_files()
+
+    def _remember_files(self) -> None:
+        for file in self._watched_files:
+            if file not in self._file_identities and (identity := _file_identity(file)):
+                self._file_identities[file] = identity
+        self.check_files()
+
+    def check_files(self) -> None:
+        """Raise `StoreError` (`store_replaced`) if a watched file was removed or replaced."""
+        for file, known in self._file_identities.items():
+            if _file_identity(file) != known:
+                raise StoreError(
+                    f"{os.path.basename(file)} was removed or replaced while it was open",
+                    code="store_replaced",
+                    hint="this change was not recorded; restart this program, and run"
+                    " `brain verify`",
+                )
+
     def close(self) -> None:
         """Close the connection."""
         self._raw.close(True)
+
+
+def _file_identity(file: str) -> tuple[int, int] | None:
+    try:
+        st = os.lstat(file)
+    except FileNotFoundError:
+        return None
+    return st.st_dev, st.st_ino
 
 
 MARK_FILE_NAME = "mark"

@@ -17,7 +17,6 @@ from .connection import (
     STORE_LABELS,
     Connection,
     DatabaseLabels,
-    FileIdentities,
     SqlRow,
     check_regular_file,
     copy_owner,
@@ -141,8 +140,7 @@ def open_file(
         if format.synchronous != "FULL":
             db.execute(f"PRAGMA synchronous={format.synchronous}")
         if not format.is_disposable:
-            db.file_identities = FileIdentities(path)
-            db.file_identities.remember()
+            db.watch_files(path)
     except BaseException:
         db.close()
         raise

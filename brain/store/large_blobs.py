@@ -1,39 +1,29 @@
-"""Compress blobs, cut large ones into chunks, and erase the content of one.
+"""Compress blobs, and cut large ones into chunks.
 
 Cuts are content-defined (FastCDC, Xia et al., USENIX ATC 2016, in its 2020 form), so that an edit
 in the middle of a file leaves all other chunks as they were. One rule serves text and binary data
 alike.
-
-Large blobs share chunks, and in stores of older releases name one another as prefixes, so before
-one is erased the chunk lists of others are rewritten. Every other blob then reads as before. A
-dictionary of an older release holds verbatim pieces of the blobs it was trained on. If such a
-piece occurs in the erased content and in no other blob, all blobs that use the dictionary are
-packed again without one, and it is emptied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from blake3 import blake3
 from zstandard import ZstdCompressor
 
-from ..digest import blob_id
-from ..errors import Conflict, StoreError
+from ..errors import Conflict
 from .blobs import (
     BLOB_COLUMNS,
-    CODEC_CHUNK_LIST,
     CODEC_RAW,
     CODEC_ZSTD,
-    DICTIONARY_COLUMNS,
     ZSTD_THREADS,
     BlobDecoder,
-    encode_chunk_list,
+    check_content,
 )
 from .connection import Connection
-from .reader import StoreReader
-from .rows import BlobRow, FindStandalone
+from .rows import BlobRow
 
 if TYPE_CHECKING:
     from .rows import BlobSource
@@ -52,10 +42,6 @@ MAX_CHUNK_BYTES = 192 << 10
 READ_WINDOW_BYTES = 4 << 20
 """Bytes of a file held in memory at a time; the file is never mapped, since it may change."""
 
-PIECE_BYTES = 12
-"""Length of a piece of content that a dictionary may hold."""
-MAX_COMPARED_BLOBS = 1000
-"""Other blobs that are searched for the same pieces; needless repacking does no harm."""
 REPACK_BATCH_ROWS = 256
 
 
@@ -140,107 +126,23 @@ def cut_chunks(reader: HashingReader, size: int) -> Iterator[bytes]:
         yield bytes(chunk.data)
 
 
-def erase_blob(
-    reader: StoreReader,
-    blob: bytes,
-    find_standalone: FindStandalone,
-    put_chunks: Callable[[list[tuple[bytes, bytes]]], None],
-) -> None:
-    """Delete a blob and its chunks, except those that another blob needs.
-
-    `reader` reads inside the open transaction; `put_chunks` stores (id, content) in it.
-    """
-    db = reader._db
-    db.execute("PRAGMA secure_delete=ON")
-    pieces_by_dictionary = find_dictionary_pieces(db, reader.stream_blob(blob))
-    chunk_lists = reader.load_chunk_lists()
-    own = chunk_lists.pop(blob, None)
-    erased = {blob}
-    if own is not None:
-        for id, chunk_list in chunk_lists.items():
-            if chunk_list.depth and chunk_list.prefix == blob:
-                pieces = reader.resolve_chunks(id, chunk_list)
-                chunk_lists[id] = chunk_list._replace(depth=0, prefix_size=0, pieces=pieces)
-                _update_chunk_list(db, id, pieces)
-        shared = {chunk for each in chunk_lists.values() for chunk, _ in each.pieces}
-        free = {chunk for chunk, _ in own.pieces} - shared
-        erased |= free - find_standalone(free) if free else set()
-    else:
-        holders = [id for id, each in chunk_lists.items() if blob in dict(each.pieces)]
-        if holders:  # the chunk that is also a file is split in two
-            content = reader.read_blob(blob)
-            half = len(content) // 2
-            parts = [(blob_id(part), part) for part in (content[:half], content[half:])]
-            put_chunks(parts)
-            halves = [(id, len(part)) for id, part in parts]
-        for id in holders:
-            pieces = []
-            for piece in reader.resolve_chunks(id, chunk_lists[id]):
-                pieces += halves if piece[0] == blob else [piece]
-            _update_chunk_list(db, id, pieces)
-    db.execute_many("DELETE FROM blobs WHERE id = ?", [(id,) for id in erased])
-    replace_dictionaries(db, pieces_by_dictionary)
-
-
-def _update_chunk_list(db: Connection, id: bytes, pieces: list[tuple[bytes, int]]) -> None:
-    row = encode_chunk_list(id, pieces), id
-    db.execute(f"UPDATE blobs SET data = ? WHERE id = ? AND codec = {CODEC_CHUNK_LIST}", row)
-
-
-def find_dictionary_pieces(db: Connection, content: Iterable[bytes]) -> dict[int, set[bytes]]:
-    """Return the pieces of `content` that each dictionary holds, by its number."""
-    stored = db.fetch_all(f"SELECT {DICTIONARY_COLUMNS} FROM dictionaries WHERE length(data) > 0")
-    pieces_of: dict[int, set[bytes]] = {}
-    for number, data, _ in stored:
-        pieces_of.setdefault(abs(number), set()).update(_iterate_pieces(data))
-    common: dict[int, set[bytes]] = {}
-    rest = b""
-    for part in content if pieces_of else ():
-        for piece in _iterate_pieces(rest + part):
-            for number, pieces in pieces_of.items():
-                if piece in pieces:
-                    common.setdefault(number, set()).add(piece)
-        rest = (rest + part)[-PIECE_BYTES + 1 :]
-    return common
-
-
-def replace_dictionaries(db: Connection, pieces_by_dictionary: dict[int, set[bytes]]) -> None:
-    """Empty the dictionaries that hold a piece of no remaining blob; pack their blobs again."""
-    for number, pieces in pieces_by_dictionary.items():
-        remaining = set(pieces)
-        sql = "SELECT id FROM blobs WHERE codec = ?"
-        ids = [id for (id,) in db.fetch_all(sql, (CODEC_ZSTD + number,))]
-        decoder = BlobDecoder(db)
-        for _, content in _decode_batches(db, decoder, ids[:MAX_COMPARED_BLOBS]):
-            remaining.difference_update(_iterate_pieces(content))
-        if not remaining:
-            continue
-        for id in ids[:1]:  # before it is emptied
-            decoder.decompressor(id, CODEC_ZSTD + number)
-        # Its number is never used again, since other processes may have loaded it.
-        db.execute(
-            "UPDATE dictionaries SET data = X'', checksum = X'' WHERE number IN (?, ?)",
-            (number, -number),
-        )
+def empty_dictionaries(db: Connection) -> None:
+    """Pack the blobs that use a dictionary again without it, and empty it."""
+    decoder = BlobDecoder(db)
+    sql = "SELECT DISTINCT abs(number) FROM dictionaries WHERE length(data) > 0"
+    for (number,) in db.fetch_all(sql):
+        packed = db.fetch_all("SELECT id FROM blobs WHERE codec = ?", (CODEC_ZSTD + number,))
+        ids = [id for (id,) in packed]
         for start in range(0, len(ids), REPACK_BATCH_ROWS):
-            unpacked = list(_decode_batches(db, decoder, ids[start : start + REPACK_BATCH_ROWS]))
+            sql = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})"
+            found = list(db.fetch_by_keys(sql, ids[start : start + REPACK_BATCH_ROWS]))
+            unpacked = [
+                (id, check_content(id, content)) for id, content in decoder.decode_many(found)
+            ]
             db.execute_many(
                 "UPDATE blobs SET codec = ?, data = ? WHERE id = ?",
                 [(codec, data, id) for id, codec, data in pack_blobs(unpacked)],
             )
-
-
-def _decode_batches(
-    db: Connection, decoder: BlobDecoder, ids: list[bytes]
-) -> Iterator[tuple[bytes, bytes]]:
-    for start in range(0, len(ids), REPACK_BATCH_ROWS):
-        sql = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE id IN ({{keys}})"
-        found = list(db.fetch_by_keys(sql, ids[start : start + REPACK_BATCH_ROWS]))
-        for id, content in decoder.decode_many(found):
-            if isinstance(content, StoreError):
-                raise content
-            yield id, content
-
-
-def _iterate_pieces(data: bytes) -> Iterator[bytes]:
-    return (data[at : at + PIECE_BYTES] for at in range(len(data) - PIECE_BYTES + 1))
+        # Its number is never used again, since other processes may have loaded it.
+        empty = "UPDATE dictionaries SET data = X'', checksum = X'' WHERE number IN (?, ?)"
+        db.execute(empty, (number, -number))

@@ -18,7 +18,10 @@ from blake3 import blake3
 
 from .. import limits
 from ..digest import DIGEST_SIZE, NO_DIGEST, domain_hash, is_hex
+from ..encoding import MAX_OBJECT_BYTES
 from ..errors import (
+    DAMAGED_STORE_HINT,
+    DamagedStore,
     FormatError,
     InvalidInput,
     NotFound,
@@ -32,7 +35,6 @@ from .blobs import (
     CODEC_CHUNK_LIST,
     BlobDecoder,
     ChunkList,
-    can_extend,
     check_content,
     decode_chunk_list,
 )
@@ -71,7 +73,6 @@ _OPERATION_COLUMNS = typed_columns("number INTEGER, id BLOB, data BLOB")
 _PENDING_COLUMNS = typed_columns("path BLOB, kind INTEGER, blob BLOB, before BLOB, checksum BLOB")
 _SIGNATURE_COLUMNS = typed_columns("snapshot BLOB, key BLOB, signature BLOB, checksum BLOB")
 _REDACTION_COLUMNS = typed_columns("blob BLOB, snapshot BLOB, checksum BLOB")
-_DAMAGED_HINT = "run `brain verify`, and restore the folder .brain from a copy"
 
 _hash_operation = domain_hash("brain v1 operation")
 
@@ -129,10 +130,12 @@ class StoreReader:
             if kind != ObjectKind.BLOB and self.has_object(id):
                 raise _wrong_kind_error(id)
             raise _missing_object_error(id)
-        data = _check_object_row(id, *row[1:])
-        if row[1] != kind:
+        _, stored_kind, data, expected = row
+        if rows.object_checksum(id, stored_kind, data) != expected:
+            raise _checksum_error(id)
+        if stored_kind != kind:
             raise _wrong_kind_error(id)
-        return data
+        return bytes(data)
 
     def has_object(self, id: bytes) -> bool:
         """Tell whether the store has an object of any kind."""
@@ -181,7 +184,9 @@ class StoreReader:
         """Stream (id, data) of one kind in the order of insertion."""
         sql = f"SELECT {_OBJECT_COLUMNS} FROM objects WHERE kind = ? ORDER BY number"
         for id, stored_kind, data, expected in self._db.stream_rows(sql, (kind,)):
-            yield id, _check_object_row(id, stored_kind, data, expected)
+            if rows.object_checksum(id, stored_kind, data) != expected:
+                raise _checksum_error(id)
+            yield id, data
 
     def split_objects(self, size: int, max_ranges: int) -> list[ObjectRange]:
         """Cut the structured objects into at most `max_ranges` ranges, in order.
@@ -286,21 +291,12 @@ class StoreReader:
             raise corrupt_object_error(id, "it has no chunk list")
         return read_chunk_list(id, data)
 
-    def load_chunk_lists(self) -> dict[bytes, ChunkList]:
-        """Return the chunk lists of all large blobs."""
-        sql = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number"
-        stored = self._db.fetch_all(sql, (CODEC_CHUNK_LIST,))
-        return {id: read_chunk_list(id, data) for id, _, data in stored}
-
     def resolve_chunks(self, id: bytes, chunk_list: ChunkList) -> list[tuple[bytes, int]]:
         """Return (chunk, size) of a whole blob, with its prefixes resolved."""
         pieces = chunk_list.pieces
         while chunk_list.depth:
-            codec, data = self._fetch_blob_row(chunk_list.prefix)
-            if codec != CODEC_CHUNK_LIST:
-                raise corrupt_object_error(id, "its prefix has no chunk list")
-            below = read_chunk_list(chunk_list.prefix, data)
-            if not can_extend(chunk_list, below):
+            below = self._fetch_chunk_list(chunk_list.prefix)
+            if below.depth >= chunk_list.depth or below.size != chunk_list.prefix_size:
                 raise corrupt_object_error(id, "its prefix does not fit")
             pieces, chunk_list = below.pieces + pieces, below
         return pieces
@@ -528,17 +524,12 @@ def load_facts(db: Connection) -> dict[str, bytes]:
     columns = typed_columns("name TEXT, value BLOB")
     facts: dict[str, bytes] = dict(db.fetch_all(f"SELECT {columns} FROM facts ORDER BY name"))
     if facts.pop(rows.SEAL_FACT, None) != rows.facts_checksum(facts):
-        raise StoreError(
-            "the refs of the store do not fit their checksum",
-            code="corrupt_ref",
-            hint=_DAMAGED_HINT,
-        )
+        raise DamagedStore("the refs of the store do not fit their checksum", code="corrupt_ref")
     for name, value in facts.items():
         if fault := rows.find_fact_error(name, value):
-            raise StoreError(
+            raise DamagedStore(
                 f"the fact {printable_text(name, 80)} of the store is damaged: {fault}",
                 code="corrupt_ref",
-                hint=_DAMAGED_HINT,
             )
     return facts
 
@@ -579,31 +570,26 @@ def read_chunk_list(id: bytes, data: bytes, size: int | None = None) -> ChunkLis
     return chunk_list
 
 
-def _check_object_row(id: bytes, kind: int, data: bytes, expected: bytes) -> bytes:
-    if rows.object_checksum(id, kind, data) != expected:
-        raise _checksum_error(id)
-    return data
-
-
 def _check_operation(number: int, id: bytes, data: bytes) -> OperationRow:
-    if fault := rows.find_operation_error(number, id, data):
-        raise StoreError(
-            f"operation {number} is damaged: {fault}", code="corrupt_operation", hint=_DAMAGED_HINT
-        )
+    fault = "its number or its id is impossible" if number < 1 or len(id) != DIGEST_SIZE else ""
+    if len(data) > MAX_OBJECT_BYTES:
+        fault = f"it has {len(data)} bytes"
+    if fault:
+        raise DamagedStore(f"operation {number} is damaged: {fault}", code="corrupt_operation")
     return OperationRow(number, id, data)
 
 
 def _check_signature(
     snapshot: bytes, key: bytes, signature: bytes, expected: bytes
 ) -> tuple[bytes, bytes, bytes]:
-    fault = rows.find_signature_error(snapshot, key, signature)
-    if fault or row_checksum(snapshot, key, signature) != expected:
+    row, sizes = (snapshot, key, signature), (DIGEST_SIZE, 32, 64)
+    if tuple(map(len, row)) != sizes or row_checksum(*row) != expected:
         raise StoreError(
-            f"a signature in the store is damaged: {fault or 'it does not fit its checksum'}",
+            "a signature in the store is damaged",
             code="corrupt_signature",
             hint="restore the folder .brain from a copy, or sign again",
         )
-    return snapshot, key, signature
+    return row
 
 
 def _check_redaction(blob: bytes, snapshot: bytes, expected: bytes) -> tuple[bytes, bytes]:
@@ -614,7 +600,7 @@ def _check_redaction(blob: bytes, snapshot: bytes, expected: bytes) -> tuple[byt
 
 def _missing_object_error(id: bytes) -> NotFound:
     return NotFound(
-        f"object {id.hex()} is not in the store", code="missing_object", hint=_DAMAGED_HINT
+        f"object {id.hex()} is not in the store", code="missing_object", hint=DAMAGED_STORE_HINT
     )
 
 
@@ -622,7 +608,7 @@ def _wrong_kind_error(id: bytes) -> FormatError:
     return FormatError(
         f"object {id.hex()} is not of the kind that is expected here",
         code="wrong_type",
-        hint=_DAMAGED_HINT,
+        hint=DAMAGED_STORE_HINT,
     )
 
 
@@ -631,11 +617,8 @@ def _checksum_error(id: bytes) -> StoreError:
 
 
 def _broken_log_error(number: int) -> StoreError:
-    return StoreError(
-        f"the operation log is broken at operation {number}",
-        code="corrupt_operation",
-        hint=_DAMAGED_HINT,
-    )
+    message = f"the operation log is broken at operation {number}"
+    return DamagedStore(message, code="corrupt_operation")
 
 
 def _corrupt_redaction_error(what: str) -> StoreError:

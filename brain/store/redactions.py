@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from functools import lru_cache
 
-from ..errors import BrainError, Conflict, NotFound, printable_text
+from ..errors import BrainError, Conflict, NotFound, corrupt_object_error, printable_text
 from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
 from ..objects.snapshot import Snapshot
@@ -34,11 +34,7 @@ def select_valid_redactions(
     def load(snapshot_id: bytes) -> Snapshot:
         data = read_snapshot_data(snapshot_id)
         if data is None or snapshots.snapshot_id(data) != snapshot_id:
-            raise NotFound(
-                f"there is no snapshot {snapshot_id.hex()} in the store",
-                code="missing_object",
-                hint="run `brain verify`, and restore the folder .brain from a copy",
-            )
+            raise corrupt_object_error(snapshot_id)
         return snapshots.decode_snapshot(data)
 
     def redacts(snapshot_id: bytes, blob: bytes) -> bool:

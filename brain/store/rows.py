@@ -16,7 +16,6 @@ from blake3 import blake3
 
 from .. import limits
 from ..digest import DIGEST_SIZE
-from ..encoding import MAX_OBJECT_BYTES
 from ..errors import InvalidInput, StoreError
 from ..named_tuple import NamedTuple
 from ..objects import paths
@@ -122,11 +121,6 @@ StoredObject = tuple[int, bytes, bytes | StoreError]
 """Kind, id, and the data or the error that reading it raised."""
 
 
-def accept_claimed_size(blob: bytes, size: int) -> int:
-    """Accept the size that a blob claims: an `ExpectedSize`."""
-    return size
-
-
 def row_checksum(*fields: bytes) -> bytes:
     """Return the checksum of a row of byte strings."""
     framed = b"".join([b"%d:%b" % (len(field), field) for field in fields])
@@ -174,13 +168,6 @@ def find_fact_error(name: str, value: bytes) -> str:
     return ""
 
 
-def find_operation_error(number: int, id: bytes, data: bytes) -> str:
-    """Return the fault of a row of the operation log."""
-    if number < 1 or len(id) != DIGEST_SIZE:
-        return "its number or its id is impossible"
-    return "" if len(data) <= MAX_OBJECT_BYTES else f"it has {len(data)} bytes"
-
-
 def find_pending_error(row: PendingWrite) -> str:
     """Return the fault of a pending write."""
     try:
@@ -192,9 +179,3 @@ def find_pending_error(row: PendingWrite) -> str:
     if len(row.blob) not in (0, DIGEST_SIZE) or len(row.before) > MAX_FINGERPRINT_BYTES:
         return "its fields have the wrong sizes"
     return ""
-
-
-def find_signature_error(snapshot: bytes, key: bytes, signature: bytes) -> str:
-    """Return the fault of a signature."""
-    sizes = len(snapshot), len(key), len(signature)
-    return "" if sizes == (DIGEST_SIZE, 32, 64) else "its fields have the wrong sizes"

@@ -15,7 +15,7 @@ import io
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from blake3 import blake3
@@ -59,6 +59,7 @@ from .reader import (
     encode_log_head,
     load_facts,
     open_store_reader,
+    read_chunk_list,
 )
 from .rows import LARGE_BLOB_BYTES, FindStandalone, ObjectKind, PendingWrite
 
@@ -272,7 +273,7 @@ class StoreTransaction(StoreReader):
     def _put_chunk_list(self, id: bytes, pieces: list[tuple[bytes, int]]) -> None:
         """Store a large blob whose chunks are stored.
 
-        Another list is kept if it makes the blob: others may name it as their prefix.
+        Another list is kept if it makes the blob: others of an older release may begin with it.
         """
         size = sum(length for _, length in pieces)
         if size > limits.MAX_FILE_BYTES:
@@ -393,10 +394,8 @@ class StoreTransaction(StoreReader):
         `snapshot` records the redaction. Chunks of a large blob are destroyed too, unless
         another blob needs them or `find_standalone` returns them.
         """
-        from .large_blobs import erase_blob
-
         if self.has_object(blob):
-            erase_blob(self, blob, find_standalone, self._insert_blobs)
+            self._erase_blob(blob, find_standalone)
         self._db.execute(
             "INSERT OR REPLACE INTO redactions (blob, snapshot, checksum) VALUES (?, ?, ?)",
             (blob, snapshot, rows.row_checksum(blob, snapshot)),
@@ -407,9 +406,29 @@ class StoreTransaction(StoreReader):
         self._increment(rows.EPOCH_FACT)
         self._facts_now[rows.COMPACTION_FACT] = b"\x01"
 
-    def mark_compacted(self) -> None:
-        """Record that no old page holds redacted content."""
-        self._facts_now.pop(rows.COMPACTION_FACT, None)
+    def _erase_blob(self, blob: bytes, find_standalone: FindStandalone) -> None:
+        from .large_blobs import empty_dictionaries
+
+        db = self._db
+        db.execute("PRAGMA secure_delete=ON")
+        chunk_lists = self._flatten_chunk_lists()
+        own = chunk_lists.pop(blob, None)
+        erased = {blob}
+        if own is not None:
+            shared = {chunk for pieces in chunk_lists.values() for chunk, _ in pieces}
+            free = {chunk for chunk, _ in own} - shared
+            erased |= free - find_standalone(free) if free else set()
+        elif holders := [id for id, pieces in chunk_lists.items() if blob in dict(pieces)]:
+            content = self.read_blob(blob)  # a chunk that is also a file is split in two
+            half = len(content) // 2
+            parts = [(blob_id(part), part) for part in (content[:half], content[half:])]
+            self._insert_blobs(parts)
+            halves = [(id, len(part)) for id, part in parts]
+            for id in holders:
+                split = (halves if piece[0] == blob else [piece] for piece in chunk_lists[id])
+                self._replace_chunk_list(id, list(chain.from_iterable(split)))
+        db.execute_many("DELETE FROM blobs WHERE id = ?", [(id,) for id in erased])
+        empty_dictionaries(db)  # those of older releases hold pieces of the blobs that use them
 
     def sweep_objects(self, marked: set[bytes], max_count: int) -> int:
         """Remove objects that are neither `marked` nor part of a marked one, with signatures.
@@ -419,7 +438,11 @@ class StoreTransaction(StoreReader):
         """
         self._increment(rows.EPOCH_FACT)
         db, needed = self._db, marked | self._find_parts(marked)
-        objects = list(islice(self._unmarked_objects(needed), max_count))
+        columns = typed_columns("id BLOB")
+        sql = f"SELECT number, {columns} FROM objects WHERE kind = ? ORDER BY number DESC"
+        by_kind = (db.fetch_all(sql, (kind,)) for kind in _SWEEP_ORDER)
+        stored = chain.from_iterable(by_kind)
+        objects = list(islice(((number,) for number, id in stored if id not in needed), max_count))
         sql = f"SELECT number, {typed_columns('id BLOB')} FROM blobs ORDER BY number DESC"
         unmarked = [(number,) for number, id in db.stream_rows(sql) if id not in needed]
         blobs = unmarked[: max_count - len(objects)]
@@ -430,27 +453,29 @@ class StoreTransaction(StoreReader):
         return len(objects) + len(blobs)
 
     def _find_parts(self, marked: set[bytes]) -> set[bytes]:
-        """Return all chunks and prefixes of the large blobs among `marked`."""
-        chunk_lists = self.load_chunk_lists()
-        parts: set[bytes] = set()
-        stack = [id for id in chunk_lists if id in marked]
-        while stack:
-            chunk_list = chunk_lists[stack.pop()]
-            parts.update(chunk for chunk, _ in chunk_list.pieces)
-            if chunk_list.depth and chunk_list.prefix not in parts:
-                parts.add(chunk_list.prefix)
-                if chunk_list.prefix in chunk_lists:
-                    stack.append(chunk_list.prefix)
+        """Return all chunks of the large blobs among `marked`."""
+        chunk_lists = self._flatten_chunk_lists()
+        parts = {chunk for id in marked & chunk_lists.keys() for chunk, _ in chunk_lists[id]}
         if missing := self.find_missing(parts):
             raise incomplete_store_error(f"chunk {min(missing).hex()} is missing")
         return parts
 
-    def _unmarked_objects(self, marked: set[bytes]) -> Iterator[tuple[int]]:
-        columns = typed_columns("id BLOB")
-        sql = f"SELECT number, {columns} FROM objects WHERE kind = ? ORDER BY number DESC"
-        for kind in _SWEEP_ORDER:
-            found = self._db.stream_rows(sql, (kind,))
-            yield from [(number,) for number, id in found if id not in marked]
+    def _flatten_chunk_lists(self) -> dict[bytes, list[tuple[bytes, int]]]:
+        """Return (chunk, size) of all large blobs, after rewriting lists that have a prefix."""
+        sql = f"SELECT {BLOB_COLUMNS} FROM blobs WHERE codec = ? ORDER BY number"
+        chunk_lists = {}
+        for id, _, data in self._db.fetch_all(sql, (CODEC_CHUNK_LIST,)):
+            chunk_list = read_chunk_list(id, data)
+            chunk_lists[id] = self.resolve_chunks(id, chunk_list)
+            if chunk_list.depth:
+                self._replace_chunk_list(id, chunk_lists[id])
+        return chunk_lists
+
+    def _replace_chunk_list(self, id: bytes, pieces: list[tuple[bytes, int]]) -> None:
+        row = encode_chunk_list(id, pieces), id
+        self._db.execute(
+            f"UPDATE blobs SET data = ? WHERE id = ? AND codec = {CODEC_CHUNK_LIST}", row
+        )
 
     def _increment(self, counter: str) -> None:
         count = int.from_bytes(self._facts_now.get(counter, b""), "big") + 1
@@ -508,7 +533,7 @@ class Store(StoreReader):
             return False
         if self.needs_compaction():
             with self.transaction() as transaction:
-                transaction.mark_compacted()
+                transaction._facts_now.pop(rows.COMPACTION_FACT)
         return True
 
     def clear_pending_writes(self) -> None:

@@ -9,10 +9,10 @@ from brain import Brain
 from brain.digest import blob_id
 from brain.errors import BrainError, StoreError
 from brain.store import blobs as recipes
-from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, EMPTY_CHUNK_LIST, ChunkList
+from brain.store.blobs import CODEC_CHUNK_LIST, CODEC_RAW, ChunkList
 from brain.store.rows import LARGE_BLOB_BYTES
 from brain.store.writer import Store, open_store
-from tests.support.old_stores import encode_old_chunk_list
+from tests.support.old_stores import EMPTY_CHUNK_LIST, encode_old_chunk_list
 from tests.support.refusals import raises_code
 from tests.support.store_tampering import execute_in_store, pending_write_statement, query_store
 

@@ -9,6 +9,8 @@ from brain.store.blobs import CODEC_ZSTD, ChunkList
 from brain.store.reader import StoreReader
 from brain.store.rows import row_checksum
 
+EMPTY_CHUNK_LIST = ChunkList(0, b"", 0, [])
+
 
 def encode_old_chunk_list(id: bytes, chunk_list: ChunkList) -> bytes:
     """Return the stored form of a chunk list, also of one with a prefix."""

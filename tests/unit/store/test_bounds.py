@@ -15,8 +15,7 @@ from brain import limits
 from brain.digest import blob_id
 from brain.errors import InvalidInput, Locked, StoreError
 from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
-from brain.store import large_blobs, redactions
-from brain.store import rows as checksums
+from brain.store import redactions
 from brain.store.blobs import ChunkList, decode_chunk_list
 from brain.store.checks import check_stray_rows
 from brain.store.connection import Connection
@@ -173,19 +172,7 @@ def test_a_sweep_removes_so_many_and_no_more(store):
     assert list(store.stream_signatures()) == [] and store.removal_epoch() == 4
 
 
-@pytest.mark.parametrize("split", range(1, 20))
-def test_a_piece_of_a_dictionary_is_found_however_the_content_is_cut(store, split):
-    data, content = b"0123456789ab", b"....0123456789ab....."
-    row = (7, data, checksums.row_checksum(b"7", data))
-    store._db.execute("INSERT INTO dictionaries VALUES (?, ?, ?)", row)
-    parts = [content[:split], content[split : split + 1], content[split + 1 :]]
-    assert large_blobs.find_dictionary_pieces(store._db, parts) == {7: {data}}
-    assert large_blobs.find_dictionary_pieces(store._db, [data[1:], b"."]) == {}
-    assert list(large_blobs._iterate_pieces(data[1:])) == []
-    assert list(large_blobs._iterate_pieces(data + b"c")) == [data, data[1:] + b"c"]
-
-
-def test_blobs_of_a_dictionary_that_holds_a_piece_of_no_other_are_packed_again_without_one(store):
+def test_after_a_redaction_no_dictionary_holds_pieces_of_blobs(store):
     chance = random.Random(2)
     words = [chance.randbytes(9).hex().encode() for _ in range(80)]
     contents = [b" ".join(chance.choices(words, k=40)) for _ in range(300)]
@@ -195,10 +182,9 @@ def test_blobs_of_a_dictionary_that_holds_a_piece_of_no_other_are_packed_again_w
     pack_with_dictionary(store, contents)
     db = store._db
     assert codecs(store) == [3] and store.read_blob(ids[0]) == contents[0]
-    pieces = set(large_blobs._iterate_pieces(contents[0]))
-    large_blobs.replace_dictionaries(db, {1: pieces})  # other blobs have these pieces, too
-    assert codecs(store) == [3]
-    large_blobs.replace_dictionaries(db, {1: {b"no other one"}})
+    with store.transaction() as tx:
+        tx.redact_blob(ids.pop(), ID, lambda free: set())
+        contents.pop()
     assert codecs(store) == [2]
     rows = db.fetch_all("SELECT number, length(data) > 0 FROM dictionaries ORDER BY number")
     assert rows == [(-1, 0), (1, 0)]
@@ -214,7 +200,7 @@ def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
         large = tx.put_blob_stream(io.BytesIO(content), len(content), small)
         pieces = tx._fetch_chunk_list(large).pieces
         assert pieces[0] == (small, 9)
-        large_blobs.erase_blob(tx, small, lambda free: set(), tx._insert_blobs)
+        tx.redact_blob(small, ID, lambda free: set())
         assert not tx.has_object(small)
         rest = tx._fetch_chunk_list(large).pieces
         assert [size for _, size in rest[:2]] == [4, 5] and rest[2:] == pieces[1:]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from brain.digest import blob_id
 from brain.errors import Conflict
 from brain.store.blobs import (
-    EMPTY_CHUNK_LIST,
     MAX_PREFIX_DEPTH,
     ChunkList,
     decode_chunk_list,
@@ -141,7 +140,3 @@ def test_a_recipe_under_another_id_or_cut_short_is_refused():
 def test_a_recipe_that_contradicts_itself_is_refused(recipe):
     with pytest.raises(ValueError, match="its chunk list"):
         decode_chunk_list(ID, encode_old_chunk_list(ID, recipe))
-
-
-def test_nothing_is_a_recipe_of_no_bytes():
-    assert EMPTY_CHUNK_LIST.size == 0

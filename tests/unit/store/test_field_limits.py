@@ -13,13 +13,12 @@ import pytest
 from zstandard import ZstdCompressor
 
 from brain.digest import blob_id
-from brain.encoding import MAX_OBJECT_BYTES
 from brain.errors import NotFound, StoreError
 from brain.store import checks, connection, database, reader
 from brain.store import rows as checksums
 from brain.store import rows as field_limits
 from brain.store.blobs import MAX_ROW_CONTENT_BYTES, BlobDecoder
-from brain.store.connection import Connection, FileIdentities
+from brain.store.connection import Connection
 from brain.store.rows import PendingWrite
 from brain.store.writer import (
     create_store,
@@ -70,20 +69,6 @@ def test_a_fact_is_of_its_size(name, value, fault):
 
 
 @pytest.mark.parametrize(
-    ("number", "id", "data", "fault"),
-    [
-        (1, bytes(32), b"", ""),
-        (0, bytes(32), b"", "its number or its id is impossible"),
-        (1, bytes(31), b"", "its number or its id is impossible"),
-        (1, bytes(32), bytes(MAX_OBJECT_BYTES), ""),
-        (1, bytes(32), bytes(MAX_OBJECT_BYTES + 1), f"it has {MAX_OBJECT_BYTES + 1} bytes"),
-    ],
-)
-def test_an_operation_has_a_number_an_id_and_a_limit(number, id, data, fault):
-    assert field_limits.find_operation_error(number, id, data) == fault
-
-
-@pytest.mark.parametrize(
     ("row", "fault"),
     [
         (PendingWrite("a", 0, bytes(32), bytes(256)), ""),
@@ -97,12 +82,6 @@ def test_an_operation_has_a_number_an_id_and_a_limit(number, id, data, fault):
 def test_a_pending_write_is_of_a_kind_and_of_sizes(row, fault):
     assert field_limits.find_pending_error(row) == fault
     assert field_limits.find_pending_error(row._replace(path="../a"))
-
-
-def test_a_signature_has_three_sizes():
-    assert field_limits.find_signature_error(bytes(32), bytes(32), bytes(64)) == ""
-    for sizes in ((31, 32, 64), (32, 33, 64), (32, 32, 63)):
-        assert field_limits.find_signature_error(*map(bytes, sizes))
 
 
 def test_checksums_are_those_of_the_format():
@@ -235,25 +214,6 @@ def test_a_refused_file_is_closed_again(tmp_path, monkeypatch):
             continue
         with raises_code("foreign_owner", StoreError):
             connection.open_regular_file(file, os.O_RDONLY)
-
-
-def test_a_file_that_appears_beside_the_database_is_remembered_from_then_on(tmp_path):
-    path = tmp_path / "db"
-    path.write_bytes(b"")
-    identities = FileIdentities(str(path))
-    identities.remember()
-    (tmp_path / "db-wal").write_bytes(b"")
-    identities.check_unchanged()
-    identities.remember()
-    (tmp_path / "db-wal").unlink()
-    with raises_code("store_replaced", StoreError, match=r"^db-wal was removed or replaced"):
-        identities.check_unchanged()
-    identities.forget_wal()
-    identities.check_unchanged()
-    path.unlink()
-    with pytest.raises(StoreError, match=r"^db was removed or replaced"):
-        identities.remember()
-    FileIdentities().remember()
 
 
 @pytest.mark.parametrize("refused", ["store.db", ""])
