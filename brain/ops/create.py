@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import partial
 from pathlib import Path
 
 from ..digest import NO_DIGEST
@@ -211,27 +210,23 @@ def _copy_files(
         small = list(session.reader.read_small_blobs(batch))
         tx.put_blobs(small)
         for blob in set(batch) - {blob for blob, _ in small}:
-            source = RestartableStream(partial(session.reader.stream_blob, blob, sizes[blob]))
+            source = _Stream(session.reader.stream_blob(blob, sizes[blob]))
             tx.put_blob_stream(source, sizes[blob], None)
         progress("copying", start + len(batch), len(blobs))
     for entry in entries:
         yield PendingWrite(entry.path, entry.kind, entry.blob, NO_DIGEST)
 
 
-class RestartableStream:
-    """A `Source` over pieces; `start` begins to stream them from the first one."""
+class _Stream:
+    """A `BlobSource` over pieces, which is read once."""
 
-    def __init__(self, start: Callable[[], Iterator[bytes]]) -> None:
-        self._open_pieces = start
-        self.seek(0)
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+        self._remaining = memoryview(b"")
 
     def seek(self, offset: int) -> int:
-        """Go back to the start; the store seeks nowhere else."""
-        if offset:
-            raise ValueError(offset)
-        self._pieces = self._open_pieces()
-        self._remaining = memoryview(b"")
-        return 0
+        """Refuse: only what is stored as the end of another blob is read twice."""
+        raise ValueError(offset)
 
     def readinto(self, buffer: memoryview) -> int:
         """Fill `buffer` as far as the next piece goes."""

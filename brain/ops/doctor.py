@@ -49,21 +49,21 @@ def doctor(session: Session) -> list[DoctorCheck]:
     return found
 
 
+def _check(name: str, is_fine: bool, message: str, hint: str) -> DoctorCheck:
+    return DoctorCheck(name, is_fine, message, "" if is_fine else hint)
+
+
 def _store(session: Session) -> Iterator[DoctorCheck]:
     faults = session.reader.check_integrity()
-    size = session.reader.size_on_disk()
-    if faults:
-        yield DoctorCheck("store", False, faults[0], "run `brain verify --deep` for details")
-    else:
-        yield DoctorCheck("store", True, f"intact, {size / 1e6:.1f} MB", "")
+    message = faults[0] if faults else f"intact, {session.reader.size_on_disk() / 1e6:.1f} MB"
+    yield _check("store", not faults, message, "run `brain verify --deep` for details")
 
 
 def _head(session: Session) -> Iterator[DoctorCheck]:
     head = session.load_snapshot(session.head())
+    place = f"on {session.current_branch()}, {head.jump.depth + 1} snapshots deep"
+    yield DoctorCheck("head", True, place, "")
     count = session.reader.operation_count()
-    yield DoctorCheck(
-        "head", True, f"on {session.current_branch()}, {head.jump.depth + 1} snapshots deep", ""
-    )
     yield DoctorCheck("operations", count > 0, f"{count} in the log", "")
 
 
@@ -76,44 +76,41 @@ def _unfinished(session: Session) -> Iterator[DoctorCheck]:
         "the next writing command, such as `brain snapshot`, writes them;"
         " if it cannot, `brain doctor --repair` drops them"
     )
-    yield DoctorCheck("unfinished writes", not count, message, hint if count else "")
+    yield _check("unfinished writes", not count, message, hint)
     for problem in (*damaged, *(f"{printable_text(path)} is not in the head" for path in foreign)):
         yield DoctorCheck("unfinished writes", False, problem, "`brain doctor --repair` drops it")
 
 
 def _cache(session: Session) -> Iterator[DoctorCheck]:
-    folder = session.cache.folder
+    folder, is_valid = session.cache.folder, False
+    hint = f"delete {folder}"
     if folder is None:
         message = "there is no folder for it, so each command rebuilds it"
         hint = f"set {CACHE_DIR_VARIABLE} to a folder of your own, outside of the brain"
-        yield DoctorCheck("cache", False, message, hint)
-        return
-    try:
-        is_valid = head_index.is_index_valid(session)
-    except CacheUnusable as error:
-        hint = "`brain doctor --repair` empties it; it is made anew as it is needed"
-        yield DoctorCheck("cache", False, f"it cannot be read: {error}", hint)
-        return
-    message = f"in {folder}" if is_valid else "its index is damaged, so each reader rebuilds it"
-    yield DoctorCheck("cache", is_valid, message, "" if is_valid else f"delete {folder}")
+    else:
+        try:
+            is_valid = head_index.is_index_valid(session)
+            damage = "its index is damaged, so each reader rebuilds it"
+            message = f"in {folder}" if is_valid else damage
+        except CacheUnusable as error:
+            message = f"it cannot be read: {error}"
+            hint = "`brain doctor --repair` empties it; it is made anew as it is needed"
+    yield _check("cache", is_valid, message, hint)
 
 
 def _rights(session: Session) -> Iterator[DoctorCheck]:
     mode = session.control_folder.stat().st_mode & 0o777
-    is_private = not mode & 0o077
-    hint = "" if is_private else f"chmod 700 {session.control_folder.name}"
-    yield DoctorCheck("rights", is_private, f"the store's folder has mode {mode:04o}", hint)
+    message = f"the store's folder has mode {mode:04o}"
+    yield _check("rights", not mode & 0o077, message, f"chmod 700 {session.control_folder.name}")
 
 
 def _file_system(session: Session) -> Iterator[DoctorCheck]:
     kind = _file_system_type(session.root)
-    is_local = kind not in _NETWORK_FILE_SYSTEMS
-    hint = "" if is_local else "keep brains on a local disk: locks and durability need one"
-    yield DoctorCheck("file system", is_local, kind or "unknown", hint)
+    hint = "keep brains on a local disk: locks and durability need one"
+    yield _check("file system", kind not in _NETWORK_FILE_SYSTEMS, kind or "unknown", hint)
     free = shutil.disk_usage(session.root).free
-    is_enough = free >= _MIN_FREE_BYTES
-    hint = "" if is_enough else "free some disk space"
-    yield DoctorCheck("disk", is_enough, f"{free / 1e9:.1f} GB free", hint)
+    message = f"{free / 1e9:.1f} GB free"
+    yield _check("disk", free >= _MIN_FREE_BYTES, message, "free some disk space")
 
 
 def _file_system_type(folder: Path) -> str:
@@ -142,10 +139,8 @@ def _manifest(session: Session) -> Iterator[DoctorCheck]:
     manifest.load_manifest(session)
     problems = manifest.find_recorded_problems(session)
     hint = "mend manifest.yaml; schemas/manifest.json lists the keys"
-    for problem in problems:
-        yield DoctorCheck("manifest", False, problem, hint)
-    if not problems:
-        yield DoctorCheck("manifest", True, "readable", "")
+    for problem in problems or ["readable"]:
+        yield _check("manifest", not problems, problem, hint)
 
 
 def _uses(session: Session) -> Iterator[DoctorCheck]:
@@ -156,8 +151,7 @@ def _uses(session: Session) -> Iterator[DoctorCheck]:
 
 def _experience(session: Session) -> Iterator[DoctorCheck]:
     store = session.experience
-    waiting = len(store.waiting())
-    place = f"{store.place}, {waiting} items wait to be learned from"
+    place = f"{store.place}, {len(store.waiting())} items wait to be learned from"
     yield DoctorCheck("experience", True, place, "")
 
 

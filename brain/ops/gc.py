@@ -8,6 +8,9 @@ If a reachable object is missing, the store is damaged and nothing is removed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from ..digest import NO_DIGEST
 from ..errors import FormatError, InvalidInput, NotFound, StoreError
 from ..objects import bundle as bundles
@@ -50,29 +53,33 @@ def gc(session: Session, grace: int = 30, progress: Progress | None = None) -> C
             f"--grace {grace} is below 0", code="bad_grace", hint="give a number of days: 0 or more"
         )
     with lock_for_writing(session):
-        before = session.store.size_on_disk()
+        store = writable(session.store)
+        before = store.size_on_disk()
         _drop_old_attempts(session)
         with store_transaction(session) as tx:
             last_released = _last_released_operation(session, grace)
-            marked = _Marker(tx, session.brain_id(), progress or no_progress).mark_from(
-                _find_roots(session, last_released)
-            )
+            roots = _find_roots(session, last_released)
+            with _damage_as_incomplete():
+                marked = _mark_reachable(tx, session.brain_id(), roots, progress or no_progress)
             marked.update(row.blob for row in tx.list_pending_writes())
             if (pending_merge := load_merge_state(session)) is not None:
                 # No tree may refer yet to the blobs that were chosen in it.
                 marked.update(row.chosen for row in pending_merge.rows if row.chosen)
-            _require_complete(tx, marked)
+            marked.discard(NO_DIGEST)
+            missing = tx.find_missing(marked)
+            missing.difference_update(tx.find_redactions(list(missing)))
+            if missing:
+                raise incomplete_store_error(f"object {min(missing).hex()} is missing")
             count = tx.count_objects()
         if working_copy.read_cached_bundle_id(session) not in marked:
             # Else a scan would skip files whose recorded content is about to be removed.
             working_copy.delete_stat_cache(session)
         removed = _sweep_unmarked(session, marked, last_released)
-        compacted = writable(session.store).compact()
-        after = session.store.size_on_disk()
+        compacted = store.compact()
+        after = store.size_on_disk()
         session.clear_loaded()
-    head = session.head().hex()
     return Collected(
-        snapshot=head,
+        snapshot=session.head().hex(),
         removed=removed,
         kept=count - removed,
         bytes=max(before - after, 0),
@@ -152,79 +159,54 @@ def _find_roots(session: Session, last_released: int) -> set[bytes]:
     return roots - {NO_DIGEST}
 
 
-def _require_complete(reader: StoreReader, marked: set[bytes]) -> None:
-    marked.discard(NO_DIGEST)
-    missing = reader.find_missing(marked)
-    missing.difference_update(reader.find_redactions(list(missing)))
-    if missing:
-        raise incomplete_store_error(f"object {min(missing).hex()} is missing")
+def _mark_reachable(
+    reader: StoreReader, brain: bytes, roots: set[bytes], progress: Progress
+) -> set[bytes]:
+    """Return the ids of `roots` and of all objects they reach, including blobs.
 
-
-class _Marker:
-    def __init__(self, reader: StoreReader, brain: bytes, progress: Progress) -> None:
-        self._reader = reader
-        self._brain_id = brain
-        self._progress = progress
-        self._marked: set[bytes] = set()
-        self._blobs: set[bytes] = set()
-        self._records: set[bytes] = set()
-
-    def mark_from(self, roots: set[bytes]) -> set[bytes]:
-        """Return the ids of `roots` and of all objects they reach, including blobs.
-
-        Receipts, evidence, and what verdicts name may be missing; what exists is included.
-        """
-        try:
-            self._mark_snapshots(list(roots))
-        except (NotFound, FormatError) as error:
-            raise incomplete_store_error(error.message) from error
-        except StoreError as error:
-            if error.code != "corrupt_object":
-                raise  # an I/O error does not say that an object is missing
-            raise incomplete_store_error(error.message) from error
-        stored_records = self._records - self._reader.find_missing(self._records)
-        return self._marked | self._blobs | stored_records
-
-    def _mark_snapshots(self, queue: list[bytes]) -> None:
-        done = 0
-        while queue:
-            snapshot_id = queue.pop()
-            if snapshot_id in self._marked:
-                continue
-            self._marked.add(snapshot_id)
-            snapshot = snapshots.decode_verified_snapshot(
-                snapshot_id, self._reader.read_object(ObjectKind.SNAPSHOT, snapshot_id)
-            )
-            queue.extend(snapshot.parents)
-            if snapshot.is_genesis and (origin := operation.fork_origin(snapshot.operation)):
-                queue.append(origin)
-            if (snapshot.brain or snapshot_id) == self._brain_id:  # a fork lacks older files
-                records = snapshot.receipt, operation.evidence_blob(snapshot.operation)
-                self._records.update(blob for blob in records if blob)
+    Receipts, evidence, and what verdicts name may be missing; what exists is included.
+    """
+    marked: set[bytes] = set()
+    blobs: set[bytes] = set()
+    records: set[bytes] = set()
+    queue = [(ObjectKind.SNAPSHOT, root) for root in roots]
+    done = 0
+    while queue:
+        kind, id = queue.pop()
+        if id in marked:
+            continue
+        marked.add(id)
+        data = reader.read_object(kind, id)
+        if kind == ObjectKind.NODE:
+            node = nodes.decode_verified_node(id, data)
+            if node.kind == LEAF:
+                blobs.update(line[2] for line in node.entries)
+            else:
+                queue += [(kind, line[1]) for line in node.entries]
+        elif kind == ObjectKind.BUNDLE:
+            bundle = bundles.decode_verified_bundle(id, data)
+            queue += [(ObjectKind.NODE, root.node) for root in bundle.values()]
+        else:
+            snapshot = snapshots.decode_verified_snapshot(id, data)
+            origin = operation.fork_origin(snapshot.operation) if snapshot.is_genesis else b""
+            queue += [(kind, one) for one in (*snapshot.parents, origin) if one]
+            if (snapshot.brain or id) == brain:  # a fork lacks older files
+                evidence = operation.evidence_blob(snapshot.operation)
+                records.update(filter(None, (snapshot.receipt, evidence)))
                 if snapshot.operation[0] in operation.DECISION_KINDS:
-                    self._records.update(read_verdict_blobs(self._reader, records[1]))
-                self._mark_trees(snapshot.bundle)
+                    records.update(read_verdict_blobs(reader, evidence))
+                queue.append((ObjectKind.BUNDLE, snapshot.bundle))
             done += 1
             if done % _PROGRESS_INTERVAL == 0:
-                self._progress("snapshots", done, 0)
+                progress("snapshots", done, 0)
+    return marked | blobs | (records - reader.find_missing(records))
 
-    def _mark_trees(self, bundle_id: bytes) -> None:
-        if bundle_id in self._marked:
-            return
-        self._marked.add(bundle_id)
-        bundle = bundles.decode_verified_bundle(
-            bundle_id, self._reader.read_object(ObjectKind.BUNDLE, bundle_id)
-        )
-        queue = [root.node for root in bundle.values()]
-        while queue:
-            node_id = queue.pop()
-            if node_id in self._marked:
-                continue
-            self._marked.add(node_id)
-            node = nodes.decode_verified_node(
-                node_id, self._reader.read_object(ObjectKind.NODE, node_id)
-            )
-            if node.kind == LEAF:
-                self._blobs.update(line[2] for line in node.entries)
-            else:
-                queue.extend(line[1] for line in node.entries)
+
+@contextmanager
+def _damage_as_incomplete() -> Iterator[None]:
+    try:
+        yield
+    except (NotFound, FormatError, StoreError) as error:
+        if isinstance(error, StoreError) and error.code != "corrupt_object":
+            raise  # an I/O error does not say that an object is missing
+        raise incomplete_store_error(error.message) from error
