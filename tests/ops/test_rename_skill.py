@@ -179,5 +179,5 @@ def test_what_it_costs_does_not_grow_with_the_versions_that_lie_before(brain):
         brain.skills.upsert("Oracle", f"one\n\n{number}\n\nthree\n")
     with Brain.open(brain.root) as late:
         done = late.skills.upsert("Oracle", "one\n\n297\n\nTHREE\n", base=299)
-        assert done.version == 302 and len(late._session._snapshots) < 40
+        assert done.version == 302 and len(late._session.snapshots) < 40
     assert body(brain) == "one\n\n299\n\nTHREE"
