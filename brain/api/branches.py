@@ -52,7 +52,7 @@ class MergePart(Part):
     start = writes(lambda: merge.start_merge)
     list_conflicts = reads(lambda: merge_state.list_conflicts)
     resolve = reads(lambda: merge.resolve_conflicts)
-    resume = writes(lambda: proposals.resume_merge)
+    resume = writes(lambda: merge.resume_merge)
     abort = reads(lambda: merge.abort_merge)
 
 

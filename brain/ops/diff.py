@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import islice
+from functools import cache
+from itertools import islice, product
 
 from ..errors import InvalidInput, NotFound, printable_text
 from ..objects import bundle as bundles
@@ -30,6 +31,10 @@ _GIT_MODES = ("100644", "100755", "120000")
 _MAX_BODY_BYTES = 1 << 20
 _MAX_BODIES = 1024
 """The most skills whose texts are read to find out which were renamed."""
+_MAX_COMPARED_PAIRS = 4096
+"""The most pairs of texts whose lines are compared for the same reason."""
+_MIN_SIMILARITY = 0.5
+"""The least part of equal lines at which an edited skill counts as renamed."""
 _MAX_DIFFERENCES = 4096
 """The most differences of one snapshot that are read; a first import has more."""
 _MAX_NAMED_CHANGES = 8
@@ -102,8 +107,9 @@ def _compare_edits(
 class Comparison:
     """Two states of a brain and their differences, in the order of paths.
 
-    With `in_folder`, content of the later state may be in the folder alone. `skill_sources` are
-    the old paths of renamed skills, by their new ones.
+    With `in_folder`, content of the later state may be in the folder alone; `unstored` is other
+    content that the store lacks, by blob id. `skill_sources` are the old paths of renamed skills,
+    by their new ones.
     """
 
     def __init__(
@@ -114,11 +120,13 @@ class Comparison:
         differences: list[Difference],
         *,
         in_folder: bool = False,
+        unstored: Mapping[bytes, bytes] | None = None,
     ) -> None:
         self._session = session
         self._after = after
         self._differences = differences
         self._in_folder = in_folder
+        self._unstored = unstored or {}
         self._was_skill, self._is_skill = derive.build_skill_predicates(
             session, before, after, differences
         )
@@ -142,7 +150,7 @@ class Comparison:
             for path, entry in (self._added.items() if removed else ())
             if derive.may_be_skill(path) and entry.kind != LINK and self._is_skill(path)
         ]
-        return _match_renamed_skills(self._session, removed, added)
+        return _match_renamed_skills(self._session, removed, added, self._unstored)
 
     def _build_path_changes(self) -> list[PathChange]:
         """A removed and an added file of equal content are a rename, as is a renamed skill."""
@@ -265,25 +273,33 @@ def _build_skill_change(
 
 
 def _match_renamed_skills(
-    session: Session, removed: Sequence[TreeEntry], added: Sequence[TreeEntry]
+    session: Session,
+    removed: Sequence[TreeEntry],
+    added: Sequence[TreeEntry],
+    unstored: Mapping[bytes, bytes],
 ) -> dict[str, str]:
     """Return, by its new path, the old path of each skill that was renamed.
 
     Equal texts are matched first, then the only one of a slug, which moved to another folder,
-    then equal bodies: the text of a folder that a user renamed has another name in it.
+    then equal bodies: the text of a folder that a user renamed has another name in it. Last come
+    bodies with the most lines in common, at least half of those of the longer one. The front
+    matter does not count: those of two short skills are much alike.
     """
     sources: dict[str, str] = {}
+
+    @cache
+    def body_of(entry: TreeEntry) -> bytes | None:
+        return _read_body(session, entry, unstored)
+
     keys: tuple[Callable[[TreeEntry], str | bytes | None], ...] = (
         lambda entry: entry.blob,
         lambda entry: derive.slug_from_full_path(entry.path),
-        partial(read_body, session),
+        body_of,
     )
     for number, key in enumerate(keys):
-        taken = set(sources.values())
-        old = [entry for entry in removed if entry.path not in taken]
-        new = [entry for entry in added if entry.path not in sources]
+        old, new = _unmatched(removed, added, sources)
         if not old or not new or (number == 2 and len(old) + len(new) > _MAX_BODIES):
-            break
+            return sources
         by_key: dict[str | bytes | None, list[str]] = {}
         for entry in old:
             by_key.setdefault(key(entry), []).append(entry.path)
@@ -292,17 +308,44 @@ def _match_renamed_skills(
             paths = by_key.get(key(entry))
             if paths and (number != 1 or len(paths) == 1):
                 sources[entry.path] = paths.pop()
+    old, new = _unmatched(removed, added, sources)
+    if len(old) * len(new) <= _MAX_COMPARED_PAIRS:
+        lines_of = {
+            entry: Counter(line for line in (body_of(entry) or b"").split(b"\n") if line.strip())
+            for entry in (*old, *new)
+        }
+        scored = []
+        for one, other in product(old, new):
+            most = max(lines_of[one].total(), lines_of[other].total())
+            common = (lines_of[one] & lines_of[other]).total()
+            if common and common >= _MIN_SIMILARITY * most:
+                scored.append((-common / most, one.path, other.path))
+        for _, old_path, new_path in sorted(scored):
+            if new_path not in sources and old_path not in sources.values():
+                sources[new_path] = old_path
     return sources
 
 
-def read_body(session: Session, entry: TreeEntry) -> bytes | None:
+def _unmatched(
+    removed: Sequence[TreeEntry], added: Sequence[TreeEntry], sources: Mapping[str, str]
+) -> tuple[list[TreeEntry], list[TreeEntry]]:
+    taken = set(sources.values())
+    return (
+        [entry for entry in removed if entry.path not in taken],
+        [entry for entry in added if entry.path not in sources],
+    )
+
+
+def _read_body(session: Session, entry: TreeEntry, unstored: Mapping[bytes, bytes]) -> bytes | None:
     """Return the text of a skill without its front matter, None if there is nothing to compare."""
     from ..skills import document_parts
 
     if entry.size > _MAX_BODY_BYTES:
         return None
+    content = unstored.get(entry.blob)
     try:
-        content: bytes | None = session.reader.read_blob(entry.blob, entry.size)
+        if content is None:
+            content = session.reader.read_blob(entry.blob, entry.size)
     except NotFound as error:
         if error.code == "redacted":
             return None
@@ -335,7 +378,7 @@ def find_rename_source(
     if (old := next(named, None)) is not None:
         return old
     return removed.get(
-        _match_renamed_skills(session, list(removed.values()), [entry]).get(path, "")
+        _match_renamed_skills(session, list(removed.values()), [entry], {}).get(path, "")
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import NamedTuple
 
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..merging import content_merge
@@ -12,6 +11,7 @@ from ..merging.content_merge import MERGE_CHOICES
 from ..merging.lines import ContentSides, find_conflict_marker
 from ..objects import bundle as bundles
 from ..objects import lineage, operation
+from ..objects.bundle import Edits
 from ..objects.collisions import require_portable
 from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache, working_copy
@@ -30,18 +30,16 @@ from ..results import MergeConflict, Merged, MergedSkill
 from ..skills import skill_version
 from ..util.progress import Progress, no_progress
 from ..util.text import login_name
-from . import merge_contents, merge_state
-from .branches import PROPOSAL_REF_PREFIX, list_proposal_tips
-from .merge_contents import Chooser, Decision, MergeOutcome, Merger, PathConflict, list_merge_paths
-
-CONTENT_CHOICE = "content"
-
-
-class _MergePlan(NamedTuple):
-    bases: list[bytes]
-    outcome: MergeOutcome
-    merger: Merger
-    added: set[str]
+from . import merge_state
+from .branches import PROPOSAL_REF_PREFIX, find_proposals_with, list_proposal_tips
+from .merge_contents import (
+    CONTENT_CHOICE,
+    Chooser,
+    Decision,
+    PathConflict,
+    StateMerge,
+    build_base,
+)
 
 
 def start_merge(
@@ -58,7 +56,7 @@ def start_merge(
     files are left out, and named by `notices`.
     Raises `Conflict` (`merging`, `other_brain`).
     """
-    return begin_merge(session, rev, message, "merge", lambda conflict: choice, progress)
+    return begin_merge(session, rev, message, "merge", lambda _: choice, progress)
 
 
 def begin_merge(
@@ -69,10 +67,8 @@ def begin_merge(
     choose: Chooser,
     progress: Progress | None,
 ) -> Merged:
-    """Merge a revision; `command` is stored with the merge.
-
-    Accepting a proposal always records a snapshot, which names who accepted it.
-    """
+    """Merge a revision; `command` is stored with the merge."""
+    head = session.head()
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         request = MergeState(
@@ -82,21 +78,61 @@ def begin_merge(
             message=message,
             command=command,
         )
-        return _run_merge(session, request, choose, progress or no_progress)
+        merged = _run_merge(session, request, choose, progress or no_progress)
+    _sign_accepted(session, request, head)
+    return merged
 
 
-def finish_merge(session: Session, progress: Progress | None) -> Merged:
-    """Finish the pending merge with the decisions that were made; see `proposals.resume_merge`."""
+def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
+    """Record the unfinished merge, also that of a proposal, once its conflicts are resolved.
+
+    Later changes of either side are merged as well, and may be conflicts in turn. If it accepts
+    a proposal, it signs as `proposals.accept` does. Raises `NotFound` (`no_merge`, or
+    `no_proposal` if the proposal was rejected since) or `Conflict` (`other_branch`).
+    """
+    head = session.head()
     with lock_for_writing(session):
         state = merge_state.require_merge(session)
+        if state.command == ACCEPT_COMMAND and not find_proposals_with(session, state.theirs):
+            raise NotFound(
+                "the proposal of the pending merge was rejected",
+                code="no_proposal",
+                hint="abort the merge with `brain merge --abort`",
+            )
         if state.branch != session.current_branch():
             raise Conflict(
                 f"the pending merge is into {state.branch}",
                 code="other_branch",
                 hint=f"switch to it with `brain switch {printable_text(state.branch)}`",
             )
-        choose = _build_chooser(session, state.rows)
-        return _run_merge(session, state, choose, progress or no_progress)
+        rows = {_sides_of(row): row for row in state.rows if row.choice}
+
+        def choose(conflict: PathConflict) -> Decision | None:
+            row = rows.get(_sides_of(conflict.to_row()))
+            if row is not None and row.choice == CONTENT_CHOICE:
+                return session.reader.read_blob(row.chosen)
+            return row and row.choice
+
+        merged = _run_merge(session, state, choose, progress or no_progress)
+    _sign_accepted(session, state, head)
+    return merged
+
+
+def _sign_accepted(session: Session, request: MergeState, head_before: bytes) -> None:
+    if (
+        request.command == ACCEPT_COMMAND
+        and session.sign_with is not None
+        and request.theirs in AncestorSet(session, session.head())
+    ):
+        from ..repo.signing.missing_signatures import sign_missing
+
+        before = AncestorSet(session, head_before)
+        sign_missing(session, request.theirs.hex(), key=session.sign_with(), excluded=before)
+
+
+def _sides_of(row: ConflictRow) -> tuple[str, bytes, bytes, bytes]:
+    """Return the path and contents that a decision holds for; it holds for no others."""
+    return row.path, row.base, row.ours, row.theirs
 
 
 def abort_merge(session: Session) -> list[MergeConflict]:
@@ -175,49 +211,115 @@ def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> byte
     return merged
 
 
-def _build_chooser(session: Session, rows: tuple[ConflictRow, ...]) -> Chooser:
-    """Return a chooser by the decisions in `rows`; each holds for the same contents only."""
-    decided_rows = {merge_state.conflict_sides(row): row for row in rows if row.choice}
-
-    def choose(conflict: PathConflict) -> Decision | None:
-        new_row = merge_state.build_conflict_row(conflict)
-        row = decided_rows.get(merge_state.conflict_sides(new_row))
-        if row is None:
-            return None
-        return session.reader.read_blob(row.chosen) if row.choice == CONTENT_CHOICE else row.choice
-
-    return choose
-
-
 def _run_merge(
     session: Session, request: MergeState, choose: Chooser, progress: Progress
 ) -> Merged:
+    """Merge what is requested, or leave it pending.
+
+    Accepting a proposal always records a snapshot, which names who accepted it.
+    """
     with write_transaction(
         session, "merge", f"merge {printable_text(request.revision, 80)}", progress
     ) as txn:
-        if session.load_snapshot(request.theirs).brain != session.load_snapshot(txn.head).brain:
-            _refuse_other_brain(session, txn.head, request)
+        brains = {  # a genesis names no brain: its own id is that of the brain
+            session.load_snapshot(side).brain or side for side in (txn.head, request.theirs)
+        }
+        if len(brains) > 1:
+            raise Conflict(
+                f"{request.revision} is a snapshot of another brain",
+                code="other_brain",
+                hint="a fork is a separate brain",
+            )
         approver = _find_approver(session, request)
-        plan = _plan_merge(txn, request.theirs, choose)
+        bases, merge = _merge_states(txn, request.theirs, choose)
+        edits = working_copy.drop_unchanged_edits(session, txn.bundle, merge.edits)
+        added = {path for path in edits if not bundles.has_entry(session.nodes, txn.bundle, path)}
         ours = txn.head
-        unresolved = plan.outcome.unresolved
-        is_whole = not any(notice.code == "redacted" for notice in plan.outcome.notices)
-        fast_forward = plan.bases == [ours] and not approver and not unresolved and is_whole
+        unresolved = merge.unresolved
+        is_whole = not any(notice.code == "redacted" for notice in merge.notices)
+        fast_forward = bases == [ours] and not approver and not unresolved and is_whole
         if unresolved:
-            request = request._replace(rows=_build_conflict_rows(plan.outcome, request.rows))
-        elif fast_forward and request.theirs != ours:
-            target = session.bundle_of(request.theirs)
-            require_portable(session.nodes, session.reader, txn.bundle, target)
-            txn.move_head(request.theirs)
-            txn.writes.update(plan.outcome.edits)
-        elif plan.bases != [request.theirs]:
-            _record_merge(txn, request, plan, session.author or approver)
-        merge_state.save_merge_state(txn.store_tx, request if unresolved else None)
+            # The decided ones stay, so that they are not asked again.
+            rows = tuple(sorted(conflict.to_row() for conflict in merge.conflicts))
+            merge_state.save_merge_state(txn.store_tx, request._replace(rows=rows))
+            edits = {}
+        else:
+            merge_state.save_merge_state(txn.store_tx, None)
+            if fast_forward and request.theirs != ours:
+                target = session.bundle_of(request.theirs)
+                require_portable(session.nodes, session.reader, txn.bundle, target)
+                txn.move_head(request.theirs)
+                txn.writes.update(edits)
+            elif bases != [request.theirs]:
+                _record_merge(txn, request, bases, merge, edits, session.author or approver)
     if unresolved:
         merge_state.write_marker_files(session, unresolved, request.branch, request.revision)
-        return _build_merge_result(txn, plan, False, merge_state.list_conflicts(session))
-    merge_state.remove_marker_files(session)
-    return _build_merge_result(txn, plan, fast_forward and txn.head != ours, [])
+    else:
+        merge_state.remove_marker_files(session)
+    return Merged(
+        snapshot=txn.head.hex(),
+        bundle=bundles.bundle_id(txn.bundle).hex(),
+        parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
+        bases=[base.hex() for base in bases],
+        changed=txn.head != txn.old_head,
+        fast_forward=fast_forward and txn.head != ours,
+        added=sum(path in added for path in edits),
+        modified=sum(entry is not None and path not in added for path, entry in edits.items()),
+        removed=sum(entry is None for entry in edits.values()),
+        skills=[
+            MergedSkill(slug, *map(skill_version.version_value, rest))
+            for slug, *rest in merge.skills
+        ],
+        conflicts=merge_state.list_conflicts(session),
+        notices=merge.notices,
+        commitment=None,
+    )
+
+
+def _merge_states(
+    txn: WriteTransaction, theirs: bytes, choose: Chooser
+) -> tuple[list[bytes], StateMerge]:
+    """Merge the states of both sides; manual edits that the merge is about are recorded first."""
+    session = txn.session
+    while True:
+        merges = lineage_cache.list_merges(session)
+        bases = lineage.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
+        new_blobs: dict[bytes, bytes] = {}
+        base = build_base(session, bases, merges, new_blobs)
+        states = base, txn.bundle, session.bundle_of(theirs)
+        merge = StateMerge(session, states, choose, new_blobs)
+        session.nodes.drop_unstored()  # of a base that was merged itself
+        if bases not in ([txn.head], [theirs]):
+            merge.raise_versions(txn.head, theirs)
+        wanted = sorted({*merge.edits, *(conflict.path for conflict in merge.unresolved)})
+        manual_edits = working_copy.store_edits_at(session, txn.store_tx, txn.bundle, wanted)
+        if not manual_edits:
+            return bases, merge
+        txn.record_manual_edits(manual_edits)
+
+
+def _record_merge(
+    txn: WriteTransaction,
+    request: MergeState,
+    bases: list[bytes],
+    merge: StateMerge,
+    edits: Edits,
+    author: str,
+) -> None:
+    batch = BlobBatch(txn.session)
+    for path, entry in edits.items():
+        if entry is not None and (content := merge.new_blobs.get(entry.blob)) is not None:
+            batch.add(path, content)
+    batch.store(txn.store_tx)
+    stated = [
+        row
+        for row in merge.skills
+        if all(not text or operation.is_version(text) for text in row[1:])
+    ]
+    merge_operation = operation.merge_operation(bases, stated)
+    message = request.message or f"Merge {request.revision}"
+    txn.record_snapshot(edits, merge_operation, message, merged=(request.theirs,), author=author)
+    txn.writes.update(edits)
 
 
 def _find_approver(session: Session, request: MergeState) -> str:
@@ -255,103 +357,3 @@ def _find_approver(session: Session, request: MergeState) -> str:
             hint="accept it as the person who reviewed it: `brain --author NAME proposal accept`",
         )
     return approver
-
-
-def _refuse_other_brain(session: Session, head: bytes, request: MergeState) -> None:
-    brains = {  # a genesis names no brain: its own id is that of the brain
-        session.load_snapshot(side).brain or side for side in (head, request.theirs)
-    }
-    if len(brains) > 1:
-        raise Conflict(
-            f"{request.revision} is a snapshot of another brain",
-            code="other_brain",
-            hint="a fork is a separate brain",
-        )
-
-
-def _plan_merge(txn: WriteTransaction, theirs: bytes, choose: Chooser) -> _MergePlan:
-    session = txn.session
-    their_bundle = session.bundle_of(theirs)
-    while True:
-        merges = lineage_cache.list_merges(session)
-        bases = lineage.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
-        merger = Merger(session)
-        outcome = merger.merge(merger.build_base(bases, merges), txn.bundle, their_bundle, choose)
-        session.nodes.drop_unstored()  # of a base that was merged itself
-        if bases not in ([txn.head], [theirs]):
-            merge_contents.raise_versions(txn, theirs, outcome, merger)
-        manual_edits = working_copy.store_edits_at(
-            session, txn.store_tx, txn.bundle, list_merge_paths(outcome)
-        )
-        if not manual_edits:
-            break
-        txn.record_manual_edits(manual_edits)
-    edits = working_copy.drop_unchanged_edits(session, txn.bundle, outcome.edits)
-    added = {path for path in edits if not bundles.has_entry(session.nodes, txn.bundle, path)}
-    return _MergePlan(bases, outcome._replace(edits=edits), merger, added)
-
-
-def _record_merge(
-    txn: WriteTransaction, request: MergeState, plan: _MergePlan, author: str
-) -> None:
-    session, tx = txn.session, txn.store_tx
-    batch = BlobBatch(session)
-    for path, entry in plan.outcome.edits.items():
-        if entry is not None and (content := plan.merger.new_blobs.get(entry.blob)) is not None:
-            batch.add(path, content)
-    batch.store(tx)
-    stated = [
-        row
-        for row in plan.outcome.skills
-        if all(not text or operation.is_version(text) for text in row[1:])
-    ]
-    merge_operation = operation.merge_operation(plan.bases, stated)
-    message = request.message or f"Merge {request.revision}"
-    txn.record_snapshot(
-        plan.outcome.edits, merge_operation, message, merged=(request.theirs,), author=author
-    )
-    txn.writes.update(plan.outcome.edits)
-
-
-def _build_conflict_rows(
-    outcome: MergeOutcome, earlier: tuple[ConflictRow, ...]
-) -> tuple[ConflictRow, ...]:
-    """Return the open conflicts, and the decided ones so that they are not asked again."""
-    decided_rows = {merge_state.conflict_sides(row): row for row in earlier if row.choice}
-    rows = [
-        merge_state.build_conflict_row(item.conflict, item.reason) for item in outcome.unresolved
-    ]
-    for conflict, choice in outcome.decided:
-        row = merge_state.build_conflict_row(conflict)
-        if isinstance(choice, str):
-            row = row._replace(choice=choice)
-        rows.append(decided_rows.get(merge_state.conflict_sides(row), row))
-    return tuple(sorted(rows))
-
-
-def _build_merge_result(
-    txn: WriteTransaction,
-    plan: _MergePlan,
-    fast_forward: bool,
-    conflicts: list[MergeConflict],
-) -> Merged:
-    session = txn.session
-    edits = {} if conflicts else plan.outcome.edits
-    return Merged(
-        snapshot=txn.head.hex(),
-        bundle=bundles.bundle_id(txn.bundle).hex(),
-        parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
-        bases=[base.hex() for base in plan.bases],
-        changed=txn.head != txn.old_head,
-        fast_forward=fast_forward,
-        added=sum(path in plan.added for path in edits),
-        modified=sum(entry is not None and path not in plan.added for path, entry in edits.items()),
-        removed=sum(entry is None for entry in edits.values()),
-        skills=[
-            MergedSkill(slug, *map(skill_version.version_value, rest))
-            for slug, *rest in plan.outcome.skills
-        ],
-        conflicts=conflicts,
-        notices=plan.outcome.notices,
-        commitment=None,
-    )

@@ -1,4 +1,4 @@
-"""Three-way merge of bundles, path by path; the cost grows with the changes only.
+"""Three-way merge of states, path by path; the cost grows with the changes only.
 
 A path that one side changed is taken from that side. If one side moved a file unchanged
 and the other edited it, the edit moves along. A path that both sides changed differently
@@ -7,8 +7,9 @@ is a conflict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from typing import NamedTuple
 
 from .. import limits
@@ -16,15 +17,7 @@ from ..digest import blob_id
 from ..errors import InvalidInput
 from ..merging import content_merge, skill_merge
 from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, DraftMerge
-from ..merging.lines import (
-    MARKER_CODE,
-    MARKER_MESSAGE,
-    UNMATCHED,
-    ContentSides,
-    find_conflict_marker,
-    match_lines,
-    split_lines,
-)
+from ..merging.lines import MARKER_CODE, MARKER_MESSAGE, ContentSides, find_conflict_marker
 from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects.bundle import Bundle, Edits
@@ -33,8 +26,8 @@ from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.lineage_cache import AncestorSet
+from ..repo.log_entry import ConflictRow
 from ..repo.session import Session
-from ..repo.transaction import WriteTransaction
 from ..results import Notice
 from ..skills import skill_version
 from ..skills.skill_document import set_version
@@ -43,19 +36,58 @@ from ..trust import POLICY_PATH
 from ..trust.policy import is_policy
 from . import diff
 
-PathChanges = Mapping[str, tuple[TreeEntry | None, TreeEntry | None]]
-"""The entries of each changed path, before and after."""
+PathChanges = Mapping[str, Difference]
+"""What a side of a merge changed, by path."""
 
-_UNCHANGED = (None, None)
+Decision = str | bytes
+"""OURS, THEIRS or BOTH, or the content itself."""
+
+BASE = "base"
+CONTENT_CHOICE = "content"
+MAX_MERGE_BASES = 8
+"""Bases that one merge combines; criss-cross histories have two."""
+MAX_BASE_DEPTH = 8
+"""Nested merges of bases; below that, the first base alone is used."""
 
 
 class PathConflict(NamedTuple):
-    """A path with its entries in the base, on our side and on theirs; None for an absent one."""
+    """A path with its entries in the base, on our side and on theirs; None for an absent one.
+
+    `draft` is the merged text around it, if it is text; `choice` is None while it is open.
+    """
 
     path: str
     base: TreeEntry | None
     ours: TreeEntry | None
     theirs: TreeEntry | None
+    reason: str = ""
+    draft: DraftMerge | None = None
+    choice: Decision | None = None
+
+    def to_row(self) -> ConflictRow:
+        """Return the conflict as it is stored."""
+        path, choice = self.path, self.choice
+        base, ours, theirs = (
+            side.blob if side else b"" for side in (self.base, self.ours, self.theirs)
+        )
+        our_path = self.ours.path if self.ours else path
+        return ConflictRow(
+            path=path,
+            reason=self.reason,
+            base=base,
+            ours=ours,
+            theirs=theirs,
+            choice=CONTENT_CHOICE if isinstance(choice, bytes) else choice or "",
+            chosen=blob_id(choice) if isinstance(choice, bytes) else b"",
+            our_path="" if our_path == path else our_path,
+        )
+
+
+Chooser = Callable[[PathConflict], Decision | None]
+"""Returns the decision about a conflict, or None to leave it open."""
+
+MergedVersions = tuple[str, str, str, str]
+"""A merged skill: its slug, and the versions of ours, of theirs and of the merge."""
 
 
 class TreeMerge(NamedTuple):
@@ -74,20 +106,23 @@ class TreeMerge(NamedTuple):
 
 def find_changes(nodes: NodeCache, base: Bundle, side: Bundle) -> PathChanges:
     """Return what a side of a merge changed."""
-    return {path: (was, now) for path, was, now in bundles.diff_bundles(nodes, base, side)}
+    return {change.path: change for change in bundles.diff_bundles(nodes, base, side)}
 
 
-def merge_trees(our_changes: PathChanges, their_changes: PathChanges) -> TreeMerge:
+def merge_trees(ours: PathChanges, theirs: PathChanges) -> TreeMerge:
     """Merge the changes of their side into ours."""
-    edits, settled = _follow_moves(our_changes, their_changes)
+    edits, settled = _follow_moves(ours, theirs)
     conflicts: list[PathConflict] = []
-    for path in sorted(their_changes.keys() - settled):
-        before, after = their_changes[path]
-        if path not in our_changes:
+    for path, before, after in theirs.values():
+        if path in settled:
+            continue
+        if path not in ours:
             edits[path] = after
-        elif our_changes[path][1] != after:
-            conflicts.append(PathConflict(path, before, our_changes[path][1], after))
-    our_additions, their_additions = _added_paths(our_changes), _added_paths(their_changes)
+        elif ours[path].after != after:
+            conflicts.append(PathConflict(path, before, ours[path].after, after))
+    our_additions, their_additions = (
+        [path for path, before, _ in side.values() if before is None] for side in (ours, theirs)
+    )
     return TreeMerge(
         edits,
         conflicts,
@@ -96,11 +131,27 @@ def merge_trees(our_changes: PathChanges, their_changes: PathChanges) -> TreeMer
     )
 
 
+def _follow_moves(ours: PathChanges, theirs: PathChanges) -> tuple[Edits, set[str]]:
+    """Return the edits that carry changes along with moves, and the paths they settle."""
+    edits: Edits = {}
+    settled: set[str] = set()
+    for moving, other in ((theirs, ours), (ours, theirs)):
+        for path, target in _find_moves(moving).items():
+            written = other[path].after if path in other else None
+            if written is None or target in other:
+                continue
+            if moving is theirs:
+                edits[path] = None
+            edits[target] = written._replace(path=target)
+            settled |= {path, target}
+    return edits, settled
+
+
 def _find_moves(changes: PathChanges) -> dict[str, str]:
     """Map old to new path of files that moved unchanged, if their content is unambiguous."""
     removed: dict[bytes, list[str]] = {}
     added: dict[bytes, list[str]] = {}
-    for path, (was, now) in changes.items():
+    for path, was, now in changes.values():
         if was and not now and was.kind != LINK and was.size:
             removed.setdefault(was.blob, []).append(path)
         elif now and not was and now.kind != LINK:
@@ -112,245 +163,115 @@ def _find_moves(changes: PathChanges) -> dict[str, str]:
     }
 
 
-def _follow_moves(our_changes: PathChanges, their_changes: PathChanges) -> tuple[Edits, set[str]]:
-    """Return the edits that carry changes along with moves, and the paths they settle."""
-    edits: Edits = {}
-    settled: set[str] = set()
-    for path, target in _find_moves(their_changes).items():
-        written = our_changes.get(path, _UNCHANGED)[1]
-        if written is not None and target not in our_changes:
-            edits[path], edits[target] = None, written._replace(path=target)
-            settled |= {path, target}
-    for path, target in _find_moves(our_changes).items():
-        written = their_changes.get(path, _UNCHANGED)[1]
-        if written is not None and target not in their_changes:
-            edits[target] = written._replace(path=target)
-            settled.add(path)
-    return edits, settled
-
-
-def _added_paths(changes: PathChanges) -> list[str]:
-    return [path for path, (was, now) in changes.items() if now is not None and was is None]
-
-
 def _find_collisions(ours: Iterable[str], theirs: Iterable[str]) -> list[tuple[str, str]]:
-    files: dict[str, str] = {}
-    folders: dict[str, tuple[str, str]] = {}
-    for path in ours:
-        files[paths.fold_name(path)] = path
-        folders |= {paths.fold_name(folder): (folder, path) for folder in paths.folders_above(path)}
+    def names(path: str) -> list[tuple[str, bool]]:
+        return [(path, False), *((folder, True) for folder in paths.folders_above(path))]
+
+    claims = {paths.fold_name(name[0]): (name, path) for path in ours for name in names(path)}
     collisions = set()
     for path in theirs:
-        folded = paths.fold_name(path)
-        if files.get(folded, path) != path:
-            collisions.add((files[folded], path))
-        if folded in folders:
-            collisions.add((folders[folded][1], path))
-        for folder in paths.folders_above(path):
-            spelling, other = folders.get(paths.fold_name(folder), (folder, ""))
-            if spelling != folder:
-                collisions.add((other, path))
-            if paths.fold_name(folder) in files:
-                collisions.add((files[paths.fold_name(folder)], path))
+        for name in names(path):
+            claimed, by = claims.get(paths.fold_name(name[0]), (name, ""))
+            if claimed != name:
+                collisions.add((by, path))
     return sorted(collisions)
 
 
-_MIN_SIMILARITY = 0.5
-"""The least part of equal lines at which an edited skill counts as renamed."""
-_MAX_COMPARED_PAIRS = 1024
-MAX_MERGE_BASES = 8
-"""Bases that one merge combines; criss-cross histories have two."""
-MAX_BASE_DEPTH = 8
-"""Nested merges of bases; below that, the first base alone is used."""
+class StateMerge:
+    """A merge of two states of one brain, given as the base, ours and theirs.
 
-MergedVersions = tuple[str, str, str, str]
-"""A merged skill: its slug, and the versions of ours, of theirs and of the merge."""
-
-Decision = str | bytes
-"""OURS, THEIRS or BOTH, or the content itself."""
-
-Chooser = Callable[[PathConflict], Decision | None]
-"""Returns the decision about a conflict, or None to leave it open."""
-
-
-class UnresolvedConflict(NamedTuple):
-    """A conflict without a decision; `draft` is the merged text around it, if it is text."""
-
-    conflict: PathConflict
-    reason: str
-    draft: DraftMerge | None = None
-
-
-class MergeOutcome(NamedTuple):
-    """The edits that a merge makes to our side, and the conflicts.
-
-    `skills` are the merged skills, sorted; `decided` are the conflicts with a decision;
-    `added` are the paths that exactly one side added; `notices` say what was brought together
-    beyond a conflict: other line ends, other names.
+    What one side did to a skill goes on under the name that the other side gave it. `choose`
+    decides conflicts; without it, this is the base of another merge. `edits` lead from our side
+    to the merged state; `skills` are the merged skills, sorted; `conflicts` are those with a
+    decision and those without; `added` are the paths that exactly one side added; `notices` say
+    what was brought together beyond a conflict: other line ends, other names; `new_blobs` are
+    the contents that this makes, by blob id.
     """
 
-    edits: Edits
-    skills: list[MergedVersions]
-    unresolved: list[UnresolvedConflict]
-    decided: list[tuple[PathConflict, Decision]]
-    added: list[str]
-    notices: list[Notice]
-
-
-class _PathMerge(NamedTuple):
-    edits: Sequence[tuple[str, TreeEntry | None]] = ()
-    skill: MergedVersions | None = None
-    unresolved: UnresolvedConflict | None = None
-    line_ends: str = ""
-
-
-class _Followed(NamedTuple):
-    """Our side and the changes of both with renamed skills at one place.
-
-    `edits` lead from our side as it was to this one; `added` are skills that they add.
-    """
-
-    ours: Bundle
-    changes: tuple[PathChanges, PathChanges]
-    edits: Edits
-    unresolved: list[UnresolvedConflict]
-    decided: list[tuple[PathConflict, Decision]]
-    added: list[str]
-    notices: list[Notice]
-
-
-def leave_undecided(conflict: PathConflict) -> None:
-    """Leave every conflict open."""
-
-
-class Merger:
-    """Merges states of one brain; `new_blobs` are the contents that this makes, by blob id."""
-
-    def __init__(self, session: Session) -> None:
-        self.new_blobs: dict[bytes, bytes] = {}
+    def __init__(
+        self,
+        session: Session,
+        states: tuple[Bundle, Bundle, Bundle],
+        choose: Chooser | None,
+        new_blobs: dict[bytes, bytes],
+    ) -> None:
+        self.edits: Edits = {}
+        self.skills: list[MergedVersions] = []
+        self.conflicts: list[PathConflict] = []
+        self.added: list[str] = []
+        self.notices: list[Notice] = []
+        self.new_blobs = new_blobs
         self._session = session
-
-    def merge(self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser) -> MergeOutcome:
-        """Merge `theirs` into `ours`; `choose` decides conflicts.
-
-        What one side did to a skill goes on under the name that the other side gave it.
-        """
-        followed = self._follow_renames(base, ours, theirs, choose)
-        ours = followed.ours
-        trees = merge_trees(*followed.changes)
-        edits = followed.edits | trees.edits
-        skills: list[MergedVersions] = []
-        unresolved, decided, notices = followed.unresolved, followed.decided, followed.notices
-        conflicts, left_out = self._leave_out_redacted(edits, trees.conflicts)
-        notices += left_out
-        for conflict in conflicts:
-            choice = choose(conflict)
-            merged = self._merge_path(conflict, ours, choice)
-            edits.update(merged.edits)
-            if merged.skill is not None:
-                skills.append(merged.skill)
-            if merged.line_ends:
-                message = f"its line ends are {merged.line_ends}, as on the side that changed them"
-                notices.append(Notice("line_ends", conflict.path, message))
-            for path, entry in merged.edits:
-                if entry and (line := find_conflict_marker(self.new_blobs.get(entry.blob, b""))):
-                    notices.append(Notice(MARKER_CODE, path, MARKER_MESSAGE.format(line)))
-            if merged.unresolved is not None:
-                unresolved.append(merged.unresolved)
-            elif choice is not None:
-                decided.append((conflict, choice))
+        self._choose = choose
+        self._states = dict(zip((BASE, OURS, THEIRS), states, strict=True))
+        # 1. Each skill under one name.
+        self._follow_renames()
+        # 2. The paths that one side changed, then those that both did.
+        trees = merge_trees(self._find_changes(OURS), self._find_changes(THEIRS))
+        self.edits |= trees.edits
+        self.added = sorted({*self.added, *trees.added})
+        for conflict in self._leave_out_redacted(trees.conflicts):
+            self._merge_path(conflict)
+        # 3. Names that no folder can hold together.
         for our_path, their_path in trees.collisions:
-            collision = self._build_collision(our_path, their_path, ours, edits)
-            if collision is None:
-                continue
-            choice = choose(collision)
-            if choice not in MERGE_CHOICES:
-                unresolved.append(UnresolvedConflict(collision, "collides"))
-            else:
-                _resolve_collision(our_path, collision, choice, edits)
-                decided.append((collision, choice))
-        unresolved.sort(key=lambda item: item.conflict.path)
-        added = sorted({*trees.added, *followed.added})
-        return MergeOutcome(edits, sorted(skills), unresolved, decided, added, notices)
+            self._settle_collision(our_path, their_path)
+        self.skills.sort()
+        self.conflicts.sort(key=lambda item: item.path)
 
-    def _leave_out_redacted(
-        self, edits: Edits, conflicts: list[PathConflict]
-    ) -> tuple[list[PathConflict], list[Notice]]:
-        """Drop the edits whose content was redacted; return the conflicts between what is left.
+    @property
+    def unresolved(self) -> list[PathConflict]:
+        """The conflicts without a decision, by path."""
+        return [item for item in self.conflicts if item.choice is None]
 
-        In a conflict, the other side is taken; ours if the content of both is gone.
-        """
-        sides = [entry for conflict in conflicts for entry in conflict[2:]]
-        held = [entry.blob for entry in (*edits.values(), *sides) if entry]
-        gone = self._session.reader.find_redactions(held)
-        if not gone:
-            return conflicts, []
-        left_out = [path for path, entry in edits.items() if entry and entry.blob in gone]
-        for path in left_out:
-            del edits[path]
-        open_conflicts = []
-        for conflict in conflicts:
-            path, _, ours, theirs = conflict
-            if theirs and theirs.blob in gone:
-                left_out.append(path)
-            elif ours and ours.blob in gone:
-                edits[path] = theirs
-            else:
-                open_conflicts.append(conflict)
-        message = "left out: its content was redacted"
-        return open_conflicts, [Notice("redacted", path, message) for path in sorted(left_out)]
+    def merged_state(self) -> Bundle:
+        """Return the merged state; a path in conflict keeps what the base has."""
+        older = {item.path: item.base for item in self.unresolved}
+        return bundles.update_bundle(self._session.nodes, self._states[OURS], self.edits | older)
 
-    def _follow_renames(
-        self, base: Bundle, ours: Bundle, theirs: Bundle, choose: Chooser
-    ) -> _Followed:
-        """Move each skill, on all sides, to the folder that one side gave it."""
-        nodes = self._session.nodes
-        states = {OURS: ours, THEIRS: theirs}
-        changes = {name: find_changes(nodes, base, side) for name, side in states.items()}
+    def _find_changes(self, side: str) -> PathChanges:
+        return find_changes(self._session.nodes, self._states[BASE], self._states[side])
+
+    def _decide(self, conflict: PathConflict) -> Decision | None:
+        return self._choose(conflict) if self._choose else None
+
+    def _follow_renames(self) -> None:
+        """Move each skill, in all states, to the folder that one side gave it."""
+        changes = {side: self._find_changes(side) for side in (OURS, THEIRS)}
         renames = {
-            name: self._find_renames(base, states[name], changes[name], changes[other])
-            for name, other in ((OURS, THEIRS), (THEIRS, OURS))
+            OURS: self._find_renames(OURS, changes[OURS], changes[THEIRS]),
+            THEIRS: self._find_renames(THEIRS, changes[THEIRS], changes[OURS]),
         }
-        moves: dict[str, dict[str, str]] = {"base": {}, OURS: {}, THEIRS: {}}
-        followed = _Followed(ours, (changes[OURS], changes[THEIRS]), {}, [], [], [], [])
+        moves: dict[str, dict[str, str]] = {side: {} for side in self._states}
         for old in sorted({*renames[OURS], *renames[THEIRS]}):
-            names = {name: renames[name].get(old, "") for name in states}
-            if "" not in names.values() and names[OURS] != names[THEIRS]:
-                target = self._choose_name(old, names, (base, ours, theirs), choose, followed)
-            else:
-                target = names[OURS] or names[THEIRS]
-                side, other = (OURS, THEIRS) if names[OURS] else (THEIRS, OURS)
-                if not names[other] and not self._can_follow(states[other], old, target):
-                    continue
-                if not names[other]:
-                    message = f"{old} was renamed by {side}, and what {other} changed there is kept"
-                    followed.notices.append(Notice("renamed", target, message))
-            if target:
-                for name, moved_folders in moves.items():
-                    own = names.get(name) or old
-                    if own != target:
-                        moved_folders[own] = target
-        if not moves["base"]:
-            return followed
-        base, _ = self._move_folders(base, moves["base"])
-        ours, edits = self._move_folders(ours, moves[OURS])
-        theirs, _ = self._move_folders(theirs, moves[THEIRS])
-        return followed._replace(
-            ours=ours,
-            changes=(find_changes(nodes, base, ours), find_changes(nodes, base, theirs)),
-            edits=edits,
-            added=[path for path, entry in edits.items() if entry and derive.may_be_skill(path)],
-        )
+            names = {BASE: old} | {side: found.get(old, old) for side, found in renames.items()}
+            target = self._choose_name(names)
+            for side, name in names.items():
+                if target not in ("", name):
+                    moves[side][name] = target
+        for side, folders in moves.items():
+            gone: Edits = {}
+            new: Edits = {}
+            for old, target in folders.items():
+                for entry in self._walk_below(side, old):
+                    path = target + entry.path[len(old) :]
+                    gone[entry.path], new[path] = None, entry._replace(path=path)
+            self._states[side] = bundles.update_bundle(
+                self._session.nodes, self._states[side], gone | new
+            )
+            if side == OURS:
+                self.edits = gone | new
+                self.added = [path for path in new if derive.may_be_skill(path)]
 
-    def _find_renames(
-        self, base: Bundle, side: Bundle, changes: PathChanges, others: PathChanges
-    ) -> dict[str, str]:
+    def _find_renames(self, side: str, changes: PathChanges, others: PathChanges) -> dict[str, str]:
         """Return the new folder of each skill that a side renamed, by the old one.
 
         Only of skills of which the other side changed something, and left something to move.
         """
-        skills = [row for path, row in changes.items() if derive.may_be_skill(path)]
-        removed = {was.path.rpartition("/")[0]: was for was, now in skills if was and not now}
+        removed = {
+            path.rpartition("/")[0]
+            for path, was, now in changes.values()
+            if was and not now and derive.may_be_skill(path)
+        }
         touched = {
             folder
             for path in (others if removed else ())
@@ -359,104 +280,166 @@ class Merger:
         }
         if not touched:
             return {}
-        differences = [Difference(path, *row) for path, row in changes.items()]
-        sources = dict(diff.Comparison(self._session, base, side, differences).skill_sources)
-        known = set(sources.values())
-        old = [removed[name] for name in touched if removed[name].path not in known]
-        new = [now for was, now in skills if now and not was]
-        sources |= self._match_alike(old, [entry for entry in new if entry.path not in sources])
+        compared = diff.Comparison(
+            self._session,
+            self._states[BASE],
+            self._states[side],
+            list(changes.values()),
+            unstored=self.new_blobs,
+        )
         return {
             old_folder: new.rpartition("/")[0]
-            for new, old in sources.items()
+            for new, old in compared.skill_sources.items()
             if (old_folder := old.rpartition("/")[0]) in touched
-            and not any(bundles.walk_below(self._session.nodes, side, old_folder))
+            and not any(self._walk_below(side, old_folder))
         }
 
-    def _match_alike(self, removed: list[TreeEntry], added: list[TreeEntry]) -> dict[str, str]:
-        """Return, by its new path, the old one of each skill that was edited when it was renamed.
+    def _walk_below(self, side: str, folder: str) -> Iterator[TreeEntry]:
+        return bundles.walk_below(self._session.nodes, self._states[side], folder)
 
-        That is the one with the most lines in common. The front matter does not count: those of
-        two short skills are much alike.
-        """
-        if len(removed) * len(added) > _MAX_COMPARED_PAIRS:
-            return {}
-        bodies = {
-            entry.path: [line for line in split_lines(body) if line.strip()]
-            for entry in (*removed, *added)
-            if (body := diff.read_body(self._session, entry))
-        }
-        scored = []
-        for old, new in product(removed, added):
-            one, other = bodies.get(old.path, []), bodies.get(new.path, [])
-            common = len(one) - match_lines(one, other).count(UNMATCHED)
-            if common and common >= _MIN_SIMILARITY * max(len(one), len(other)):
-                scored.append((-common / max(len(one), len(other)), old.path, new.path))
-        sources: dict[str, str] = {}
-        for _, old_path, new_path in sorted(scored):
-            if new_path not in sources and old_path not in sources.values():
-                sources[new_path] = old_path
-        return sources
+    def _find_skill_in(self, side: str, folder: str) -> TreeEntry | None:
+        entries = self._walk_below(side, folder)
+        return next((entry for entry in entries if derive.may_be_skill(entry.path)), None)
 
-    def _can_follow(self, other: Bundle, old: str, new: str) -> bool:
-        """Tell whether a side has a skill in the folder `old`, and nothing in `new`."""
-        nodes = self._session.nodes
-        return any(
-            derive.may_be_skill(entry.path) for entry in bundles.walk_below(nodes, other, old)
-        ) and not any(bundles.walk_below(nodes, other, new))
-
-    def _choose_name(
-        self,
-        old: str,
-        names: Mapping[str, str],
-        sides: tuple[Bundle, Bundle, Bundle],
-        choose: Chooser,
-        followed: _Followed,
-    ) -> str:
-        """Return the folder of a skill that both sides renamed; "" if both keep theirs."""
-        base, ours, theirs = (
-            next(
-                entry
-                for entry in bundles.walk_below(self._session.nodes, side, folder)
-                if derive.may_be_skill(entry.path)
-            )
-            for side, folder in zip(sides, (old, *names.values()), strict=True)
-        )
-        conflict = PathConflict(theirs.path, base, ours, theirs)
-        choice = choose(conflict)
-        if choice not in MERGE_CHOICES:
-            followed.unresolved.append(UnresolvedConflict(conflict, "renamed"))
+    def _choose_name(self, names: Mapping[str, str]) -> str:
+        """Return the folder for a skill that a side renamed; "" if each side keeps its own."""
+        old, ours, theirs = names.values()
+        if ours == theirs:
+            return ours
+        if old not in (ours, theirs):
+            if self._choose is None:
+                return old  # what is in conflict keeps its older state
+            was, a, b = (self._find_skill_in(side, name) for side, name in names.items())
+            assert b
+            conflict = PathConflict(b.path, was, a, b, "renamed")
+            choice = self._choose(conflict)
+            if choice not in MERGE_CHOICES:
+                choice = None
+            self.conflicts.append(conflict._replace(choice=choice))
+            return names.get(str(choice), "")
+        side, other = (OURS, THEIRS) if theirs == old else (THEIRS, OURS)
+        target = names[side]
+        if not self._find_skill_in(other, old) or any(self._walk_below(other, target)):
             return ""
-        followed.decided.append((conflict, choice))
-        return names.get(str(choice), "")
+        message = f"{old} was renamed by {side}, and what {other} changed there is kept"
+        self.notices.append(Notice("renamed", target, message))
+        return target
 
-    def _move_folders(self, side: Bundle, moves: Mapping[str, str]) -> tuple[Bundle, Edits]:
-        gone: Edits = {}
-        new: Edits = {}
-        for old, target in moves.items():
-            for entry in bundles.walk_below(self._session.nodes, side, old):
-                path = target + entry.path[len(old) :]
-                gone[entry.path], new[path] = None, entry._replace(path=path)
-        edits = gone | new
-        return bundles.update_bundle(self._session.nodes, side, edits), edits
+    def _leave_out_redacted(self, conflicts: list[PathConflict]) -> list[PathConflict]:
+        """Drop the edits whose content was redacted; return the conflicts between what is left.
 
-    def build_base(
-        self, bases: Sequence[bytes], merges: Sequence[tuple[bytes, int]], depth: int = 0
-    ) -> Bundle:
-        """Return the base of a merge: the merge of all best common ancestors.
-
-        They are merged in the order of their ids, so that both sides get the same base.
-        A path in conflict keeps its older state. The nodes of a merged base are unstored ones.
+        In a conflict, the other side is taken; ours if the content of both is gone.
         """
-        session = self._session
-        first, *others = sorted(bases)[:MAX_MERGE_BASES] or [b""]
-        combined = session.bundle_of(first) if first else bundles.EMPTY_BUNDLE
-        for other in others if depth < MAX_BASE_DEPTH else ():
-            lower_bases = lineage.find_merge_bases(session.load_snapshot, merges, first, other)
-            base = self.build_base(lower_bases, merges, depth + 1)
-            merged = self.merge(base, combined, session.bundle_of(other), leave_undecided)
-            older = {item.conflict.path: item.conflict.base for item in merged.unresolved}
-            combined = bundles.update_bundle(session.nodes, combined, merged.edits | older)
-        return combined
+        sides = [entry for item in conflicts for entry in (item.ours, item.theirs)]
+        held = [entry.blob for entry in (*self.edits.values(), *sides) if entry]
+        gone = self._session.reader.find_redactions(held)
+        left_out = [path for path, entry in self.edits.items() if entry and entry.blob in gone]
+        for path in left_out:
+            del self.edits[path]
+        open_conflicts = []
+        for item in conflicts:
+            if item.theirs and item.theirs.blob in gone:
+                left_out.append(item.path)
+            elif item.ours and item.ours.blob in gone:
+                self.edits[item.path] = item.theirs
+            else:
+                open_conflicts.append(item)
+        message = "left out: its content was redacted"
+        self.notices += [Notice("redacted", path, message) for path in sorted(left_out)]
+        return open_conflicts
+
+    def _merge_path(self, conflict: PathConflict) -> None:
+        """Merge a path that both sides changed."""
+        path, base, a, b, *_ = conflict
+        choice = self._decide(conflict)
+        conflict = conflict._replace(choice=choice)
+        if a is None or b is None:
+            if choice == THEIRS or (choice == BOTH and a is None):
+                self.edits[path] = b
+            reason = "deleted_by_theirs" if b is None else "deleted_by_ours"
+            return self._note(conflict, reason, choice in MERGE_CHOICES)
+        kind = _merge_kind(base, a, b)
+        if kind is None or LINK in (a.kind, b.kind):
+            return self._choose_whole_file(conflict, a, b, "kind")
+        if a.blob == b.blob:
+            self.edits[path] = a._replace(kind=kind)
+            return None
+        if max(entry.size for entry in (base or a, a, b)) > limits.MAX_LINE_MERGE_BYTES:
+            return self._choose_whole_file(conflict, a, b, "too_large")
+        return self._merge_text(conflict, a, b, kind)
+
+    def _merge_text(self, conflict: PathConflict, a: TreeEntry, b: TreeEntry, kind: int) -> None:
+        path, base, choice = conflict.path, conflict.base, conflict.choice
+        if base is not None and self._session.reader.find_redactions([base.blob]):
+            base = None
+        old = self.read_content(base.blob) if base else None
+        sides = ContentSides(old, self.read_content(a.blob), self.read_content(b.blob))
+        is_skill = derive.is_skill(self._session, self._states[OURS], path)
+        slug = derive.slug_from_full_path(path) if is_skill else ""
+        draft = content_merge.draft_merge(path, sides, slug)
+        if draft is None:
+            return self._choose_whole_file(conflict, a, b, "unreadable_skill" if slug else "binary")
+        if isinstance(choice, bytes):
+            content = _set_merged_version(choice, draft, slug)
+        else:
+            content = content_merge.finish_merge(draft, choice)
+        if content is None:
+            return self._note(conflict._replace(draft=draft), "content", False)
+        if path == POLICY_PATH and not is_policy(content):
+            return self._choose_whole_file(conflict, a, b, "broken_trust")
+        self.edits[path] = self.make_entry(path, kind, content)
+        if draft.skill:
+            self.skills.append((slug, draft.skill.ours, draft.skill.theirs, draft.skill.version))
+        if draft.line_ends and content:
+            message = f"its line ends are {draft.line_ends}, as on the side that changed them"
+            self.notices.append(Notice("line_ends", path, message))
+        if line := find_conflict_marker(content):
+            self.notices.append(Notice(MARKER_CODE, path, MARKER_MESSAGE.format(line)))
+        if choice is not None:
+            self._note(conflict, "content", True)
+        return None
+
+    def _choose_whole_file(
+        self, conflict: PathConflict, ours: TreeEntry, theirs: TreeEntry, reason: str
+    ) -> None:
+        """Take one side of a file whose content cannot be merged, or both under two names."""
+        path, choice = conflict.path, conflict.choice
+        if choice == THEIRS:
+            self.edits[path] = theirs
+        elif choice == BOTH:
+            self._add_as_sibling(theirs)
+        elif isinstance(choice, bytes):
+            self.edits[path] = self.make_entry(path, ours.kind, choice)
+        self._note(conflict, reason, choice is not None)
+
+    def _settle_collision(self, our_path: str, their_path: str) -> None:
+        """Decide between two paths that no folder can hold together: a conflict about theirs."""
+        ours = bundles.get_entry(self._session.nodes, self._states[OURS], our_path)
+        theirs = self.edits.get(their_path)
+        if ours is None or theirs is None or self.edits.get(our_path, ours) is None:
+            return
+        conflict = PathConflict(their_path, None, ours, theirs)
+        choice = self._decide(conflict)
+        if choice == THEIRS:
+            self.edits[our_path] = None
+        elif choice in MERGE_CHOICES:
+            del self.edits[their_path]
+            if choice == BOTH:
+                self._add_as_sibling(theirs)
+        self._note(conflict._replace(choice=choice), "collides", choice in MERGE_CHOICES)
+
+    def _note(self, conflict: PathConflict, reason: str, is_decided: bool) -> None:
+        choice = conflict.choice if is_decided else None
+        self.conflicts.append(conflict._replace(reason=reason, choice=choice))
+
+    def _add_as_sibling(self, entry: TreeEntry) -> None:
+        path = build_sibling_path(entry.path, entry.blob)
+        self.edits[path] = entry._replace(path=path)
+
+    def _find_merged(self, path: str) -> TreeEntry | None:
+        if path in self.edits:
+            return self.edits[path]
+        return bundles.get_entry(self._session.nodes, self._states[OURS], path)
 
     def read_content(self, blob: bytes) -> bytes:
         """Return the content of a blob that this merge made or the store has."""
@@ -469,79 +452,74 @@ class Merger:
         self.new_blobs[blob] = content
         return TreeEntry(path, kind, blob, len(content))
 
-    def _merge_path(
-        self, conflict: PathConflict, ours: Bundle, choice: Decision | None
-    ) -> _PathMerge:
-        path, base, a, b = conflict
-        if a is None or b is None:
-            return _merge_deletion(conflict, choice)
-        kind = _merge_kind(base, a, b)
-        if kind is None or LINK in (a.kind, b.kind):
-            return self._choose_whole_file(conflict, "kind", choice)
-        if a.blob == b.blob:
-            return _PathMerge([(path, a._replace(kind=kind))])
-        if max(entry.size for entry in (base or a, a, b)) > limits.MAX_LINE_MERGE_BYTES:
-            return self._choose_whole_file(conflict, "too_large", choice)
-        slug = self._skill_slug(path, ours)
-        draft = content_merge.draft_merge(path, self._read_sides(conflict), slug)
-        if draft is None:
-            reason = "unreadable_skill" if slug else "binary"
-            return self._choose_whole_file(conflict, reason, choice)
-        if isinstance(choice, bytes):
-            content = _set_merged_version(choice, draft, slug)
-        else:
-            content = content_merge.finish_merge(draft, choice)
-        if content is None:
-            return _PathMerge(unresolved=UnresolvedConflict(conflict, "content", draft))
-        if path == POLICY_PATH and not is_policy(content):
-            return self._choose_whole_file(conflict, "broken_trust", choice)
-        skill = draft.skill and (slug, draft.skill.ours, draft.skill.theirs, draft.skill.version)
-        edit = path, self.make_entry(path, kind, content)
-        return _PathMerge([edit], skill, line_ends=draft.line_ends if content else "")
+    def raise_versions(self, ours: bytes, theirs: bytes) -> None:
+        """Raise the version of a skill that one side has alone above all that the other ever had.
 
-    def _choose_whole_file(
-        self, conflict: PathConflict, reason: str, choice: Decision | None
-    ) -> _PathMerge:
-        """Take one side of a file whose content cannot be merged, or both under two names."""
-        path, _, a, b = conflict
-        assert a is not None and b is not None
-        if choice == OURS:
-            return _PathMerge()
-        if choice == THEIRS:
-            return _PathMerge([(path, b)])
-        if choice == BOTH:
-            return _PathMerge([_add_as_sibling(b)])
-        if isinstance(choice, bytes):
-            return _PathMerge([(path, self.make_entry(path, a.kind, choice))])
-        return _PathMerge(unresolved=UnresolvedConflict(conflict, reason))
+        `ours` and `theirs` are the merged snapshots, neither of which descends from the other.
+        """
+        our_lineage, their_lineage = (AncestorSet(self._session, one) for one in (ours, theirs))
 
-    def _build_collision(
-        self, our_path: str, their_path: str, ours: Bundle, edits: Edits
-    ) -> PathConflict | None:
-        """Return two paths that no folder can hold together as a conflict about theirs."""
-        if our_path in edits and edits[our_path] is None:
-            return None
-        our_entry = bundles.get_entry(self._session.nodes, ours, our_path)
-        their_entry = edits.get(their_path)
-        if our_entry is None or their_entry is None:
-            return None
-        return PathConflict(their_path, None, our_entry, their_entry)
+        @cache
+        def find_sides(snapshot: bytes) -> tuple[bool, bool]:
+            return snapshot in our_lineage, snapshot in their_lineage
 
-    def _read_sides(self, conflict: PathConflict) -> ContentSides:
-        base, ours, theirs = conflict.base, conflict.ours, conflict.theirs
-        assert ours and theirs
-        if base is not None and self._session.reader.find_redactions([base.blob]):
-            base = None
-        return ContentSides(
-            self.read_content(base.blob) if base is not None else None,
-            self.read_content(ours.blob),
-            self.read_content(theirs.blob),
-        )
+        is_ours = {path: path not in self.edits for path in self.added} | {
+            item.path: item.ours is not None
+            for item in self.conflicts
+            if item.choice is not None and (item.ours is None or item.theirs is None)
+        }
+        for path, is_in_ours in is_ours.items():
+            entry = self._find_merged(path)
+            if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
+                continue
+            rows = [
+                (row.version, find_sides(row.snapshot))
+                for row in lineage_cache.read_skill_rows(self._session, path)
+            ]
+            holder, other = (0, 1) if is_in_ours else (1, 0)
+            foreign = [version for version, sides in rows if sides[other] and not sides[holder]]
+            if not foreign:
+                continue
+            made = self.new_blobs.get(entry.blob)
+            if made is None:
+                stated = lineage_cache.load_cards(self._session, [entry.blob])[entry.blob].version
+            else:
+                stated = read_skill_metadata(made, "").version
+            if all(skill_version.compare_versions(version, stated) <= 0 for version in foreign):
+                continue
+            greatest = skill_version.greatest_version(
+                [stated, *(version for version, sides in rows if any(sides))]
+            )
+            new_version = skill_version.next_version(greatest)
+            slug = derive.slug_from_full_path(path)
+            with suppress(InvalidInput):  # a skill that cannot be read keeps its content
+                content = set_version(self.read_content(entry.blob), new_version, slug)
+                self.edits[path] = self.make_entry(path, entry.kind, content)
+                versions = (stated, "") if is_in_ours else ("", stated)
+                self.skills.append((slug, *versions, new_version))
+        self.skills.sort()
 
-    def _skill_slug(self, path: str, ours: Bundle) -> str:
-        if derive.is_skill(self._session, ours, path):
-            return derive.slug_from_full_path(path)
-        return ""
+
+def build_base(
+    session: Session,
+    bases: Sequence[bytes],
+    merges: Sequence[tuple[bytes, int]],
+    new_blobs: dict[bytes, bytes],
+    depth: int = 0,
+) -> Bundle:
+    """Return the base of a merge: the merge of all best common ancestors.
+
+    They are merged in the order of their ids, so that both sides get the same base. What is in
+    conflict keeps its older state. The nodes of a merged base are unstored ones.
+    """
+    first, *others = sorted(bases)[:MAX_MERGE_BASES] or [b""]
+    combined = session.bundle_of(first) if first else bundles.EMPTY_BUNDLE
+    for other in others if depth < MAX_BASE_DEPTH else ():
+        lower_bases = lineage.find_merge_bases(session.load_snapshot, merges, first, other)
+        base = build_base(session, lower_bases, merges, new_blobs, depth + 1)
+        states = base, combined, session.bundle_of(other)
+        combined = StateMerge(session, states, None, new_blobs).merged_state()
+    return combined
 
 
 def build_sibling_path(path: str, blob: bytes) -> str:
@@ -552,45 +530,12 @@ def build_sibling_path(path: str, blob: bytes) -> str:
     return folder + slash + (f"{stem}{mark}{dot}{suffix}" if stem else name + mark)
 
 
-def list_merge_paths(outcome: MergeOutcome) -> Iterable[str]:
-    """Return every path that a merge would write or has a conflict about."""
-    return sorted({*outcome.edits, *(item.conflict.path for item in outcome.unresolved)})
-
-
-def _add_as_sibling(entry: TreeEntry) -> tuple[str, TreeEntry]:
-    path = build_sibling_path(entry.path, entry.blob)
-    return path, entry._replace(path=path)
-
-
 def _merge_kind(base: TreeEntry | None, a: TreeEntry, b: TreeEntry) -> int | None:
     if a.kind == b.kind:
         return a.kind
     if base is None:
         return None
     return b.kind if a.kind == base.kind else a.kind
-
-
-def _merge_deletion(conflict: PathConflict, choice: Decision | None) -> _PathMerge:
-    path, _, a, b = conflict
-    if choice == THEIRS or (choice == BOTH and a is None):
-        return _PathMerge([(path, b)])
-    if choice in (OURS, BOTH):
-        return _PathMerge()
-    reason = "deleted_by_theirs" if b is None else "deleted_by_ours"
-    return _PathMerge(unresolved=UnresolvedConflict(conflict, reason))
-
-
-def _resolve_collision(
-    our_path: str, collision: PathConflict, choice: Decision, edits: Edits
-) -> None:
-    assert collision.theirs is not None
-    if choice == THEIRS:
-        edits[our_path] = None
-        return
-    del edits[collision.path]
-    if choice == BOTH:
-        path, entry = _add_as_sibling(collision.theirs)
-        edits[path] = entry
 
 
 def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes | None:
@@ -602,85 +547,3 @@ def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes |
     except InvalidInput:
         return None
     return merged
-
-
-def raise_versions(
-    txn: WriteTransaction, theirs: bytes, outcome: MergeOutcome, merger: Merger
-) -> None:
-    """Raise the versions of such skills in the edits of a merge that is no fast-forward."""
-    lineages = AncestorSet(txn.session, txn.head), AncestorSet(txn.session, theirs)
-    removed = {
-        conflict.path: conflict.ours is not None
-        for conflict, _ in outcome.decided
-        if conflict.ours is None or conflict.theirs is None
-    }
-    added_paths = _find_added_twice(txn.session, outcome.added, lineages)
-    added = {path: path not in outcome.edits for path in added_paths}
-    for path, is_ours in (added | removed).items():
-        entry = _find_merged_entry(txn, outcome, path)
-        if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
-            continue
-        having, lacking = lineages if is_ours else lineages[::-1]
-        made = merger.new_blobs.get(entry.blob)  # a merge base that was merged is not stored
-        stated_version = (
-            lineage_cache.load_cards(txn.session, [entry.blob])[entry.blob]
-            if made is None
-            else read_skill_metadata(made, "")
-        ).version
-        new_version = _find_needed_version(txn.session, entry.path, stated_version, having, lacking)
-        if new_version:
-            sides = (stated_version, "") if is_ours else ("", stated_version)
-            _raise_version(outcome, merger, entry, sides, new_version)
-
-
-def _find_added_twice(
-    session: Session, paths: list[str], lineages: tuple[AncestorSet, AncestorSet]
-) -> list[str]:
-    """Return the paths that the other side may have added too, and removed.
-
-    The skill log tells how often a path was added, but not for snapshots that changed very
-    many skills; with such a snapshot on one side, all paths are returned.
-    """
-    ours, theirs = lineages
-    bulks = lineage_cache.list_bulk_changes(session)
-    if any((row.snapshot in ours) != (row.snapshot in theirs) for row in bulks):
-        return paths
-    counts = lineage_cache.count_additions(session, paths)
-    return [path for path, count in zip(paths, counts, strict=True) if count > 1]
-
-
-def _find_merged_entry(txn: WriteTransaction, outcome: MergeOutcome, path: str) -> TreeEntry | None:
-    if path in outcome.edits:
-        return outcome.edits[path]
-    return bundles.get_entry(txn.session.nodes, txn.bundle, path)
-
-
-def _find_needed_version(
-    session: Session, path: str, stated_version: str, having: AncestorSet, lacking: AncestorSet
-) -> str:
-    rows = list(lineage_cache.read_skill_rows(session, path))
-    foreign = [
-        row.version for row in rows if row.snapshot in lacking and row.snapshot not in having
-    ]
-    if all(skill_version.compare_versions(version, stated_version) <= 0 for version in foreign):
-        return ""
-    own = [row.version for row in rows if row.snapshot in having]
-    greatest = skill_version.greatest_version([stated_version, *own, *foreign])
-    return skill_version.next_version(greatest)
-
-
-def _raise_version(
-    outcome: MergeOutcome,
-    merger: Merger,
-    entry: TreeEntry,
-    sides: tuple[str, str],
-    new_version: str,
-) -> None:
-    slug = derive.slug_from_full_path(entry.path)
-    try:
-        content = set_version(merger.read_content(entry.blob), new_version, slug)
-    except InvalidInput:  # a skill that cannot be read keeps its content
-        return
-    outcome.edits[entry.path] = merger.make_entry(entry.path, entry.kind, content)
-    outcome.skills.append((slug, *sides, new_version))
-    outcome.skills.sort()

@@ -23,7 +23,7 @@ from ..results import MergeConflict
 from ..store.writer import StoreTransaction
 
 if TYPE_CHECKING:
-    from .merge_contents import PathConflict, UnresolvedConflict
+    from .merge_contents import PathConflict
 
 
 CONFLICTS_FOLDER = "conflicts"
@@ -53,28 +53,6 @@ def refuse_during_merge(session: Session) -> None:
 def save_merge_state(tx: StoreTransaction, state: MergeState | None) -> None:
     """Store the state of a pending merge, or delete it."""
     tx.write_meta(MERGE_STATE_KEY, pack(tuple(state)) if state else b"")
-
-
-def build_conflict_row(conflict: PathConflict, reason: str = "") -> ConflictRow:
-    """Return the row of a conflict without a decision; the default reason follows its sides."""
-    path, *sides = conflict
-    base, ours, theirs = (side.blob if side else b"" for side in sides)
-    if not reason:
-        reason = "content" if ours and theirs else f"deleted_by_{'theirs' if ours else 'ours'}"
-    our_path = conflict.ours.path if conflict.ours else path
-    return ConflictRow(
-        path=path,
-        reason=reason,
-        base=base,
-        ours=ours,
-        theirs=theirs,
-        our_path="" if our_path == path else our_path,
-    )
-
-
-def conflict_sides(row: ConflictRow) -> tuple[str, bytes, bytes, bytes]:
-    """Return the path and contents that a decision holds for; it holds for no others."""
-    return row.path, row.base, row.ours, row.theirs
 
 
 def list_conflicts(session: Session) -> list[MergeConflict]:
@@ -129,16 +107,16 @@ def read_marker_file(session: Session, path: str) -> bytes | None:
 
 
 def write_marker_files(
-    session: Session, unresolved: list[UnresolvedConflict], ours: str, theirs: str
+    session: Session, unresolved: list[PathConflict], ours: str, theirs: str
 ) -> None:
     """Write the texts with conflict markers; those of an earlier merge are removed."""
     from ..merging import content_merge
 
     remove_marker_files(session)
     with open_root(session.control_folder) as control, closing(FolderHandles(control)) as folders:
-        for conflict, _, draft in unresolved:
-            if draft is not None:
-                text = content_merge.format_with_markers(draft, ours, theirs)
+        for conflict in unresolved:
+            if conflict.draft is not None:
+                text = content_merge.format_with_markers(conflict.draft, ours, theirs)
                 write.replace_file(folders, f"{CONFLICTS_FOLDER}/{conflict.path}", FILE, text)
 
 

@@ -16,7 +16,7 @@ from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache
 from ..repo.lineage_cache import AncestorSet
-from ..repo.log_entry import ACCEPT_COMMAND, load_merge_state
+from ..repo.log_entry import ACCEPT_COMMAND
 from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
@@ -161,45 +161,11 @@ def accept_proposal(
         error.hint = "see `brain proposal list`"
         raise
     name = _resolve_proposal_name(session, tip.hex())
-    head = session.head()
     if not include_undiffable:
-        base = _find_merge_base(session, head, tip)
+        base = _find_merge_base(session, session.head(), tip)
         diff.refuse_undiffable(session, diff.diff(session, base.hex(), tip.hex()))
     message = message or f"Accept the proposal {name}"
-    merged = begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
-    _sign_accepted(session, tip, AncestorSet(session, head))
-    return merged
-
-
-def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
-    """Record the unfinished merge, also that of a proposal, once its conflicts are resolved.
-
-    Later changes of either side are merged as well, and may be conflicts in turn. If it accepts
-    a proposal, it signs as `proposals.accept` does. Raises `NotFound` (`no_merge`, or
-    `no_proposal` if the proposal was rejected since) or `Conflict` (`other_branch`).
-    """
-    from .merge import finish_merge
-
-    state = load_merge_state(session)
-    if state is None or state.command != ACCEPT_COMMAND:
-        return finish_merge(session, progress)
-    if _find_proposal_with(session, state.theirs) is None:
-        raise NotFound(
-            "the proposal of the pending merge was rejected",
-            code="no_proposal",
-            hint="abort the merge with `brain merge --abort`",
-        )
-    head = session.head()
-    merged = finish_merge(session, progress)
-    _sign_accepted(session, state.theirs, AncestorSet(session, head))
-    return merged
-
-
-def _sign_accepted(session: Session, accepted: bytes, before: AncestorSet) -> None:
-    if session.sign_with is not None and accepted in AncestorSet(session, session.head()):
-        from ..repo.signing.missing_signatures import sign_missing
-
-        sign_missing(session, accepted.hex(), key=session.sign_with(), excluded=before)
+    return begin_merge(session, tip.hex(), message, ACCEPT_COMMAND, lambda _: None, progress)
 
 
 def reject_proposal(session: Session, name: str) -> Proposal:
@@ -250,15 +216,9 @@ def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
         if is_hex(name_or_id):
             resolve_revision(session, name_or_id)  # raises the error of the id
     elif snapshot_id not in merged:
-        containing = _find_proposal_with(session, snapshot_id)
-        if containing is not None:
+        for containing in branches.find_proposals_with(session, snapshot_id):
             return containing
     raise _no_proposal_error(name_or_id)
-
-
-def _find_proposal_with(session: Session, snapshot_id: bytes) -> str | None:
-    tips = branches.list_proposal_tips(session).items()
-    return next((name for name, tip in tips if snapshot_id in AncestorSet(session, tip)), None)
 
 
 def _find_snapshot(session: Session, text: str) -> bytes | None:

@@ -182,20 +182,6 @@ def read_skill_rows(
             )
 
 
-def list_bulk_changes(session: Session) -> list[SkillHistoryRow]:
-    """Return the rows of stored snapshots that changed very many skills at once."""
-    found = query_cache(session, lambda cache: cache.read_skill_history(BULK_PATH))
-    here = filter_stored(session, [row.snapshot for row in found])
-    return [row for row in found if row.snapshot in here]
-
-
-def count_additions(session: Session, paths: Iterable[str]) -> list[int]:
-    """Return how often a skill was added at each path, by snapshots that changed few skills."""
-    return query_cache(
-        session, lambda cache: [len(cache.read_skill_history(path, "")) for path in paths]
-    )
-
-
 def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
     """Return the snapshots that are stored.
 

@@ -278,10 +278,8 @@ def test_a_skill_that_both_sides_renamed_differently_is_a_conflict_that_names_bo
     )
     (row,) = library.merge.resolve([row.path], choice)
     assert row.our_path == "skills/mine/SKILL.md"
-    done = library.merge.resume()
-    while done.conflicts:  # the names differ in the front matter, too
-        library.merge.resolve([one.path for one in done.conflicts if not one.choice], choice)
-        done = library.merge.resume()
+    library.merge.resume()
+    resolve_all(library, choice)  # the names differ in the front matter, too
     skills = {path.split("/")[1] for path in files(library) if path.endswith("SKILL.md")}
     assert skills == {*there, "other"}
     if choice != "both":
@@ -289,6 +287,73 @@ def test_a_skill_that_both_sides_renamed_differently_is_a_conflict_that_names_bo
         assert "First, too." in text and "Third, too." in text
         assert f"name: {there[0]}\n" in text
     assert library.status().clean
+    assert library.verify(deep=True).ok
+
+
+@pytest.mark.parametrize("choice", ["ours", "theirs"])
+def test_two_names_that_each_side_kept_in_a_criss_cross_are_asked_about_again(library, choice):
+    diverge(
+        library, lambda b: b.skills.rename("old", "mine"), lambda b: b.skills.rename("old", "yours")
+    )
+    heads = [library.history.resolve(branch) for branch in ("main", "idea")]
+    for branch, other in zip(("idea", "main"), heads, strict=True):  # each keeps its own name
+        library.branches.switch(branch)
+        assert library.merge.start(other, "ours").conflicts == []
+    for branch, name, word in (("idea", "yours", "Third."), ("main", "mine", "First.")):
+        library.branches.switch(branch)
+        path = f"skills/{name}/SKILL.md"
+        write(library, path, read(library, path).replace(word, f"{word[:-1]}, too."))
+        library.snapshot()
+    done = library.merge.start("idea")
+    assert sorted(done.bases) == sorted(heads)
+    assert [(row.reason, row.path, row.our_path) for row in done.conflicts] == [
+        ("renamed", "skills/yours/SKILL.md", "skills/mine/SKILL.md")
+    ]
+    resolve_all(library, choice)
+    name = "mine" if choice == "ours" else "yours"
+    assert files(library) == sorted(
+        [f"skills/{name}/SKILL.md", f"skills/{name}/scripts/run.sh", "skills/other/SKILL.md"]
+    )
+    text = read(library, f"skills/{name}/SKILL.md")
+    assert "First, too." in text and "Third, too." in text
+    assert library.verify(deep=True).ok
+
+
+def resolve_all(brain: Brain, choice: str) -> None:
+    """Decide all conflicts in one way; the first decision may lead to others."""
+    conflicts = brain.merge.list_conflicts()
+    while conflicts:
+        brain.merge.resolve([row.path for row in conflicts if not row.choice], choice)
+        conflicts = brain.merge.resume().conflicts
+
+
+@pytest.mark.parametrize("swap", [False, True])
+def test_a_skill_that_a_merge_made_is_followed_when_a_criss_cross_side_renames_it(library, swap):
+    def edit_words(word: str) -> Change:
+        def change(brain: Brain) -> None:
+            path = "skills/old/SKILL.md"
+            write(brain, path, read(brain, path).replace(word, f"{word[:-1]}, too."))
+
+        return change
+
+    diverge(library, edit_words("First."), edit_words("Third."))
+    heads = [library.history.resolve(branch) for branch in ("main", "idea")]
+    for branch, other in zip(("idea", "main"), heads, strict=True):
+        library.branches.switch(branch)
+        assert library.merge.start(other).conflicts == []
+    renamed = move("skills/old", "skills/new", "new")
+    for branch, change in zip(
+        ("idea", "main"), (learn, renamed)[:: -1 if swap else 1], strict=True
+    ):
+        library.branches.switch(branch)
+        change(library)
+        library.snapshot()
+    assert library.merge.start("idea", "theirs" if swap else "ours").conflicts == []
+    assert files(library) == [
+        *("skills/new/SKILL.md", "skills/new/notes.md", "skills/new/scripts/run.sh"),
+        "skills/other/SKILL.md",
+    ]
+    assert "Fourth, new." in read(library, "skills/new/SKILL.md")
     assert library.verify(deep=True).ok
 
 

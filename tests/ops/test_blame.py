@@ -107,14 +107,22 @@ def test_lines_are_followed_through_a_rename(brain):
     ]
 
 
-@pytest.mark.parametrize(("old", "new"), [("name: oracle", "name: prophet"), ("d\n", "D\n")])
-def test_a_skill_that_moved_is_followed_if_its_body_stayed(brain, old, new):
+@pytest.mark.parametrize(
+    ("kept", "is_followed"), [("abcd", True), ("abc", True), ("ab", True), ("a", False)]
+)
+def test_a_skill_that_moved_is_followed_if_half_of_its_lines_stayed(brain, kept, is_followed):
     first = brain.skills.upsert("Oracle", "a\nb\nc\nd\n").snapshot
     folder = brain.root / "skills/prophet"
     (brain.root / "skills/oracle").rename(folder)
-    (folder / "SKILL.md").write_text((folder / "SKILL.md").read_text().replace(old, new))
+    text = (folder / "SKILL.md").read_text().replace("name: oracle", "name: prophet")
+    for line in set("abcd") - set(kept):
+        text = text.replace(f"\n{line}\n", f"\n{line.upper()}\n")
+    (folder / "SKILL.md").write_text(text)
     both = brain.snapshot().snapshot
-    assert blamed(brain, "prophet")["a"] == (first if "name" in old else both)
+    found = blamed(brain, "prophet")
+    assert {found[line] for line in kept} == {first if is_followed else both}
+    (change,) = [one for one in brain.history.diff("@~1", "@").skills if one.slug == "prophet"]
+    assert change.change == ("renamed" if is_followed else "added")
 
 
 def test_a_skill_that_moved_to_another_folder_is_followed_though_it_changed(brain):
