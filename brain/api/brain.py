@@ -33,12 +33,7 @@ if TYPE_CHECKING:
     from .skills import SkillsPart
     from .task import ReceiptsPart, Task
 else:
-    create = lazy("brain.ops.create")
-    doctor = lazy("brain.ops.doctor")
-    gc = lazy("brain.ops.gc")
-    restore = lazy("brain.ops.restore")
-    snapshot = lazy("brain.ops.snapshot")
-    undo = lazy("brain.ops.undo")
+    lazy(globals(), "ops", "create doctor gc restore snapshot undo")
 
 
 _CLOSE_SECONDS = 60.0

@@ -15,11 +15,8 @@ if TYPE_CHECKING:
     from ..repo.learning import list_programs
     from ..repo.session import Session
 else:
-    branches = lazy("brain.ops.branches")
-    list_programs = lazy("brain.repo.learning.list_programs")
-    merge = lazy("brain.ops.merge")
-    merge_state = lazy("brain.ops.merge_state")
-    proposals = lazy("brain.ops.proposals")
+    lazy(globals(), "ops", "branches merge merge_state proposals")
+    lazy(globals(), "repo.learning", "list_programs")
 
 AnyBrain = TypeVar("AnyBrain")
 

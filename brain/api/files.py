@@ -9,11 +9,7 @@ from ..repo.part import Part, lazy, reads, writes
 if TYPE_CHECKING:
     from ..ops import files, log, memory, prompt, redact
 else:
-    files = lazy("brain.ops.files")
-    log = lazy("brain.ops.log")
-    memory = lazy("brain.ops.memory")
-    prompt = lazy("brain.ops.prompt")
-    redact = lazy("brain.ops.redact")
+    lazy(globals(), "ops", "files log memory prompt redact")
 
 
 class FilesPart(Part):

@@ -13,16 +13,8 @@ if TYPE_CHECKING:
     from ..repo import revisions, secrets
     from ..results import EquivocationResult, Proof
 else:
-    blame = lazy("brain.ops.blame")
-    diff = lazy("brain.ops.diff")
-    grep = lazy("brain.ops.grep")
-    import_states = lazy("brain.ops.import_states")
-    log = lazy("brain.ops.log")
-    prove = lazy("brain.ops.prove")
-    revisions = lazy("brain.repo.revisions")
-    secrets = lazy("brain.repo.secrets")
-    undo = lazy("brain.ops.undo")
-    why = lazy("brain.ops.why")
+    lazy(globals(), "ops", "blame diff grep import_states log prove undo why")
+    lazy(globals(), "repo", "revisions secrets")
 
 
 class HistoryPart(Part):

@@ -39,21 +39,12 @@ if TYPE_CHECKING:
     from ..running.run import RunOutcome
     from ..sandbox.job import Sandbox, SandboxLimits
 else:
-    skills = lazy("brain.ops.skills")
-    needs = lazy("brain.programs.needs")
-    manifest = lazy("brain.repo.manifest")
-    admission = lazy("brain.repo.learning.admission")
-    attempts = lazy("brain.repo.learning.attempts")
-    cases = lazy("brain.repo.learning.cases")
-    change = lazy("brain.repo.learning.change")
-    health = lazy("brain.repo.learning.health")
-    list_programs = lazy("brain.repo.learning.list_programs")
-    provisional = lazy("brain.repo.learning.provisional")
-    record = lazy("brain.repo.learning.record")
-    retire = lazy("brain.repo.learning.retire")
-    stats = lazy("brain.repo.learning.stats")
-    stream = lazy("brain.repo.learning.stream")
-    run_end = lazy("brain.repo.receipts.run_end")
+    lazy(globals(), "ops", "skills")
+    lazy(globals(), "programs", "needs")
+    lazy(globals(), "repo", "manifest")
+    lazy(globals(), "repo.learning", "admission attempts cases change health")
+    lazy(globals(), "repo.learning", "list_programs provisional record retire stats stream")
+    lazy(globals(), "repo.receipts", "run_end")
 
 
 class GatePart(Part):

@@ -27,18 +27,11 @@ if TYPE_CHECKING:
     from ..repo.signing import account_bindings, missing_signatures, sign, trust_edits
     from ..verify import signature_check
 else:
-    manifest = lazy("brain.repo.manifest")
-    commit = lazy("brain.repo.ledgers.commit")
-    commit_elsewhere = lazy("brain.repo.ledgers.commit_elsewhere")
-    commit_policy = lazy("brain.repo.ledgers.commit_policy")
-    evidence = lazy("brain.repo.ledgers.evidence")
-    ledger_verify = lazy("brain.repo.ledgers.ledger_verify")
-    supersede = lazy("brain.repo.ledgers.supersede")
-    account_bindings = lazy("brain.repo.signing.account_bindings")
-    missing_signatures = lazy("brain.repo.signing.missing_signatures")
-    sign = lazy("brain.repo.signing.sign")
-    trust_edits = lazy("brain.repo.signing.trust_edits")
-    signature_check = lazy("brain.verify.signature_check")
+    lazy(globals(), "repo", "manifest")
+    lazy(globals(), "repo.ledgers", "commit commit_elsewhere commit_policy")
+    lazy(globals(), "repo.ledgers", "evidence ledger_verify supersede")
+    lazy(globals(), "repo.signing", "account_bindings missing_signatures sign trust_edits")
+    lazy(globals(), "verify", "signature_check")
 
 
 class LedgerPart(Part):

@@ -14,15 +14,8 @@ if TYPE_CHECKING:
     from ..ops import files, log, merge_skills, similar, skills, snapshot, write_skill
     from ..repo import lookalikes, select
 else:
-    files = lazy("brain.ops.files")
-    log = lazy("brain.ops.log")
-    lookalikes = lazy("brain.repo.lookalikes")
-    merge_skills = lazy("brain.ops.merge_skills")
-    select = lazy("brain.repo.select")
-    similar = lazy("brain.ops.similar")
-    skills = lazy("brain.ops.skills")
-    snapshot = lazy("brain.ops.snapshot")
-    write_skill = lazy("brain.ops.write_skill")
+    lazy(globals(), "ops", "files log merge_skills similar skills snapshot write_skill")
+    lazy(globals(), "repo", "lookalikes select")
 
 
 class SkillsPart(Part):

@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from ..repo.current_run import Run
     from ..verify import receipt_verification
 else:
-    manifest = lazy("brain.repo.manifest")
-    read_receipts = lazy("brain.repo.read_receipts")
-    receipt_verification = lazy("brain.verify.receipt_verification")
+    lazy(globals(), "repo", "manifest read_receipts")
+    lazy(globals(), "verify", "receipt_verification")
 
 
 MAX_REPORTED_CALLS = 16

@@ -137,7 +137,8 @@ def _ignore(session: Session) -> Iterator[DoctorCheck]:
 
 def _manifest(session: Session) -> Iterator[DoctorCheck]:
     manifest.load_manifest(session)
-    problems = manifest.find_recorded_problems(session)
+    content = manifest.read_recorded(session, session.head())
+    problems = manifest.find_manifest_problems(content or b"")
     hint = "mend manifest.yaml; schemas/manifest.json lists the keys"
     for problem in problems or ["readable"]:
         yield _check("manifest", not problems, problem, hint)

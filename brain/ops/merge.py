@@ -124,10 +124,10 @@ def _sign_accepted(session: Session, request: MergeState, head_before: bytes) ->
         and session.sign_with is not None
         and request.theirs in AncestorSet(session, session.head())
     ):
-        from ..repo.signing.missing_signatures import sign_missing
+        from ..repo.signing.missing_signatures import sign_missing_but
 
         before = AncestorSet(session, head_before)
-        sign_missing(session, request.theirs.hex(), key=session.sign_with(), excluded=before)
+        sign_missing_but(session, request.theirs, session.sign_with(), before)
 
 
 def _sides_of(row: ConflictRow) -> tuple[str, bytes, bytes, bytes]:

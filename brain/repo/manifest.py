@@ -34,13 +34,15 @@ Every field is optional; unknown ones are kept and ignored. The schema is
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ..errors import BrainError, Conflict, FormatError, InvalidInput, printable_text
 from ..named_tuple import NamedTuple
 from ..objects import paths
 from ..objects.collisions import find_file
+from ..skills.skill_layout import LAYOUTS
 from ..util.text import MILLION, parse_money
 from .session import Session
 
@@ -104,12 +106,11 @@ NO_BOUNDS = Bounds()
 MAX_COST = 1_000_000
 """The most money that a bound can name; a thousand times it, the most tokens."""
 DEFAULT_SYNTHESIS = SynthesisPolicy(5, True)
-PROPOSE, GATED, OFF = EVOLUTION_MODES = ("propose", "gated", "off")
-"""What becomes of a learned change that passed the gate: a proposal, or the next version at once.
+GATED, PROPOSE, OFF = EVOLUTION_MODES = ("gated", "propose", "off")
+"""What becomes of a learned change that passed the gate: the next version at once, or a proposal.
 
-With "off" nothing is learned.
+With "off" nothing is learned. The strictest is last.
 """
-_BY_STRICTNESS = (GATED, PROPOSE, OFF)
 ALLOW = "allow"
 PROVISIONAL_POLICIES = (ALLOW, PROPOSE, OFF)
 """What becomes of a change that only helps the very cases it was tried on, the strictest last.
@@ -153,20 +154,18 @@ def load_manifest(session: Session, snapshot_id: bytes | None = None) -> Manifes
 
     Raises `InvalidInput` (`bad_manifest`).
     """
-    content = _read_manifest(session, snapshot_id or session.head())
+    content = read_recorded(session, snapshot_id or session.head())
     return DEFAULT_MANIFEST if content is None else parse_manifest(content)
 
 
 def load_commit_policy(session: Session, snapshot_id: bytes) -> CommitPolicy | None:
     """Return the commit policy of a snapshot, None without one; raises as `load_manifest`."""
-    content = _read_manifest(session, snapshot_id)
-    return (
-        parse_manifest(content).commit if content is not None and _COMMIT_KEY in content else None
-    )
+    content = read_recorded(session, snapshot_id)
+    return parse_manifest(content).commit if content and _COMMIT_KEY in content else None
 
 
 def read_commit_policy(session: Session) -> CommitPolicy | None:
-    """Return the commit policy of the manifest. Raises `InvalidInput` (`bad_manifest`)."""
+    """Return the commit policy of the head; raises as `load_manifest`."""
     return load_commit_policy(session, session.head())
 
 
@@ -174,36 +173,25 @@ def load_learning_policy(session: Session) -> tuple[SynthesisPolicy, str]:
     """Return which runs are hard, and the mode of evolution; raises as `load_manifest`.
 
     The mode is the stricter one of the head and of the file in the folder: `off` there acts at
-    once, a looser mode once it is recorded. This is asked at the end of
-    each run, so a manifest that says nothing of them is not parsed.
+    once, a looser mode once it is recorded.
     """
     said = _read_both(session)
-    mode = max((manifest.evolution for manifest in said), key=_BY_STRICTNESS.index)
+    mode = max((manifest.evolution for manifest in said), key=EVOLUTION_MODES.index)
     return said[0].synthesis, mode
 
 
 def load_mode(session: Session) -> str:
-    """Return what becomes of learned changes: propose, gated or off.
-
-    That is the stricter one of what the head says and what manifest.yaml in the folder says.
-    Raises `InvalidInput` (`bad_manifest`).
-    """
+    """Return what becomes of learned changes, as `load_learning_policy`: propose, gated or off."""
     return load_learning_policy(session)[1]
 
 
 def read_synthesis_policy(session: Session) -> SynthesisPolicy:
-    """Return which runs are hard enough to make a skill of, by the manifest of the head.
-
-    Raises `InvalidInput` (`bad_manifest`).
-    """
+    """Return which runs are hard enough to make a skill of; raises as `load_manifest`."""
     return load_manifest(session).synthesis
 
 
 def load_is_periodic(session: Session) -> bool:
-    """Tell whether gaps are looked for every hour, as the manifest says.
-
-    Raises `InvalidInput` (`bad_manifest`).
-    """
+    """Tell whether gaps are looked for every hour; raises as `load_manifest`."""
     return load_manifest(session).gaps_are_periodic
 
 
@@ -220,8 +208,11 @@ def load_day_bounds(session: Session) -> Bounds:
 
 
 def _read_both(session: Session) -> list[Manifest]:
-    """Return the manifest of the head, and that of the folder if it is another."""
-    recorded = _read_manifest(session, session.head()) or b""
+    """Return the manifest of the head, and that of the folder if it is another.
+
+    They are asked for at the end of each run: one that says nothing of learning is not parsed.
+    """
+    recorded = read_recorded(session, session.head()) or b""
     written = _read_folder_manifest(session)
     return [
         parse_manifest(content)
@@ -242,14 +233,14 @@ def refuse_off(mode: str) -> str:
     return mode
 
 
-def _open_unblocked(path: str, flags: int) -> int:
-    return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would keep every run waiting
-
-
 def _read_folder_manifest(session: Session) -> bytes:
     """Return the manifest in the folder, b"" without one. Raises `InvalidInput`."""
+
+    def open_unblocked(path: str, flags: int) -> int:
+        return os.open(path, flags | os.O_NONBLOCK)  # a FIFO would keep every run waiting
+
     try:
-        with open(session.root / MANIFEST_PATH, "rb", opener=_open_unblocked) as file:
+        with open(session.root / MANIFEST_PATH, "rb", opener=open_unblocked) as file:
             content = file.read(_MAX_MANIFEST_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
         return b""
@@ -263,31 +254,25 @@ def _read_folder_manifest(session: Session) -> bytes:
 def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
     """Tell, without parsing, whether `load_commit_policy` may return a policy, or raise."""
     try:
-        return _COMMIT_KEY in (_read_manifest(session, snapshot_id) or b"")
+        return _COMMIT_KEY in (read_recorded(session, snapshot_id) or b"")
     except BrainError:
         return True
 
 
-def _read_manifest(session: Session, snapshot_id: bytes) -> bytes | None:
+def read_recorded(session: Session, snapshot_id: bytes) -> bytes | None:
+    """Return the text of the manifest at a snapshot, None without one."""
     bundle = session.bundle_of(snapshot_id)
     entry = find_file(session.nodes, bundle, session.reader, MANIFEST_PATH)
     return session.reader.read_blob(entry.blob, entry.size) if entry else None
 
 
-def find_recorded_problems(session: Session) -> list[str]:
-    """Return the problems of the manifest at the head; none without one."""
-    content = _read_manifest(session, session.head())
-    return [] if content is None else find_manifest_problems(content)
-
-
 def find_manifest_problems(content: bytes) -> list[str]:
     """Return why a manifest is refused, else its unknown keys, which are ignored."""
-
     try:
         parse_manifest(content)
     except InvalidInput as error:
         return [error.message.removeprefix(f"{MANIFEST_PATH}: ")]
-    return list(find_unknown_keys(_load_fields(content)))
+    return list(_find_unknown_keys(_load_fields(content)))
 
 
 def _load_fields(content: bytes) -> dict[str, Any]:
@@ -303,86 +288,37 @@ def _load_fields(content: bytes) -> dict[str, Any]:
 
 def parse_manifest(content: bytes) -> Manifest:
     """Return the content of a manifest. Raises `InvalidInput` (`bad_manifest`)."""
-    fields = _load_fields(content)
-    name, home = fields.get("name", ""), fields.get("home", "")
-    if not isinstance(name, str) or not isinstance(home, str):
-        raise _bad_manifest_error("name and home must be text")
-    layout = fields.get("layout", DEFAULT_MANIFEST.layout)
-    _check_layout(layout)
-    prompt = fields.get("prompt", {})
-    if not isinstance(prompt, dict):
-        raise _bad_manifest_error("prompt must hold settings, such as memory")
-    memory = (
-        tuple(map(_parse_memory_file, _require_list(prompt, "memory")))
-        if "memory" in prompt
-        else None
-    )
-    system = tuple(map(_parse_path, _require_list(prompt, "system")))
-    accepted = _parse_accepted_ids(fields.get("secrets", {}))
-    synthesis = _parse_synthesis_policy(_parse_settings(fields, "synthesis", "tools"))
-    commit = _parse_commit_policy(_parse_settings(fields, "commit", "ledger"))
-    pinned = _parse_pinned_skills(fields.get("pinned"))
-    evolution = _parse_settings(fields, "evolution", "mode") or {}
-    mode = _parse_evolution_word(evolution, "mode", EVOLUTION_MODES)
-    provisional = _parse_evolution_word(evolution, "provisional", PROVISIONAL_POLICIES)
-    gaps = _parse_settings(evolution, "evolution.gaps", "periodic") or {}
-    periodic = gaps.get("periodic", True)
-    if not isinstance(periodic, bool):
-        raise _bad_manifest_error("evolution.gaps.periodic must be true or false")
+    top = _read(_load_fields(content), "")
+    prompt = _read(top.get("prompt"), "prompt")
+    evolution = _read(top.get("evolution"), "evolution")
+    day = _read(evolution.get("budget", {}).get("day"), "evolution.budget.day")
+    memory = map(_parse_memory_file, prompt.get("memory", ()))
     return Manifest(
-        *(name, layout, memory, commit, accepted, system, home, synthesis, pinned, mode, periodic),
-        provisional=provisional,
-        day=_parse_day_bounds(evolution.get("budget")),
+        name=top.get("name", ""),
+        layout=top.get("layout", DEFAULT_MANIFEST.layout),
+        memory=tuple(memory) if "memory" in prompt else None,
+        commit=_parse_commit_policy(top.get("commit")),
+        accepted=tuple(_read(top.get("secrets"), "secrets").get("accepted", ())),
+        system=tuple(map(_parse_path, prompt.get("system", ()))),
+        home=top.get("home", ""),
+        synthesis=DEFAULT_SYNTHESIS._replace(**_read(top.get("synthesis"), "synthesis")),
+        pinned=tuple(top.get("pinned", ())),
+        evolution=evolution.get("mode", PROPOSE) or OFF,  # YAML 1.1 reads a bare `off` as false
+        gaps_are_periodic=_read(evolution.get("gaps"), "evolution.gaps").get("periodic", True),
+        provisional=evolution.get("provisional", PROPOSE) or OFF,
+        day=Bounds(day.get("tokens"), _millionths(day["cost"]) if "cost" in day else None),
     )
-
-
-def _parse_settings(fields: Mapping[str, Any], key: str, example: str) -> dict[str, Any] | None:
-    """Return a map of settings, None without one; `key` is its full name."""
-    found = fields.get(key.rpartition(".")[2])
-    if found is None or isinstance(found, dict):
-        return found
-    raise _bad_manifest_error(f"{key} must hold settings, such as {example}")
-
-
-def _parse_day_bounds(budget: Any) -> Bounds:
-    if budget is None:
-        return NO_BOUNDS
-    day = budget.get("day") if isinstance(budget, dict) and len(budget) == 1 else None
-    if not isinstance(day, dict) or not day or day.keys() - {"tokens", "cost"}:
-        raise _bad_manifest_error(
-            "evolution.budget must hold day, and that tokens, cost or both, and nothing else"
-        )
-    tokens, most = day.get("tokens"), MAX_COST * 1_000
-    if "tokens" in day and (type(tokens) is not int or not 0 < tokens <= most):
-        raise _bad_manifest_error(f"a budget of tokens must be a whole number from 1 to {most}")
-    if "cost" not in day:
-        return Bounds(tokens)
-    cost = day["cost"]
-    amount = parse_money("" if isinstance(cost, bool) else str(cost))
-    if not 0 < amount <= MAX_COST * MILLION:
-        raise _bad_manifest_error(f"a budget of cost must be a number above 0, to {MAX_COST}")
-    return Bounds(tokens, amount)
-
-
-def _require_list(prompt: dict[str, Any], key: str) -> list[Any]:
-    found = prompt.get(key, [])
-    if not isinstance(found, list):
-        raise _bad_manifest_error(f"prompt.{key} must be a list")
-    return found
 
 
 def _parse_memory_file(item: Any) -> MemoryFile:
     fields = {"path": item} if isinstance(item, str) else item
     if not isinstance(fields, dict) or not isinstance(fields.get("path"), str):
         raise _bad_manifest_error("each item of prompt.memory must be a path, or have one")
-    limit = fields.get("limit", DEFAULT_MEMORY_LIMIT)
-    if type(limit) is not int or not 0 < limit <= _MAX_MEMORY_LIMIT:
-        raise _bad_manifest_error(
-            f"a limit in prompt.memory must be a number from 1 to {_MAX_MEMORY_LIMIT}"
-        )
-    path = fields["path"]
+    known = _read(fields, "prompt.memory")
+    path = known["path"]
     ending = next((ending for ending in FOLDER_ENDINGS if path.endswith(ending)), "")
-    return MemoryFile(_parse_path(path.removesuffix(ending)) + ending, limit)
+    path = _parse_path(path.removesuffix(ending)) + ending
+    return MemoryFile(path, known.get("limit", DEFAULT_MEMORY_LIMIT))
 
 
 def _parse_path(text: Any) -> str:
@@ -395,70 +331,128 @@ def _parse_path(text: Any) -> str:
 def _parse_commit_policy(fields: dict[str, Any] | None) -> CommitPolicy | None:
     if fields is None:
         return None
-    ledger, branch = fields.get("ledger", DEFAULT_LEDGER), fields.get("branch", "")
-    signed, every = fields.get("signed", False), fields.get("every")
-    if not isinstance(ledger, str) or not ledger or not isinstance(branch, str):
-        raise _bad_manifest_error("commit.ledger and commit.branch must be names")
-    if not isinstance(signed, bool):
-        raise _bad_manifest_error("commit.signed must be true or false")
-    if every is not None and (type(every) is not int or every < 1):
-        raise _bad_manifest_error("commit.every must be a number of snapshots, 1 or more")
-    after = _parse_period_ms(fields["after"]) if "after" in fields else None
-    if every is None and after is None:
+    known = _read(fields, "commit")
+    every, after = known.get("every"), None
+    if "after" in known:
+        period = str(known["after"])
+        after = int(period[:-1]) * _UNIT_SECONDS[period[-1]] * 1000
+    elif every is None:
         every = 1
-    return CommitPolicy(ledger, every, after, branch, signed)
+    return CommitPolicy(
+        known.get("ledger", DEFAULT_LEDGER),
+        every,
+        after,
+        known.get("branch", ""),
+        known.get("signed", False),
+    )
 
 
-def _parse_accepted_ids(fields: Any) -> tuple[str, ...]:
-    ids = fields.get("accepted", []) if isinstance(fields, dict) else None
-    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
-        raise _bad_manifest_error("secrets.accepted must be a list of ids, in quotes")
-    return tuple(ids)
+# Which keys there are, and what is expected of each
+
+_UNIT_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_Check = tuple[Callable[[Any], bool], str]
+"""Tells whether a value will do, and what is said of one that will not: the key must …"""
 
 
-def _parse_pinned_skills(names: Any) -> tuple[str, ...]:
-    listed = [] if names is None else names
-    if not isinstance(listed, list) or not all(isinstance(name, str) for name in listed):
-        raise _bad_manifest_error("pinned must be a list of skills, by slug or path")
-    return tuple(listed)
+def _read(fields: Any, section: str) -> dict[str, Any]:
+    """Return the known keys of a section with a value, which is checked."""
+    known = {}
+    for key, (is_valid, must) in MANIFEST_KEYS[section].items():
+        if (value := (fields or {}).get(key)) is None:
+            continue
+        if not is_valid(value):
+            raise _bad_manifest_error(f"{f'{section}.' if section else ''}{key} must {must}")
+        known[key] = value
+    return known
 
 
-def _parse_synthesis_policy(fields: dict[str, Any] | None) -> SynthesisPolicy:
-    if fields is None:
-        return DEFAULT_SYNTHESIS
-    tools = fields.get("tools", DEFAULT_SYNTHESIS.tools)
-    recovery = fields.get("recovery", DEFAULT_SYNTHESIS.recovery)
-    if type(tools) is not int or tools < 1:
-        raise _bad_manifest_error("synthesis.tools must be a number of calls, 1 or more")
-    if not isinstance(recovery, bool):
-        raise _bad_manifest_error("synthesis.recovery must be true or false")
-    return SynthesisPolicy(tools, recovery)
+def _settings(example: str) -> _Check:
+    return lambda value: isinstance(value, dict), f"hold settings, such as {example}"
 
 
-def _parse_evolution_word(fields: dict[str, Any], key: str, words: tuple[str, ...]) -> str:
-    word = fields.get(key, PROPOSE)
-    if word is False:  # YAML 1.1 reads a bare `off` as false
-        return OFF
-    if word not in words:
-        raise _bad_manifest_error(f"evolution.{key} must be one of {', '.join(words)}")
-    return str(word)
+def _texts(words: str) -> _Check:
+    return (
+        lambda value: isinstance(value, list) and all(isinstance(one, str) for one in value),
+        words,
+    )
 
 
-def _parse_period_ms(text: Any) -> int:
-    """Return a period such as 30m, 24h or 7d in milliseconds."""
+def _whole(words: str, most: int = sys.maxsize) -> _Check:
+    return lambda value: type(value) is int and 1 <= value <= most, words
+
+
+def _word(words: tuple[str, ...]) -> _Check:
+    def is_valid(value: Any) -> bool:
+        return value in words or (value is False and OFF in words)
+
+    return is_valid, f"be one of {', '.join(words)}"
+
+
+def _is_period(value: Any) -> bool:
     import re
 
-    found = re.fullmatch(r"([1-9][0-9]{0,5})([smhd])", str(text), re.ASCII)
-    if found is None:
-        raise _bad_manifest_error("commit.after must be a period such as 30m, 24h or 7d")
-    return int(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400}[found[2]] * 1000
+    return re.fullmatch(r"[1-9][0-9]{0,5}[smhd]", str(value), re.ASCII) is not None
 
 
-def _check_layout(layout: object) -> None:
-    from ..skills.skill_layout import LAYOUTS
+def _is_budget(value: Any) -> bool:
+    """Tell whether this is a budget with nothing unknown: a mistyped bound would bound nothing."""
+    day = value.get("day") if isinstance(value, dict) and len(value) == 1 else None
+    if not isinstance(day, dict) or not day or None in day.values():
+        return False
+    return not day.keys() - MANIFEST_KEYS["evolution.budget.day"].keys()
 
-    if layout not in LAYOUTS:
-        raise _bad_manifest_error(f"layout must be one of {', '.join(LAYOUTS)}")
+
+def _millionths(cost: Any) -> int:
+    return parse_money("" if isinstance(cost, bool) else str(cost))
+
+
+_TEXT: _Check = lambda value: isinstance(value, str), "be text"
+_NAME: _Check = lambda value: isinstance(value, str) and value != "", "be a name"
+_FLAG: _Check = lambda value: isinstance(value, bool), "be true or false"
+_LIST: _Check = lambda value: isinstance(value, list), "be a list"
+MANIFEST_KEYS: Mapping[str, Mapping[str, _Check]] = {
+    "": {
+        "name": _TEXT,
+        "layout": _word(LAYOUTS),
+        "home": _TEXT,
+        "prompt": _settings("memory"),
+        "commit": _settings("ledger"),
+        "secrets": _settings("accepted"),
+        "synthesis": _settings("tools"),
+        "pinned": _texts("be a list of skills, by slug or path"),
+        "evolution": _settings("mode"),
+    },
+    "prompt": {"system": _LIST, "memory": _LIST},
+    "prompt.memory": {
+        "path": _TEXT,
+        "limit": _whole(f"be a number from 1 to {_MAX_MEMORY_LIMIT}", _MAX_MEMORY_LIMIT),
+    },
+    "commit": {
+        "ledger": _NAME,
+        "every": _whole("be a number of snapshots, 1 or more"),
+        "after": (_is_period, "be a period such as 30m, 24h or 7d"),
+        "branch": _TEXT,
+        "signed": _FLAG,
+    },
+    "secrets": {"accepted": _texts("be a list of ids, in quotes")},
+    "synthesis": {"tools": _whole("be a number of calls, 1 or more"), "recovery": _FLAG},
+    "evolution": {
+        "mode": _word(EVOLUTION_MODES),
+        "gaps": _settings("periodic"),
+        "provisional": _word(PROVISIONAL_POLICIES),
+        "budget": (_is_budget, "hold day, and that tokens, cost or both, and nothing else"),
+    },
+    "evolution.gaps": {"periodic": _FLAG},
+    "evolution.budget": {"day": _settings("tokens")},
+    "evolution.budget.day": {
+        "tokens": _whole(f"be a whole number from 1 to {MAX_COST * 1000}", MAX_COST * 1000),
+        "cost": (
+            lambda value: 0 < _millionths(value) <= MAX_COST * MILLION,
+            f"be a number above 0, to {MAX_COST}",
+        ),
+    },
+}
+"""Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
 
 
 def _bad_manifest_error(problem: str) -> InvalidInput:
@@ -473,38 +467,13 @@ def render_manifest(name: str, layout: str) -> bytes:
     """Return the text of a new manifest. Raises `InvalidInput` (`bad_manifest`)."""
     from json import dumps
 
-    _check_layout(layout)
+    if layout not in LAYOUTS:
+        raise _bad_manifest_error(f"layout must be one of {', '.join(LAYOUTS)}")
     # A JSON string is a YAML string, whatever is in it.
     return f"name: {dumps(name)}\nlayout: {layout}\n".encode()
 
 
-MANIFEST_KEYS: Mapping[str, tuple[str, ...]] = {
-    "": (
-        "name",
-        "layout",
-        "home",
-        "prompt",
-        "commit",
-        "secrets",
-        "synthesis",
-        "pinned",
-        "evolution",
-    ),
-    "prompt": ("system", "memory"),
-    "prompt.memory": ("path", "limit"),
-    "commit": ("ledger", "every", "after", "branch", "signed"),
-    "secrets": ("accepted",),
-    "synthesis": ("tools", "recovery"),
-    "evolution": ("mode", "gaps", "provisional", "budget"),
-    "evolution.budget": ("day",),
-    "evolution.budget.day": ("tokens", "cost"),
-    "evolution.gaps": ("periodic",),
-}
-"""Section to its keys; "" is the top, and the items of `prompt.memory` are maps."""
-
-
-def find_unknown_keys(fields: Mapping[str, Any]) -> Iterator[str]:
-    """Yield a message for each key that no version of the manifest knows."""
+def _find_unknown_keys(fields: Mapping[str, Any]) -> Iterator[str]:
     from difflib import get_close_matches
 
     for section, keys in MANIFEST_KEYS.items():

@@ -220,12 +220,13 @@ class _LazyModule:
         return getattr(import_module(self._name), name)
 
 
-def lazy(name: str) -> Any:
-    """Return the module of a full name, imported as soon as something of it is used.
+def lazy(namespace: dict[str, Any], package: str, names: str) -> None:
+    """Let a module name modules of `brain.PACKAGE`, imported as soon as they are used.
 
-    Type checkers get the module itself, from an import under TYPE_CHECKING.
+    Type checkers get the modules themselves, from an import under TYPE_CHECKING.
     """
-    return _LazyModule(name)
+    for name in names.split():
+        namespace[name] = _LazyModule(f"brain.{package}.{name}")
 
 
 _SIMPLE_TYPES: dict[str, tuple[type, ...]] = {

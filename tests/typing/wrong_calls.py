@@ -21,6 +21,9 @@ def call_wrongly(brain: Brain) -> None:
     brain.skills.upsert("oracle", bdy="Text.")  # type: ignore[call-arg]
     brain.snapshot("Edit", 3)  # type: ignore[arg-type]
     brain.programs.retire("oracle", because="old")  # type: ignore[call-arg]
+    brain.programs.retire("oracle", decider=None)  # type: ignore[call-arg]
+    brain.programs.reinstate("oracle", source={})  # type: ignore[call-arg]
+    brain.signatures.sign_missing(key=b"", excluded=None)  # type: ignore[call-arg]
     text: str = brain.history.show("@")  # type: ignore[assignment]
     assert text
 

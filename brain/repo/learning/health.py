@@ -203,7 +203,7 @@ def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Decision
 def _carry_out(
     session: Session, skill: FoundSkill, decision: Decision, failure: str
 ) -> HealthChange:
-    from .retire import Decider, reinstate_skill, retire_skill
+    from .retire import Decider, reinstate_by, retire_by
 
     def require_same(txn: WriteTransaction) -> None:
         """Refuse to act on a skill that changed, or was used with success, meanwhile."""
@@ -215,16 +215,10 @@ def _carry_out(
     rule = ROLLBACK_RULE if decision.to else RETIREMENT_RULE
     decider = Decider("rule", rule, reason, tuple(_count(decision)))
     if decision.to is None:
-        done = retire_skill(
-            session, skill.path, decider=decider, message=reason, check=require_same
-        )
+        done = retire_by(session, skill.path, decider, reason, require_same)
     else:
-        done = reinstate_skill(
-            *(session, skill.path, decision.to.version),
-            decider=decider,
-            message=reason,
-            check=require_same,
-        )
+        version = decision.to.version
+        done = reinstate_by(session, skill.path, version, decider, reason, require_same)
     return _describe(skill, decision, reason, done.snapshot, str(done.version))
 
 

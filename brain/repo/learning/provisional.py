@@ -39,7 +39,7 @@ from ..transaction import WriteTransaction
 from . import record
 from .cases import read_held_out, refuse_same_inputs
 from .change import SkillEdit, plan_change
-from .retire import Decider, is_pinned, reinstate_skill, retire_skill
+from .retire import Decider, is_pinned, reinstate_by, retire_by
 
 TERM_DAYS = 30
 """How long a change stays provisional before a person is asked to take it back."""
@@ -202,14 +202,9 @@ def take_back(
             record.refuse_changed_cases(txn, built.verdict, _read_receipt(session, live))
 
     if not live.base_version:
-        return retire_skill(session, live.path, decider=decider, message=message, check=check)
-    return reinstate_skill(
-        *(session, live.path, live.base_version),
-        decider=decider,
-        message=message,
-        check=check,
-        source=live.before,
-    )
+        return retire_by(session, live.path, decider, message, check)
+    version = live.base_version
+    return reinstate_by(session, live.path, version, decider, message, check, live.before)
 
 
 def propose_to_take_back(

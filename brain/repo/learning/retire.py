@@ -70,22 +70,23 @@ def _decide_as_author(session: Session, reason: str) -> Decider:
     return Decider("person", session.author or "the user", reason)
 
 
-def retire_skill(
-    session: Session,
-    slug: str,
-    reason: str = "",
-    *,
-    decider: Decider | None = None,
-    message: str = "",
-    check: DecisionCheck | None = None,
-) -> Decided:
+def retire_skill(session: Session, slug: str, reason: str = "", *, message: str = "") -> Decided:
     """Move a skill out of use, into skills/_retired; its version stays.
 
-    `decider` says who decides and why, by default the author, as a person, for `reason`. Raises
-    `InvalidInput` (`no_reason`), `NotFound` (`no_skill`), or `Conflict` (`retired`,
-    `holds_skills`).
+    The author decides, as a person, for `reason`. Raises `InvalidInput` (`no_reason`), `NotFound`
+    (`no_skill`), or `Conflict` (`retired`, `holds_skills`).
     """
-    decider = decider or _decide_as_author(session, reason)
+    return retire_by(session, slug, _decide_as_author(session, reason), message)
+
+
+def retire_by(
+    session: Session,
+    slug: str,
+    decider: Decider,
+    message: str,
+    check: DecisionCheck = lambda txn: None,
+) -> Decided:
+    """Retire a skill as `decider` decides; raises as `retire_skill`."""
     if not decider.reason:
         raise InvalidInput(
             "a skill is retired for a reason, and none is given",
@@ -96,8 +97,7 @@ def retire_skill(
         skill = find_skill_or_retired(session, txn.bundle, slug)
         retired = _list_retired_files(txn, skill.slug)
         txn.record_edits_at([*list_skill_files(txn, skill), *retired])
-        if check is not None:
-            check(txn)
+        check(txn)
         skill = find_skill_or_retired(session, txn.bundle, slug)
         refuse_nested_skills(txn, skill, list_skill_files(txn, skill))
         edits: Edits = dict.fromkeys(_list_retired_files(txn, skill.slug))
@@ -131,25 +131,35 @@ def reinstate_skill(
     version: str | int = "",
     *,
     reason: str = "",
-    decider: Decider | None = None,
     message: str = "",
-    check: DecisionCheck | None = None,
-    source: Bundle | None = None,
 ) -> Decided:
     """Bring a retired skill back, or the files of an earlier `version`, as its next version.
 
-    `slug` may name the version, too: SKILL@VERSION. `decider` is as for `retire`. `source` is the
-    bundle that has that version, if several may. Raises `NotFound` (`no_skill`, `no_version`), or
-    `Conflict` (`not_retired`).
+    `slug` may name the version, too: SKILL@VERSION. The author decides, as a person, for `reason`.
+    Raises `NotFound` (`no_skill`, `no_version`), or `Conflict` (`not_retired`).
+    """
+    return reinstate_by(session, slug, version, _decide_as_author(session, reason), message)
+
+
+def reinstate_by(
+    session: Session,
+    slug: str,
+    version: str | int,
+    decider: Decider,
+    message: str,
+    check: DecisionCheck = lambda txn: None,
+    source: Bundle | None = None,
+) -> Decided:
+    """Reinstate a skill as `decider` decides; raises as `reinstate_skill`.
+
+    `source` is the bundle that has that version, if several may.
     """
     slug, version = split_version(slug) if version == "" else (slug, str(version))
-    decider = decider or _decide_as_author(session, reason)
     shown = printable_text(slug, 80)
     description = f"reinstate {shown} at {version}" if version else f"reinstate {shown}"
     with locked_write_transaction(session, "reinstate", description) as txn:
         txn.record_edits_at(_plan_return(txn, slug, version, source)[3])
-        if check is not None:
-            check(txn)
+        check(txn)
         bundle, old, path, edits, current = _plan_return(txn, slug, version, source)
         slug = derive.slug_from_full_path(path)
         known = filter(None, [current, old.card.version, find_last_version(txn, slug)])

@@ -36,25 +36,29 @@ def find_unsigned(session: Session, rev: str = "@") -> list[str]:
     ]
 
 
-def sign_missing(
-    session: Session, rev: str = "@", *, key: bytes, excluded: AncestorSet | None = None
-) -> list[Signature]:
+def sign_missing(session: Session, rev: str = "@", *, key: bytes) -> list[Signature]:
     """Sign a snapshot and its ancestors where they lack a signature that this key may give.
 
     `key` is a private key of 32 bytes. Those have fewer signatures than the threshold and the
-    key may sign, or they name the key as author. Snapshots in `excluded` are skipped. One
-    transaction, oldest first. Raises as `sign`.
+    key may sign, or they name the key as author. One transaction, oldest first. Raises as `sign`.
     """
+    return sign_missing_but(session, resolve_revision(session, rev), key, frozenset())
+
+
+def sign_missing_but(
+    session: Session, head: bytes, key: bytes, excluded: AncestorSet | frozenset[bytes]
+) -> list[Signature]:
+    """Sign a snapshot and its ancestors as `sign_missing`, but for those in `excluded`."""
     from ...trust import ed25519, signature_verification
     from .sign import sign_in_transaction
 
     public = ed25519.public_key(key)
     with lock_for_writing(session):
-        graph, signers = _read_rights_and_signers(session, resolve_revision(session, rev))
+        graph, signers = _read_rights_and_signers(session, head)
         missing = [
             here
             for here in signature_verification.find_missing_signatures(graph, signers, public)
-            if not excluded or here not in excluded
+            if here not in excluded
         ]
         with store_transaction(session) as tx:
             return [sign_in_transaction(session, tx, here, key) for here in missing]
