@@ -71,8 +71,7 @@ def redact(
                 txn.store_tx.redact_blob(
                     blob, made, lambda others: find_referenced_blobs(txn.store_tx, others)
                 )
-        if session.search_cache is not None:
-            session.search_cache.close()
+        session.search_cache = None
         scrubbed = writable(session.store).compact()
     return Redacted(
         snapshot=txn.head.hex(),

@@ -18,7 +18,6 @@ from ..store import rows as checksums
 from ..store.connection import Connection, DatabaseLabels
 from ..store.database import (
     FileFormat,
-    delete_database,
     open_disposable,
     open_in_memory,
     typed_columns,
@@ -79,8 +78,8 @@ def cache_root() -> str:
     return platformdirs.user_cache_dir("brain")
 
 
-def clear_cache_folder(folder: str, keep: str) -> None:
-    """Delete the files of a cache folder, except those whose name begins with `keep`."""
+def clear_cache_folder(folder: str, keep: str | tuple[str, ...]) -> None:
+    """Delete the files of a cache folder, except those whose name begins with (one of) `keep`."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for file in found:
             if not file.name.startswith(keep) and not file.is_dir(follow_symlinks=False):
@@ -90,9 +89,11 @@ def clear_cache_folder(folder: str, keep: str) -> None:
 
 # The tables
 
-DERIVATION_VERSION = 11
+DERIVATION_VERSION = 12
 """Raised when what is derived, or how it is stored, changes; other files are replaced."""
 CACHE_FILE_NAME = "derived.db"
+STAT_CACHE_PREFIX = "stat-"
+"""How the names of the other files of the folder begin: the stat caches of `folder/`."""
 _TABLES = (
     """CREATE TABLE cards (
   blob BLOB PRIMARY KEY,
@@ -139,6 +140,11 @@ _TABLES = (
   state BLOB NOT NULL,
   checksum INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE vectors (
+  key BLOB PRIMARY KEY,
+  vector BLOB NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT""",
 )
 CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
 _CACHE = FileFormat(
@@ -479,7 +485,7 @@ def open_cache(
     """
     folder = make_cache_folder(brain, redacted, usable)
     if folder is not None:
-        delete_database(os.path.join(folder, "words.db"))  # earlier versions had words apart
+        clear_cache_folder(folder, (CACHE_FILE_NAME, STAT_CACHE_PREFIX))  # of earlier versions
         path = os.path.join(folder, CACHE_FILE_NAME)
         db = open_disposable(path, _CACHE._replace(version=version))
         if db is not None:

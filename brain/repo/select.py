@@ -1,13 +1,13 @@
-"""Keep the search index and the catalogue of skills up to date with a bundle.
+"""Select the skills of a bundle that fit a task.
 
-The word index is in the user's cache. After a
-change of the head only the paths in the diff of the two trees are read.
+The word index is in the user's cache; after a change of the head only the paths in the diff of the
+two trees are read for it. The other selectors read the cards of all skills then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..encoding import pack, unpack
 from ..errors import (
@@ -25,11 +25,11 @@ from ..objects.tree_node import LINK
 from ..results import Selected, Selection
 from ..search import full_text
 from ..search.full_text import FullTextIndex
-from ..search.search_cache import SearchCache
 from ..search.selectors import (
     FIELD_WEIGHTS,
     Bm25Selector,
     HybridSelector,
+    SearchCache,
     SearchDocument,
     index_fields,
 )
@@ -40,10 +40,7 @@ from .revisions import resolve_revision
 from .session import Session
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from ..objects.bundle import Bundle
-    from ..search.full_text import FullTextIndex
+    from ..search.embedder import Embedder
     from ..search.selectors import RankedSkill, Selector
 
 
@@ -58,13 +55,11 @@ T = TypeVar("T")
 def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
     """Return the search cache of a bundle: the session's for the head, else a new one."""
     _ = session.cache  # the cache of before has words of what was redacted
-    if bundle == session.bundle_of(session.head()):
-        if session.search_cache is None:
-            session.search_cache = SearchCache()
-        return session.search_cache
-    search_cache = SearchCache()
-    search_cache.index = full_text.open_memory_full_text(FIELD_WEIGHTS)
-    return search_cache
+    if bundle != session.bundle_of(session.head()):
+        return SearchCache(full_text.open_memory_full_text(FIELD_WEIGHTS))
+    if session.search_cache is None:
+        session.search_cache = SearchCache()
+    return session.search_cache
 
 
 def query_index(
@@ -85,23 +80,6 @@ def query_index(
         search_cache.index = full_text.open_memory_full_text(FIELD_WEIGHTS)
         _update_index(session, search_cache.index, bundle)
         return query(search_cache.index)
-
-
-def update_documents(session: Session, search_cache: SearchCache, bundle: Bundle) -> SearchCache:
-    """Return the search cache with its skills updated to the bundle."""
-    before = search_cache.bundle
-    if bundle != before:
-        changed_paths = None if before is None else _find_changed_paths(session, before, bundle)
-        if changed_paths is None:
-            new = _load_all_documents(session, bundle)
-            search_cache.documents.clear()
-        else:
-            new = _load_documents(session, bundle, changed_paths)
-            for path in changed_paths:
-                search_cache.documents.pop(path, None)
-        search_cache.documents.update((one.path, one) for one in new)
-        search_cache.bundle = bundle
-    return search_cache
 
 
 def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> None:
@@ -216,9 +194,7 @@ def select_from_bundle(
             code="bad_selector",
             hint=f"use one of: {', '.join(SELECTOR_NAMES)}",
         )
-    search_cache = get_search_cache(session, bundle)
-    query = _RankingQuery(session, search_cache, bundle, task, limit, by)
-    ranked, ranked_by, fallback = query.rank()
+    ranked, ranked_by, fallback = _rank(session, bundle, task, limit, by)
     known = find_documents(session, bundle, [one.path for one in ranked])
     found = [one for one in ranked if one.path in known]
     addresses = find_skill.find_addresses(session, bundle, [one.path for one in found])
@@ -232,64 +208,59 @@ def select_from_bundle(
     return Selection(skills, ranked_by, fallback)
 
 
-class _RankingResult(NamedTuple):
-    """A ranking, its selector, and why it is not by meaning if that was requested."""
+def _rank(
+    session: Session, bundle: Bundle, task: str, limit: int, by: str
+) -> tuple[list[RankedSkill], str, str | None]:
+    """Return a ranking, its selector, and why it is not by meaning if that was requested."""
+    search_cache = get_search_cache(session, bundle)
 
-    ranked: list[RankedSkill]
-    ranked_by: str
-    fallback: str | None = None
-
-
-class _RankingQuery(NamedTuple):
-    session: Session
-    search_cache: SearchCache
-    bundle: Bundle
-    task: str
-    top: int
-    by: str
-
-    def rank(self) -> _RankingResult:
-        """Rank by the requested selector, or by words if the embedder fails."""
-        if self.by == KEYWORD:
-            keyword = self._update_documents().keyword
-            return _RankingResult(keyword.rank(self.task, self.top), KEYWORD)
-        if self.by == BM25:
-            return self._rank_by_words()
-        try:
-            return self._rank_by_meaning()
-        except (ModelError, InvalidInput, OSError) as error:
-            if self.by == EMBEDDING:
-                raise
-            return self._rank_by_words(str(error))
-
-    def _rank_by_words(self, fallback: str | None = None) -> _RankingResult:
-        return _RankingResult(self._search(Bm25Selector), BM25, fallback)
-
-    def _rank_by_meaning(self) -> _RankingResult:
-        """Rank by an embedder; by words if none is configured and none was requested."""
-        embedder = self.session.open_embedder and self.session.open_embedder()
-        if not embedder and not self.by:
-            return self._rank_by_words()
-        if not embedder:
-            raise NotFound(
-                "no embedder is configured",
-                code="no_embedder",
-                hint="name one with `brain config embedder`, or select --by bm25",
-            )
-        meaning = self._update_documents().embedding(embedder, self.session.cache.folder)
-        if self.by == EMBEDDING:
-            return _RankingResult(meaning.rank(self.task, self.top), EMBEDDING)
-        return _RankingResult(
-            self._search(lambda index: HybridSelector(meaning, Bm25Selector(index))), HYBRID
-        )
-
-    def _update_documents(self) -> SearchCache:
-        return update_documents(self.session, self.search_cache, self.bundle)
-
-    def _search(self, selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
+    def rank_by_index(selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
         return query_index(
-            self.session,
-            self.search_cache,
-            self.bundle,
-            lambda index: selector(index).rank(self.task, self.top),
+            session, search_cache, bundle, lambda index: selector(index).rank(task, limit)
         )
+
+    if by == KEYWORD:
+        _load_documents_once(session, search_cache, bundle)
+        return search_cache.keyword.rank(task, limit), KEYWORD, None
+    fallback = None
+    try:
+        embedder = session.open_embedder and by != BM25 and session.open_embedder()
+        if embedder:
+            meaning = _select_by_meaning(session, search_cache, bundle, embedder)
+            if by == EMBEDDING:
+                return meaning.rank(task, limit), EMBEDDING, None
+            ranked = rank_by_index(lambda index: HybridSelector(meaning, Bm25Selector(index)))
+            return ranked, HYBRID, None
+    except (ModelError, InvalidInput, OSError) as error:
+        if by == EMBEDDING:
+            raise
+        fallback = str(error)
+    if by in (EMBEDDING, HYBRID) and fallback is None:
+        raise NotFound(
+            "no embedder is configured",
+            code="no_embedder",
+            hint="name one with `brain config embedder`, or select --by bm25",
+        )
+    return rank_by_index(Bm25Selector), BM25, fallback
+
+
+def _select_by_meaning(
+    session: Session, search_cache: SearchCache, bundle: Bundle, embedder: Embedder
+) -> Selector:
+    from ..search.meaning import EmbeddingSelector
+
+    _load_documents_once(session, search_cache, bundle)
+    if search_cache.embedding is None:
+        search_cache.embedding = EmbeddingSelector(
+            search_cache.documents, embedder, session.cache.db
+        )
+    return search_cache.embedding
+
+
+def _load_documents_once(session: Session, search_cache: SearchCache, bundle: Bundle) -> None:
+    if search_cache.bundle != bundle:
+        search_cache.documents.clear()
+        search_cache.documents.update(
+            (one.path, one) for one in _load_all_documents(session, bundle)
+        )
+        search_cache.bundle = bundle

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..experience.settings import LoadExperienceSettings
     from ..experience.usage import UsageStore
     from ..search.embedder import OpenEmbedder
-    from ..search.search_cache import SearchCache
+    from ..search.selectors import SearchCache
     from ..skills.index_lines import IndexText
     from ..skills.skill_metadata import SkillMetadata
     from .derived_db import CacheUnusable, DerivedCache, StagedDerivation
@@ -131,8 +131,6 @@ class Session:
 
     def close(self) -> None:
         """Close the store and the caches."""
-        if self.search_cache is not None:
-            self.search_cache.close()
         if self._cache is not None:
             self._cache.close()
         for name in ("usage", "experience"):

@@ -24,6 +24,7 @@ from ..store.rows import LARGE_BLOB_BYTES
 from ..store.writer import StoreTransaction
 from ..util.progress import Progress, no_progress
 from . import derive, lineage_cache
+from .derived_db import STAT_CACHE_PREFIX
 from .session import Session
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def stat_cache_file(session: Session) -> str | None:
         return None
     here = os.path.realpath(session.root)
     place = f"{os.stat(here).st_ino} {here}".encode("utf-8", "surrogateescape")
-    return os.path.join(folder, f"stat-{blob_id(place).hex()[:32]}")
+    return os.path.join(folder, f"{STAT_CACHE_PREFIX}{blob_id(place).hex()[:32]}")
 
 
 def read_cached_bundle_id(session: Session) -> bytes:

@@ -19,6 +19,7 @@ from ..skills import skill_layout
 if TYPE_CHECKING:
     from typing import Protocol
 
+    from ..objects.bundle import Bundle
     from .full_text import FullTextIndex
 else:  # protocols are for type checkers only; creating them takes 3 ms
     Protocol = object
@@ -268,6 +269,20 @@ def _edit_candidates(word: str) -> Iterator[str]:
             yield head + letter + right
     for letter in _ALPHABET:
         yield word + letter
+
+
+class SearchCache:
+    """What a session keeps of its head: the word index, and the skills in `bundle` by their paths.
+
+    Each part is created on first use. `keyword` and `embedding` are selectors over `documents`.
+    """
+
+    def __init__(self, index: FullTextIndex | None = None) -> None:
+        self.index = index
+        self.bundle: Bundle | None = None
+        self.documents: dict[str, SearchDocument] = {}
+        self.keyword = KeywordSelector(self.documents)
+        self.embedding: Selector | None = None
 
 
 FUSION_DEPTH = 100

@@ -10,6 +10,7 @@ import pytest
 
 from brain import Brain
 from brain.errors import ModelError, NotFound
+from brain.search import meaning
 from tests.support.derived_data import cache_folder
 from tests.support.refusals import raises_code
 
@@ -82,10 +83,38 @@ def test_each_skill_is_embedded_once_and_after_a_change_again(library, toy):
 
 def test_of_the_vectors_of_redacted_skills_nothing_is_kept(library):
     found(library, "bird")
-    (file,) = cache_folder(library).glob("vectors-*.bin")
+    before = cache_folder(library) / "derived.db"
+    assert count_vectors(library) == 3
     library.files.redact("skills/ocean/SKILL.md", reason="x")
-    assert not file.exists()
+    assert not before.exists()
     assert found(library, "bird", "embedding") == ["antarctica"]
+    assert count_vectors(library) == 2
+
+
+def test_a_vector_that_was_damaged_is_made_again(library, toy):
+    found(library, "bird")
+    library._session.cache.db.execute("UPDATE vectors SET vector = zeroblob(16)")
+    del toy.texts[:]
+    with Brain.open(library.root, embedder=lambda: toy) as another:
+        assert found(another, "fish", "embedding") == ["ocean"]
+    assert len(toy.texts) == 4
+
+
+def test_vectors_that_nobody_asks_for_any_more_go_when_there_are_many(library, toy, monkeypatch):
+    found(library, "bird")
+    for word in ("whale", "fish"):
+        library.skills.upsert("ocean", description=f"Count each {word}")
+        found(library, "bird")
+    assert count_vectors(library) == 4
+    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", -3)
+    library.skills.upsert("ocean", description="Count each sea")
+    found(library, "bird")
+    assert count_vectors(library) == 3
+
+
+def count_vectors(brain: Brain) -> int:
+    ((count,),) = brain._session.cache.db.fetch_all("SELECT count(*) FROM vectors")
+    return int(count)
 
 
 def test_a_limit_from_zero_down_takes_all(library):
@@ -144,8 +173,3 @@ def test_vectors_that_do_not_go_together_are_no_answer(library, toy):
     with raises_code("bad_answer", ModelError):
         library.skills.select("bird", by="embedding")
     assert found(library, "penguin") == ["antarctica"]
-
-
-def test_vectors_are_kept_in_the_users_cache(library, tmp_path):
-    found(library, "bird")
-    assert [path.name[:8] for path in sorted(cache_folder(library).glob("*.bin"))] == ["vectors-"]

@@ -79,10 +79,11 @@ def open_endpoint(model: str, base_url: str) -> Embedder:
 
 def make_model_selectors(labelled: LabelledSet, embedder: Embedder) -> dict[str, Selector]:
     """Return the selectors that need an embedder; vectors are kept in memory."""
-    from brain.search.meaning import EmbeddingSelector, VectorCache
+    from brain.repo.derived_db import open_memory_cache
+    from brain.search.meaning import EmbeddingSelector
 
-    vectors = VectorCache(None, embedder.identity)
-    meaning = EmbeddingSelector(make_catalogue(labelled), embedder, vectors)
+    db = open_memory_cache(1).db
+    meaning = EmbeddingSelector(make_catalogue(labelled), embedder, db)
     hybrid = HybridSelector(meaning, make_bm25_selector(labelled))
     return dict(zip(MODEL_SELECTORS, (meaning, hybrid), strict=True))
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 import pytest
 
-from brain.search import meaning
 from brain.util import settings
 from brain.util.files import move_durable, write_atomic
 
@@ -146,27 +145,3 @@ def test_two_threads_may_write_the_same_settings_at_once(tmp_path):
     failures = _run_in_threads(2, lambda: settings.replace_settings_file(path, {"format": "x"}))
     assert failures == []
     assert os.listdir(tmp_path) == ["settings.json"]
-
-
-def test_two_threads_may_shrink_the_vector_cache_at_once(tmp_path, monkeypatch):
-    import numpy
-
-    monkeypatch.setattr(meaning, "_MAX_UNUSED_VECTORS", 0)
-    replaced: list[object] = []
-    real = os.replace
-
-    def count_replace(*args: object, **kwargs: object) -> None:
-        real(*args, **kwargs)  # type: ignore[arg-type]
-        replaced.append(args)
-
-    monkeypatch.setattr(os, "replace", count_replace)
-    row = numpy.zeros(4, "<f4")
-
-    def shrink() -> None:
-        cache = meaning.VectorCache(str(tmp_path), "model")
-        cache._vectors = {bytes([number]) * 32: row for number in range(9)}
-        cache._dimensions = 4
-        cache.retain([b"\0" * 32])
-
-    assert _run_in_threads(2, shrink) == []
-    assert len(replaced) == 80
