@@ -305,9 +305,10 @@ def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iter
     from ..repo import secrets
 
     session = txn.session
-    yield from secrets.masked_message_notices(txn.message_was_masked)
+    if txn.message_was_masked:
+        yield Notice("secret", "", secrets.MASKED_MESSAGE)
     if any(edits.values()):
-        yield from secrets.scan_edits(session, txn.head, edits)
+        yield from secrets.scan_edits(session, txn.head, edits, txn.contents)
     if any(map(derive.may_be_skill, edits)):
         from ..repo import lookalikes
 

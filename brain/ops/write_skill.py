@@ -407,10 +407,11 @@ def record_upsert(
     evidence = receipt or NO_DIGEST
     kind = kind or operation.upsert_operation(slug, new.previous_version or "", new.version)
     upserted = record_skill(txn, slug, path, new, kind, message, others, evidence)
-    notices = secrets.masked_message_notices(txn.message_was_masked)
-    notices += secrets.scan_skill(txn.session, txn.head, path, new.content)
-    if others:
-        notices += secrets.scan_edits(txn.session, txn.head, others)
+    notices = secrets.scan_edits(
+        txn.session, txn.head, {**(others or {}), path: txn.writes[path]}, txn.contents
+    )
+    if txn.message_was_masked:
+        notices = [Notice("secret", "", secrets.MASKED_MESSAGE), *notices]
     if new.version == new.previous_version:
         kept = f"keeps its version '{printable_text(new.version, 80)}', which has no next one"
         notices = [Notice("version_kept", path, kept), *notices]

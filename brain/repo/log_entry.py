@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -23,8 +22,7 @@ _FIELD_TYPES = [int, str, str, str, tuple, tuple, int]
 _REF_MOVE_TYPES = [str, bytes, bytes]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoggedOperation:
+class LoggedOperation(NamedTuple):
     """A decoded entry of the operation log.
 
     `refs` are (name, old, new); `files_moved` are the snapshots that the folder was brought
@@ -54,15 +52,7 @@ def decode_log_entry(row: OperationRow) -> LoggedOperation:
         )
     time, author, kind, description, refs, files_moved, target = value
     return LoggedOperation(
-        number=row.number,
-        id=row.id,
-        time=time,
-        author=author,
-        kind=kind,
-        description=description,
-        refs=list(refs),
-        files_moved=files_moved,
-        target=target,
+        row.number, row.id, time, author, kind, description, list(refs), files_moved, target
     )
 
 

@@ -7,6 +7,7 @@ manifest lists the ids of accepted findings.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, chain
 
 from .. import results
 from ..errors import InvalidInput, NotFound, printable_text
@@ -17,46 +18,49 @@ from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
 from ..secrets import SecretFinding, find_secrets, find_secrets_in_each, mask_secrets
 from ..util.progress import Progress, no_progress
-from . import manifest
-from .revisions import resolve_revision
 from .session import Session
 
 MAX_SCANNED_BYTES = 4 << 20
 """Most bytes that a snapshot scans, in about half a second; `scan` scans all."""
-
+MASKED_MESSAGE = "the message held what looks like a secret, and was recorded without it"
 _WINDOW_BYTES = 4 << 20
 """Bytes of a large file that are scanned together, up to the end of a line."""
 _BLOBS_PER_BATCH = 256
 
-SecretLocation = tuple[str, bytes]
-"""A path, and the snapshot it was recorded in."""
-
 
 def scan_edits(
-    session: Session, snapshot_id: bytes, edits: Mapping[str, TreeEntry | None]
+    session: Session,
+    snapshot_id: bytes,
+    edits: Mapping[str, TreeEntry | None],
+    contents: Mapping[bytes, bytes],
 ) -> list[Notice]:
-    """Return the notices of a snapshot about secrets in its edits.
+    """Return the notices of a snapshot about secrets in its edits; `contents` are in memory.
 
     At most MAX_SCANNED_BYTES are read, small files first. A notice says how many files were not.
     """
-    files = [(path, entry) for path, entry in edits.items() if entry and entry.kind != LINK]
-    room = MAX_SCANNED_BYTES
-    scanned_blobs: dict[str, bytes] = {}
-    for path, entry in sorted(files, key=lambda file: file[1].size):
-        room -= entry.size
-        if room < 0:
-            break
-        scanned_blobs[path] = entry.blob
-    unscanned_count = len(files) - len(scanned_blobs)
-    found = dict(_scan_blobs(session, list(scanned_blobs.values()), no_progress))
-    reported = [
-        (path, here)
-        for path, _ in files
-        if path in scanned_blobs
-        for here in found.get(scanned_blobs[path], ())
+    files = {path: entry for path, entry in edits.items() if entry and entry.kind != LINK}
+    by_size = sorted(files.values(), key=lambda entry: entry.size)
+    sizes = accumulate(entry.size for entry in by_size)
+    sought = [
+        entry.blob for entry, size in zip(by_size, sizes, strict=True) if size <= MAX_SCANNED_BYTES
     ]
-    notices = _build_notices(session, snapshot_id, reported)
-    if unscanned_count:
+    found = {blob: find_secrets(contents[blob]) for blob in sought if blob in contents}
+    if len(found) < len(sought):
+        found |= _scan_blobs(session, [blob for blob in sought if blob not in found], no_progress)
+    reported = [(path, here) for path in files for here in found.get(files[path].blob, ())]
+    accepted = _load_accepted_ids(session, snapshot_id) if reported else ()
+    notices = [
+        Notice(
+            "secret",
+            path,
+            f"line {here.line} looks like a secret ({here.rule}, {here.grade}, id {here.id}): "
+            f"{here.excerpt}; if it is one: "
+            f"`brain redact {printable_text(path)} --history --reason TEXT`",
+        )
+        for path, here in reported
+        if here.id not in accepted
+    ]
+    if unscanned_count := len(files) - len(sought):
         count = "1 file was" if unscanned_count == 1 else f"{unscanned_count} files were"
         message = (
             f"{count} not scanned for secrets: a snapshot scans {MAX_SCANNED_BYTES >> 20} MiB, and"
@@ -66,33 +70,21 @@ def scan_edits(
     return notices
 
 
-def scan_skill(session: Session, snapshot_id: bytes, path: str, content: bytes) -> list[Notice]:
-    """Return the notices of the snapshot that wrote a skill about secrets in its text."""
-    return _build_notices(session, snapshot_id, [(path, here) for here in find_secrets(content)])
-
-
-def _build_notices(
-    session: Session, snapshot_id: bytes, found: Sequence[tuple[str, SecretFinding]]
-) -> list[Notice]:
-    accepted = _load_accepted_ids(session, snapshot_id) if found else ()
-    return [
-        Notice("secret", path, describe_finding(path, here))
-        for path, here in found
-        if here.id not in accepted
-    ]
-
-
 def _load_accepted_ids(session: Session, snapshot_id: bytes) -> Sequence[str]:
+    from .manifest import load_manifest  # most texts hold no secret
+
     try:
-        return manifest.load_manifest(session, snapshot_id).accepted
+        return load_manifest(session, snapshot_id).accepted
     except InvalidInput:  # a manifest that cannot be read accepts nothing
         return ()
 
 
 def scan_text(session: Session, content: bytes) -> list[SecretFinding]:
     """Return the findings in a text that may be recorded, without accepted ones."""
+    from .manifest import load_manifest
+
     found = find_secrets(content)
-    accepted = manifest.load_manifest(session).accepted if found else ()
+    accepted = load_manifest(session).accepted if found else ()
     return [one for one in found if one.id not in accepted]
 
 
@@ -104,23 +96,6 @@ def mask_recorded_message(session: Session, message: str) -> str:
     if all(one.id in accepted for one in found):
         return message
     return mask_secrets(data)[0].decode("utf-8", "surrogatepass")
-
-
-def masked_message_notices(was_masked: bool) -> list[Notice]:
-    """Return the notice about a message that was recorded without a secret."""
-    if not was_masked:
-        return []
-    text = "the message held what looks like a secret, and was recorded without it"
-    return [Notice("secret", "", text)]
-
-
-def describe_finding(path: str, found: SecretFinding) -> str:
-    """Return where a secret seems to be, and how to remove it."""
-    return (
-        f"line {found.line} looks like a secret ({found.rule}, {found.grade}, id {found.id}): "
-        f"{found.excerpt}; if it is one: "
-        f"`brain redact {printable_text(path)} --history --reason TEXT`"
-    )
 
 
 def scan(
@@ -137,24 +112,25 @@ def scan(
     Findings that `secrets.accepted` of the manifest names are only counted. Raises `NotFound`
     (`no_path`) or `InvalidInput` (`bad_manifest`).
     """
+    from .manifest import load_manifest
+    from .revisions import resolve_revision
+
     head = resolve_revision(session, rev)
     wanted = [check_path(path.rstrip("/")) for path in paths]
-    places: dict[bytes, list[SecretLocation]] = {}
+    places: dict[bytes, list[tuple[str, bytes]]] = {}
     files = 0
-    for path, entry, where in (_iter_historical_files if history else _iter_current_files)(
-        session, head
-    ):
-        is_wanted = any(path == name or path.startswith(name + "/") for name in wanted)
+    for entry, where in _iter_files(session, head, history):
+        is_wanted = any(entry.path == name or entry.path.startswith(f"{name}/") for name in wanted)
         if entry.kind != LINK and (is_wanted or not wanted):
             files += 1
-            places.setdefault(entry.blob, []).append((path, where))
+            places.setdefault(entry.blob, []).append((entry.path, where))
     if wanted and not files:
         raise NotFound(
             f"{wanted[0]} is not in this snapshot",
             code="no_path",
             hint="give a path relative to the brain; `brain show` lists what is there",
         )
-    accepted = frozenset(manifest.load_manifest(session, head).accepted)
+    accepted = frozenset(load_manifest(session, head).accepted)
     rows = [
         _recorded_secret(path, found, where)
         for blob, findings in _scan_blobs(session, list(places), progress or no_progress)
@@ -162,43 +138,34 @@ def scan(
         for path, where in places[blob]
     ]
     if history and not wanted:
-        rows += _scan_messages(session, head)
+        rows += (
+            _recorded_secret("", found, here)
+            for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head)
+            for found in find_secrets(snapshot.message.encode("utf-8", "surrogatepass"))
+        )
     reported = sorted(row for row in rows if row.id not in accepted)
     return results.SecretScan(not reported, head.hex(), files, reported, len(rows) - len(reported))
 
 
 def _recorded_secret(path: str, found: SecretFinding, snapshot: bytes) -> results.RecordedSecret:
+    place = (path, found.line, found.column)
     return results.RecordedSecret(
-        path=path,
-        line=found.line,
-        column=found.column,
-        rule=found.rule,
-        id=found.id,
-        snapshot=snapshot.hex(),
-        grade=found.grade,
-        excerpt=found.excerpt,
+        *place, found.rule, found.id, snapshot.hex(), found.grade, found.excerpt
     )
 
 
-def _iter_current_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
-    for entry in bundles.walk_entries(session.nodes, session.bundle_of(head)):
-        yield entry.path, entry, head
-
-
-def _iter_historical_files(session: Session, head: bytes) -> Iterator[tuple[str, TreeEntry, bytes]]:
+def _iter_files(session: Session, head: bytes, history: bool) -> Iterator[tuple[TreeEntry, bytes]]:
+    """Yield the files of a snapshot, with `history` as each of its ancestors changed them."""
+    if not history:
+        for entry in bundles.walk_entries(session.nodes, session.bundle_of(head)):
+            yield entry, head
+        return
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
         before = session.parent_bundle(snapshot)
         after = session.load_bundle(snapshot.bundle)
-        for path, _, entry in bundles.diff_bundles(session.nodes, before, after):
-            if entry is not None:
-                yield path, entry, here
-
-
-def _scan_messages(session: Session, head: bytes) -> Iterator[results.RecordedSecret]:
-    for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
-        if snapshot.message:
-            for found in find_secrets(snapshot.message.encode("utf-8", "surrogatepass")):
-                yield _recorded_secret("", found, here)
+        for _, _, changed in bundles.diff_bundles(session.nodes, before, after):
+            if changed is not None:
+                yield changed, here
 
 
 def _scan_blobs(
@@ -220,18 +187,15 @@ def _scan_blobs(
 
 
 def _scan_stream(pieces: Iterable[bytes]) -> Iterator[SecretFinding]:
-    held = bytearray()
-    lines = 0
-    for piece in pieces:
-        held += piece
-        if len(held) < _WINDOW_BYTES:
-            continue
-        cut = held.rfind(b"\n") + 1 or len(held)
-        yield from _offset_lines(find_secrets(bytes(held[:cut])), lines)
+    held, lines = bytearray(), 0
+    for piece in chain(pieces, [None]):
+        held += piece or b""
+        cut = len(held)
+        if piece is not None:
+            if cut < _WINDOW_BYTES:
+                continue
+            cut = held.rfind(b"\n") + 1 or cut
+        for found in find_secrets(bytes(held[:cut])):
+            yield found._replace(line=found.line + lines)
         lines += held.count(b"\n", 0, cut)
         del held[:cut]
-    yield from _offset_lines(find_secrets(bytes(held)), lines)
-
-
-def _offset_lines(found: Iterable[SecretFinding], lines: int) -> Iterator[SecretFinding]:
-    return (one._replace(line=one.line + lines) for one in found)
