@@ -51,47 +51,32 @@ class LeftOutPlace(NamedTuple):
 
 
 def scan_files(
-    root: RootPath, rules: IgnoreRules, cache: StatCache | None, progress: Progress = no_progress
+    root: RootPath,
+    rules: IgnoreRules,
+    cache: StatCache | None,
+    progress: Progress = no_progress,
+    only: Iterable[str] | None = None,
 ) -> Scan:
     """Find the files below `root` that are not proven to be unchanged since `cache`.
 
+    With `only`, those at or below some paths, of which missing and excluded ones are skipped.
     Reads no content and writes nothing. Raises `InvalidInput` as `Scan`.
     """
     with open_root(root) as root_fd:
         scan = Scan(root_fd, rules, cache, progress)
         with closing(scan.handles):
-            if cache is None:
+            if only is not None:
+                for path in only:
+                    scan.visit_named(path)
+            elif cache is None:
                 scan.walk_folder("", _NOTHING_KNOWN)
             else:
                 scan.compare(cache)
     return scan.finish(root)
 
 
-def scan_named_paths(
-    root: RootPath, rules: IgnoreRules, wanted: Iterable[str], progress: Progress = no_progress
-) -> Scan:
-    """Find the files at or below the paths `wanted`, except excluded ones; reads no content.
-
-    Missing paths are skipped. Raises `InvalidInput` as `Scan`.
-    """
-    with open_root(root) as root_fd:
-        scan = Scan(root_fd, rules, None, progress)
-        with closing(scan.handles):
-            for path in wanted:
-                if rules.excludes_above(path):
-                    continue
-                folder, _, name = path.rpartition("/")
-                try:
-                    scan.visit(path, os.lstat(name, dir_fd=scan.handles.open(folder)))
-                except FileNotFoundError:
-                    continue
-                except OSError as error:
-                    raise unreadable_error(path, error) from error
-    return scan.finish(root)
-
-
 class Scan:
-    """What a scan found, and how: `scan_files` and `scan_named_paths` make one.
+    """What a scan found, and how: `scan_files` makes one.
 
     `changed` are the files not proven unchanged, and `removed` the paths of the cache that are no
     longer files of the brain, both sorted; without a cache all files are changed. `files` is the
@@ -177,7 +162,7 @@ class Scan:
         elif st is None or was_folder or is_folder:
             self._drop(path, was_folder)
             if st is not None:
-                self.visit(path, st)
+                self._visit(path, st)
         elif not self._include_file(path, st):
             self._drop(path, False)
 
@@ -190,8 +175,19 @@ class Scan:
 
     # ---- new files and folders
 
-    def visit(self, path: str, st: os.stat_result) -> None:
-        """Add a given path, or a known path whose type changed."""
+    def visit_named(self, path: str) -> None:
+        """Add a given path, unless it is missing or a folder above it is excluded."""
+        if self._rules.excludes_above(path):
+            return
+        folder, _, name = path.rpartition("/")
+        try:
+            self._visit(path, os.lstat(name, dir_fd=self.handles.open(folder)))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise unreadable_error(path, error) from error
+
+    def _visit(self, path: str, st: os.stat_result) -> None:
         is_folder, name = stat.S_ISDIR(st.st_mode), path.rpartition("/")[2]
         if self._is_left_out(path, name, is_folder):
             return

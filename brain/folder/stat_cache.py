@@ -67,7 +67,14 @@ class StatCache:
 
         None if the file is missing, damaged, of another version, unreadable, or has other rules.
         """
-        cache = cls.decode(_read_cache_file(file)) if file is not None else None
+        if file is None:
+            return None
+        try:
+            fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+            with open(fd, "rb", buffering=0) as raw:
+                cache = cls.decode(raw.read(min(os.fstat(fd).st_size, _MAX_FILE_BYTES)))
+        except OSError:
+            return None
         return cache if cache is not None and cache.rules == rules else None
 
     @classmethod
@@ -194,23 +201,9 @@ def _fingerprint_paths(paths: list[bytes], lstat: Callable[[bytes], os.stat_resu
         rows = map(handles.stat_fields, map(lstat, paths))
         return b"".join(starmap(handles.pack_fingerprint, rows))
     except (OSError, struct.error):
-        return b"".join([_fingerprint_path(path, lstat) for path in paths])
-
-
-def _fingerprint_path(path: bytes, lstat: Callable[[bytes], os.stat_result]) -> bytes:
+        if len(paths) > 1:
+            return b"".join([_fingerprint_paths([path], lstat) for path in paths])
     try:
-        return handles.fingerprint_of(lstat(path))
+        return handles.fingerprint_of(lstat(paths[0]))
     except OSError:
         return _ABSENT_FINGERPRINT
-
-
-def _read_cache_file(file: str) -> bytes:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-    try:
-        fd = os.open(file, flags)
-        try:
-            return os.read(fd, min(os.fstat(fd).st_size, _MAX_FILE_BYTES))
-        finally:
-            os.close(fd)
-    except OSError:
-        return b""

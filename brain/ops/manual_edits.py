@@ -122,9 +122,9 @@ def _pending_writes(session: Session) -> Edits:
 def _has_edits(session: Session, head: Bundle, place: str) -> bool:
     """Tell whether the folder differs from the head at or below a path."""
     from ..folder.ignore import IgnoreRules
-    from ..folder.scan import scan_named_paths
+    from ..folder.scan import scan_files
 
-    scan = scan_named_paths(session.root, IgnoreRules.load(session.root), [place])
+    scan = scan_files(session.root, IgnoreRules.load(session.root), None, only=[place])
     hashed = working_copy.hash_files(session, scan.changed, scan.skipped)
     now = {entry.path: entry for entry in hashed}
     then = {entry.path: entry for entry in bundles.walk_below(session.nodes, head, place)}

@@ -13,7 +13,7 @@ from ..errors import BrainError, NotFound, error_from_os, printable_text
 from ..folder.handles import lstat_or_none
 from ..folder.ignore import IgnoreRules
 from ..folder.read import read_bounded_file
-from ..folder.scan import scan_named_paths
+from ..folder.scan import scan_files
 from ..objects import bundle as bundles
 from ..objects.bundle import Bundle, Edits
 from ..objects.operation import SnapshotOperation
@@ -220,7 +220,7 @@ def _record_paths(
     needed = () if strict is None else None if strict else wanted
     with lock_for_writing(session):
         rules = IgnoreRules.load(session.root)
-        scan = scan_named_paths(session.root, rules, wanted, report)
+        scan = scan_files(session.root, rules, None, report, wanted)
         working_copy.refuse_skipped(scan.skipped, needed)
         if strict is not None:
             _refuse_missing_paths(session, wanted, [file.path for file in scan.changed])

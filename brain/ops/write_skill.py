@@ -691,9 +691,9 @@ def _list_folder_files(session: Session, skill: FoundSkill) -> list[str]:
     if skill.folder is None or not session.has_folder:
         return []
     from ..folder.ignore import IgnoreRules
-    from ..folder.scan import scan_named_paths
+    from ..folder.scan import scan_files
 
     rules = IgnoreRules.load(session.root)
-    scan = scan_named_paths(session.root, rules, [skill.folder.rstrip("/")])
+    scan = scan_files(session.root, rules, None, only=[skill.folder.rstrip("/")])
     working_copy.refuse_skipped(scan.skipped)
     return [file.path for file in scan.changed]
