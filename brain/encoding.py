@@ -9,7 +9,7 @@ memory is allocated.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
@@ -52,16 +52,13 @@ def unpack_unchecked(data: bytes) -> Any:
         raise ObjectError(
             f"the object has {len(data)} bytes, more than {MAX_OBJECT_BYTES}", code="too_large"
         )
-    # A value takes at least a byte, so small objects need no counting.
-    budget = _ValueBudget() if len(data) > MAX_OBJECT_VALUES else None
     try:
-        return msgpack.unpackb(
+        value = msgpack.unpackb(
             data,
             raw=False,
             use_list=False,
             strict_map_key=True,
-            object_pairs_hook=budget.count_map if budget else _build_map,
-            list_hook=budget.count_array if budget else None,
+            object_pairs_hook=_build_map,
             ext_hook=_refuse_ext,
             max_array_len=MAX_CONTAINER_ITEMS,
             max_map_len=MAX_CONTAINER_ITEMS,
@@ -80,32 +77,25 @@ def unpack_unchecked(data: bytes) -> Any:
         raise ObjectError(
             f"the object is not MessagePack within the limits of format 1: {error}", code=code
         ) from error
+    # A value takes at least a byte, so small objects need no counting.
+    if len(data) > MAX_OBJECT_VALUES and _count_values(value) > MAX_OBJECT_VALUES:
+        raise ObjectError(
+            f"the object holds more than {MAX_OBJECT_VALUES} values", code="too_many_nodes"
+        )
+    return value
 
 
-class _ValueBudget:
-    """Counts values while they are decoded, to stop before they fill memory."""
-
-    def __init__(self) -> None:
-        self.remaining = MAX_OBJECT_VALUES
-
-    def count_array(self, items: tuple[Any, ...]) -> tuple[Any, ...]:
-        self._spend(1 + _count_scalars(items))
-        return items
-
-    def count_map(self, pairs: list[tuple[Any, Any]]) -> dict[str, Any]:
-        self._spend(1 + len(pairs) + _count_scalars(value for _, value in pairs))
-        return _build_map(pairs)
-
-    def _spend(self, values: int) -> None:
-        self.remaining -= values
-        if self.remaining < 0:
-            raise ObjectError(
-                f"the object holds more than {MAX_OBJECT_VALUES} values", code="too_many_nodes"
-            )
-
-
-def _count_scalars(items: Iterable[Any]) -> int:
-    return sum(type(item) not in (tuple, dict) for item in items)
+def _count_values(value: Any) -> int:
+    count, waiting = 0, [value]
+    while waiting:
+        item = waiting.pop()
+        count += 1
+        if type(item) is tuple:
+            waiting.extend(item)
+        elif type(item) is dict:
+            count += len(item)
+            waiting.extend(item.values())
+    return count
 
 
 def _build_map(pairs: list[tuple[Any, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ by level and moves an odd last one up, which gives the same tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from .named_tuple import NamedTuple
 
@@ -46,26 +46,6 @@ def _join_row_with_reuse(
         else join(row[i] + row[i + 1])
         for i in range(0, len(row) - 1, 2)
     ]
-
-
-def replace_leaves(
-    rows: list[list[bytes]], leaves: Mapping[int, bytes], join: JoinHash
-) -> list[list[bytes]]:
-    """Return all rows of the tree with other leaf hashes at some places."""
-    row = rows[0].copy()
-    for place, leaf in leaves.items():
-        row[place] = leaf
-    out = [row]
-    places = set(leaves)
-    for old in rows[1:]:
-        above = old.copy()
-        places = {place >> 1 for place in places}
-        for place in places:
-            pair = row[2 * place : 2 * place + 2]
-            above[place] = join(pair[0] + pair[1]) if len(pair) == 2 else pair[0]
-        out.append(above)
-        row = above
-    return out
 
 
 def root_hash(leaves: list[bytes], join: JoinHash) -> bytes:

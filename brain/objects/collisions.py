@@ -153,7 +153,8 @@ def require_portable(
     if edits is None:
         edits = {path: now for path, _, now in bundles.diff_bundles(nodes, before, after)}
     changed_entries = {path: entry for path, entry in edits.items() if entry is not None}
-    paths.check_paths(changed_entries)
+    for path in changed_entries:
+        paths.check_path(path)
     added = [
         path for path in changed_entries if not before or not bundles.has_entry(nodes, before, path)
     ]

@@ -8,8 +8,7 @@ same file.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
-from operator import methodcaller
+from collections.abc import Iterable, Iterator
 
 from .. import limits
 from ..errors import InvalidInput, printable_text
@@ -20,7 +19,6 @@ fold_name = folding.fold_name
 TOP_SECTION = "."
 """The section of the files at the top of the brain."""
 
-_count_slashes = methodcaller("count", "/")
 _FORBIDDEN_PARTS = {"", ".", ".."}
 CONTROL_CHARS = frozenset(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
 """The control characters C0 and C1."""
@@ -152,37 +150,6 @@ def _is_plain_path(path: str) -> bool:
         and path[1] != ":"
         and path[-1] != "/"
         and path.count("/") < limits.MAX_PATH_DEPTH
-    )
-
-
-def are_plain_paths(section: str, inner: Collection[str]) -> bool:
-    """Tell at little cost whether `check_path` certainly accepts all paths of a section."""
-    return (
-        section != TOP_SECTION
-        and _is_plain_path(f"{section}/x")
-        and _are_plain(inner, limits.MAX_PATH_DEPTH - 1, _DOUBTFUL_SIGNS)
-    )
-
-
-def check_paths(paths: Collection[str]) -> None:
-    """Check full paths, at little cost if they are plain. Raises as `check_path`."""
-    if not _are_plain(paths, limits.MAX_PATH_DEPTH, (*_DOUBTFUL_SIGNS, ":")):
-        for path in paths:
-            check_path(path)
-
-
-_DOUBTFUL_SIGNS = ("/.", "//", "/|", "~", "\\")
-
-
-def _are_plain(paths: Collection[str], depth: int, doubtful_signs: Iterable[str]) -> bool:
-    # One text with `|/` between two paths: a path with a bad start or end makes a bad pair.
-    text = f"/{'|/'.join(paths)}|"
-    return (
-        text.isascii()
-        and text.isprintable()
-        and not any(sign in text for sign in doubtful_signs)
-        and max(map(len, paths), default=0) <= limits.MAX_FILE_NAME_BYTES
-        and max(map(_count_slashes, paths), default=0) < depth
     )
 
 

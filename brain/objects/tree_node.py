@@ -16,7 +16,7 @@ only, neither on content nor on the order of edits.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter, lt
 from typing import Any
 
@@ -115,7 +115,7 @@ def _hash_entries(kind: int, entries: Iterable[NodeEntry]) -> list[bytes]:
 class TreeNode:
     """A frozen node; `paths` are those of its entries. Its hashes are computed on first use."""
 
-    __slots__ = ("_reusable_rows", "_rows", "entries", "kind", "last", "paths")
+    __slots__ = ("_rows", "entries", "kind", "last", "paths")
 
     def __init__(
         self, kind: int, entries: tuple[NodeEntry, ...], paths: list[str] | None = None
@@ -125,7 +125,6 @@ class TreeNode:
         self.paths = [line[0] for line in entries] if paths is None else paths
         self.last = self.paths[-1]
         self._rows: list[list[bytes]] | None = None
-        self._reusable_rows: tuple[list[list[bytes]], Collection[int]] | None = None
 
     def encode(self) -> bytes:
         """Return the canonical bytes."""
@@ -134,24 +133,14 @@ class TreeNode:
     def rows(self) -> list[list[bytes]]:
         """Return the rows of the Merkle tree: hashes of the entries first, the root last."""
         if self._rows is None:
-            self._rows = self._compute_rows()
-            self._reusable_rows = None
+            self._rows = merkle.build_rows(
+                _hash_entries(self.kind, self.entries), _new_join_hasher()
+            )
         return self._rows
 
-    def _compute_rows(self) -> list[list[bytes]]:
-        if self._reusable_rows is None:
-            return merkle.build_rows(_hash_entries(self.kind, self.entries), _new_join_hasher())
-        rows, places = self._reusable_rows
-        new = _hash_entries(self.kind, [self.entries[place] for place in places])
-        return merkle.replace_leaves(rows, dict(zip(places, new, strict=True)), _new_join_hasher())
-
     def reuse_rows(self, old: TreeNode) -> None:
-        """Reuse the hashes that `old`, a similar node, has already computed."""
+        """Compute the hashes, except those that `old`, a similar node, has already computed."""
         if old._rows is None or old.kind != self.kind:
-            return
-        if len(old.entries) == len(self.entries):
-            pairs = enumerate(zip(old.entries, self.entries, strict=True))
-            self._reusable_rows = old._rows, [place for place, (was, now) in pairs if was != now]
             return
         hashes = dict(zip(old.entries, old._rows[0], strict=True))
         new = [entry for entry in self.entries if entry not in hashes]
@@ -165,8 +154,7 @@ class TreeNode:
         for place, entry in replacements.items():
             entries[place] = entry
         node = TreeNode(self.kind, tuple(entries), self.paths)
-        if self._rows is not None:
-            node._reusable_rows = self._rows, replacements.keys()
+        node.reuse_rows(self)
         return node
 
     @property

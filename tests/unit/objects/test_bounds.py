@@ -95,11 +95,9 @@ def test_the_characters_that_no_path_holds_are_those_of_the_format():
     ],
 )
 def test_a_path_reaches_to_its_limits(last, first_refused, code):
-    for check in (paths.check_path, lambda path: paths.check_paths([path])):
-        check(last)
-        with raises_code(code, InvalidInput):
-            check(first_refused)
-    paths.check_paths([])
+    paths.check_path(last)
+    with raises_code(code, InvalidInput):
+        paths.check_path(first_refused)
 
 
 def test_an_object_of_another_id_is_damaged():

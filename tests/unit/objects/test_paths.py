@@ -1,8 +1,4 @@
-from collections.abc import Callable
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.objects import paths
@@ -55,38 +51,3 @@ def test_a_giant_path_is_refused_with_a_short_message():
 def test_the_first_folder_of_a_path_is_its_section(path, section, inner):
     assert paths.split_section(path) == (section, inner)
     assert paths.join_section(section, inner) == path
-
-
-PARTS = st.sampled_from(
-    ["a", "SKILL.md", ".", "..", ".x", "x.", "", "c:", "é", "a|", "|", "\\", "\n"]
-)
-INNER = st.lists(PARTS, min_size=1, max_size=66).map("/".join)
-
-
-@given(PARTS | st.just("skills"), st.lists(INNER, min_size=1, max_size=4))
-def test_paths_found_plain_together_are_each_taken(section, inner):
-    if paths.are_plain_paths(section, inner):
-        for path in inner:
-            paths.check_path(paths.join_section(section, path))
-
-
-def test_usual_paths_are_plain_together():
-    usual = [f"skill-{number}/SKILL.md" for number in range(60)] + ["x", "x" * 255]
-    assert paths.are_plain_paths("skills", usual)
-    odd = ("/x", "x/", "a//b", "../a", "a\\b", "\x7f", "", ".git/x", "git~1")
-    for bad in ("x" * 256, "/".join("d" * 64), *odd):
-        assert not paths.are_plain_paths("skills", [*usual[:30], bad, *usual[30:]])
-
-
-@given(st.lists(INNER, max_size=4))
-def test_many_paths_are_checked_as_each_is(whole):
-    def refusals(check: Callable[[], object]) -> str:
-        try:
-            check()
-        except InvalidInput as error:
-            return error.message
-        return ""
-
-    assert refusals(lambda: paths.check_paths(whole)) == refusals(
-        lambda: [paths.check_path(path) for path in whole]
-    )
