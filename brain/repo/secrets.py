@@ -39,15 +39,19 @@ def scan_edits(
     At most MAX_SCANNED_BYTES are read, small files first. A notice says how many files were not.
     """
     files = {path: entry for path, entry in edits.items() if entry and entry.kind != LINK}
-    by_size = sorted(files.values(), key=lambda entry: entry.size)
-    sizes = accumulate(entry.size for entry in by_size)
-    sought = [
-        entry.blob for entry, size in zip(by_size, sizes, strict=True) if size <= MAX_SCANNED_BYTES
+    by_size = sorted(files, key=lambda path: files[path].size)
+    sizes = accumulate(files[path].size for path in by_size)
+    sought = {
+        path: files[path].blob
+        for path, size in zip(by_size, sizes, strict=True)
+        if size <= MAX_SCANNED_BYTES
+    }
+    found = {blob: find_secrets(contents[blob]) for blob in sought.values() if blob in contents}
+    if unread := [blob for blob in sought.values() if blob not in found]:
+        found |= _scan_blobs(session, unread, no_progress)
+    reported = [
+        (path, here) for path in files if path in sought for here in found.get(sought[path], ())
     ]
-    found = {blob: find_secrets(contents[blob]) for blob in sought if blob in contents}
-    if len(found) < len(sought):
-        found |= _scan_blobs(session, [blob for blob in sought if blob not in found], no_progress)
-    reported = [(path, here) for path in files for here in found.get(files[path].blob, ())]
     accepted = _load_accepted_ids(session, snapshot_id) if reported else ()
     notices = [
         Notice(
