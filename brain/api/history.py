@@ -10,11 +10,11 @@ if TYPE_CHECKING:
     from io import RawIOBase
 
     from ..ops import blame, diff, grep, import_states, log, prove, undo, why
-    from ..repo import revisions, secrets
+    from ..repo import secrets, session
     from ..results import EquivocationResult, Proof
 else:
     lazy(globals(), "ops", "blame diff grep import_states log prove undo why")
-    lazy(globals(), "repo", "revisions secrets")
+    lazy(globals(), "repo", "secrets session")
 
 
 class HistoryPart(Part):
@@ -22,7 +22,7 @@ class HistoryPart(Part):
 
     log = streams(lambda: log.log)
     show = reads(lambda: log.show)
-    has = reads(lambda: revisions.has_snapshot)
+    has = reads(lambda: session.has_snapshot)
     resolve = reads(lambda: log.resolve)
     diff = reads(lambda: diff.diff)
     diff_with_parent = reads(lambda: diff.diff_with_parent)
@@ -67,7 +67,7 @@ class ProofsPart(Part):
             content=content,
             brain=brain,
             snapshot=snapshot,
-            in_store=lambda id: self._locked.run(revisions.has_snapshot, id),
+            in_store=lambda id: self._locked.run(session.has_snapshot, id),
         )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..repo.part import Part, lazy, reads
+from ..repo.session import Session
 
 if TYPE_CHECKING:
     from ..chain.evm.evm_ledger import EvmLedger
@@ -103,9 +104,7 @@ class LedgerPart(Part):
 
         Raises `Conflict` (`already_open`).
         """
-        from ..repo.revisions import resolve_revision
-
-        snapshot = self._locked.run(resolve_revision, rev)
+        snapshot = self._locked.run(Session.resolve, rev)
         return ledger.permits.build_open(self._brain_id(), snapshot, deadline)
 
     def build_signer_permit(self, ledger: EvmLedger, address: str, *, deadline: int) -> PermitFile:

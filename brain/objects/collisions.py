@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING
 from .. import limits
 from ..errors import InvalidInput, NotFound, printable_text
 from ..named_tuple import NamedTuple
-from . import bundle as bundles
 from . import paths, tree
-from .bundle import Bundle, Edits
+from .bundle import Edits, State
 from .folding import fold_name, match_length, next_char, strip_marks
 from .node_cache import NodeCache
 from .tree_node import LINK, TreeEntry
@@ -80,23 +79,23 @@ def read_link_target(reader: BlobReader, blob: bytes) -> bytes | None:
         return None
 
 
-def find_file(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: str) -> TreeEntry | None:
+def find_file(state: State, reader: BlobReader, path: str) -> TreeEntry | None:
     """Return the file to which a full path leads as on disk, over links; None if to none."""
-    found = resolve_links(nodes, bundle, reader, path)
-    return bundles.get_entry(nodes, bundle, found) if found else None
+    found = resolve_links(state, reader, path)
+    return state.get(found) if found else None
 
 
-def resolve_links(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: str) -> str:
+def resolve_links(state: State, reader: BlobReader, path: str) -> str:
     """Return the full path, without links, to which one leads as on disk; "" if links go astray.
 
     The links may be the path itself or folders above it. None leads outside of the bundle.
     """
     for _ in range(_MAX_FOLLOWED):
-        entry = bundles.get_entry(nodes, bundle, path)
+        entry = state.get(path)
         rest = ""
         while entry is None and (above := path[: len(path) - len(rest)].rpartition("/")[0]):
             rest = path[len(above) :]
-            entry = bundles.get_entry(nodes, bundle, above)
+            entry = state.get(above)
         if entry is None or entry.kind != LINK:
             return path
         target = read_link_target(reader, entry.blob) or b""
@@ -107,13 +106,11 @@ def resolve_links(nodes: NodeCache, bundle: Bundle, reader: BlobReader, path: st
     return ""
 
 
-def follow_link(
-    nodes: NodeCache, bundle: Bundle, reader: BlobReader, entry: TreeEntry
-) -> TreeEntry:
+def follow_link(state: State, reader: BlobReader, entry: TreeEntry) -> TreeEntry:
     """Return the file that an entry of a bundle is or leads to. Raises `NotFound` (`dead_link`)."""
     if entry.kind != LINK:
         return entry
-    found = find_file(nodes, bundle, reader, entry.path)
+    found = find_file(state, reader, entry.path)
     if found is not None:
         return found
     target = (read_link_target(reader, entry.blob) or b"").decode(errors="replace")
@@ -139,10 +136,9 @@ class PortabilityFault(NamedTuple):
 
 
 def require_portable(
-    nodes: NodeCache,
     reader: BlobReader,
-    before: Bundle,
-    after: Bundle,
+    before: State,
+    after: State,
     edits: Mapping[str, TreeEntry | None] | None = None,
 ) -> None:
     """Check that any folder can hold `after`, to which `edits` lead from `before`.
@@ -151,25 +147,22 @@ def require_portable(
     `path_conflict`, `link_outside`, `too_many`, `too_large`, or as `paths.check_path`.
     """
     if edits is None:
-        edits = {path: now for path, _, now in bundles.diff_bundles(nodes, before, after)}
+        edits = {path: now for path, _, now in before.diff(after)}
     changed_entries = {path: entry for path, entry in edits.items() if entry is not None}
     for path in changed_entries:
         paths.check_path(path)
-    added = [
-        path for path in changed_entries if not before or not bundles.has_entry(nodes, before, path)
-    ]
+    added = [path for path in changed_entries if not before.has(path)]
     entries = changed_entries.items()
-    for fault in find_portability_faults(nodes, reader, before, after, entries, added):
+    for fault in find_portability_faults(reader, before, after, entries, added):
         raise InvalidInput(
             fault.message, code=fault.code, hint="rename it, or leave it out with .brainignore"
         )
 
 
 def find_portability_faults(
-    nodes: NodeCache,
     reader: BlobReader,
-    before: Bundle,
-    after: Bundle,
+    before: State,
+    after: State,
     changed_entries: Iterable[tuple[str, TreeEntry]],
     added_paths: Collection[str],
 ) -> Iterator[PortabilityFault]:
@@ -178,7 +171,7 @@ def find_portability_faults(
     `changed_entries` differ, by full path; `added_paths` are those that `before` lacks. The
     caller has checked each path.
     """
-    files = bundles.bundle_totals(after).files
+    files = after.totals.files
     if files > limits.MAX_FILES:
         yield PortabilityFault(
             "too_many", "", f"the brain has {files} files, more than {limits.MAX_FILES}"
@@ -191,7 +184,7 @@ def find_portability_faults(
         elif entry.kind == LINK and not _is_safe_link(path, entry, reader):
             message = f"the link {name} may lead outside the brain"
             yield PortabilityFault("link_outside", path, message)
-    yield from _find_collisions(nodes, before, after, added_paths)
+    yield from _find_collisions(before, after, added_paths)
 
 
 def _is_safe_link(path: str, entry: TreeEntry, reader: BlobReader) -> bool:
@@ -202,35 +195,33 @@ def _is_safe_link(path: str, entry: TreeEntry, reader: BlobReader) -> bool:
 
 
 def _find_collisions(
-    nodes: NodeCache, before: Bundle, after: Bundle, added_paths: Collection[str]
+    before: State, after: State, added_paths: Collection[str]
 ) -> Iterator[PortabilityFault]:
-    are_many = len(added_paths) * _SWEEP_RATIO >= bundles.bundle_totals(after).files
-    if not added_paths or (are_many and _is_free_of_collisions(nodes, before, after, added_paths)):
+    are_many = len(added_paths) * _SWEEP_RATIO >= after.totals.files
+    if not added_paths or (are_many and _is_free_of_collisions(before, after, added_paths)):
         return
-    lookup = _CollisionLookup(nodes, before, after)
+    lookup = _CollisionLookup(before, after)
     for path in added_paths:
         yield from lookup.check_new_path(path)
 
 
-def split_edits(
-    nodes: NodeCache, before: Bundle, edits: Mapping[str, TreeEntry | None]
-) -> tuple[Edits, list[str]]:
+def split_edits(before: State, edits: Mapping[str, TreeEntry | None]) -> tuple[Edits, list[str]]:
     """Return the edits of `before` that one folder can hold, and the paths of the others.
 
     Of several new paths that collide with each other, the first one stays.
     """
     new = [path for path, entry in edits.items() if entry]
-    new = [path for path in new if not bundles.has_entry(nodes, before, path)]
-    after = bundles.update_bundle(nodes, before, edits)
-    places = {fault.path for fault in _find_collisions(nodes, before, after, new)}
+    new = [path for path in new if not before.has(path)]
+    after = before.edit(edits)
+    places = {fault.path for fault in _find_collisions(before, after, new)}
     doubtful = [path for path in new if not places.isdisjoint((path, *paths.folders_above(path)))]
     unsure = set(doubtful)
     accepted = {path: entry for path, entry in edits.items() if path not in unsure}
     left_out = []
-    held = bundles.update_bundle(nodes, before, accepted) if doubtful else after
+    held = before.edit(accepted) if doubtful else after
     for path in doubtful:
-        tried = bundles.update_bundle(nodes, held, {path: edits[path]})
-        if any(_find_collisions(nodes, held, tried, [path])):
+        tried = held.edit({path: edits[path]})
+        if any(_find_collisions(held, tried, [path])):
             left_out.append(path)
         else:
             held, accepted[path] = tried, edits[path]
@@ -275,18 +266,20 @@ def _are_distinct(names: Collection[str]) -> bool:
     return len(names) < 2 or len(set(map(hash, map(fold, names)))) == len(names)
 
 
-def _is_free_of_collisions(
-    nodes: NodeCache, before: Bundle, after: Bundle, added_paths: Collection[str]
-) -> bool:
+def _is_free_of_collisions(before: State, after: State, added_paths: Collection[str]) -> bool:
     """Tell whether all paths of `after` can coexist, section by section."""
     new: dict[str, list[str]] = {}  # these need not be read
     for path in added_paths:
         section = paths.split_section(path)[0]
-        if section not in before:
+        if section not in before.sections:
             new.setdefault(section, []).append(path)
-    tops = {name for name in after if name != paths.TOP_SECTION}
-    return _can_coexist([*_walk_paths(nodes, after.get(paths.TOP_SECTION))], set(tops)) and all(
-        _can_coexist(new.get(section) or [*_walk_paths(nodes, after[section])], set())
+    tops = {name for name in after.sections if name != paths.TOP_SECTION}
+    return _can_coexist(
+        [*_walk_paths(after.nodes, after.sections.get(paths.TOP_SECTION))], set(tops)
+    ) and all(
+        _can_coexist(
+            new.get(section) or [*_walk_paths(after.nodes, after.sections[section])], set()
+        )
         for section in tops
     )
 
@@ -307,8 +300,7 @@ def _can_coexist(files: Collection[str], folders: set[str]) -> bool:
 class _CollisionLookup:
     """Finds the collisions of single paths."""
 
-    def __init__(self, nodes: NodeCache, before: Bundle, after: Bundle) -> None:
-        self._nodes = nodes
+    def __init__(self, before: State, after: State) -> None:
         self._before = before
         self._after = after
         self._checked_paths: set[str] = set()
@@ -328,14 +320,14 @@ class _CollisionLookup:
                 yield PortabilityFault("case_collision", path, message)
             if folder and self._first_path_below(self._before, f"{folder}/") is not None:
                 return
-            if folder and bundles.has_entry(self._nodes, self._after, folder):
+            if folder and self._after.has(folder):
                 yield _path_conflict(folder)
             path = folder
 
-    def _first_path_below(self, bundle: Bundle, folder: str) -> str | None:
+    def _first_path_below(self, state: State, folder: str) -> str | None:
         """Return a path below `folder`, which ends in a slash."""
         section, _, inner = folder.partition("/")
-        path = tree.first_path_from(self._nodes, bundle.get(section), inner)
+        path = tree.first_path_from(state.nodes, state.sections.get(section), inner)
         return f"{section}/{path}" if path is not None and path.startswith(inner) else None
 
     def _find_case_variant(self, folder: str, name: str) -> str | None:
@@ -343,10 +335,10 @@ class _CollisionLookup:
         section, _, inner = folder.partition("/")
         if not folder:
             folded = fold_name(name)
-            for other in self._after:
+            for other in self._after.sections:
                 if other not in (name, paths.TOP_SECTION) and fold_name(other) == folded:
                     return other
-        root = self._after.get(section or paths.TOP_SECTION)
+        root = self._after.sections.get(section or paths.TOP_SECTION)
         prefix = f"{inner}/" if inner else ""
         if folder not in self._names:
             try:
@@ -359,12 +351,12 @@ class _CollisionLookup:
         self._queries += 1
         if self._queries > _MAX_QUERIES:
             raise LookupError
-        return tree.first_path_from(self._nodes, root, start)
+        return tree.first_path_from(self._after.nodes, root, start)
 
     def _list_names(self, root: tree.TreeRoot | None, prefix: str) -> dict[str, set[str]]:
         """Return the names after `prefix` by their folded forms."""
         names: dict[str, set[str]] = {}
-        for path in _walk_paths(self._nodes, root, prefix):
+        for path in _walk_paths(self._after.nodes, root, prefix):
             if not path.startswith(prefix):
                 break
             name = path[len(prefix) :].partition("/")[0]

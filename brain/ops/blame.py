@@ -14,10 +14,8 @@ from typing import NamedTuple
 
 from ..errors import NotFound
 from ..merging.lines import UNMATCHED, match_lines, split_lines
-from ..objects import bundle as bundles
 from ..objects import lineage
 from ..repo import find_skill, lineage_cache
-from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import BlameLine
 from ..skills.skill_layout import split_version
@@ -62,14 +60,14 @@ def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
 
     Raises `NotFound` (`no_skill`, `no_version`).
     """
-    head = resolve_revision(session, rev)
+    head = session.resolve(rev)
     name, version = split_version(slug)
     if version:
         head, found = log.find_skill_at_version(session, head, name, version)
     else:
-        found = find_skill.find_skill(session, session.bundle_of(head), slug)
+        found = find_skill.find_skill(session, session.state_of(head), slug)
     path = found.path
-    entry = bundles.get_entry(session.nodes, session.bundle_of(head), path)
+    entry = session.state_of(head).get(path)
     assert entry is not None
     lines = split_lines(session.reader.read_blob(entry.blob, entry.size))
     open_lines = [(number, number) for number in range(len(lines))]
@@ -111,7 +109,7 @@ def _iter_parent_states(
 ) -> Iterator[_BlameState]:
     for parent in session.load_snapshot(state.snapshot).parents:
         path = state.path
-        entry = bundles.get_entry(session.nodes, session.bundle_of(parent), path)
+        entry = session.state_of(parent).get(path)
         if entry is None:
             moved = diff.find_rename_source(session, parent, state.snapshot, path)
             if moved is None:

@@ -11,12 +11,10 @@ import re
 
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
-from ..objects import bundle as bundles
 from ..objects.collisions import require_portable
 from ..repo import working_copy
 from ..repo.lineage_cache import AncestorSet
-from ..repo.revisions import TAG_REF_PREFIX, resolve_revision
-from ..repo.session import Session, head_ref
+from ..repo.session import TAG_REF_PREFIX, Session, head_ref
 from ..repo.signing.sign import read_valid_signatures
 from ..repo.transaction import (
     lock_for_writing,
@@ -87,7 +85,7 @@ def create_branch(session: Session, name: str, rev: str = "@") -> Branch:
                 code="tag_exists",
                 hint="choose another name",
             )
-        snapshot_id = resolve_revision(session, rev)
+        snapshot_id = session.resolve(rev)
         tx.update_ref(ref, None, snapshot_id)
         log_operation(session, tx, "branch", f"branch {name}", [(ref, b"", snapshot_id)])
     return Branch(name, snapshot_id.hex(), False)
@@ -134,15 +132,15 @@ def switch_branch(session: Session, name: str, progress: Progress | None = None)
         ) as txn:
             head = _require_branch_head(session, name)
             if name != txn.branch:
-                target = session.bundle_of(head)
-                require_portable(session.nodes, session.reader, txn.bundle, target)
-                changes = bundles.diff_bundles(session.nodes, txn.bundle, target)
+                target = session.state_of(head)
+                require_portable(session.reader, txn.state, target)
+                changes = txn.state.diff(target)
                 changed_paths = [path for path, _, _ in changes]
                 manual_edits = working_copy.store_edits_at(
-                    session, txn.store_tx, txn.bundle, changed_paths
+                    session, txn.store_tx, txn.state, changed_paths
                 )
                 txn.record_manual_edits(manual_edits)
-                changes = bundles.diff_bundles(session.nodes, txn.bundle, target)
+                changes = txn.state.diff(target)
                 txn.writes = {path: now for path, _, now in changes}
                 redacted = find_redacted_paths(session, txn.writes.values())
                 txn.writes.update(dict.fromkeys(redacted))
@@ -225,7 +223,7 @@ def create_tag(session: Session, name: str, rev: str = "@") -> Tag:
                 hint=f"choose another name, or delete it with `brain tag --delete {name}`",
             )
         _refuse_branch_name(session, name)
-        snapshot_id = resolve_revision(session, rev)
+        snapshot_id = session.resolve(rev)
         tx.update_ref(ref, None, snapshot_id)
         sign_new_snapshot(session, tx, snapshot_id, session.load_snapshot(snapshot_id))
         log_operation(session, tx, "tag", f"tag {name}", [(ref, b"", snapshot_id)])

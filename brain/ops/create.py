@@ -10,16 +10,20 @@ from pathlib import Path
 
 from ..digest import NO_DIGEST
 from ..errors import InvalidInput
-from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects import snapshot as snapshots
-from ..objects.bundle import Bundle
+from ..objects.bundle import State
 from ..objects.collisions import require_portable
 from ..objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from ..objects.tree_node import FILE, TreeEntry
 from ..repo import manifest
-from ..repo.revisions import resolve_revision
-from ..repo.session import CONTROL_FOLDER, Session, SigningKeyProvider, head_ref
+from ..repo.session import (
+    CONTROL_FOLDER,
+    BrainState,
+    Session,
+    SigningKeyProvider,
+    head_ref,
+)
 from ..repo.transaction import (
     lock_for_writing,
     log_operation,
@@ -66,7 +70,7 @@ def create_brain(
             entry = TreeEntry(manifest.MANIFEST_PATH, FILE, tx.put_blob(text), len(text))
             entries.append(entry)
             tx.add_pending_writes([PendingWrite(entry.path, FILE, entry.blob, NO_DIGEST)])
-        bundle = bundles.build_bundle(session.nodes, entries)
+        bundle = State.build(session.nodes, entries)
         for node_id, data in session.nodes.unstored.items():
             tx.put_object(ObjectKind.NODE, node_id, data)
         genesis = record_genesis(session, tx, bundle, "init", NO_DIGEST)
@@ -107,18 +111,18 @@ def staged_store(
 
 
 def record_genesis(
-    session: Session, tx: StoreTransaction, bundle: Bundle, kind: str, origin: bytes
+    session: Session, tx: StoreTransaction, bundle: State, kind: str, origin: bytes
 ) -> bytes:
     """Record the genesis of a brain, with a bundle whose nodes are stored.
 
     `kind` is the kind of the logged operation; `origin` is the origin snapshot of a fork,
     else empty. Returns the id of the genesis, which is that of the brain.
     """
-    tx.put_object(ObjectKind.BUNDLE, bundles.bundle_id(bundle), bundles.encode_bundle(bundle))
+    tx.put_object(ObjectKind.BUNDLE, bundle.id, bundle.encode())
     genesis = Snapshot(
         format=SNAPSHOT_FORMAT,
         brain=NO_DIGEST,
-        bundle=bundles.bundle_id(bundle),
+        bundle=bundle.id,
         parents=(),
         generation=0,
         jump=Jump(0, NO_DIGEST),
@@ -150,7 +154,7 @@ def fork(
     Its genesis names the snapshot it came from. Raises `InvalidInput` (`not_empty`).
     """
     root = Path(os.path.abspath(path))
-    origin = resolve_revision(session, rev)
+    origin = session.resolve(rev)
     is_new = not root.exists()
     if not is_new and (not root.is_dir() or any(root.iterdir())):
         raise InvalidInput(
@@ -160,9 +164,9 @@ def fork(
         )
     root.mkdir(parents=True, exist_ok=True)
     try:
-        bundle = session.bundle_of(origin)
-        require_portable(session.nodes, session.reader, bundles.EMPTY_BUNDLE, bundle)
-        size = bundles.bundle_totals(bundle).bytes
+        bundle = session.state_of(origin)
+        require_portable(session.reader, BrainState(session), bundle)
+        size = bundle.totals.bytes
         with staged_store(root, session.author, session.sign_with, size) as (child, tx):
             redactions = _copy_lineage(session, tx, origin)
             tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress or no_progress)))
@@ -198,11 +202,11 @@ def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[
 
 
 def _copy_files(
-    session: Session, tx: StoreTransaction, bundle: Bundle, progress: Progress
+    session: Session, tx: StoreTransaction, bundle: BrainState, progress: Progress
 ) -> Iterator[PendingWrite]:
-    for node_id in bundles.walk_node_ids(session.nodes, bundle):
+    for node_id in bundle.node_ids():
         tx.put_object(ObjectKind.NODE, node_id, session.nodes.peek(node_id).encode())
-    entries = list(bundles.walk_entries(session.nodes, bundle))
+    entries = list(bundle.walk())
     sizes = {entry.blob: entry.size for entry in entries}
     blobs = list(sizes)
     for start in range(0, len(blobs), _BLOBS_PER_BATCH):

@@ -8,15 +8,12 @@ from functools import cache
 from itertools import islice, product
 
 from ..errors import InvalidInput, NotFound, printable_text
-from ..objects import bundle as bundles
 from ..objects import operation
-from ..objects.bundle import Bundle
 from ..objects.paths import folders_above, is_at_or_below, split_section
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import ENTRY_KIND_NAMES, LINK, TreeEntry
 from ..repo import derive, lineage_cache
-from ..repo.revisions import resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Diff, DiffStat, FileState, PathChange, SkillChange, UndiffableFile
 from ..results.text_format import changes_outside_skills, format_skill_change
 from ..skills import skill_version
@@ -54,38 +51,41 @@ def diff(
         return _diff_with_folder(session, from_ or "@", paths)
     if to is None:
         from_, to = from_ or session.base().hex(), session.head().hex()
-    old, new = resolve_revision(session, from_ or "@"), resolve_revision(session, to)
-    before, after = session.bundle_of(old), session.bundle_of(new)
+    old, new = session.resolve(from_ or "@"), session.resolve(to)
+    before, after = session.state_of(old), session.state_of(new)
     return diff_bundles(session, (old.hex(), before), (new.hex(), after), paths)
 
 
 def diff_with_parent(session: Session, rev: str = "@", *, paths: Sequence[str] = ()) -> Diff:
     """Compare a snapshot with its first parent, a genesis with nothing; as `diff`."""
-    new = resolve_revision(session, rev)
+    new = session.resolve(rev)
     snapshot = session.load_snapshot(new)
-    before = snapshot.parents[0].hex() if snapshot.parents else "", session.parent_bundle(snapshot)
-    return diff_bundles(session, before, (new.hex(), session.bundle_of(new)), paths)
+    before = snapshot.parents[0].hex() if snapshot.parents else "", session.parent_state(snapshot)
+    return diff_bundles(session, before, (new.hex(), session.state_of(new)), paths)
 
 
 def diff_bundles(
-    session: Session, old: tuple[str, Bundle], new: tuple[str, Bundle], paths: Sequence[str] = ()
+    session: Session,
+    old: tuple[str, BrainState],
+    new: tuple[str, BrainState],
+    paths: Sequence[str] = (),
 ) -> Diff:
     """Compare two bundles, each given with the id of its snapshot."""
     (from_, before), (to, after) = old, new
-    differences = _select(bundles.diff_bundles(session.nodes, before, after), paths)
+    differences = _select(before.diff(after), paths)
     return Comparison(session, before, after, differences).to_diff(from_, to)
 
 
 def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Diff:
     from ..repo import working_copy
 
-    old = resolve_revision(session, from_)
-    before = session.bundle_of(old)
+    old = session.resolve(from_)
+    before = session.state_of(old)
     scan = working_copy.scan_folder(session)
     entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
     edits = working_copy.diff_folder(session, scan, before, entries)
     differences = _select(_compare_edits(session, before, edits), paths)
-    after = bundles.update_bundle(session.nodes, before, edits)
+    after = before.edit(edits)
     found = Comparison(session, before, after, differences, in_folder=True).to_diff(old.hex(), "")
     session.nodes.drop_unstored()
     return found
@@ -96,12 +96,9 @@ def _select(differences: Iterable[Difference], paths: Sequence[str]) -> list[Dif
 
 
 def _compare_edits(
-    session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]
+    session: Session, before: BrainState, edits: Mapping[str, TreeEntry | None]
 ) -> list[Difference]:
-    return [
-        Difference(path, bundles.get_entry(session.nodes, before, path), entry)
-        for path, entry in sorted(edits.items())
-    ]
+    return [Difference(path, before.get(path), entry) for path, entry in sorted(edits.items())]
 
 
 class Comparison:
@@ -115,8 +112,8 @@ class Comparison:
     def __init__(
         self,
         session: Session,
-        before: Bundle,
-        after: Bundle,
+        before: BrainState,
+        after: BrainState,
         differences: list[Difference],
         *,
         in_folder: bool = False,
@@ -234,7 +231,7 @@ class Comparison:
         """Yield the skills that have other files than before, and the same text."""
         homes = derive.SkillHomes(self._session, [self._after])
         for path in sorted({homes.find_home(path) for path in paths} - changed_skills - {""}):
-            if entry := bundles.get_entry(self._session.nodes, self._after, path):
+            if entry := self._after.get(path):
                 card = lineage_cache.load_cards(self._session, [entry.blob])[entry.blob]
                 yield _build_skill_change(path, card, card, path)
 
@@ -363,11 +360,11 @@ def find_rename_source(
 
     It is the one that the operation names, else as for a diff.
     """
-    was, now = session.bundle_of(before), session.bundle_of(after)
-    entry = bundles.get_entry(session.nodes, now, path)
+    was, now = session.state_of(before), session.state_of(after)
+    entry = now.get(path)
     if entry is None or entry.kind == LINK:
         return None
-    differences = islice(bundles.diff_bundles(session.nodes, was, now), _MAX_DIFFERENCES)
+    differences = islice(was.diff(now), _MAX_DIFFERENCES)
     removed = {
         name: old
         for name, old, new in differences
@@ -445,7 +442,7 @@ def _render_mode_lines(session: Session, diff: Diff, change: PathChange) -> Iter
 
 
 def _read_kind(session: Session, snapshot: str, path: str) -> int | None:
-    entry = bundles.get_entry(session.nodes, session.bundle_of(bytes.fromhex(snapshot)), path)
+    entry = session.state_of(bytes.fromhex(snapshot)).get(path)
     return entry.kind if entry else None
 
 
@@ -493,8 +490,8 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
     """Return the files of a diff between two snapshots whose content `patch` does not show."""
 
     def describe(snapshot: str, path: str) -> FileState | None:
-        bundle = session.bundle_of(bytes.fromhex(snapshot))
-        if entry := bundles.get_entry(session.nodes, bundle, path):
+        bundle = session.state_of(bytes.fromhex(snapshot))
+        if entry := bundle.get(path):
             return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex())
         return None
 
@@ -525,17 +522,19 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
 # Messages
 
 
-def describe_edits(session: Session, before: Bundle, edits: Mapping[str, TreeEntry | None]) -> str:
+def describe_edits(
+    session: Session, before: BrainState, edits: Mapping[str, TreeEntry | None]
+) -> str:
     """Describe the changes by `edits`, whose content is in the open transaction.
 
     For example "oracle-manipulation edited; memory/MEMORY.md +3 lines".
     """
     if len(edits) > _MAX_DESCRIBED_FILES:
         removed = sum(entry is None for entry in edits.values())
-        known = sum(bundles.has_entry(session.nodes, before, path) for path in edits)
+        known = sum(before.has(path) for path in edits)
         counts = f"{len(edits) - known} files added, {known - removed} modified"
         return f"{counts}, {removed} removed"
-    after = bundles.update_bundle(session.nodes, before, edits)
+    after = before.edit(edits)
     differences = _compare_edits(session, before, edits)
     found = Comparison(session, before, after, differences).to_diff("", "")
     others = changes_outside_skills(found.changes, found.skills) if found.skills else found.changes

@@ -10,7 +10,6 @@ from pathlib import Path
 from ..errors import BrainError, SandboxError, printable_text
 from ..folder.ignore import IgnoreRules
 from ..folder.scan import unescape_mount_point
-from ..objects.bundle import walk_section
 from ..programs import PROGRAM_FILE
 from ..repo import head_index, log_entry, manifest, transaction
 from ..repo.derived_db import CACHE_DIR_VARIABLE, CacheUnusable
@@ -174,7 +173,7 @@ def _sandbox(session: Session) -> Iterator[DoctorCheck]:
     try:
         profile = probe_sandbox()
     except SandboxError as error:
-        entries = walk_section(session.nodes, session.bundle_of(session.head()), SKILLS_SECTION)
+        entries = session.at().walk_section(SKILLS_SECTION)
         if any(entry.path.endswith(f"/{PROGRAM_FILE}") for entry in entries):
             yield DoctorCheck("sandbox", False, error.message, error.hint)
         else:

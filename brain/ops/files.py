@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
-from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle, Edits
+from ..objects.bundle import Edits
 from ..objects.collisions import find_file, follow_link
 from ..objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
 from ..repo import working_copy
-from ..repo.revisions import resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction, refuse_long_names
 from ..skills import skill_layout
 
@@ -49,7 +47,7 @@ def read(session: Session, path: str, rev: str = "@") -> bytes:
     Raises `NotFound` (`no_path`, `dead_link`, `redacted`) or `InvalidInput` (`too_large`).
     """
     bundle, entry = _find_entry(session, path, rev)
-    return read_editable_content(session, follow_link(session.nodes, bundle, session.reader, entry))
+    return read_editable_content(session, follow_link(bundle, session.reader, entry))
 
 
 def read_stored(session: Session, path: str, rev: str = "@") -> bytes:
@@ -60,10 +58,10 @@ def read_stored(session: Session, path: str, rev: str = "@") -> bytes:
     return read_editable_content(session, _find_entry(session, path, rev)[1])
 
 
-def _find_entry(session: Session, path: str, rev: str) -> tuple[Bundle, TreeEntry]:
-    bundle, nodes = session.bundle_of(resolve_revision(session, rev)), session.nodes
+def _find_entry(session: Session, path: str, rev: str) -> tuple[BrainState, TreeEntry]:
+    bundle = session.at(rev)
     full = paths.check_path(path)
-    entry = bundles.get_entry(nodes, bundle, full) or find_file(nodes, bundle, session.reader, full)
+    entry = bundle.get(full) or find_file(bundle, session.reader, full)
     if entry is None:
         raise NotFound(
             f"the file {path} does not exist",
@@ -112,7 +110,7 @@ def _edit_all(session: Session, changes: Mapping[str, ContentChange], message: s
         edits: Edits = {}
         for path, change in changes.items():
             edits.update(apply_change(txn, path, change))
-        before = txn.bundle
+        before = txn.state
         if edits:
             txn.record_snapshot(edits, ("snapshot",), message)
             txn.writes.update(edits)
@@ -173,14 +171,14 @@ def plan_skill_folder(txn: WriteTransaction, path: str) -> tuple[str, Edits]:
         return home, {}
     home = path[: -len(".md")]
     main = f"{home}/{skill_layout.SKILL_FILES[0]}"
-    in_use = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, home))
+    in_use = any(True for _ in txn.state.walk_below(home))
     if in_use or (session.has_folder and working_copy.find_candidate(session, main) is not None):
         raise Conflict(
             f"{path} cannot move into the folder of its name, which is in use",
             code="path_conflict",
             hint="write the text of the file into the skill itself",
         )
-    return home, {path: None} if bundles.has_entry(session.nodes, txn.bundle, path) else {}
+    return home, {path: None} if txn.state.has(path) else {}
 
 
 def refuse_skill_name(inner: str) -> None:
@@ -200,10 +198,10 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
     `too_large`) or `Conflict` (`path_conflict`).
     """
     session = txn.session
-    now = working_copy.read_if_unchanged(session, txn.bundle, path)
+    now = working_copy.read_if_unchanged(session, txn.state, path)
     if now is None:
         txn.record_edits_at([path])
-    was = bundles.get_entry(session.nodes, txn.bundle, path)
+    was = txn.state.get(path)
     _refuse_link(path, was)
     if was is not None and now is None:
         now = read_editable_content(session, was)
@@ -213,9 +211,8 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
 
 def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edits:
     """Return the edit that gives a file its content, empty if it has that; store the content."""
-
-    nodes, bundle = txn.session.nodes, txn.bundle
-    was = bundles.get_entry(nodes, bundle, path)
+    bundle = txn.state
+    was = bundle.get(path)
     _refuse_link(path, was)
     if content is None:
         return {path: None} if was is not None else {}
@@ -225,10 +222,8 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
         kind = EXECUTABLE
     if was is not None and (was.kind, was.blob) == (kind, blob):
         return {}
-    inside = any(entry.path != path for entry in bundles.walk_below(nodes, bundle, path))
-    if inside or any(
-        bundles.get_entry(nodes, bundle, outer) is not None for outer in paths.folders_above(path)
-    ):
+    inside = any(entry.path != path for entry in bundle.walk_below(path))
+    if inside or any(bundle.get(outer) is not None for outer in paths.folders_above(path)):
         raise Conflict(
             f"{path} cannot be both a file and a folder",
             code="path_conflict",

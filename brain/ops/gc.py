@@ -21,8 +21,7 @@ from ..objects.tree_node import LEAF
 from ..repo import working_copy
 from ..repo.ledgers import final_head, last_seen_head
 from ..repo.log_entry import decode_log_entry, load_merge_state
-from ..repo.revisions import DROP_KIND, MAX_REJECTED, list_rejected_refs
-from ..repo.session import Session
+from ..repo.session import DROP_KIND, MAX_REJECTED, Session, list_rejected_refs
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
 from ..results import Collected
 from ..store.reader import StoreReader

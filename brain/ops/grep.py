@@ -9,10 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..errors import InvalidInput
 from ..merging import lines
-from ..objects import bundle as bundles
 from ..objects.paths import is_at_or_below
 from ..objects.tree_node import LINK, TreeEntry
-from ..repo.revisions import resolve_revision
 from ..repo.session import Session
 from ..results import GrepMatch
 
@@ -41,10 +39,10 @@ def grep(
     searched. Raises `InvalidInput`: `bad_pattern`, or `slow_pattern` if a file takes too long.
     """
     match_line = _compile_pattern(pattern, ignore_case, fixed)
-    bundle = session.bundle_of(resolve_revision(session, rev))
+    bundle = session.at(rev)
     entries = [
         entry
-        for entry in bundles.walk_entries(session.nodes, bundle)
+        for entry in bundle.walk()
         if entry.kind != LINK and entry.size <= MAX_SEARCHED_BYTES
         if not paths or is_at_or_below(entry.path, paths)
     ]

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from ..digest import NO_DIGEST, blob_id
 from ..errors import InvalidInput
-from ..objects import bundle as bundles
 from ..objects import collisions, lineage, operation, paths
 from ..objects.bundle import Edits
 from ..objects.snapshot import MAX_PARENTS
@@ -135,9 +134,7 @@ class _StepImporter:
                 return False
             first, *merged = map(self._find_snapshot, step.parents or ("",))
             txn.move_head(first)
-        edits, left_out = collisions.split_edits(
-            txn.session.nodes, txn.bundle, self._compute_edits(step)
-        )
+        edits, left_out = collisions.split_edits(txn.state, self._compute_edits(step))
         self._report_skipped(left_out)
         if not edits and step.parents is None:
             return False
@@ -184,10 +181,10 @@ class _StepImporter:
         txn, session = self._txn, self._txn.session
         edits = dict(self._store_files(step.files))
         if step.is_complete:
-            known_paths = (e.path for e in bundles.walk_entries(session.nodes, txn.bundle))
+            known_paths = (e.path for e in txn.state.walk())
             missing = (p for p in known_paths if p not in edits and p not in BRAIN_OWNED_FILES)
             edits.update({path: None for path in missing if not step.keeps_path(path)})
-        return working_copy.drop_unchanged_edits(session, txn.bundle, edits)
+        return working_copy.drop_unchanged_edits(session, txn.state, edits)
 
     def _store_files(
         self, files: Iterable[tuple[str, SourceFile | None]]

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from .. import results
 from ..errors import NotFound
-from ..objects import bundle as bundles
 from ..objects import lineage, operation
+from ..objects.bundle import State
 from ..objects.operation import DECISION_KINDS
 from ..objects.paths import is_at_or_below, split_section
 from ..objects.snapshot import Snapshot
@@ -19,8 +19,7 @@ from ..objects.tree_node import ENTRY_KIND_NAMES
 from ..repo import derive, find_skill, lineage_cache
 from ..repo.derived_db import skill_key
 from ..repo.lineage_cache import AncestorSet
-from ..repo.revisions import list_rejected_refs, resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session, list_rejected_refs
 from ..results import FileInfo, SkillDecision, SnapshotInfo
 from ..results.text_format import DECISION_WORDS
 from ..skills import skill_layout, skill_version
@@ -81,8 +80,8 @@ def log(
     """
     load = session.load_snapshot
     old, dots, new = rev.partition("..")
-    left_out = resolve_revision(session, old or "@") if dots else None
-    start = resolve_revision(session, (new or "@") if dots else rev)
+    left_out = session.resolve(old or "@") if dots else None
+    start = session.resolve((new or "@") if dots else rev)
     pairs: Iterator[tuple[bytes, Snapshot]]
     if skill is not None:
         rows = reversed(find_skill_changes(session, start, skill))
@@ -100,20 +99,23 @@ def log(
 
 def resolve(session: Session, rev: str) -> str:
     """Return the id of the snapshot that `rev` names. Raises `InvalidInput` or `NotFound`."""
-    return resolve_revision(session, rev).hex()
+    return session.resolve(rev).hex()
 
 
 def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[str]) -> bool:
     """Tell whether a snapshot differs at these paths from every parent, as in git's log."""
     sections = {split_section(path)[0] for path in wanted_paths} | set(wanted_paths)
-    after = session.load_bundle(snapshot.bundle)
-    parents = [session.bundle_of(parent) for parent in snapshot.parents]
-    for before in parents or [bundles.EMPTY_BUNDLE]:
+    after = session.load_state(snapshot.bundle)
+    parents = [session.state_of(parent) for parent in snapshot.parents]
+    for before in parents or [BrainState(session)]:
         was, now = (
-            {name: root for name, root in bundle.items() if name in sections}
-            for bundle in (before, after)
+            State(
+                session.nodes,
+                {name: root for name, root in each.sections.items() if name in sections},
+            )
+            for each in (before, after)
         )
-        changed = bundles.diff_bundles(session.nodes, was, now)
+        changed = was.diff(now)
         if not any(is_at_or_below(item.path, wanted_paths) for item in changed):
             return False
     return True
@@ -121,10 +123,10 @@ def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[
 
 def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
     """Return all files at a revision, by section and path, without their content."""
-    bundle = session.bundle_of(resolve_revision(session, rev))
+    bundle = session.at(rev)
     return [
         FileInfo(entry.path, ENTRY_KIND_NAMES[entry.kind], entry.blob.hex(), entry.size)
-        for entry in bundles.walk_entries(session.nodes, bundle)
+        for entry in bundle.walk()
     ]
 
 
@@ -133,17 +135,17 @@ def show(session: Session, rev: str = "@") -> results.SnapshotDetails:
     from ..repo.signing.sign import read_valid_signatures
     from . import diff
 
-    snapshot_id = resolve_revision(session, rev)
+    snapshot_id = session.resolve(rev)
     snapshot = session.load_snapshot(snapshot_id)
-    after = session.load_bundle(snapshot.bundle)
-    before = session.parent_bundle(snapshot)
-    total = bundles.bundle_totals(after)
+    after = session.load_state(snapshot.bundle)
+    before = session.parent_state(snapshot)
+    total = after.totals
     counts = {"files": total.files, "bytes": total.bytes, "added": 0, "modified": 0, "removed": 0}
-    for _, was, now in bundles.diff_bundles(session.nodes, before, after):
+    for _, was, now in before.diff(after):
         counts["added" if was is None else "removed" if now is None else "modified"] += 1
     sections = {
         name: results.SectionInfo(root.node.hex(), root.files, root.bytes)
-        for name, root in after.items()
+        for name, root in after.sections.items()
     }
     changed = diff.diff_bundles(session, ("", before), (snapshot_id.hex(), after))
     signatures = read_valid_signatures(session, snapshot_id)
@@ -212,7 +214,7 @@ def _find_rename_source(session: Session, row: SkillHistoryRow) -> tuple[str, by
     from . import diff
 
     parent, *others = snapshot.parents
-    if any(bundles.has_entry(session.nodes, session.bundle_of(p), row.path) for p in others):
+    if any(session.state_of(p).has(row.path) for p in others):
         return None  # it came from the other side of a merge, where its history goes on
     moved = diff.find_rename_source(session, parent, row.snapshot, row.path)
     return (moved.path, parent) if moved is not None else None
@@ -223,7 +225,7 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
-    head = session.bundle_of(session.head())
+    head = session.at()
     current = find_skill.find_skill_or_none(session, head, slug_or_path)
     if "/" in slug_or_path:
         return [current.path] if current else skill_layout.path_candidates(slug_or_path)
@@ -284,14 +286,14 @@ def find_skill_at_version(
         ]
         texts: set[bytes] = set()
         for row in sorted(rows, key=lambda row: (_generation(session, row), row.snapshot)):
-            bundle = session.bundle_of(row.snapshot)
+            bundle = session.state_of(row.snapshot)
             skill = find_skill.load_skill(session, bundle, row.path)
             texts.add(skill.blob)  # a merge brings a text that is there already
             if len(texts) > number:
                 return row.snapshot, skill
     names: dict[str, list[bytes]] = {}
     for row in find_skill_changes(session, head, slug_or_path):
-        entry = bundles.get_entry(session.nodes, session.bundle_of(row.snapshot), row.path)
+        entry = session.state_of(row.snapshot).get(row.path)
         known = names.setdefault(row.version, [])
         if entry and entry.blob not in known:
             known.append(entry.blob)

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from ..errors import Conflict
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
 from ..repo import find_skill, working_copy
 from ..repo.log_entry import decode_log_entry
-from ..repo.session import Session, head_ref
+from ..repo.session import BrainState, Session, head_ref
 from ..results import Notice, Recorded
 from ..trust import POLICY_PATH
 from ..util.progress import Progress, no_progress
 
 if TYPE_CHECKING:
-    from ..objects.bundle import Bundle, Edits
+    from ..objects.bundle import Edits
     from ..repo.working_copy import FolderScan
 
 RECORDED_FIRST = "record edits"
@@ -33,7 +32,7 @@ _NAMED_DIGITS = 12
 
 def is_large(session: Session) -> bool:
     """Tell whether a scan of the folder takes so long that a watcher should spare it."""
-    return bundles.bundle_totals(session.bundle_of(session.head())).files > MANY_FILES
+    return session.at().totals.files > MANY_FILES
 
 
 class FoundEdits(NamedTuple):
@@ -55,7 +54,7 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
     """
     if not session.has_folder:
         return FoundEdits(None, [])
-    head = session.bundle_of(session.head())
+    head = session.at()
     place = _place_of_skill(session, head, skill) if skill else ""
     notices: list[Notice] = []
     if place:
@@ -68,7 +67,7 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
             if folder_scan.scan.changed and not edits:  # or each is read again the next time
                 working_copy.save_stat_cache(session, folder_scan, head)
             return FoundEdits(None, notices)
-    if session.sign_with is None and bundles.has_entry(session.nodes, head, POLICY_PATH):
+    if session.sign_with is None and head.has(POLICY_PATH):
         raise Conflict(
             "edits of the folder are not recorded: they need a signature, and no key is chosen",
             code="unsigned_edits",
@@ -77,15 +76,11 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
     return FoundEdits(place, notices)
 
 
-def drop_redacted(session: Session, before: Bundle, edits: Edits) -> Edits:
+def drop_redacted(session: Session, before: BrainState, edits: Edits) -> Edits:
     """Leave out removals of files that the folder lacks because their content was redacted."""
     gone = working_copy.find_redacted_paths(
         session,
-        (
-            bundles.get_entry(session.nodes, before, path)
-            for path, entry in edits.items()
-            if entry is None
-        ),
+        (before.get(path) for path, entry in edits.items() if entry is None),
     )
     return {path: entry for path, entry in edits.items() if path not in gone}
 
@@ -100,7 +95,7 @@ def nothing_recorded(session: Session, notices: list[Notice]) -> Recorded:
 
 
 def compare_folder(
-    session: Session, target: Bundle, progress: Progress
+    session: Session, target: BrainState, progress: Progress
 ) -> tuple[FolderScan, Edits, Edits]:
     """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
     folder_scan = working_copy.scan_folder(session, progress)
@@ -119,7 +114,7 @@ def _pending_writes(session: Session) -> Edits:
     return find_pending_writes(session, rows)
 
 
-def _has_edits(session: Session, head: Bundle, place: str) -> bool:
+def _has_edits(session: Session, head: BrainState, place: str) -> bool:
     """Tell whether the folder differs from the head at or below a path."""
     from ..folder.ignore import IgnoreRules
     from ..folder.scan import scan_files
@@ -127,7 +122,7 @@ def _has_edits(session: Session, head: Bundle, place: str) -> bool:
     scan = scan_files(session.root, IgnoreRules.load(session.root), None, only=[place])
     hashed = working_copy.hash_files(session, scan.changed, scan.skipped)
     now = {entry.path: entry for entry in hashed}
-    then = {entry.path: entry for entry in bundles.walk_below(session.nodes, head, place)}
+    then = {entry.path: entry for entry in head.walk_below(place)}
     pending = _pending_writes(session)
     edits: Edits = {
         path: now.get(path)
@@ -139,7 +134,7 @@ def _has_edits(session: Session, head: Bundle, place: str) -> bool:
     return bool(drop_redacted(session, head, edits))
 
 
-def _place_of_skill(session: Session, head: Bundle, skill: str) -> str:
+def _place_of_skill(session: Session, head: BrainState, skill: str) -> str:
     """Return the folder or the file of a skill, "" if the head lacks it."""
     found = find_skill.find_skill_or_none(session, head, skill)
     return (found.folder or found.path).rstrip("/") if found else ""

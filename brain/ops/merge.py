@@ -9,7 +9,6 @@ from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..merging import content_merge
 from ..merging.content_merge import MERGE_CHOICES
 from ..merging.lines import ContentSides, find_conflict_marker
-from ..objects import bundle as bundles
 from ..objects import lineage, operation
 from ..objects.bundle import Edits
 from ..objects.collisions import require_portable
@@ -17,7 +16,6 @@ from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache, working_copy
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND, ConflictRow, MergeState
-from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref
 from ..repo.transaction import (
     WriteTransaction,
@@ -72,7 +70,7 @@ def begin_merge(
     with lock_for_writing(session):
         merge_state.refuse_during_merge(session)
         request = MergeState(
-            theirs=resolve_revision(session, rev),
+            theirs=session.resolve(rev),
             revision=rev,
             branch=session.current_branch(),
             message=message,
@@ -157,7 +155,7 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
     with lock_for_writing(session), store_transaction(session) as tx:
         state = merge_state.require_merge(session)
         rows = {row.path: row for row in state.rows}
-        bundle = session.bundle_of(session.head())
+        bundle = session.at()
         edits = working_copy.store_edits_at(session, tx, bundle, rows.keys() & paths)
         for path in paths:
             if path not in rows:
@@ -167,7 +165,7 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
                     hint="`brain status` lists the conflicts",
                 )
             row = rows[path]
-            known = bundles.get_entry(session.nodes, bundle, path)
+            known = bundle.get(path)
             # Ours may be at another path: it was renamed, or collides with theirs.
             if not row.our_path and (known or path in edits or not row.ours):
                 entry = edits.get(path, known)
@@ -232,8 +230,8 @@ def _run_merge(
             )
         approver = _find_approver(session, request)
         bases, merge = _merge_states(txn, request.theirs, choose)
-        edits = working_copy.drop_unchanged_edits(session, txn.bundle, merge.edits)
-        added = {path for path in edits if not bundles.has_entry(session.nodes, txn.bundle, path)}
+        edits = working_copy.drop_unchanged_edits(session, txn.state, merge.edits)
+        added = {path for path in edits if not txn.state.has(path)}
         ours = txn.head
         unresolved = merge.unresolved
         is_whole = not any(notice.code == "redacted" for notice in merge.notices)
@@ -246,8 +244,8 @@ def _run_merge(
         else:
             merge_state.save_merge_state(txn.store_tx, None)
             if fast_forward and request.theirs != ours:
-                target = session.bundle_of(request.theirs)
-                require_portable(session.nodes, session.reader, txn.bundle, target)
+                target = session.state_of(request.theirs)
+                require_portable(session.reader, txn.state, target)
                 txn.move_head(request.theirs)
                 txn.writes.update(edits)
             elif bases != [request.theirs]:
@@ -258,7 +256,7 @@ def _run_merge(
         merge_state.remove_marker_files(session)
     return Merged(
         snapshot=txn.head.hex(),
-        bundle=bundles.bundle_id(txn.bundle).hex(),
+        bundle=txn.state.id.hex(),
         parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
         bases=[base.hex() for base in bases],
         changed=txn.head != txn.old_head,
@@ -286,13 +284,13 @@ def _merge_states(
         bases = lineage.find_merge_bases(session.load_snapshot, merges, txn.head, theirs)
         new_blobs: dict[bytes, bytes] = {}
         base = build_base(session, bases, merges, new_blobs)
-        states = base, txn.bundle, session.bundle_of(theirs)
+        states = base, txn.state, session.state_of(theirs)
         merge = StateMerge(session, states, choose, new_blobs)
         session.nodes.drop_unstored()  # of a base that was merged itself
         if bases not in ([txn.head], [theirs]):
             merge.raise_versions(txn.head, theirs)
         wanted = sorted({*merge.edits, *(conflict.path for conflict in merge.unresolved)})
-        manual_edits = working_copy.store_edits_at(session, txn.store_tx, txn.bundle, wanted)
+        manual_edits = working_copy.store_edits_at(session, txn.store_tx, txn.state, wanted)
         if not manual_edits:
             return bases, merge
         txn.record_manual_edits(manual_edits)

@@ -18,16 +18,14 @@ from ..errors import InvalidInput
 from ..merging import content_merge, skill_merge
 from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, DraftMerge
 from ..merging.lines import MARKER_CODE, MARKER_MESSAGE, ContentSides, find_conflict_marker
-from ..objects import bundle as bundles
 from ..objects import lineage, paths
-from ..objects.bundle import Bundle, Edits
-from ..objects.node_cache import NodeCache
+from ..objects.bundle import Edits
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ConflictRow
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Notice
 from ..skills import skill_version
 from ..skills.skill_document import set_version
@@ -104,9 +102,9 @@ class TreeMerge(NamedTuple):
     added: list[str]
 
 
-def find_changes(nodes: NodeCache, base: Bundle, side: Bundle) -> PathChanges:
+def find_changes(base: BrainState, side: BrainState) -> PathChanges:
     """Return what a side of a merge changed."""
-    return {change.path: change for change in bundles.diff_bundles(nodes, base, side)}
+    return {change.path: change for change in base.diff(side)}
 
 
 def merge_trees(ours: PathChanges, theirs: PathChanges) -> TreeMerge:
@@ -191,7 +189,7 @@ class StateMerge:
     def __init__(
         self,
         session: Session,
-        states: tuple[Bundle, Bundle, Bundle],
+        states: tuple[BrainState, BrainState, BrainState],
         choose: Chooser | None,
         new_blobs: dict[bytes, bytes],
     ) -> None:
@@ -223,13 +221,13 @@ class StateMerge:
         """The conflicts without a decision, by path."""
         return [item for item in self.conflicts if item.choice is None]
 
-    def merged_state(self) -> Bundle:
+    def merged_state(self) -> BrainState:
         """Return the merged state; a path in conflict keeps what the base has."""
         older = {item.path: item.base for item in self.unresolved}
-        return bundles.update_bundle(self._session.nodes, self._states[OURS], self.edits | older)
+        return self._states[OURS].edit(self.edits | older)
 
     def _find_changes(self, side: str) -> PathChanges:
-        return find_changes(self._session.nodes, self._states[BASE], self._states[side])
+        return find_changes(self._states[BASE], self._states[side])
 
     def _decide(self, conflict: PathConflict) -> Decision | None:
         return self._choose(conflict) if self._choose else None
@@ -255,9 +253,7 @@ class StateMerge:
                 for entry in self._walk_below(side, old):
                     path = target + entry.path[len(old) :]
                     gone[entry.path], new[path] = None, entry._replace(path=path)
-            self._states[side] = bundles.update_bundle(
-                self._session.nodes, self._states[side], gone | new
-            )
+            self._states[side] = self._states[side].edit(gone | new)
             if side == OURS:
                 self.edits = gone | new
                 self.added = [path for path in new if derive.may_be_skill(path)]
@@ -295,7 +291,7 @@ class StateMerge:
         }
 
     def _walk_below(self, side: str, folder: str) -> Iterator[TreeEntry]:
-        return bundles.walk_below(self._session.nodes, self._states[side], folder)
+        return self._states[side].walk_below(folder)
 
     def _find_skill_in(self, side: str, folder: str) -> TreeEntry | None:
         entries = self._walk_below(side, folder)
@@ -414,7 +410,7 @@ class StateMerge:
 
     def _settle_collision(self, our_path: str, their_path: str) -> None:
         """Decide between two paths that no folder can hold together: a conflict about theirs."""
-        ours = bundles.get_entry(self._session.nodes, self._states[OURS], our_path)
+        ours = self._states[OURS].get(our_path)
         theirs = self.edits.get(their_path)
         if ours is None or theirs is None or self.edits.get(our_path, ours) is None:
             return
@@ -439,7 +435,7 @@ class StateMerge:
     def _find_merged(self, path: str) -> TreeEntry | None:
         if path in self.edits:
             return self.edits[path]
-        return bundles.get_entry(self._session.nodes, self._states[OURS], path)
+        return self._states[OURS].get(path)
 
     def read_content(self, blob: bytes) -> bytes:
         """Return the content of a blob that this merge made or the store has."""
@@ -506,18 +502,18 @@ def build_base(
     merges: Sequence[tuple[bytes, int]],
     new_blobs: dict[bytes, bytes],
     depth: int = 0,
-) -> Bundle:
+) -> BrainState:
     """Return the base of a merge: the merge of all best common ancestors.
 
     They are merged in the order of their ids, so that both sides get the same base. What is in
     conflict keeps its older state. The nodes of a merged base are unstored ones.
     """
     first, *others = sorted(bases)[:MAX_MERGE_BASES] or [b""]
-    combined = session.bundle_of(first) if first else bundles.EMPTY_BUNDLE
+    combined = session.state_of(first) if first else BrainState(session)
     for other in others if depth < MAX_BASE_DEPTH else ():
         lower_bases = lineage.find_merge_bases(session.load_snapshot, merges, first, other)
         base = build_base(session, lower_bases, merges, new_blobs, depth + 1)
-        states = base, combined, session.bundle_of(other)
+        states = base, combined, session.state_of(other)
         combined = StateMerge(session, states, None, new_blobs).merged_state()
     return combined
 

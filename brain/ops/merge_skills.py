@@ -8,15 +8,14 @@ from contextlib import suppress
 
 from ..errors import InvalidInput, printable_text
 from ..merging.skill_merge import unite_skills
-from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle, Edits
+from ..objects.bundle import Edits
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
 from ..repo.part import encode_body
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction
 from ..results import SkillMergeResult
 from ..skills import document_parts, skill_layout, skill_version
@@ -48,14 +47,14 @@ def merge(
     histories stay. Manual edits of either are recorded first. Raises `NotFound` (`no_skill`),
     `InvalidInput` (`same_skill`, `taken`) or as `upsert` does.
     """
-    both = _find_both(session, session.bundle_of(session.head()), slug, other)
+    both = _find_both(session, session.at(), slug, other)
     places = [(skill.folder or skill.path).rstrip("/") for skill in both]
     snapshot.snapshot(session, "", places, strict=True)
     title = f"merge {printable_text(other, 80)} into {printable_text(slug, 80)}"
     with locked_write_transaction(session, "absorb", title) as txn:
-        ours, theirs = _find_both(session, txn.bundle, slug, other)
+        ours, theirs = _find_both(session, txn.state, slug, other)
         txn.record_edits_at([*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
-        ours, theirs = _find_both(session, txn.bundle, slug, other)
+        ours, theirs = _find_both(session, txn.state, slug, other)
         slug = ours.slug
         # 1. The files of the other skill, at their new paths; those of its folder leave.
         leaving = _entries_without(txn, theirs, ours)
@@ -99,7 +98,7 @@ def merge(
 
 
 def _find_both(
-    session: Session, bundle: Bundle, slug: str, other: str
+    session: Session, bundle: BrainState, slug: str, other: str
 ) -> tuple[FoundSkill, FoundSkill]:
     ours, theirs = (find_skill.find_skill(session, bundle, text) for text in (slug, other))
     if ours.path == theirs.path:
@@ -118,20 +117,19 @@ def _plan_moved_files(
 
     A file whose name is taken by other content gets the absorbed skill's slug in its name.
     """
-    session = txn.session
     target = ours.folder or flat_skill_folder(ours.path)
     moved: dict[str, TreeEntry] = {}
     renamed: dict[str, str] = {}
     leaving_paths = {entry.path for entry in leaving}
     names = FolderNames()
-    for entry in bundles.walk_below(session.nodes, txn.bundle, target.rstrip("/")):
+    for entry in txn.state.walk_below(target.rstrip("/")):
         if entry.path not in leaving_paths:
             names.add_file(entry.path[len(target) :])
     for entry in leaving:
         if theirs.folder is None or entry.path == theirs.path:
             continue
         inner = entry.path[len(theirs.folder) :]
-        present = bundles.get_entry(session.nodes, txn.bundle, target + inner)
+        present = txn.state.get(target + inner)
         if present is not None and (present.blob, present.kind) == (entry.blob, entry.kind):
             continue
         name = names.reserve_name(inner, theirs.slug)
@@ -158,7 +156,7 @@ def _plan_moved_files(
 def _entries_without(
     txn: WriteTransaction, skill: FoundSkill, excluded: FoundSkill
 ) -> list[TreeEntry]:
-    entries = list_skill_entries(txn.session, txn.bundle, skill)
+    entries = list_skill_entries(txn.session, txn.state, skill)
     inner = excluded.folder
     if inner is None or skill.folder is None or not inner.startswith(skill.folder):
         return entries
@@ -168,7 +166,7 @@ def _entries_without(
 def _refuse_occupied_folder(txn: WriteTransaction, ours: FoundSkill, leaving: Edits) -> None:
     """Refuse to move a flat skill into a folder with other files, which would become its own."""
     folder = flat_skill_folder(ours.path).rstrip("/")
-    for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder):
+    for entry in txn.state.walk_below(folder):
         if entry.path not in leaving:
             raise InvalidInput(
                 f"{folder} holds other files already: {entry.path}",
@@ -200,9 +198,9 @@ def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> Iterator[bytes]:
         if row.snapshot in ancestors
     ]
     bundles_then = (
-        session.bundle_of(row.snapshot) for row in rows[: -_MAX_COMPARED_VERSIONS - 1 : -1]
+        session.state_of(row.snapshot) for row in rows[: -_MAX_COMPARED_VERSIONS - 1 : -1]
     )
-    found = (bundles.get_entry(session.nodes, bundle, skill.path) for bundle in bundles_then)
+    found = (bundle.get(skill.path) for bundle in bundles_then)
     blobs = [entry.blob for entry in found if entry is not None]
     redacted = session.reader.find_redactions(blobs)
     contents = dict(

@@ -10,13 +10,10 @@ from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidInput
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle, bundle_id
 from ..objects.collisions import find_file
 from ..repo import manifest
 from ..repo.derived_db import PROVISIONAL_KEY, CacheUnusable
-from ..repo.revisions import resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Index, IndexPage, Prompt
 from ..skills import index_lines as level0
 from ..skills.index_lines import IndexText, TokenCounter
@@ -63,7 +60,7 @@ def build(session: Session, rev: str = "@", **options: Unpack[IndexOptions]) -> 
     same while memory grows comes first, up to the end of the skills, so that providers that cache
     prompts by their beginning have it. Raises as `build_index`.
     """
-    parts = _build_parts(session, resolve_revision(session, rev), options)
+    parts = _build_parts(session, session.resolve(rev), options)
     prompt_text = "\n\n".join((*parts.own, *parts.framed)) + "\n"
     return Prompt(
         prompt_text,
@@ -86,7 +83,7 @@ def build_pages(
     Memories are cut so that each frame is whole on one page. The budget must limit the index
     to a page.
     """
-    snapshot_id = resolve_revision(session, rev)
+    snapshot_id = session.resolve(rev)
     parts = _build_parts(session, snapshot_id, options, page_chars - _MAX_FRAME_CHARS)
     pages: list[str] = []
     for part in (*chain.from_iterable(_cut(one, page_chars) for one in parts.own), *parts.framed):
@@ -114,7 +111,7 @@ def _build_parts(
 ) -> _PromptParts:
     from . import memory  # which an index does not need
 
-    bundle = session.bundle_of(snapshot_id)
+    bundle = session.state_of(snapshot_id)
     rendered = _render_index(session, snapshot_id, options)
     origin = _describe_origin(session, snapshot_id)
     shown: set[str] = set()
@@ -167,7 +164,7 @@ def build_framed_index(session: Session, rev: str = "@", **options: Unpack[Index
     They mark it as data of this brain; no text inside can close them. A last line names
     the snapshot and its signers.
     """
-    snapshot_id = resolve_revision(session, rev)
+    snapshot_id = session.resolve(rev)
     rendered = _render_index(session, snapshot_id, options)
     return _frame_skills(session, snapshot_id, rendered.index)
 
@@ -186,8 +183,8 @@ def build_framed_memory(
     """
     from . import memory  # which an index does not need
 
-    snapshot_id = resolve_revision(session, rev)
-    bundle = session.bundle_of(snapshot_id)
+    snapshot_id = session.resolve(rev)
+    bundle = session.state_of(snapshot_id)
     shown: set[str] = set()
     notes: dict[str, list[str]] = {}
     for path, _ in memory.list_prompt_memories(session, snapshot_id):
@@ -239,7 +236,7 @@ def build_framed_page(
     They begin with the first skill for "". The text has at most `page_chars` characters,
     but at least one line. If the skill is gone, the page begins where it would be.
     """
-    snapshot_id = resolve_revision(session, rev)
+    snapshot_id = session.resolve(rev)
     rendered = _render_index(session, snapshot_id, {})
     lines = rendered.index.split("\n")
     first = level0.find_line_after(lines, after) if after else 0
@@ -291,20 +288,20 @@ def _describe_origin(session: Session, snapshot_id: bytes) -> str:
 def _list_prompt_files(session: Session, snapshot_id: bytes) -> Iterator[str]:
     yield SYSTEM_PROMPT_PATH
     yield from manifest.load_manifest(session, snapshot_id).system
-    bundle = session.bundle_of(snapshot_id)
-    for entry in bundles.walk_section(session.nodes, bundle, "prompts", FRAGMENTS_FOLDER):
+    bundle = session.state_of(snapshot_id)
+    for entry in bundle.walk_section("prompts", FRAGMENTS_FOLDER):
         if not entry.path.startswith(FRAGMENTS_FOLDER):
             break
         if entry.path.endswith(".md"):
             yield entry.path
 
 
-def _read_text(session: Session, bundle: Bundle, path: str, shown: set[str]) -> str | None:
+def _read_text(session: Session, bundle: BrainState, path: str, shown: set[str]) -> str | None:
     """Return the text of a file, None without one or if its text is among the `shown` ones.
 
     Links are followed within the brain.
     """
-    entry = find_file(session.nodes, bundle, session.reader, path)
+    entry = find_file(bundle, session.reader, path)
     if entry is None or entry.path in shown:
         return None
     shown.add(entry.path)
@@ -320,7 +317,7 @@ def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions
     To fit the budget, descriptions are cut, then dropped, then skills are dropped.
     Raises `InvalidInput` (`bad_limit`, `bad_selector`).
     """
-    snapshot_id = resolve_revision(session, rev)
+    snapshot_id = session.resolve(rev)
     made = _render_index(session, snapshot_id, options)
     with suppress(CacheUnusable):  # as good as always there are none, and nothing more is loaded
         cache = session.cache
@@ -332,7 +329,7 @@ def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions
     paths = [path for _, _, path in list_provisional(session, snapshot_id)]
     if not paths:
         return made
-    addresses = find_addresses(session, session.bundle_of(snapshot_id), paths)
+    addresses = find_addresses(session, session.state_of(snapshot_id), paths)
     return made._replace(provisional=[addresses[path] for path in paths])
 
 
@@ -346,7 +343,7 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
             code="bad_limit",
             hint="give 0 or more",
         )
-    bundle, task = session.bundle_of(snapshot_id), options.get("task")
+    bundle, task = session.state_of(snapshot_id), options.get("task")
     if task is not None:
         from ..repo import select
 
@@ -383,18 +380,18 @@ def _count(options: IndexOptions, text: str) -> int:
     return (options.get("count") or level0.estimate_tokens)(text)
 
 
-def _read_lines(session: Session, bundle: Bundle) -> bytes:
+def _read_lines(session: Session, bundle: BrainState) -> bytes:
     """Return the lines of all skills of a bundle, in UTF-8, from the cache if it has them."""
     with suppress(CacheUnusable):
         state, text = session.cache.read_index()
-        if state == bundle_id(bundle):
+        if state == bundle.id:
             return text
     from ..repo.head_index import build_index
 
     return build_index(session, bundle).encode()
 
 
-def _render_all(session: Session, bundle: Bundle, options: IndexOptions) -> IndexText:
+def _render_all(session: Session, bundle: BrainState, options: IndexOptions) -> IndexText:
     """Return the index of all skills: their lines as they are kept, if these fit."""
     budget, byte_budget = options.get("budget"), None
     if options.get("max_chars") is None:

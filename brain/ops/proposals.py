@@ -17,7 +17,6 @@ from ..objects.lineage import walk_first_parents
 from ..repo import lineage_cache
 from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND
-from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
 from ..results import Merged, Proposal, SnapshotInfo
@@ -126,7 +125,7 @@ def find_proposal(session: Session, name: str) -> Proposal:
     if wanted in (found, _SESSION_SUFFIX.sub("", found)):
         tip = _require_tip(session, found)
     else:
-        tip = resolve_revision(session, name)
+        tip = session.resolve(name)
     return _describe_proposal(session, found, tip)
 
 
@@ -156,7 +155,7 @@ def accept_proposal(
             hint="give the id that was reviewed: the proposal of a name may have changed since",
         )
     try:
-        tip = resolve_revision(session, snapshot)
+        tip = session.resolve(snapshot)
     except NotFound as error:
         error.hint = "see `brain proposal list`"
         raise
@@ -214,7 +213,7 @@ def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
         if of_client:
             return of_client[0]
         if is_hex(name_or_id):
-            resolve_revision(session, name_or_id)  # raises the error of the id
+            session.resolve(name_or_id)  # raises the error of the id
     elif snapshot_id not in merged:
         for containing in branches.find_proposals_with(session, snapshot_id):
             return containing
@@ -225,7 +224,7 @@ def _find_snapshot(session: Session, text: str) -> bytes | None:
     if not is_hex(text):
         return None
     try:
-        return resolve_revision(session, text)
+        return session.resolve(text)
     except (InvalidInput, NotFound):
         return None
 

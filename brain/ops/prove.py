@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 from ..errors import InvalidInput
-from ..objects.bundle import Bundle
 from ..objects.lineage import find_descent_path
 from ..objects.snapshot import Snapshot
 from ..proofs import proof_builder
 from ..proofs.proof_json import render_proof
-from ..repo.revisions import resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Ancestry
 
 
 def prove_file(session: Session, path: str, rev: str = "@") -> bytes:
     """Prove that a file is in the snapshot, with its content. Raises `NotFound`."""
     return render_proof(
-        proof_builder.build_path_proof(
-            session.nodes, *_load_bundle_and_snapshot(session, rev), path
-        )
+        proof_builder.build_path_proof(*_load_state_and_snapshot(session, rev), path)
     )
 
 
 def prove_absence(session: Session, path: str, rev: str = "@") -> bytes:
     """Prove that no file is at `path`. Raises `InvalidInput` (`path_is_there`, `bad_path`)."""
     return render_proof(
-        proof_builder.build_absence_proof(
-            session.nodes, *_load_bundle_and_snapshot(session, rev), path
-        )
+        proof_builder.build_absence_proof(*_load_state_and_snapshot(session, rev), path)
     )
 
 
@@ -43,7 +37,7 @@ def prove_section(session: Session, name: str, rev: str = "@") -> bytes:
             hint=f"prove {name.partition('/')[0]}/ as a whole, or single files",
         )
     return render_proof(
-        proof_builder.build_section_proof(*_load_bundle_and_snapshot(session, rev), name)
+        proof_builder.build_section_proof(*_load_state_and_snapshot(session, rev), name)
     )
 
 
@@ -52,18 +46,18 @@ def prove_descent(session: Session, ancestor: str, rev: str = "@") -> bytes:
 
     Raises `NotFound` (`not_an_ancestor`).
     """
-    old, new = resolve_revision(session, ancestor), resolve_revision(session, rev)
+    old, new = session.resolve(ancestor), session.resolve(rev)
     return render_proof(proof_builder.build_descent_proof(session.load_snapshot, old, new))
 
 
-def _load_bundle_and_snapshot(session: Session, rev: str) -> tuple[Bundle, Snapshot]:
-    snapshot_id = resolve_revision(session, rev)
-    return session.bundle_of(snapshot_id), session.load_snapshot(snapshot_id)
+def _load_state_and_snapshot(session: Session, rev: str) -> tuple[BrainState, Snapshot]:
+    snapshot_id = session.resolve(rev)
+    return session.state_of(snapshot_id), session.load_snapshot(snapshot_id)
 
 
 def check_ancestry(session: Session, old: str, new: str = "@") -> Ancestry:
     """Return whether `new` descends from `old`, also across forks, and by which path."""
-    ancestor, descendant = resolve_revision(session, old), resolve_revision(session, new)
+    ancestor, descendant = session.resolve(old), session.resolve(new)
     path = find_descent_path(session.load_snapshot, ancestor, descendant)
     ids = [snapshot_id.hex() for snapshot_id in path or ()]
     return Ancestry(path is not None, ancestor.hex(), descendant.hex(), ids)

@@ -6,14 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
-from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects import snapshot as snapshots
 from ..objects import tree_node as nodes
 from ..objects.bundle import Edits
 from ..objects.tree_node import LEAF
 from ..repo import secrets, working_copy
-from ..repo.revisions import resolve_revision
 from ..repo.session import Session, head_ref, validate_text
 from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..results import Redacted
@@ -50,13 +48,13 @@ def redact(
             if history:
                 candidates = list(dict.fromkeys(_blobs_in_history(session, path)))
             else:
-                bundle = session.bundle_of(resolve_revision(session, rev))
-                entry = bundles.get_entry(session.nodes, bundle, path)
+                bundle = session.at(rev)
+                entry = bundle.get(path)
                 candidates = [entry.blob] if entry else []
             blobs = _unredacted_blobs(session, path, candidates)
             other_branches = _branches_holding(txn, set(blobs))
             paths_by_blob: dict[bytes, list[str]] = {blob: [] for blob in blobs}
-            for entry in bundles.walk_entries(session.nodes, txn.bundle):
+            for entry in txn.state.walk():
                 if entry.blob in paths_by_blob:
                     paths_by_blob[entry.blob].append(entry.path)
             all_paths = [each for holders in paths_by_blob.values() for each in holders]
@@ -98,7 +96,7 @@ def _blobs_in_history(session: Session, path: str) -> Iterator[bytes]:
     for snapshot_id, data in list(session.reader.stream_objects(ObjectKind.SNAPSHOT)):
         snapshot = snapshots.decode_verified_snapshot(snapshot_id, data)
         if (snapshot.brain or snapshot_id) == brain:
-            entry = bundles.get_entry(session.nodes, session.load_bundle(snapshot.bundle), path)
+            entry = session.load_state(snapshot.bundle).get(path)
             if entry is not None:
                 yield entry.blob
 
@@ -135,14 +133,12 @@ def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
     return [
         name.removeprefix(_HEADS_PREFIX)
         for name, head in others
-        if any(
-            e.blob in blobs for e in bundles.walk_entries(session.nodes, session.bundle_of(head))
-        )
+        if any(e.blob in blobs for e in session.state_of(head).walk())
     ]
 
 
 def _refuse_unrecorded_edits(txn: WriteTransaction, holders: Sequence[str]) -> None:
-    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.bundle, holders)
+    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.state, holders)
     changed = [path for path, entry in edits.items() if entry is not None]
     if changed:
         raise Conflict(

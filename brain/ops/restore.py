@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ..errors import NotFound
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle, Edits
+from ..objects.bundle import Edits
 from ..objects.collisions import require_portable
 from ..objects.paths import check_path
 from ..objects.tree_node import TreeEntry
 from ..repo import working_copy
-from ..repo.revisions import resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..repo.working_copy import find_redacted_paths
 from ..results import Restored
@@ -32,12 +30,12 @@ def restore(
     report = progress or no_progress
     wanted = [check_path(path.rstrip("/")) for path in paths]
     with lock_for_writing(session):
-        source_id = resolve_revision(session, rev)
-        target = _select_entries(session, session.bundle_of(source_id), wanted)
+        source_id = session.resolve(rev)
+        target = _select_entries(session, session.state_of(source_id), wanted)
         folder_scan = working_copy.scan_folder(session, report)
         description = f"restore {source_id.hex()[:12]}"
         with write_transaction(session, "restore", description, report) as txn:
-            head = _select_entries(session, txn.bundle, wanted)
+            head = _select_entries(session, txn.state, wanted)
             _refuse_unknown_paths(wanted, target, head)
             folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
             manual_edits: Edits = {
@@ -53,8 +51,7 @@ def restore(
                 txn.record_snapshot(edits, ("restore", source_id))
             txn.writes = _diff_entries({**recorded, **folder_edits}, target, redacted)
             working_copy.refuse_skipped(folder_scan.scan.skipped, [*wanted, *txn.writes])
-            empty = bundles.EMPTY_BUNDLE
-            require_portable(session.nodes, session.reader, empty, txn.bundle, txn.writes)
+            require_portable(session.reader, BrainState(session), txn.state, txn.writes)
     return Restored(
         snapshot=txn.head.hex(),
         written=sorted(path for path, entry in txn.writes.items() if entry is not None),
@@ -79,8 +76,8 @@ def _diff_with_folder(
     session = txn.session
     changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
     skipped = folder_scan.scan.skipped
-    entries = working_copy.store_files(session, txn.store_tx, txn.bundle, changed, skipped=skipped)
-    edits = working_copy.diff_folder(session, folder_scan, txn.bundle, entries)
+    entries = working_copy.store_files(session, txn.store_tx, txn.state, changed, skipped=skipped)
+    edits = working_copy.diff_folder(session, folder_scan, txn.state, entries)
     return {path: entry for path, entry in edits.items() if path in known}
 
 
@@ -95,12 +92,8 @@ def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]
 
 
 def _select_entries(
-    session: Session, bundle: Bundle, wanted: Sequence[str]
+    session: Session, bundle: BrainState, wanted: Sequence[str]
 ) -> Mapping[str, TreeEntry]:
     if not wanted:
-        return {entry.path: entry for entry in bundles.walk_entries(session.nodes, bundle)}
-    return {
-        entry.path: entry
-        for path in wanted
-        for entry in bundles.walk_below(session.nodes, bundle, path)
-    }
+        return {entry.path: entry for entry in bundle.walk()}
+    return {entry.path: entry for path in wanted for entry in bundle.walk_below(path)}

@@ -41,7 +41,7 @@ def find_duplicates(
     Raises `InvalidInput` for an invalid name.
     """
     slug = "" if "/" in name else slugify(name)
-    found = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
+    found = find_skill.find_skill_path(session, session.at(), name)
     if found is not None or not slug:  # a path is that of an existing skill, or a mistake
         return []
     described_as, text, content = description or "", "", encode_body(body)
@@ -54,7 +54,7 @@ def find_duplicates(
 
 def find_similar(session: Session, slug: str, limit: int = DEFAULT_SIMILAR_LIMIT) -> list[Similar]:
     """Return the skills similar to one, most similar first. Raises `NotFound`."""
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     found = find_skill.find_skill(session, bundle, slug)
     body = _body_text(session.reader.read_blob(found.blob))
     name = f"{found.slug} {found.card.name}"
@@ -76,7 +76,7 @@ def _find_similar(
     from ..search import similarity
     from ..search.selectors import Bm25Selector
 
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     search_cache = select.get_search_cache(session, bundle)
 
     def score_candidates(index: FullTextIndex) -> list[tuple[float, SearchDocument]]:

@@ -12,14 +12,11 @@ from ..digest import blob_id
 from ..errors import NotFound, printable_text
 from ..gating.case_paths import is_case_path, is_hidden_case
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
 from ..objects.collisions import find_file, follow_link, resolve_links
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, find_skill
 from ..repo.find_skill import FoundSkill, list_skill_entries
-from ..repo.revisions import resolve_revision
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Skill, SkillFile, SkillProblem, SkillView
 from ..skills import frontmatter
 from ..skills.skill_layout import address_group, split_version
@@ -31,7 +28,7 @@ _MAX_LINKED_FILES = 200
 
 def list_skills(session: Session, rev: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug and path, without reading bodies."""
-    bundle = session.bundle_of(resolve_revision(session, rev))
+    bundle = session.at(rev)
     every = find_skill.find_all_skills(session, bundle)
     addresses = derive.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
@@ -40,19 +37,19 @@ def list_skills(session: Session, rev: str = "@") -> list[Skill]:
 
 def find_addresses(session: Session, slug: str, rev: str = "@") -> list[str]:
     """Return the addresses of the skills that share a slug, sorted."""
-    bundle = session.bundle_of(resolve_revision(session, rev))
+    bundle = session.at(rev)
     group = find_skill.find_paths_with_slug(session, bundle, slug)
     return sorted(address_group(slug, group).values())
 
 
 def _find_skill_version(session: Session, text: str, revision: str) -> tuple[bytes, FoundSkill]:
     skill, wanted = split_version(text)
-    start = resolve_revision(session, revision)
+    start = session.resolve(revision)
     if wanted:
         from .log import find_skill_at_version
 
         return find_skill_at_version(session, start, skill, wanted)
-    return start, find_skill.find_skill(session, session.bundle_of(start), text)
+    return start, find_skill.find_skill(session, session.state_of(start), text)
 
 
 def view_skill(session: Session, slug: str, rev: str = "@") -> SkillView:
@@ -61,7 +58,7 @@ def view_skill(session: Session, slug: str, rev: str = "@") -> SkillView:
     Raises `NotFound` (`no_skill`, `no_version`).
     """
     snapshot_id, found = _find_skill_version(session, slug, rev)
-    files = list_skill_entries(session, session.bundle_of(snapshot_id), found)
+    files = list_skill_entries(session, session.state_of(snapshot_id), found)
     main = next(entry for entry in files if entry.path == found.path)
     content = session.reader.read_blob(main.blob, main.size)
     fields, body = frontmatter.load_leniently(content)
@@ -79,30 +76,32 @@ def read_skill_file(session: Session, slug: str, file: str = "", rev: str = "@")
     from . import files as file_edits
 
     snapshot_id, found = _find_skill_version(session, slug, rev)
-    bundle = session.bundle_of(snapshot_id)
+    bundle = session.state_of(snapshot_id)
     entries = list_skill_entries(session, bundle, found)
     home = found.folder or ""
     main = next(entry for entry in entries if entry.path == found.path)
     others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
     files = list(_list_files(session, bundle, others))
-    nodes, reader, path = session.nodes, session.reader, f"{home}{file}" if file else found.path
+    reader, path = session.reader, f"{home}{file}" if file else found.path
     if file and file not in others:
-        entry = find_file(nodes, bundle, reader, path)  # in a folder that is a link
+        entry = find_file(bundle, reader, path)  # in a folder that is a link
     else:
-        entry = follow_link(nodes, bundle, reader, others[file]) if file else main
+        entry = follow_link(bundle, reader, others[file]) if file else main
     content = b"" if entry is None else file_edits.read_editable_content(session, entry)
     if entry is None or (entry.path != path and is_hidden_case(entry.path, content)):
         raise missing_file_error(found.slug, file, files)
     return SkillFile(*found.summary, snapshot_id.hex(), file, content, files)
 
 
-def _list_files(session: Session, bundle: Bundle, others: Mapping[str, TreeEntry]) -> Iterator[str]:
+def _list_files(
+    session: Session, bundle: BrainState, others: Mapping[str, TreeEntry]
+) -> Iterator[str]:
     """Yield the files of a skill; in the place of a link to a folder, those in it but cases."""
     for inner, entry in others.items():
         folder = ""
         if entry.kind == LINK:
-            folder = resolve_links(session.nodes, bundle, session.reader, entry.path)
-        below = bundles.walk_below(session.nodes, bundle, folder) if folder else iter(())
+            folder = resolve_links(bundle, session.reader, entry.path)
+        below = bundle.walk_below(folder) if folder else iter(())
         linked = [one.path for one in islice(below, _MAX_LINKED_FILES)]
         shown = (path.removeprefix(folder) for path in linked if not is_case_path(path))
         yield from (f"{inner}{rest}" for rest in shown) if linked else [inner]
@@ -117,7 +116,7 @@ def find_hidden_files(session: Session, slug: str, rev: str = "@") -> set[str]:
     home = found.folder or ""
     return {
         entry.path.removeprefix(home)
-        for entry in list_skill_entries(session, session.bundle_of(snapshot_id), found)
+        for entry in list_skill_entries(session, session.state_of(snapshot_id), found)
         if is_case_path(entry.path)
         and is_hidden_case(entry.path, session.reader.read_blob(entry.blob, entry.size))
     }
@@ -200,7 +199,7 @@ class _FolderSkills(NamedTuple):
     `contents` has them by blob id; None stands for one of more than MAX_SKILL_BYTES.
     """
 
-    bundle: Bundle
+    bundle: BrainState
     contents: dict[bytes, bytes | None]
 
 
@@ -210,7 +209,7 @@ def _read_folder_skills(session: Session) -> Iterator[_FolderSkills]:
     from ..folder import read
     from ..repo import working_copy
 
-    head = session.bundle_of(session.head())
+    head = session.at()
     if not session.has_folder:
         yield _FolderSkills(head, {})
         return
@@ -233,7 +232,7 @@ def _read_folder_skills(session: Session) -> Iterator[_FolderSkills]:
                     read_skill_metadata(content or b"", "")
                 )
                 staged.append(id)
-        yield _FolderSkills(bundles.update_bundle(session.nodes, head, edits), contents)
+        yield _FolderSkills(head.edit(edits), contents)
     finally:
         session.nodes.drop_unstored()
         for id in staged:

@@ -14,15 +14,14 @@ from ..folder.handles import lstat_or_none
 from ..folder.ignore import IgnoreRules
 from ..folder.read import read_bounded_file
 from ..folder.scan import scan_files
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle, Edits
+from ..objects.bundle import Edits
 from ..objects.operation import SnapshotOperation
 from ..objects.paths import check_path, folders_above
 from ..objects.tree_node import LINK, TreeEntry
 from ..repo import derive, lineage_cache, working_copy
 from ..repo.log_entry import load_merge_state
 from ..repo.manifest import MANIFEST_PATH, find_manifest_problems
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..repo.transaction import WriteTransaction, lock_for_writing, write_transaction
 from ..results import LeftOutSkills, Notice, Recorded, SkillSurvey, Status, Uncovered, Verified
 from ..skills import SKILLS_SECTION, skill_layout
@@ -50,7 +49,7 @@ _REFUSED_BY_YAML = frozenset(
     "bad_yaml duplicate_key unclosed_frontmatter bad_char too_many_nodes too_deep too_large".split()
 )
 
-MessageBuilder = Callable[[Session, Bundle, Edits], str]
+MessageBuilder = Callable[[Session, BrainState, Edits], str]
 """Builds the message of a snapshot from the bundle before it and the edits."""
 
 
@@ -63,11 +62,11 @@ def status(session: Session, progress: Progress | None = None, *, strict: bool =
     from . import merge_state
 
     head = session.head()
-    target = session.bundle_of(head)
+    target = session.state_of(head)
     folder_scan, edits, pending = compare_folder(session, target, progress or no_progress)
     if strict:
         working_copy.refuse_skipped(folder_scan.scan.skipped)
-    is_recorded = {path: bundles.has_entry(session.nodes, target, path) for path in edits}
+    is_recorded = {path: target.has(path) for path in edits}
     changed = sorted(path for path in edits if path not in pending)
     unwritten = "recorded, but not yet written; the next writing command writes it"
     merging = load_merge_state(session)
@@ -101,7 +100,7 @@ def add_uncovered(
     if not session.has_folder or not verified.head:
         return verified
     try:
-        found, edits, pending = compare_folder(session, session.bundle_of(session.head()), progress)
+        found, edits, pending = compare_folder(session, session.at(), progress)
     except (BrainError, OSError) as error:  # the lineage is verified all the same
         failed = error_from_os(error) if isinstance(error, OSError) else error
         return verified._replace(uncovered=Uncovered(0, [], failed.message))
@@ -169,7 +168,7 @@ def record_folder(
         scan = folder_scan.scan
         size = sum(candidate.size for candidate in scan.changed)
         with write_transaction(session, action[0], description, expected_bytes=size) as txn:
-            before = txn.bundle
+            before = txn.state
             stored = working_copy.store_files(
                 session,
                 txn.store_tx,
@@ -196,8 +195,8 @@ def record_folder(
                 left_out_skills=[*scan.left_out_skills, *recorded.left_out_skills],
             )
             del edits  # frees memory before the cache is written
-        if scan.changed or scan.removed or folder_scan.base_bundle is not txn.bundle:
-            working_copy.save_stat_cache(session, folder_scan, txn.bundle)
+        if scan.changed or scan.removed or folder_scan.base_state is not txn.state:
+            working_copy.save_stat_cache(session, folder_scan, txn.state)
     return recorded
 
 
@@ -226,7 +225,7 @@ def _record_paths(
             _refuse_missing_paths(session, wanted, [file.path for file in scan.changed])
         size = sum(file.size for file in scan.changed)
         with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
-            before = txn.bundle
+            before = txn.state
             stored = working_copy.store_files(
                 *(session, txn.store_tx, before, scan.changed),
                 progress=report,
@@ -247,10 +246,10 @@ def _record_paths(
 
 
 def _refuse_missing_paths(session: Session, wanted: Sequence[str], found: Sequence[str]) -> None:
-    head = session.bundle_of(session.head())
+    head = session.at()
     for path in wanted:
         is_found = any(file == path or file.startswith(path + "/") for file in found)
-        if not is_found and not any(bundles.walk_below(session.nodes, head, path)):
+        if not is_found and not any(head.walk_below(path)):
             raise NotFound(
                 f"nothing to record at {path}",
                 code="no_path",
@@ -259,31 +258,28 @@ def _refuse_missing_paths(session: Session, wanted: Sequence[str], found: Sequen
 
 
 def _compute_edits(
-    session: Session, before: Bundle, wanted: Sequence[str], current: Mapping[str, TreeEntry]
+    session: Session, before: BrainState, wanted: Sequence[str], current: Mapping[str, TreeEntry]
 ) -> Edits:
     edits: Edits = {}
     for path in wanted:
-        edits.update(dict.fromkeys(e.path for e in bundles.walk_below(session.nodes, before, path)))
+        edits.update(dict.fromkeys(e.path for e in before.walk_below(path)))
     for path in current:
         for folder in folders_above(path):
-            if bundles.has_entry(session.nodes, before, folder):
+            if before.has(folder):
                 edits[folder] = None  # it was a file
     edits.update(current)
     return working_copy.drop_unchanged_edits(session, before, edits)
 
 
 def build_snapshot_result(
-    txn: WriteTransaction, before: Bundle, edits: Edits, notices: list[Notice]
+    txn: WriteTransaction, before: BrainState, edits: Edits, notices: list[Notice]
 ) -> Recorded:
     """Return the result of a snapshot that applied `edits` to `before`."""
     session = txn.session
-    kinds = Counter(
-        (bundles.has_entry(session.nodes, before, path), entry is not None)
-        for path, entry in edits.items()
-    )
+    kinds = Counter((before.has(path), entry is not None) for path, entry in edits.items())
     return Recorded(
         snapshot=txn.head.hex(),
-        bundle=bundles.bundle_id(txn.bundle).hex(),
+        bundle=txn.state.id.hex(),
         parents=[parent.hex() for parent in session.load_snapshot(txn.head).parents],
         changed=bool(edits),
         added=kinds[False, True],
@@ -291,14 +287,14 @@ def build_snapshot_result(
         removed=kinds[True, False],
         notices=[*notices, *_check_recorded(txn, before, edits)],
         commitment=None,
-        left_out_skills=_find_other_texts(session, txn.bundle, edits),
+        left_out_skills=_find_other_texts(session, txn.state, edits),
     )
 
 
 # Notices on what changed
 
 
-def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iterator[Notice]:
+def _check_recorded(txn: WriteTransaction, before: BrainState, edits: Edits) -> Iterator[Notice]:
     """Yield notices on secrets, on names that are alike, and on skills and the manifest."""
     if not edits:
         return
@@ -312,7 +308,7 @@ def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iter
     if any(map(derive.may_be_skill, edits)):
         from ..repo import lookalikes
 
-        yield from lookalikes.check_edited_names(session, before, txn.bundle, edits)
+        yield from lookalikes.check_edited_names(session, before, txn.state, edits)
     entries = _find_judged_files(edits)
     skills = [path for path in entries if path != MANIFEST_PATH]
 
@@ -325,7 +321,7 @@ def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iter
         cards = lineage_cache.load_cards(session, [entries[path].blob for path in some])
         for path in some:
             card = cards[entries[path].blob]
-            if card.flags or bundles.has_entry(session.nodes, before, path):
+            if card.flags or before.has(path):
                 known[path] = card
     yield from _check_content(session, before, known, read, MANIFEST_PATH in entries)
 
@@ -339,7 +335,7 @@ def _check_recorded(txn: WriteTransaction, before: Bundle, edits: Edits) -> Iter
     yield from _limit_notices(marked, "files have a conflict marker")
 
 
-def _check_unrecorded(session: Session, before: Bundle, edits: Edits) -> Iterator[Notice]:
+def _check_unrecorded(session: Session, before: BrainState, edits: Edits) -> Iterator[Notice]:
     """Yield notices on edits whose content is in the folder alone, for the first files of them."""
     entries = list(_find_judged_files(edits))[:_MAX_READ_FILES]
 
@@ -372,7 +368,7 @@ def _find_judged_files(edits: Edits) -> dict[str, TreeEntry]:
 
 def _check_content(
     session: Session,
-    before: Bundle,
+    before: BrainState,
     cards: Mapping[str, SkillMetadata],
     read: Callable[[str], bytes | None],
     has_manifest: bool,
@@ -401,13 +397,9 @@ def _check_syntax(
 
 
 def _check_versions(
-    session: Session, before: Bundle, cards: Mapping[str, SkillMetadata]
+    session: Session, before: BrainState, cards: Mapping[str, SkillMetadata]
 ) -> Iterator[Notice]:
-    old = {
-        path: entry
-        for path in cards
-        if (entry := bundles.get_entry(session.nodes, before, path)) and entry.kind != LINK
-    }
+    old = {path: entry for path in cards if (entry := before.get(path)) and entry.kind != LINK}
     known = lineage_cache.load_cards(session, [entry.blob for entry in old.values()])
     for path, entry in old.items():
         was, now = known[entry.blob], cards[path]
@@ -467,7 +459,7 @@ def survey(session: Session) -> SkillSurvey:
     return SkillSurvey(len(skills), skill_folder, [*scan.left_out_skills, *left_out], notices)
 
 
-def _find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[LeftOutSkills]:
+def _find_other_texts(session: Session, after: BrainState, edits: Edits) -> list[LeftOutSkills]:
     """Return the files called SKILL.md among the edits that are no skills."""
     texts = {path for path, entry in edits.items() if entry and _is_text(path)}
     links = {path for path in texts if (entry := edits[path]) and entry.kind == LINK}
@@ -476,10 +468,7 @@ def _find_other_texts(session: Session, after: Bundle, edits: Edits) -> list[Lef
     others |= targets
     if len(others) < derive.MIN_BULK_PATHS:
         skills: Iterable[str] = [
-            path
-            for path in others
-            if bundles.has_entry(session.nodes, after, path)
-            and derive.is_skill(session, after, path)
+            path for path in others if after.has(path) and derive.is_skill(session, after, path)
         ]
     else:
         every = derive.iter_skill_batches(session, after)

@@ -14,14 +14,12 @@ from itertools import islice
 
 from ..digest import NO_DIGEST
 from ..errors import Conflict, NotFound, printable_text
-from ..objects import bundle as bundles
 from ..objects.bundle import Edits
 from ..objects.collisions import require_portable
 from ..objects.paths import folders_above
 from ..repo import working_copy
 from ..repo.log_entry import LoggedOperation, decode_log_entry
-from ..repo.revisions import DROP_KIND
-from ..repo.session import Session, head_ref
+from ..repo.session import DROP_KIND, BrainState, Session, head_ref
 from ..repo.transaction import (
     add_pending_writes,
     apply_pending_writes,
@@ -171,11 +169,11 @@ class _Step:
 
     def _compute_writes(self, from_: bytes, to: bytes) -> Edits:
         session = self._session
-        before, after = session.bundle_of(from_), session.bundle_of(to)
-        writes = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
+        before, after = session.state_of(from_), session.state_of(to)
+        writes = {path: now for path, _, now in before.diff(after)}
         redacted = working_copy.find_redacted_paths(session, writes.values())
         writes.update(dict.fromkeys(redacted))
-        require_portable(session.nodes, session.reader, before, after, writes)
+        require_portable(session.reader, before, after, writes)
         manual_edits = working_copy.store_edits_at(session, self._tx, before, writes)
         if manual_edits:
             raise Conflict(
@@ -195,26 +193,26 @@ class _Step:
 
         session = self._session
         from_, to = next((old, new) for name, old, new in self._refs if name == self._current)
-        before, after = session.bundle_of(from_), session.bundle_of(to)
+        before, after = session.state_of(from_), session.state_of(to)
         older, newer = (after, before) if self._kind == "undo" else (before, after)
         writes: Edits = {
-            change.path: bundles.get_entry(session.nodes, after, change.path)
+            change.path: after.get(change.path)
             for change in diff.diff_bundles(session, ("", older), ("", newer)).changes
             if change.change == "removed" and not _is_occupied(session, change.path)
         }
         left = working_copy.find_redacted_paths(session, writes.values())
         left.update(working_copy.store_edits_at(session, self._tx, before, writes))
         writes = {path: entry for path, entry in writes.items() if path not in left}
-        require_portable(session.nodes, session.reader, bundles.EMPTY_BUNDLE, after, writes)
+        require_portable(session.reader, BrainState(session), after, writes)
         return writes
 
     def describe(self, writes: Edits) -> Undone:
         """Return what the step did, once it is recorded."""
         session, entry = self._session, self._entry
         branch = session.current_branch()
-        head = session.bundle_of(session.head())
+        head = session.at()
         absent = [path for path, now in writes.items() if now is None]
-        redacted = {path for path in absent if bundles.has_entry(session.nodes, head, path)}
+        redacted = {path for path in absent if head.has(path)}
         branches = [name for name, _, _ in entry.refs if name.startswith(_BRANCH_REF_PREFIX)]
         if entry.kind != "switch" and branches and head_ref(branch) not in branches:
             branch = branches[0].removeprefix(_BRANCH_REF_PREFIX)

@@ -71,7 +71,7 @@ def why(session: Session, slug: str) -> SkillReasons:
                 work=run,
             )
         )
-    current = find_skill.find_skill_or_none(session, session.bundle_of(session.head()), name)
+    current = find_skill.find_skill_or_none(session, session.at(), name)
     slug = current.slug if current else derive.slug_from_full_path(versions[0].path)
     found = [*log.find_decisions(session, slug), *log.find_rejections(session, slug)]
     found.sort(key=attrgetter("time"), reverse=True)

@@ -16,16 +16,15 @@ from ..digest import NO_DIGEST, blob_id
 from ..errors import Conflict, InvalidInput, printable_text
 from ..gating.case_paths import slug_of_case
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
 from ..objects import operation
-from ..objects.bundle import Bundle, Edits
+from ..objects.bundle import Edits
 from ..objects.operation import SnapshotOperation
 from ..objects.tree_node import FILE, LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache, working_copy
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
 from ..repo.part import encode_body
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..repo.transaction import WriteTransaction, locked_write_transaction
 from ..repo.working_copy import is_below
 from ..results import Notice, Upserted
@@ -91,7 +90,7 @@ def upsert(
         )
         slug, path, prior_text, new, _ = planned
         if new is None:
-            card = find_skill.load_skill(session, txn.bundle, path).card
+            card = find_skill.load_skill(session, txn.state, path).card
             shown, version = card.name or slug, card.version
             return upsert_result(txn, slug, shown, version, version, path, changed=False)
         if check is not None:
@@ -169,7 +168,7 @@ def plan_skill(
         new = draft(None, find_last_version(txn, slug))
         return PlannedText(slug, main, None, new, edits)
     if base:
-        version = find_skill.load_skill(txn.session, txn.bundle, path).card.version
+        version = find_skill.load_skill(txn.session, txn.state, path).card.version
         if base != version:
             of = target or slug
             new = _rebase(txn, slug, prior_text, version, base, draft, of, files or {})
@@ -206,7 +205,7 @@ def write_planned(
         return upserted
     from ..repo import lookalikes
 
-    notices = lookalikes.check_new_name(txn.session, txn.bundle, path, name or slug)
+    notices = lookalikes.check_new_name(txn.session, txn.state, path, name or slug)
     if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
         folder = skill_layout.new_skill_folder([path])
         where = f"is in {printable_text(folder)}, as all other skills of this brain are"
@@ -220,16 +219,16 @@ def _locate_prior_text(
     """Return a skill's slug, its present or future path, and its text with manual edits."""
     session = txn.session
     identifier = of or name
-    path = find_skill.find_skill_path(session, txn.bundle, identifier)
+    path = find_skill.find_skill_path(session, txn.state, identifier)
     if path is None and "/" in of:
-        raise find_skill.missing_skill_error(session, txn.bundle, of)
-    prior_text = None if path is None else working_copy.read_if_unchanged(session, txn.bundle, path)
+        raise find_skill.missing_skill_error(session, txn.state, of)
+    prior_text = None if path is None else working_copy.read_if_unchanged(session, txn.state, path)
     if path is None or prior_text is None:
         candidate_paths = find_skill.find_candidate_paths(session, slug) if path is None else [path]
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
         txn.record_edits_at(candidate_paths)
-        skill = find_skill.find_skill_or_none(session, txn.bundle, identifier)
+        skill = find_skill.find_skill_or_none(session, txn.state, identifier)
         if skill is None:
             path = _choose_path(txn, slug, category)
             working_copy.refuse_unsafe_parents(session, path)
@@ -263,20 +262,16 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     from ..repo.manifest import load_manifest
 
     session = txn.session
-    folder = derive.find_new_skill_folder(session, txn.bundle)
+    folder = derive.find_new_skill_folder(session, txn.state)
     layout = load_manifest(session).layout if folder == SKILLS_SECTION else "directory"
     above = f"{folder}/{slugify(category)}" if category else folder
     path = f"{above}/{skill_layout.new_skill_path(slug, layout)}"
     home = path.rpartition("/")[0]
     if home != above and any(
-        derive.is_skill(session, txn.bundle, entry.path)
-        for entry in bundles.walk_below(session.nodes, txn.bundle, home)
+        derive.is_skill(session, txn.state, entry.path) for entry in txn.state.walk_below(home)
     ):  # a folder of skills, which would belong to the new one
         path = f"{home}/{path[len(above) + 1 :]}"
-    if category and any(
-        bundles.has_entry(session.nodes, txn.bundle, f"{above}/{name}")
-        for name in skill_layout.SKILL_FILES
-    ):
+    if category and any(txn.state.has(f"{above}/{name}") for name in skill_layout.SKILL_FILES):
         raise Conflict(
             f"{category} is a skill itself, and no category",
             code="not_a_category",
@@ -311,8 +306,8 @@ def _rebase(
 
     base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, base)
     if files:  # these are not merged
-        skill = find_skill.find_skill(session, txn.bundle, target)
-        sides = (session.bundle_of(base_snapshot), base_skill), (txn.bundle, skill)
+        skill = find_skill.find_skill(session, txn.state, target)
+        sides = (session.state_of(base_snapshot), base_skill), (txn.state, skill)
         then, now = (
             {
                 entry.path.removeprefix(owner.folder or ""): entry.blob
@@ -378,7 +373,7 @@ def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
 
 def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:
     """Return the full paths of all recorded files of a skill."""
-    return [entry.path for entry in list_skill_entries(txn.session, txn.bundle, skill)]
+    return [entry.path for entry in list_skill_entries(txn.session, txn.state, skill)]
 
 
 def flat_skill_folder(path: str) -> str:
@@ -451,7 +446,7 @@ def record_skill(
     txn.contents[blob] = new.content
     card = lineage_cache.build_card_row(txn.session, path, blob, new.content)
     lineage_cache.stage_cards(txn.session, [card])
-    was = (others or {}).get(path) or bundles.get_entry(txn.session.nodes, txn.bundle, path)
+    was = (others or {}).get(path) or txn.state.get(path)
     file_kind = was.kind if was and was.kind != LINK else FILE
     edits = {**(others or {}), path: TreeEntry(path, file_kind, blob, len(new.content))}
     txn.record_snapshot(edits, kind, message, evidence)
@@ -498,7 +493,7 @@ def edit(
         text, slug = slug, "" if "/" in slug else slugify(slug)
         slug, path, prior_text = _locate_prior_text(txn, text, slug, of=text)
         if prior_text is None:
-            raise find_skill.missing_skill_error(session, txn.bundle, text)
+            raise find_skill.missing_skill_error(session, txn.state, text)
         content, main = prior_text, path
         edits: Edits = {}
         if not file:
@@ -524,9 +519,9 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
     folders below its own.
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(slug, 80)}") as txn:
-        skill = find_skill.find_skill(session, txn.bundle, slug)
+        skill = find_skill.find_skill(session, txn.state, slug)
         txn.record_edits_at(list_skill_files(txn, skill))
-        skill = find_skill.find_skill(session, txn.bundle, slug)
+        skill = find_skill.find_skill(session, txn.state, slug)
         removed: Edits = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
@@ -538,7 +533,7 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
 
 def refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterable[str]) -> None:
     """Refuse to remove other skills with a skill, which may be of other authors."""
-    session, bundle = txn.session, txn.bundle
+    session, bundle = txn.session, txn.state
     others = (path for path in files if path != skill.path)
     if nested := [path for path in others if derive.is_skill(session, bundle, path)]:
         addresses = find_skill.find_addresses(session, bundle, nested)
@@ -561,10 +556,10 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
     wanted, shown = str(to_version), printable_text(slug, 80)
     with locked_write_transaction(session, "revert", f"revert {shown} to {wanted}") as txn:
         snapshot_id, old_skill = find_skill_at_version(session, txn.head, slug, wanted)
-        skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
+        skill = find_skill.find_skill_or_none(session, txn.state, slug)
         if skill is not None:
             txn.record_edits_at(list_skill_files(txn, skill))
-            skill = find_skill.find_skill(session, txn.bundle, slug)
+            skill = find_skill.find_skill(session, txn.state, slug)
         last_version = skill.card.version if skill else find_last_version(txn, old_skill.slug)
         previous = skill_version.greatest_version(
             [last_version or old_skill.card.version, old_skill.card.version]
@@ -572,13 +567,13 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
         content = session.reader.read_blob(old_skill.blob)
         new = skill_document.bump_document(content, previous, old_skill.slug)
         new = new._replace(name=old_skill.card.name or old_skill.slug)
-        path, edits = plan_reverted_files(txn, session.bundle_of(snapshot_id), old_skill, skill)
+        path, edits = plan_reverted_files(txn, session.state_of(snapshot_id), old_skill, skill)
         message = message or f"Revert {old_skill.slug} to version {wanted}"
         return record_upsert(txn, derive.slug_from_full_path(path), path, new, None, message, edits)
 
 
 def plan_reverted_files(
-    txn: WriteTransaction, bundle: Bundle, old_skill: FoundSkill, skill: FoundSkill | None
+    txn: WriteTransaction, bundle: BrainState, old_skill: FoundSkill, skill: FoundSkill | None
 ) -> tuple[str, Edits]:
     """Return where an earlier skill of another bundle is written, and the edits of its files.
 
@@ -588,7 +583,7 @@ def plan_reverted_files(
     edits: Edits = {}
     entries = _list_own_entries(txn.session, bundle, old_skill)
     if skill is not None:
-        present = [entry.path for entry in _list_own_entries(txn.session, txn.bundle, skill)]
+        present = [entry.path for entry in _list_own_entries(txn.session, txn.state, skill)]
         edits = dict.fromkeys(path for path in present if not slug_of_case(path))
         entries = [entry for entry in entries if not slug_of_case(entry.path)]
     main, moved = old_skill.path, {entry.path: entry.path for entry in entries}
@@ -603,7 +598,7 @@ def plan_reverted_files(
     return main, edits
 
 
-def _list_own_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+def _list_own_entries(session: Session, bundle: BrainState, skill: FoundSkill) -> list[TreeEntry]:
     """Return the entries of the files of a skill, without those of skills in its folder."""
     entries = list_skill_entries(session, bundle, skill)
     others = {
@@ -631,7 +626,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
     description = f"rename {printable_text(slug, 80)} to {new_slug}"
     with locked_write_transaction(session, "rename", description) as txn:
         # 1. Where the skill goes, which must be free.
-        skill = find_skill.find_skill(session, txn.bundle, slug)
+        skill = find_skill.find_skill(session, txn.state, slug)
         place, _, file = skill.path.rpartition("/")
         path = f"{place}/{new_slug}.md"
         if skill.folder is not None:
@@ -639,7 +634,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
         _refuse_taken_name(txn, skill, new_slug, path)
         # 2. What the user changed in its folder, so that nothing is left behind.
         txn.record_edits_at([*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
-        skill = find_skill.load_skill(session, txn.bundle, skill.path)
+        skill = find_skill.load_skill(session, txn.state, skill.path)
         # 3. Its text, at a version that neither name ever had.
         content = session.reader.read_blob(skill.blob)
         if fold_to_slug(skill.card.name) == skill.slug:
@@ -650,7 +645,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
         new = new._replace(previous_version=skill.card.version)
         # 4. Its files.
         edits: Edits = {}
-        for entry in list_skill_entries(session, txn.bundle, skill):
+        for entry in list_skill_entries(session, txn.state, skill):
             moved = path
             if entry.path != skill.path and skill.folder is not None:
                 moved = f"{path.rpartition('/')[0]}/{entry.path[len(skill.folder) :]}"
@@ -665,7 +660,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
 def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path: str) -> None:
     """Refuse a name that a skill has, or whose place in the folder holds something."""
     session = txn.session
-    other = find_skill.find_skill_path(session, txn.bundle, slug)
+    other = find_skill.find_skill_path(session, txn.state, slug)
     if other is not None or slug == skill.slug:
         raise Conflict(
             f"there is already a skill {slug}, at {other or skill.path}",
@@ -673,7 +668,7 @@ def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path
             hint=f"choose another name, or merge them with `brain skill merge {slug} {skill.slug}`",
         )
     place = path if skill.folder is None else path.rpartition("/")[0]
-    is_recorded = any(True for _ in bundles.walk_below(session.nodes, txn.bundle, place))
+    is_recorded = any(True for _ in txn.state.walk_below(place))
     is_there = os.path.lexists(there := session.root / place)
     if is_there and skill.folder is not None and there.is_dir() and not there.is_symlink():
         # Empty folders take no place: a removed file leaves one.

@@ -8,7 +8,7 @@ from .. import merkle
 from ..errors import InvalidInput, NotFound
 from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle
+from ..objects.bundle import State
 from ..objects.lineage import LoadSnapshot, find_descent_path
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot, encode_snapshot, snapshot_id
@@ -20,16 +20,14 @@ _NodePath = list[tuple[TreeNode, int]]
 """Nodes from the root of a tree down, each with an index into its entries."""
 
 
-def build_path_proof(
-    nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str
-) -> proofs.PathProof:
-    """Prove that the full `path` is in `snapshot`, whose bundle is `bundle`.
+def build_path_proof(state: State, snapshot: Snapshot, path: str) -> proofs.PathProof:
+    """Prove that the full `path` is in `snapshot`, whose state is `state`.
 
-    Raises `NotFound` if it is not, and what `nodes` raise.
+    Raises `NotFound` if it is not, and what its nodes raise.
     """
     section, inner = paths.split_section(path)
-    root = bundle.get(section)
-    node_path = _find_node_path(nodes, root, inner) if root else []
+    root = state.sections.get(section)
+    node_path = _find_node_path(state.nodes, root, inner) if root else []
     if root is None or not _is_path_at(node_path, inner):
         raise NotFound(
             f"the snapshot does not hold the file {path}",
@@ -39,45 +37,45 @@ def build_path_proof(
     return proofs.PathProof(
         _build_head(snapshot),
         _build_file_inclusion(section, node_path),
-        _build_section_path(bundle, section),
+        _build_section_path(state, section),
     )
 
 
 def build_absence_proof(
-    nodes: NodeCache, bundle: Bundle, snapshot: Snapshot, path: str
+    state: State, snapshot: Snapshot, path: str
 ) -> proofs.PathAbsenceProof | proofs.SectionAbsenceProof:
-    """Prove that no file is at the full `path` in `snapshot`, whose bundle is `bundle`.
+    """Prove that no file is at the full `path` in `snapshot`, whose state is `state`.
 
     Raises `InvalidInput`: `path_is_there`, or the codes of `paths.check_path`.
     """
     section, inner = paths.split_section(paths.check_path(path))
-    root = bundle.get(section)
+    root = state.sections.get(section)
     if root is None:
-        return _build_section_absence(bundle, snapshot, path)
-    node_path = _find_node_path(nodes, root, inner)
+        return _build_section_absence(state, snapshot, path)
+    node_path = _find_node_path(state.nodes, root, inner)
     if _is_path_at(node_path, inner):
         raise InvalidInput(
             f"the snapshot holds {path}",
             code="path_is_there",
             hint="prove that it is there, without --absent",
         )
-    before, after, tree_path = _build_gap(nodes, section, node_path)
+    before, after, tree_path = _build_gap(state.nodes, section, node_path)
     return proofs.PathAbsenceProof(
-        _build_head(snapshot), path, before, after, tree_path, _build_section_path(bundle, section)
+        _build_head(snapshot), path, before, after, tree_path, _build_section_path(state, section)
     )
 
 
-def build_section_proof(bundle: Bundle, snapshot: Snapshot, name: str) -> proofs.SectionProof:
-    """Prove that the section `name` of `bundle` is in `snapshot`. Raises `NotFound`."""
-    if name not in bundle:
+def build_section_proof(state: State, snapshot: Snapshot, name: str) -> proofs.SectionProof:
+    """Prove that the section `name` of `state` is in `snapshot`. Raises `NotFound`."""
+    if name not in state.sections:
         raise NotFound(
             f"there is no folder {name} at the top of the brain",
             code="no_section",
             hint="only top-level folders are proven as a whole; prove a file in it instead",
         )
-    _, _, steps = _build_section_path(bundle, name)
+    _, _, steps = _build_section_path(state, name)
     return proofs.SectionProof(
-        _build_head(snapshot), proofs.SectionInclusion(name, bundle[name], steps)
+        _build_head(snapshot), proofs.SectionInclusion(name, state.sections[name], steps)
     )
 
 
@@ -103,9 +101,11 @@ def _build_head(snapshot: Snapshot) -> proofs.ProofHead:
     return proofs.ProofHead(snapshot.brain or here, here, snapshot.bundle, encoded)
 
 
-def _build_section_path(bundle: Bundle, section: str) -> proofs.SectionPath:
-    _, files, size = bundle[section]
-    steps = merkle.audit_path(bundles.bundle_rows(bundle), list(bundle).index(section))
+def _build_section_path(state: State, section: str) -> proofs.SectionPath:
+    _, files, size = state.sections[section]
+    steps = merkle.audit_path(
+        bundles.bundle_rows(state.sections), list(state.sections).index(section)
+    )
     return proofs.SectionPath(files, size, steps)
 
 
@@ -197,19 +197,20 @@ def _build_gap_side(
 
 
 def _build_section_absence(
-    bundle: Bundle, snapshot: Snapshot, path: str
+    state: State, snapshot: Snapshot, path: str
 ) -> proofs.SectionAbsenceProof:
     head = _build_head(snapshot)
-    if not bundle:
+    sections = state.sections
+    if not sections:
         return proofs.SectionAbsenceProof(head, path, None, None, [])
-    names = list(bundle)
+    names = list(sections)
     place = bisect_left(names, paths.split_section(path)[0])
-    left, right, steps = merkle.neighbour_paths(bundles.bundle_rows(bundle), place)
+    left, right, steps = merkle.neighbour_paths(bundles.bundle_rows(sections), place)
     before, after = names[place - 1 : place], names[place : place + 1]
     return proofs.SectionAbsenceProof(
         head,
         path,
-        proofs.SectionInclusion(before[0], bundle[before[0]], left) if before else None,
-        proofs.SectionInclusion(after[0], bundle[after[0]], right) if after else None,
+        proofs.SectionInclusion(before[0], sections[before[0]], left) if before else None,
+        proofs.SectionInclusion(after[0], sections[after[0]], right) if after else None,
         steps,
     )

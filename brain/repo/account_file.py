@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..objects import bundle as bundles
 from ..objects.tree_node import LINK
 from ..trust import ACCOUNTS_PATH
 from .session import Session
@@ -18,7 +17,7 @@ def read_accounts_file(session: Session, snapshot_id: bytes) -> bytes | None:
 
     Raises `InvalidInput` (`bad_accounts`).
     """
-    entry = bundles.get_entry(session.nodes, session.bundle_of(snapshot_id), ACCOUNTS_PATH)
+    entry = session.state_of(snapshot_id).get(ACCOUNTS_PATH)
     if entry is None:
         return None
     from ..chain import account_statement

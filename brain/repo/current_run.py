@@ -16,13 +16,11 @@ from typing import TYPE_CHECKING
 from ..digest import NO_DIGEST
 from ..errors import InvalidInput
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
 from ..objects import operation as operations
-from ..objects.bundle import Bundle
 from ..objects.operation import SnapshotOperation
 from ..objects.tree_node import TreeEntry
 from .lineage_cache import AncestorSet
-from .session import Session
+from .session import BrainState, Session
 
 if TYPE_CHECKING:
     from ..receipts import Receipt, RunStep
@@ -169,8 +167,8 @@ class ReceiptDraft:
 
     def encode_receipt(
         self,
-        before: Bundle,
-        after: Bundle,
+        before: BrainState,
+        after: BrainState,
         edits: Mapping[str, TreeEntry | None],
         operation: SnapshotOperation,
     ) -> bytes:
@@ -182,7 +180,7 @@ class ReceiptDraft:
         pending = self._run.pending_steps(self._steps_taken)
         self._steps_taken += len(pending)
         part = self._header._replace(
-            bundle_after=bundles.bundle_id(after),
+            bundle_after=after.id,
             part=len(self.carriers),
             previous=self.carriers[-1] if self.carriers else NO_DIGEST,
             steps=pending + build_edit_steps(session, before, after, edits, operation),

@@ -14,7 +14,7 @@ from ..digest import NO_DIGEST
 from ..errors import BrainError, InvalidInput
 from ..objects import bundle as bundles
 from ..objects import operation, paths, tree
-from ..objects.bundle import Bundle
+from ..objects.bundle import State
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK, NodeEntry, TreeEntry
@@ -29,7 +29,7 @@ from ..skills.skill_metadata import (
 from ..skills.skill_version import compare_versions
 from ..skills.slug import is_slug, is_windows_device, slugify
 from .derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
-from .session import Session
+from .session import BrainState, Session
 
 if TYPE_CHECKING:
     from ..verdicts.verdict_types import Verdict
@@ -73,18 +73,18 @@ def may_be_skill(path: str) -> bool:
     )
 
 
-def is_skill(session: Session, bundle: Bundle, path: str) -> bool:
+def is_skill(session: Session, bundle: BrainState, path: str) -> bool:
     """Tell whether the full `path` is a skill in `bundle`; O(log n)."""
     return may_be_skill(path) and find_skill_name(session, bundle, path) is not None
 
 
-def find_skill_name(session: Session, bundle: Bundle, path: str) -> str | None:
+def find_skill_name(session: Session, bundle: BrainState, path: str) -> str | None:
     """Return the name that its path gives the skill at a full path, None if it is none there."""
     section, slash, _ = path.partition("/")
 
     def has_any(others: Sequence[str]) -> bool:
         inner = [other[len(section + slash) :] for other in others]
-        return tree.has_any_path(session.nodes, bundle.get(section), inner)
+        return tree.has_any_path(session.nodes, bundle.sections.get(section), inner)
 
     return skill_layout.match_skill_path(path, has_any)
 
@@ -208,7 +208,7 @@ def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> in
 
 
 def build_skill_predicates(
-    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+    session: Session, before: BrainState, after: BrainState, changed: list[Difference]
 ) -> tuple[SkillPredicate, SkillPredicate]:
     """Return the skill predicates of both sides, which differ in `changed` only.
 
@@ -217,15 +217,14 @@ def build_skill_predicates(
     """
     was_skill = build_skill_predicate(session, before, changed)
     moved = any(path.endswith(skill_layout.SKILL_FILES) for path, _, _ in changed)
-    if before and after and not moved and len(changed) < MIN_BULK_PATHS:
+    if before.sections and after.sections and not moved and len(changed) < MIN_BULK_PATHS:
         return was_skill, was_skill
     return was_skill, build_skill_predicate(session, after, changed)
 
 
 def find_reclassified(
-    session: Session,
-    before: Bundle,
-    after: Bundle,
+    before: State,
+    after: State,
     changed: Iterable[Difference],
     known: Set[str],
 ) -> Iterator[Difference]:
@@ -235,11 +234,11 @@ def find_reclassified(
     """
     found: dict[str, TreeEntry] = {}
     for path, was, now in changed:
-        if (was and now) or path.partition("/")[0] not in before:
+        if (was and now) or path.partition("/")[0] not in before.sections:
             continue
         folder = path.rpartition("/")[0]
         if path.endswith(skill_layout.FOLDER_SUFFIXES) and folder != SKILLS_SECTION:
-            for entry in bundles.walk_below(session.nodes, after, folder):
+            for entry in after.walk_below(folder):
                 is_flat = entry.path.count("/") == 2 and may_be_skill(entry.path)
                 if is_flat or entry.path.endswith(skill_layout.FOLDER_SUFFIXES):
                     found[entry.path] = entry
@@ -248,14 +247,14 @@ def find_reclassified(
 
 
 def build_skill_predicate(
-    session: Session, bundle: Bundle, changed: list[Difference]
+    session: Session, bundle: BrainState, changed: list[Difference]
 ) -> SkillPredicate:
     """Return a predicate for the `changed` paths: whether they are skills in `bundle`."""
-    if not bundle:
+    if not bundle.sections:
         return lambda path: False
     if len(changed) < MIN_BULK_PATHS:
         return cache(lambda path: is_skill(session, bundle, path))
-    entries = bundles.walk_section(session.nodes, bundle, SKILLS_SECTION)
+    entries = bundle.walk_section(SKILLS_SECTION)
     known = set(skill_layout.find_skill_paths(entry.path for entry in entries))
     is_elsewhere = cache(lambda path: is_skill(session, bundle, path))
     return lambda path: path in known if path.startswith(_SECTION_PREFIX) else is_elsewhere(path)
@@ -292,7 +291,7 @@ def _is_standard_path(path: str, slug: str) -> bool:
     return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
 
 
-def walk_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
+def walk_skills(session: Session, bundle: BrainState) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, by section and path.
 
     Cards are read in batches, to bound memory.
@@ -303,9 +302,9 @@ def walk_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
             yield path, name, blob, cards[blob]
 
 
-def iter_skill_batches(session: Session, bundle: Bundle) -> Iterator[list[SkillPath]]:
+def iter_skill_batches(session: Session, bundle: BrainState) -> Iterator[list[SkillPath]]:
     """Yield all skills, some at a time, without looking into them."""
-    for section in bundle:
+    for section in bundle.sections:
         if section == SKILLS_SECTION:
             yield from _iter_section_skills(session, bundle)
         elif section != paths.TOP_SECTION:
@@ -357,30 +356,28 @@ def format_index_lines(skills: Sequence[tuple[str, str, SkillMetadata]]) -> dict
     }
 
 
-def load_indexed_bundle(session: Session, bundle_id: bytes) -> Bundle:
+def load_indexed_bundle(session: Session, bundle_id: bytes) -> BrainState:
     """Return the bundle of an index by its id. Raises `NotFound` if it was collected."""
-    if bundle_id == bundles.bundle_id(bundles.EMPTY_BUNDLE):
-        return bundles.EMPTY_BUNDLE
-    return session.load_bundle(bundle_id)
+    if bundle_id == bundles.bundle_id({}):
+        return BrainState(session)
+    return session.load_state(bundle_id)
 
 
-def diff_skills(
-    session: Session, before: Bundle, after: Bundle, most: int | None
-) -> list[Difference]:
+def diff_skills(before: State, after: State, most: int | None) -> list[Difference]:
     """Return the changes of files that may be skills, at most `most` of them."""
-    differences = bundles.diff_bundles(session.nodes, before, after)
+    differences = before.diff(after)
     return list(islice((pair for pair in differences if may_be_skill(pair.path)), most))
 
 
-def find_new_skill_folder(session: Session, bundle: Bundle) -> str:
+def find_new_skill_folder(session: Session, bundle: BrainState) -> str:
     """Return the folder for new skills; see `skill_layout.new_skill_folder`."""
-    if SKILLS_SECTION in bundle:
+    if SKILLS_SECTION in bundle.sections:
         return SKILLS_SECTION
     every = (path for part in iter_skill_batches(session, bundle) for path, _, _ in part)
     return skill_layout.new_skill_folder(every)
 
 
-def _iter_section_skills(session: Session, bundle: Bundle) -> Iterator[list[SkillPath]]:
+def _iter_section_skills(session: Session, bundle: BrainState) -> Iterator[list[SkillPath]]:
     for part in _iter_file_batches(session, bundle):
         entries = [(f"{SKILLS_SECTION}/{path}", kind, blob) for path, kind, blob, _ in part]
         names = skill_layout.find_skill_paths(path for path, _, _ in entries)
@@ -392,9 +389,9 @@ def _iter_section_skills(session: Session, bundle: Bundle) -> Iterator[list[Skil
         ]
 
 
-def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEntry]]:
+def _iter_file_batches(session: Session, bundle: BrainState) -> Iterator[list[NodeEntry]]:
     part: list[NodeEntry] = []
-    for node in tree.walk_leaves(session.nodes.peek, bundle.get(SKILLS_SECTION)):
+    for node in tree.walk_leaves(session.nodes.peek, bundle.sections.get(SKILLS_SECTION)):
         part += node.entries
         if len(part) < _BATCH_SIZE:
             continue
@@ -408,10 +405,10 @@ def _iter_file_batches(session: Session, bundle: Bundle) -> Iterator[list[NodeEn
 
 
 def _iter_skills_elsewhere(
-    session: Session, bundle: Bundle, section: str
+    session: Session, bundle: BrainState, section: str
 ) -> Iterator[list[SkillPath]]:
     texts: dict[str, tuple[int, bytes]] = {}
-    for leaf in tree.walk_leaves(session.nodes.peek, bundle.get(section)):
+    for leaf in tree.walk_leaves(session.nodes.peek, bundle.sections.get(section)):
         for inner, kind, blob, _ in leaf.entries:
             # Most files there are no skills: the end of a name tells quickly.
             if inner[-3:] in _NAME_ENDINGS and inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
@@ -429,7 +426,7 @@ def _iter_skills_elsewhere(
 class SkillHomes:
     """Finds the skills that files belong to, in the first of some bundles that has them."""
 
-    def __init__(self, session: Session, searched: Sequence[Bundle]) -> None:
+    def __init__(self, session: Session, searched: Sequence[BrainState]) -> None:
         self._session = session
         self._bundles = searched
         self._by_folder: dict[str, str] = {"": "", SKILLS_SECTION: ""}
@@ -452,10 +449,7 @@ class SkillHomes:
 
     def _is_skill(self, path: str) -> bool:
         session = self._session
-        return any(
-            bundles.has_entry(session.nodes, bundle, path) and is_skill(session, bundle, path)
-            for bundle in self._bundles
-        )
+        return any(bundle.has(path) and is_skill(session, bundle, path) for bundle in self._bundles)
 
 
 def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> DecisionRow | None:
@@ -524,12 +518,12 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
     if (snapshot.brain or here) != session.brain_id():  # of the brain that a fork came from
         generation = snapshot.generation
         return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
-    after = session.load_bundle(snapshot.bundle)
-    before = session.parent_bundle(snapshot)
-    changed = diff_skills(session, before, after, MIN_BULK_PATHS if brief else None)
+    after = session.load_state(snapshot.bundle)
+    before = session.parent_state(snapshot)
+    changed = diff_skills(before, after, MIN_BULK_PATHS if brief else None)
     if not brief or len(changed) < MIN_BULK_PATHS:
         known = {path for path, _, _ in changed}
-        changed += find_reclassified(session, before, after, changed, known)
+        changed += find_reclassified(before, after, changed, known)
         if len(changed) >= MIN_BULK_PATHS:
             note_declared_names(session, changed)
     derived = derive_from_changes(session, here, snapshot, before, after, changed)
@@ -569,8 +563,8 @@ def derive_from_changes(
     session: Session,
     snapshot_id: bytes,
     snapshot: Snapshot,
-    before: Bundle,
-    after: Bundle,
+    before: BrainState,
+    after: BrainState,
     changed: list[Difference],
 ) -> DerivedSnapshot:
     """Derive a cache entry: a row for each changed skill, or one for very many.

@@ -12,8 +12,6 @@ from zlib import crc32
 from ..encoding import pack, unpack
 from ..errors import Locked, StoreError
 from ..named_tuple import NamedTuple
-from ..objects.bundle import Bundle
-from ..objects.tree_diff import Difference
 from ..store import rows as checksums
 from ..store.connection import Connection, DatabaseLabels
 from ..store.database import (
@@ -542,12 +540,3 @@ def _decision_checksum(key: str, data: bytes) -> bytes:
 
 def _merge_checksum(snapshot: bytes, generation: int) -> bytes:
     return checksums.cache_row_checksum(snapshot, b"%d" % generation)
-
-
-class StagedDerivation(NamedTuple):
-    """Derived data of a new snapshot, and its changes from `before` to `after`."""
-
-    derived: DerivedSnapshot
-    before: Bundle
-    after: Bundle
-    changed: list[Difference]

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput, NotFound, printable_text
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
 from ..objects import tree
-from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..skills import SKILLS_SECTION, skill_layout, skill_version
 from ..skills.skill_layout import address_group
@@ -19,7 +17,7 @@ from ..skills.slug import slugify
 from . import derive, lineage_cache
 from .derive import SkillWithCard
 from .lineage_cache import AncestorSet
-from .session import Session
+from .session import BrainState, Session
 
 if TYPE_CHECKING:
     from ..results.skills import Version
@@ -54,7 +52,7 @@ class FoundSkill(NamedTuple):
         return self.slug, self.card.name or self.slug, self.card.description, version, self.path
 
 
-def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
+def find_all_skills(session: Session, bundle: BrainState) -> list[FoundSkill]:
     """Return all skills of `bundle`, by path, without reading bodies."""
     return [
         FoundSkill(skill_layout.slug_from_name(name), path, blob, card)
@@ -62,21 +60,21 @@ def find_all_skills(session: Session, bundle: Bundle) -> list[FoundSkill]:
     ]
 
 
-def list_skill_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+def list_skill_entries(session: Session, bundle: BrainState, skill: FoundSkill) -> list[TreeEntry]:
     """Return the entries of all files of a skill."""
     if skill.folder is None:
-        entry = bundles.get_entry(session.nodes, bundle, skill.path)
+        entry = bundle.get(skill.path)
         return [entry] if entry else []
-    return list(bundles.walk_below(session.nodes, bundle, skill.folder.rstrip("/")))
+    return list(bundle.walk_below(skill.folder.rstrip("/")))
 
 
-def iter_skills(session: Session, bundle: Bundle) -> Iterator[SkillWithCard]:
+def iter_skills(session: Session, bundle: BrainState) -> Iterator[SkillWithCard]:
     """Yield all skills of a bundle, with full paths; see `walk_skills`."""
     yield from derive.walk_skills(session, bundle)
     lineage_cache.keep_read_cards(session)
 
 
-def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
+def find_skill(session: Session, bundle: BrainState, text: str) -> FoundSkill:
     """Return the skill that `text`, an address, a path or a name, means.
 
     A path is that of its folder or file, from the top of the brain or below skills/.
@@ -90,13 +88,13 @@ def find_skill(session: Session, bundle: Bundle, text: str) -> FoundSkill:
     return found
 
 
-def find_skill_or_none(session: Session, bundle: Bundle, text: str) -> FoundSkill | None:
+def find_skill_or_none(session: Session, bundle: BrainState, text: str) -> FoundSkill | None:
     """Return the skill that `text` means, or None. Raises `InvalidInput` (`ambiguous_skill`)."""
     path = find_skill_path(session, bundle, text)
     return None if path is None else load_skill(session, bundle, path)
 
 
-def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
+def find_skill_path(session: Session, bundle: BrainState, text: str) -> str | None:
     """Return the full path of the skill that `text` means, None without one.
 
     A path comes first, then a slug, then a declared name. Raises `InvalidInput`
@@ -120,7 +118,7 @@ def find_skill_path(session: Session, bundle: Bundle, text: str) -> str | None:
     return matches[0] if matches else None
 
 
-def find_paths_with_slug(session: Session, bundle: Bundle, slug: str) -> list[str]:
+def find_paths_with_slug(session: Session, bundle: BrainState, slug: str) -> list[str]:
     """Return the full paths of the skills that share a slug, in any order."""
     return _find_more_paths(
         session, bundle, slug, (), lineage_cache.find_nonstandard_paths(session, slug)
@@ -129,7 +127,7 @@ def find_paths_with_slug(session: Session, bundle: Bundle, slug: str) -> list[st
 
 def find_sharing_paths(
     session: Session,
-    bundle: Bundle,
+    bundle: BrainState,
     known: Mapping[str, Collection[str]],
 ) -> dict[str, list[str]]:
     """Return the full paths of the skills that have each of some slugs, but for `known` ones.
@@ -151,11 +149,11 @@ def find_sharing_paths(
 
 
 def _find_more_paths(
-    session: Session, bundle: Bundle, slug: str, known: Collection[str], unusual: Sequence[str]
+    session: Session, bundle: BrainState, slug: str, known: Collection[str], unusual: Sequence[str]
 ) -> list[str]:
     standard = [path for path in derive.standard_skill_paths(slug) if path not in known]
     inner = sorted([path.partition("/")[2] for path in standard])
-    if not tree.has_any_path(session.nodes, bundle.get(SKILLS_SECTION), inner):
+    if not tree.has_any_path(session.nodes, bundle.sections.get(SKILLS_SECTION), inner):
         standard = []  # one look-up instead of one for each spelling
     more = [
         path for path in unusual if path not in known and derive.slug_from_full_path(path) == slug
@@ -165,14 +163,14 @@ def _find_more_paths(
     return list(filter_skills(session, bundle, dict.fromkeys((*standard, *more))))
 
 
-def find_address(session: Session, bundle: Bundle, path: str) -> str:
+def find_address(session: Session, bundle: BrainState, path: str) -> str:
     """Return the address of the skill at a full path."""
     slug = derive.slug_from_full_path(path)
     return address_group(slug, find_paths_with_slug(session, bundle, slug))[path]
 
 
 def find_addresses(
-    session: Session, bundle: Bundle, skill_paths: Collection[str]
+    session: Session, bundle: BrainState, skill_paths: Collection[str]
 ) -> dict[str, str]:
     """Return the addresses of the skills at full paths, by path."""
     if len(skill_paths) <= _MAX_SINGLE_LOOKUPS:
@@ -180,30 +178,30 @@ def find_addresses(
     return derive.address_all(_list_paths(session, bundle))
 
 
-def _list_paths(session: Session, bundle: Bundle) -> Iterator[str]:
+def _list_paths(session: Session, bundle: BrainState) -> Iterator[str]:
     from . import derive
 
     for part in derive.iter_skill_batches(session, bundle):
         yield from (path for path, _, _ in part)
 
 
-def filter_skills(session: Session, bundle: Bundle, candidates: Iterable[str]) -> Iterator[str]:
+def filter_skills(session: Session, bundle: BrainState, candidates: Iterable[str]) -> Iterator[str]:
     """Yield those of some full paths at which a skill is."""
     for path in candidates:
-        entry = bundles.get_entry(session.nodes, bundle, path)
+        entry = bundle.get(path)
         if entry and entry.kind != LINK and derive.is_skill(session, bundle, path):
             yield path
 
 
-def _is_named(session: Session, bundle: Bundle, path: str, slug: str) -> bool:
+def _is_named(session: Session, bundle: BrainState, path: str, slug: str) -> bool:
     """Tell whether the declared name of a skill has this slug."""
-    entry = bundles.get_entry(session.nodes, bundle, path)
+    entry = bundle.get(path)
     card = lineage_cache.load_cards(session, [entry.blob])[entry.blob] if entry else None
     return card is not None and slug in derive.skill_slugs(path, card.name)
 
 
 def _ambiguous_skill_error(
-    session: Session, bundle: Bundle, text: str, matches: Sequence[str]
+    session: Session, bundle: BrainState, text: str, matches: Sequence[str]
 ) -> InvalidInput:
     shown = sorted(find_addresses(session, bundle, matches[:_MAX_LISTED_MATCHES]).values())
     more = len(matches) - len(shown)
@@ -215,9 +213,9 @@ def _ambiguous_skill_error(
     )
 
 
-def load_skill(session: Session, bundle: Bundle, path: str) -> FoundSkill:
+def load_skill(session: Session, bundle: BrainState, path: str) -> FoundSkill:
     """Return the skill at the full `path`, which is one."""
-    entry = bundles.get_entry(session.nodes, bundle, path)
+    entry = bundle.get(path)
     if entry is None:
         raise NotFound(
             f"no skill exists at {path}",
@@ -252,7 +250,7 @@ def find_paths_in_lineage(session: Session, ancestors: AncestorSet, slug: str) -
     ]
 
 
-def missing_skill_error(session: Session, bundle: Bundle, text: str) -> NotFound:
+def missing_skill_error(session: Session, bundle: BrainState, text: str) -> NotFound:
     """Return the error for a skill that is not there, with the names that are near."""
     from ..util.text import suggest_names
     from . import derive

@@ -10,16 +10,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from ..errors import NotFound
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK
 from ..skills.skill_layout import address_group
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
-from .derived_db import CacheUnusable, StagedDerivation, show_lines
+from .derived_db import CacheUnusable, show_lines
 from .lineage_cache import MAX_CHANGED_PATHS, is_cached, load_cards
-from .session import Session
+from .session import BrainState, Session, StagedDerivation
 
 _LineChanges = tuple[list[str], dict[str, str]]
 """The paths whose lines are gone or replaced, and the new lines by path."""
@@ -52,14 +50,12 @@ def write_staged_updates(session: Session) -> None:
 
 def _update_index(session: Session, staged: StagedDerivation) -> None:
     before, after, changed = staged.before, staged.after, staged.changed
-    if len(changed) <= MAX_CHANGED_PATHS and session.cache.read_index_state() == bundles.bundle_id(
-        before
-    ):
+    if len(changed) <= MAX_CHANGED_PATHS and session.cache.read_index_state() == before.id:
         gone, lines = _changed_lines(session, before, after, changed)
-        session.cache.put_index(bundles.bundle_id(after), lines, gone)
+        session.cache.put_index(after.id, lines, gone)
 
 
-def build_index(session: Session, bundle: Bundle) -> str:
+def build_index(session: Session, bundle: BrainState) -> str:
     """Return the lines of all skills of a bundle that is not the one in the cache.
 
     There is no newline after the last line. Those of the head are cached.
@@ -76,18 +72,18 @@ def build_index(session: Session, bundle: Bundle) -> str:
     else:
         gone, new = changes
         lines = {path: line for path, line in lines.items() if path not in gone} | new
-    if bundle == session.bundle_of(session.head()):
+    if bundle == session.at():
         with suppress(CacheUnusable), session.cache.transaction():
             if gone is None or session.cache.read_index_state() == state:
-                session.cache.put_index(bundles.bundle_id(bundle), new, gone)
+                session.cache.put_index(bundle.id, new, gone)
     return show_lines("\n".join(sorted(lines.values())))
 
 
-def _find_changes(session: Session, state: bytes, after: Bundle) -> _LineChanges | None:
+def _find_changes(session: Session, state: bytes, after: BrainState) -> _LineChanges | None:
     """Return what changed in the lines since those of a bundle id; None for very much."""
     try:
         before = derive.load_indexed_bundle(session, state)
-        changed = derive.diff_skills(session, before, after, MAX_CHANGED_PATHS + 1)
+        changed = derive.diff_skills(before, after, MAX_CHANGED_PATHS + 1)
     except NotFound:  # its tree was collected
         return None
     if len(changed) > MAX_CHANGED_PATHS:
@@ -113,7 +109,7 @@ def is_index_valid(session: Session) -> bool:
 
 
 def _changed_lines(
-    session: Session, before: Bundle, after: Bundle, changed: list[Difference]
+    session: Session, before: BrainState, after: BrainState, changed: list[Difference]
 ) -> _LineChanges:
     """Return which lines differ: of changed skills, and of those that get another address.
 
@@ -126,7 +122,7 @@ def _changed_lines(
     seen = [pair for pair in changed if not _has_same_line(cards, pair)]
     if any(was is None or now is None for _, was, now in changed):
         known = {path for path, _, _ in seen}
-        seen += derive.find_reclassified(session, before, after, changed, known)
+        seen += derive.find_reclassified(before, after, changed, known)
     is_skill = derive.build_skill_predicate(session, after, seen)
     new = {path: e.blob for path, _, e in seen if e and e.kind != LINK and is_skill(path)}
     by_slug: dict[str, list[Difference]] = {}
@@ -143,7 +139,7 @@ def _changed_lines(
         if not all(map(_is_edited, pairs)):  # one came or went: the others get other addresses
             group += others
             for path in others:
-                if entry := bundles.get_entry(session.nodes, after, path):
+                if entry := after.get(path):
                     new[path] = entry.blob
         addresses.update((path, found[path]) for path in group)
     cards = load_cards(session, list(new.values()))

@@ -14,17 +14,15 @@ from typing import TypeVar
 
 from ..digest import NO_DIGEST
 from ..errors import FormatError, NotFound, StoreError
-from ..objects import bundle as bundles
 from ..objects import lineage, operation
-from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
 from ..objects.tree_node import TreeEntry
 from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_skill_metadata
 from . import derive
 from .derive import BULK_PATH, find_cards, note_declared_name
-from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow, StagedDerivation
-from .session import Session, head_ref
+from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow
+from .session import BrainState, Session, StagedDerivation, head_ref
 
 MAX_CHANGED_PATHS = 2000
 """With more changed paths, the lines of the index are built from all cards."""
@@ -39,19 +37,18 @@ def stage_snapshot(
     session: Session,
     snapshot_id: bytes,
     snapshot: Snapshot,
-    before: Bundle,
-    after: Bundle,
+    before: BrainState,
+    after: BrainState,
     edits: Mapping[str, TreeEntry | None],
 ) -> None:
     """Stage for the cache which skills the edits of a new snapshot changed."""
     changed = [
         Difference(path, was, entry)
         for path, entry in edits.items()
-        if derive.may_be_skill(path)
-        and (was := bundles.get_entry(session.nodes, before, path) if before else None) != entry
+        if derive.may_be_skill(path) and (was := before.get(path)) != entry
     ]
     known = {path for path, _, _ in changed}
-    changed += derive.find_reclassified(session, before, after, changed, known)
+    changed += derive.find_reclassified(before, after, changed, known)
     if len(changed) >= derive.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
         derive.note_declared_names(session, changed)  # they were not read for this snapshot
     learned = derive.derive_from_changes(session, snapshot_id, snapshot, before, after, changed)
@@ -167,10 +164,10 @@ def read_skill_rows(
         if bulk.snapshot not in here:
             continue
         snapshot = session.load_snapshot(bulk.snapshot)
-        after = session.load_bundle(snapshot.bundle)
-        before = session.parent_bundle(snapshot)
-        was = bundles.get_entry(session.nodes, before, path)
-        now = bundles.get_entry(session.nodes, after, path)
+        after = session.load_state(snapshot.bundle)
+        before = session.parent_state(snapshot)
+        was = before.get(path)
+        now = after.get(path)
         if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
             changed = [Difference(path, was, now)]
             sides = (

@@ -10,13 +10,12 @@ from ..digest import DIGEST_SIZE, NO_DIGEST
 from ..encoding import unpack
 from ..errors import BrainError, FormatError, StoreError
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
 from ..objects import paths
 from ..objects.operation import MAX_KIND_BYTES
 from ..objects.snapshot import MAX_TIME_MS
 from ..objects.tree_node import TreeEntry
 from ..store.rows import OperationRow, PendingWrite
-from .session import Session
+from .session import BrainState, Session
 
 _FIELD_TYPES = [int, str, str, str, tuple, tuple, int]
 _REF_MOVE_TYPES = [str, bytes, bytes]
@@ -169,9 +168,9 @@ def check_against_head(
     """
     writes: list[tuple[PendingWrite, TreeEntry | None]] = []
     not_in_head: list[str] = []
-    bundle = session.bundle_of(head or session.folder_head()) if rows else bundles.EMPTY_BUNDLE
+    bundle = session.state_of(head or session.folder_head()) if rows else BrainState(session)
     for row in rows:
-        entry = bundles.get_entry(session.nodes, bundle, row.path)
+        entry = bundle.get(row.path)
         recorded = (entry.kind, entry.blob) if entry else (0, NO_DIGEST)
         if recorded == (row.kind, row.blob):
             writes.append((row, entry))

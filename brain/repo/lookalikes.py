@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..errors import InvalidInput, printable_text
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
 from ..skills import slug
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.slug import slugify
 from . import derive, find_skill, lineage_cache
-from .session import Session
+from .session import BrainState, Session
 
 SAME_NAME_CODE = "same_name"
 MAX_COMPARED_NAMES = 1000
@@ -25,7 +23,7 @@ MAX_COMPARED_NAMES = 1000
 
 
 def check_edited_names(
-    session: Session, before: Bundle, after: Bundle, edits: Mapping[str, TreeEntry | None]
+    session: Session, before: BrainState, after: BrainState, edits: Mapping[str, TreeEntry | None]
 ) -> list[Notice]:
     """Return notices on the names of skills that these edits added or changed.
 
@@ -40,7 +38,7 @@ def check_edited_names(
         return [_names_not_compared_notice(len(changed))]
     out: list[Notice] = []
     for path, entry in changed:
-        was = bundles.get_entry(session.nodes, before, path)
+        was = before.get(path)
         if derive.is_skill(session, after, path):
             known = lineage_cache.load_cards(
                 session, [one.blob for one in (was, entry) if one is not None]
@@ -56,12 +54,8 @@ def check_edited_names(
 
 def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
     """Return notices on the names of the skills that the head has at some full paths."""
-    bundle = session.bundle_of(session.head())
-    skills = [
-        path
-        for path in paths
-        if derive.is_skill(session, bundle, path) and bundles.has_entry(session.nodes, bundle, path)
-    ]
+    bundle = session.at()
+    skills = [path for path in paths if derive.is_skill(session, bundle, path) and bundle.has(path)]
     if len(skills) > MAX_COMPARED_NAMES:
         return [_names_not_compared_notice(len(skills))]
     found = [find_skill.load_skill(session, bundle, path) for path in skills]
@@ -70,7 +64,7 @@ def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
     ]
 
 
-def check_new_name(session: Session, bundle: Bundle, path: str, new_name: str) -> list[Notice]:
+def check_new_name(session: Session, bundle: BrainState, path: str, new_name: str) -> list[Notice]:
     """Return notices on a skill that was created or renamed under `new_name`."""
     card = find_skill.load_skill(session, bundle, path).card
     return list(
@@ -81,7 +75,7 @@ def check_new_name(session: Session, bundle: Bundle, path: str, new_name: str) -
 
 
 def _check_skill_name(
-    session: Session, bundle: Bundle, path: str, card: SkillMetadata
+    session: Session, bundle: BrainState, path: str, card: SkillMetadata
 ) -> Iterator[Notice]:
     name = card.name or derive.slug_from_full_path(path)
     yield from _check_name(path, name)
@@ -106,7 +100,7 @@ def describe_same_name(name: str, others: Iterable[str]) -> str:
     return f"is called {printable_text(name)}, as is {', '.join(map(printable_text, others))}"
 
 
-def _find_lookalikes(session: Session, bundle: Bundle, path: str, name: str) -> Iterator[str]:
+def _find_lookalikes(session: Session, bundle: BrainState, path: str, name: str) -> Iterator[str]:
     """Yield the first other skill that may be confused with the one at `path`."""
     candidates = dict.fromkeys(
         candidate

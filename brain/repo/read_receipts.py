@@ -8,10 +8,8 @@ from typing import NamedTuple
 from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, FormatError, NotFound
-from ..objects import bundle as bundles
 from ..objects import lineage
 from ..objects import operation as operations
-from ..objects.bundle import Bundle
 from ..objects.operation import SnapshotOperation
 from ..objects.snapshot import Snapshot
 from ..objects.tree_diff import Difference
@@ -22,8 +20,7 @@ from ..results import RunInfo
 from ..skills.skill_version import recorded_version
 from . import derive
 from .derive import SkillHomes
-from .revisions import resolve_revision
-from .session import Session
+from .session import BrainState, Session
 
 
 class ReceiptPart(NamedTuple):
@@ -75,8 +72,8 @@ def iter_parts(session: Session, part: ReceiptPart) -> Iterator[ReceiptPart]:
 
 
 def read_part_at_revision(session: Session, revision: str) -> ReceiptPart:
-    """Return the receipt part of a revision. Raises as `read_part` and `resolve_revision`."""
-    return read_part(session, resolve_revision(session, revision))
+    """Return the receipt part of a revision. Raises as `read_part` and `Session.resolve`."""
+    return read_part(session, session.resolve(revision))
 
 
 def show_run(session: Session, rev: str = "@") -> RunInfo:
@@ -170,24 +167,21 @@ def read_receipt_state(
 
 def build_edit_steps(
     session: Session,
-    before: Bundle,
-    after: Bundle,
+    before: BrainState,
+    after: BrainState,
     edits: Mapping[str, TreeEntry | None],
     operation: SnapshotOperation,
 ) -> tuple[RunStep, ...]:
     """Return the write steps of the edits of a snapshot."""
-    changes = (
-        Difference(path, bundles.get_entry(session.nodes, before, path), edits[path])
-        for path in sorted(edits)
-    )
+    changes = (Difference(path, before.get(path), edits[path]) for path in sorted(edits))
     return build_write_steps(session, before, after, changes, operation, session.timestamp_ms())
 
 
 def extend_receipt(
     session: Session,
     receipt: Receipt,
-    before: Bundle,
-    after: Bundle,
+    before: BrainState,
+    after: BrainState,
     edits: Mapping[str, TreeEntry | None],
     operation: SnapshotOperation,
 ) -> bytes:
@@ -196,15 +190,13 @@ def extend_receipt(
     Its `bundle_after` is that of the snapshot, which will carry it.
     """
     more = build_edit_steps(session, before, after, edits, operation)
-    return encode_receipt(
-        receipt._replace(steps=receipt.steps + more, bundle_after=bundles.bundle_id(after))
-    )
+    return encode_receipt(receipt._replace(steps=receipt.steps + more, bundle_after=after.id))
 
 
 def build_write_steps(
     session: Session,
-    before: Bundle,
-    after: Bundle,
+    before: BrainState,
+    after: BrainState,
     changes: Iterable[Difference],
     operation: SnapshotOperation,
     at: int = 0,
@@ -246,15 +238,15 @@ def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
 
 
 def _find_skill_versions(
-    session: Session, before: Bundle, after: Bundle, home: str, operation: SnapshotOperation
+    session: Session, before: BrainState, after: BrainState, home: str, operation: SnapshotOperation
 ) -> tuple[str, str]:
     if operation[0] == "upsert" and operation[1] == derive.slug_from_full_path(home):
         return operation[2], operation[3]
     return _read_skill_version(session, before, home), _read_skill_version(session, after, home)
 
 
-def _read_skill_version(session: Session, bundle: Bundle, path: str) -> str:
-    entry = bundles.get_entry(session.nodes, bundle, path)
+def _read_skill_version(session: Session, bundle: BrainState, path: str) -> str:
+    entry = bundle.get(path)
     if entry is None or entry.kind == LINK or not derive.is_skill(session, bundle, path):
         return ""
     return recorded_version(derive.read_cards(session, [entry.blob])[entry.blob].version)

@@ -11,7 +11,6 @@ from itertools import accumulate, chain
 
 from .. import results
 from ..errors import InvalidInput, NotFound, printable_text
-from ..objects import bundle as bundles
 from ..objects import lineage
 from ..objects.paths import check_path
 from ..objects.tree_node import LINK, TreeEntry
@@ -117,9 +116,8 @@ def scan(
     (`no_path`) or `InvalidInput` (`bad_manifest`).
     """
     from .manifest import load_manifest
-    from .revisions import resolve_revision
 
-    head = resolve_revision(session, rev)
+    head = session.resolve(rev)
     wanted = [check_path(path.rstrip("/")) for path in paths]
     places: dict[bytes, list[tuple[str, bytes]]] = {}
     files = 0
@@ -161,13 +159,13 @@ def _recorded_secret(path: str, found: SecretFinding, snapshot: bytes) -> result
 def _iter_files(session: Session, head: bytes, history: bool) -> Iterator[tuple[TreeEntry, bytes]]:
     """Yield the files of a snapshot, with `history` as each of its ancestors changed them."""
     if not history:
-        for entry in bundles.walk_entries(session.nodes, session.bundle_of(head)):
+        for entry in session.state_of(head).walk():
             yield entry, head
         return
     for here, snapshot in lineage.walk_ancestors(session.load_snapshot, head):
-        before = session.parent_bundle(snapshot)
-        after = session.load_bundle(snapshot.bundle)
-        for _, _, changed in bundles.diff_bundles(session.nodes, before, after):
+        before = session.parent_state(snapshot)
+        after = session.load_state(snapshot.bundle)
+        for _, _, changed in before.diff(after):
             if changed is not None:
                 yield changed, here
 

@@ -19,8 +19,7 @@ from ..errors import (
     StoreError,
     printable_text,
 )
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
+from ..objects.bundle import State
 from ..objects.tree_node import LINK
 from ..results import Selected, Selection
 from ..search import full_text
@@ -36,8 +35,7 @@ from ..search.selectors import (
 from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata
 from . import derive, find_skill, lineage_cache
-from .revisions import resolve_revision
-from .session import Session
+from .session import BrainState, Session
 
 if TYPE_CHECKING:
     from ..search.embedder import Embedder
@@ -52,10 +50,10 @@ _MAX_INCREMENTAL_PATHS = 2000
 T = TypeVar("T")
 
 
-def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
+def get_search_cache(session: Session, bundle: BrainState) -> SearchCache:
     """Return the search cache of a bundle: the session's for the head, else a new one."""
     _ = session.cache  # the cache of before has words of what was redacted
-    if bundle != session.bundle_of(session.head()):
+    if bundle != session.at():
         return SearchCache(full_text.open_memory_full_text(FIELD_WEIGHTS))
     if session.search_cache is None:
         session.search_cache = SearchCache()
@@ -63,7 +61,10 @@ def get_search_cache(session: Session, bundle: Bundle) -> SearchCache:
 
 
 def query_index(
-    session: Session, search_cache: SearchCache, bundle: Bundle, query: Callable[[FullTextIndex], T]
+    session: Session,
+    search_cache: SearchCache,
+    bundle: BrainState,
+    query: Callable[[FullTextIndex], T],
 ) -> T:
     """Return the result of `query` on the word index of a bundle's skills.
 
@@ -82,8 +83,8 @@ def query_index(
         return query(search_cache.index)
 
 
-def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> None:
-    state = pack((SEARCH_INDEX_FORMAT, bundles.bundle_id(bundle)))
+def _update_index(session: Session, index: FullTextIndex, bundle: BrainState) -> None:
+    state = pack((SEARCH_INDEX_FORMAT, bundle.id))
     if index.state == state:
         return
     with index.transaction():
@@ -97,18 +98,18 @@ def _update_index(session: Session, index: FullTextIndex, bundle: Bundle) -> Non
         index.update(state, changed_paths, ((one.path, index_fields(one)) for one in new_documents))
 
 
-def _load_indexed_bundle(session: Session, state: bytes) -> Bundle | None:
+def _load_indexed_bundle(session: Session, state: bytes) -> BrainState | None:
     """Return the bundle that the index is of; None for another format, or if it was collected."""
     try:
         version, bundle_id = unpack(state) if state else (0, b"")
         if version != SEARCH_INDEX_FORMAT:
             return None
-        return session.load_bundle(bundle_id)
+        return session.load_state(bundle_id)
     except (FormatError, ValueError, NotFound):
         return None
 
 
-def _load_all_documents(session: Session, bundle: Bundle) -> list[SearchDocument]:
+def _load_all_documents(session: Session, bundle: BrainState) -> list[SearchDocument]:
     return [_build_document(*one) for one in find_skill.iter_skills(session, bundle)]
 
 
@@ -118,20 +119,18 @@ def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> S
     )
 
 
-def _find_changed_paths(session: Session, before: Bundle, after: Bundle) -> list[str] | None:
+def _find_changed_paths(session: Session, before: State, after: BrainState) -> list[str] | None:
     """Return the full paths whose skills may have changed.
 
     None if there are too many, or a tree of the bundle before no longer exists.
     """
     try:
-        changed = derive.diff_skills(session, before, after, _MAX_INCREMENTAL_PATHS)
+        changed = derive.diff_skills(before, after, _MAX_INCREMENTAL_PATHS)
         changed_paths = {path for path, _, _ in changed}
         for bundle in (before, after):
             changed_paths.update(
                 pair.path
-                for pair in derive.find_reclassified(
-                    session, before, bundle, changed, changed_paths
-                )
+                for pair in derive.find_reclassified(before, bundle, changed, changed_paths)
             )
     except NotFound:  # the tree before was collected
         return None
@@ -139,11 +138,11 @@ def _find_changed_paths(session: Session, before: Bundle, after: Bundle) -> list
 
 
 def _load_documents(
-    session: Session, bundle: Bundle, changed_paths: Iterable[str]
+    session: Session, bundle: BrainState, changed_paths: Iterable[str]
 ) -> list[SearchDocument]:
     skills: list[tuple[str, str, bytes]] = []
     for path in changed_paths:
-        entry = bundles.get_entry(session.nodes, bundle, path)
+        entry = bundle.get(path)
         if entry is None or entry.kind == LINK:
             continue
         name = derive.find_skill_name(session, bundle, path)
@@ -154,7 +153,7 @@ def _load_documents(
 
 
 def find_documents(
-    session: Session, bundle: Bundle, paths: Iterable[str]
+    session: Session, bundle: BrainState, paths: Iterable[str]
 ) -> dict[str, SearchDocument]:
     """Return the skills of a bundle at some full paths, without paths of other files."""
     return {one.path: one for one in _load_documents(session, bundle, paths)}
@@ -177,12 +176,12 @@ def select_skills(
     call reads the skills of the head and keeps them. Raises `InvalidInput`
     (`bad_selector`) or `NotFound` (`no_embedder`).
     """
-    bundle = session.bundle_of(resolve_revision(session, rev))
+    bundle = session.at(rev)
     return select_from_bundle(session, bundle, task, limit, by)
 
 
 def select_from_bundle(
-    session: Session, bundle: Bundle, task: str, limit: int, by: str
+    session: Session, bundle: BrainState, task: str, limit: int, by: str
 ) -> Selection:
     """Return the skills of a bundle that a task needs; see `select_skills`.
 
@@ -209,7 +208,7 @@ def select_from_bundle(
 
 
 def _rank(
-    session: Session, bundle: Bundle, task: str, limit: int, by: str
+    session: Session, bundle: BrainState, task: str, limit: int, by: str
 ) -> tuple[list[RankedSkill], str, str | None]:
     """Return a ranking, its selector, and why it is not by meaning if that was requested."""
     search_cache = get_search_cache(session, bundle)
@@ -245,7 +244,7 @@ def _rank(
 
 
 def _select_by_meaning(
-    session: Session, search_cache: SearchCache, bundle: Bundle, embedder: Embedder
+    session: Session, search_cache: SearchCache, bundle: BrainState, embedder: Embedder
 ) -> Selector:
     from ..search.meaning import EmbeddingSelector
 
@@ -257,7 +256,7 @@ def _select_by_meaning(
     return search_cache.embedding
 
 
-def _load_documents_once(session: Session, search_cache: SearchCache, bundle: Bundle) -> None:
+def _load_documents_once(session: Session, search_cache: SearchCache, bundle: BrainState) -> None:
     if search_cache.bundle != bundle:
         search_cache.documents.clear()
         search_cache.documents.update(

@@ -11,13 +11,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from .. import limits
-from ..digest import blob_id
-from ..errors import InvalidInput, NoBrain, StoreError
+from ..digest import blob_id, is_hex
+from ..errors import InvalidInput, NoBrain, NotFound, StoreError, printable_text
+from ..named_tuple import NamedTuple
 from ..objects import bundle as bundles
+from ..objects import lineage
 from ..objects import snapshot as snapshots
-from ..objects.bundle import EMPTY_BUNDLE, Bundle
+from ..objects.bundle import Sections, State
 from ..objects.node_cache import NodeCache
 from ..objects.snapshot import Snapshot
+from ..objects.tree_diff import Difference
 from ..store.reader import StoreReader
 from ..store.rows import ObjectKind
 from ..util.progress import Progress, no_progress
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
     from ..search.selectors import SearchCache
     from ..skills.index_lines import IndexText
     from ..skills.skill_metadata import SkillMetadata
-    from .derived_db import CacheUnusable, DerivedCache, StagedDerivation
+    from .derived_db import CacheUnusable, DerivedCache, DerivedSnapshot
 
 
 SigningKeyProvider = Callable[[], bytes]
@@ -73,7 +76,7 @@ class Session:
     transaction adds to it. `resolved_snapshots` are the last ones that were looked up beside
     the refs; `complete_snapshots` those with no ancestor missing. `declared_names` has, by
     path and blob, the names of skills in the open transaction that differ from the paths.
-    `code_paths` are those of all skill.py, with the bundle that has them. `own_programs` are the
+    `code_paths` are those of all skill.py, with the state that has them. `own_programs` are the
     ids of those that it had admitted: of what is proposed, only these run before it is accepted.
     A frozenset stays as it is: so nothing runs for a session that several clients share.
 
@@ -119,7 +122,7 @@ class Session:
         self._cache_redactions = b""
         self._redaction_digest = (-1, b"")
         self.declared_names: dict[tuple[str, bytes], str] = {}
-        self.code_paths: tuple[Bundle, frozenset[str]] | None = None
+        self.code_paths: tuple[State, frozenset[str]] | None = None
         self.loaded_cards: Loaded[bytes, SkillMetadata] = Loaded(4096)
         self.rendered_indexes: Loaded[object, IndexText] = Loaded(4)
         self.search_cache: SearchCache | None = None
@@ -127,7 +130,7 @@ class Session:
         self._brain_id = b""
         self._epoch = 0
         self.snapshots: Loaded[bytes, Snapshot] = Loaded(4096)
-        self.bundles: Loaded[bytes, Bundle] = Loaded(64)
+        self.states: Loaded[bytes, BrainState] = Loaded(64)
 
     def close(self) -> None:
         """Close the store and the caches."""
@@ -247,19 +250,20 @@ class Session:
         if snapshot_id not in self.resolved_snapshots:
             self.resolved_snapshots.append(snapshot_id)
 
-    def load_bundle(self, bundle_id: bytes) -> Bundle:
-        """Return a bundle by its id. Raises as `load_snapshot`."""
-        found = self.bundles.get(bundle_id)
+    def load_state(self, bundle_id: bytes) -> BrainState:
+        """Return the state of a bundle by its id. Raises as `load_snapshot`."""
+        found = self.states.get(bundle_id)
         if found is None:
             data = self.reader.read_object(ObjectKind.BUNDLE, bundle_id)
-            self.bundles[bundle_id] = found = bundles.decode_verified_bundle(bundle_id, data)
+            found = BrainState(self, bundles.decode_verified_bundle(bundle_id, data))
+            self.states[bundle_id] = found
         return found
 
     def clear_loaded(self) -> None:
         """Drop all objects from memory: a failed transaction has not stored some of them."""
         self.nodes.clear()
         self.snapshots.clear()
-        self.bundles.clear()
+        self.states.clear()
         self.rendered_indexes.clear()
         self.staged_updates.clear()
         self.new_cards.clear()
@@ -274,13 +278,67 @@ class Session:
             self._epoch = epoch
             self.clear_loaded()
 
-    def bundle_of(self, snapshot_id: bytes) -> Bundle:
-        """Return the bundle of a snapshot."""
-        return self.load_bundle(self.load_snapshot(snapshot_id).bundle)
+    def state_of(self, snapshot_id: bytes) -> BrainState:
+        """Return the state of a snapshot."""
+        return self.load_state(self.load_snapshot(snapshot_id).bundle)
 
-    def parent_bundle(self, snapshot: Snapshot) -> Bundle:
-        """Return the bundle of the first parent of a snapshot, an empty one for a genesis."""
-        return self.bundle_of(snapshot.parents[0]) if snapshot.parents else EMPTY_BUNDLE
+    def parent_state(self, snapshot: Snapshot) -> BrainState:
+        """Return the state of the first parent of a snapshot, an empty one for a genesis."""
+        return self.state_of(snapshot.parents[0]) if snapshot.parents else BrainState(self)
+
+    def at(self, revision: str = "@") -> BrainState:
+        """Return the state at a revision. Raises as `resolve`."""
+        return self.state_of(self.resolve(revision))
+
+    def resolve(self, revision: str) -> bytes:
+        """Return the snapshot id that a revision names.
+
+        `@` is the head. The name of a branch is its head, that of a tag its snapshot. An id, or a
+        unique prefix of one of six digits or more, is that snapshot. `~N` behind any of these is
+        its N-th ancestor along first parents.
+
+        Raises `InvalidInput` (`bad_revision`, `ambiguous_id`) or `NotFound` (`no_revision`).
+        """
+        base, tilde, steps_back = revision.partition("~")
+        if tilde and not (steps_back.isascii() and steps_back.isdigit() and len(steps_back) <= 9):
+            raise _bad_revision_error(revision)
+        found = self._resolve_base(base)
+        if tilde:
+            depth = self.load_snapshot(found).jump.depth - int(steps_back)
+            ancestor = lineage.find_ancestor_at(self.load_snapshot, found, depth)
+            if ancestor is None:
+                raise NotFound(
+                    f"{revision} goes back before the first snapshot",
+                    code="no_revision",
+                    hint="`brain log` lists the snapshots",
+                )
+            found = ancestor
+        self.note_resolved(found)
+        return found
+
+    def _resolve_base(self, base: str) -> bytes:
+        if base == "@":
+            return self.head()
+        if not is_hex(base) or not MIN_ID_DIGITS <= len(base) <= 64:
+            read_ref = self.reader.read_ref
+            named = (read_ref(head_ref(base)) or read_ref(TAG_REF_PREFIX + base)) if base else None
+            if named is None:
+                raise _bad_revision_error(base)
+            return named  # no branch or tag looks like an id, see `check_branch_name`
+        found = self.reader.find_snapshots(base)
+        if len(found) > 1:
+            raise InvalidInput(
+                f"{base} is the start of more than one id",
+                code="ambiguous_id",
+                hint="give more digits",
+            )
+        if not found:
+            raise NotFound(
+                f"there is no snapshot, branch or tag {base}",
+                code="no_revision",
+                hint="`brain log`, `brain branch` and `brain tag --list` list them",
+            )
+        return found[0][1]
 
     def current_branch(self) -> str:
         """Return the name of the branch the head is on."""
@@ -346,6 +404,23 @@ class Session:
         if found is None:
             raise StoreError("the store does not name its brain", hint="run `brain doctor`")
         return found
+
+
+class BrainState(State):
+    """A state of an open brain, whose trees and caches are reached through `session`."""
+
+    def __init__(self, session: Session, sections: Sections | None = None) -> None:
+        super().__init__(session.nodes, sections)
+        self.session = session
+
+
+class StagedDerivation(NamedTuple):
+    """Derived data of a new snapshot, and its changes from `before` to `after`."""
+
+    derived: DerivedSnapshot
+    before: BrainState
+    after: BrainState
+    changed: list[Difference]
 
 
 def validate_text(text: str, max_bytes: int, field: str) -> str:
@@ -428,3 +503,40 @@ def _is_recorded_folder(root: Path, folder: Path) -> bool:
         return not IgnoreRules.load(root).excludes(f"{folder.relative_to(root).as_posix()}/x")
     except InvalidInput:  # malformed rules ignore nothing
         return True
+
+
+MIN_ID_DIGITS = 6
+TAG_REF_PREFIX = "tags/"
+"""The prefix of the refs of tags."""
+
+
+def has_snapshot(session: Session, snapshot: str) -> bool:
+    """Tell whether this brain has the snapshot of a full id, on any branch or none."""
+    return (
+        is_hex(snapshot) and len(snapshot) == 64 and bool(session.reader.find_snapshots(snapshot))
+    )
+
+
+def _bad_revision_error(text: str) -> InvalidInput:
+    return InvalidInput(
+        f"'{printable_text(text, 80)}' is not a revision",
+        code="bad_revision",
+        hint="a revision is @, @~N, a branch, a tag, or six or more hex digits of an id",
+    )
+
+
+REJECTED_REF_PREFIX = "rejected/"
+MAX_REJECTED = 20
+"""Rejected attempts of a brain that garbage collection keeps, the newest ones."""
+DROP_KIND = "gc"
+"""The kind of the operation by which garbage collection drops refs; undo passes over it."""
+
+
+def list_rejected_refs(session: Session, slug: str = "") -> list[tuple[str, bytes]]:
+    """Return ref and snapshot of the rejected attempts, all or of a slug, newest first."""
+    prefix = f"{REJECTED_REF_PREFIX}{slug}/" if slug else REJECTED_REF_PREFIX
+    refs = session.reader.list_refs().items()
+    found = [(name, snapshot) for name, snapshot in refs if name.startswith(prefix)]
+    times = {snapshot: session.load_snapshot(snapshot) for _, snapshot in found}
+    found.sort(key=lambda row: (times[row[1]].time, times[row[1]].generation, row), reverse=True)
+    return found

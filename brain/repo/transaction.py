@@ -20,11 +20,9 @@ from ..encoding import pack
 from ..errors import BrainError, InvalidInput, NotFound, StoreError
 from ..folder import handles, read
 from ..folder.handles import UNREADABLE, FolderHandles, open_root, unreadable_error
-from ..objects import bundle as bundles
 from ..objects import lineage, paths
 from ..objects import operation as operations
 from ..objects import snapshot as snapshots
-from ..objects.bundle import Bundle
 from ..objects.collisions import require_portable
 from ..objects.operation import SnapshotOperation
 from ..objects.snapshot import SNAPSHOT_FORMAT, Snapshot
@@ -35,7 +33,7 @@ from ..util.progress import Progress, no_progress
 from . import head_index, lineage_cache, working_copy
 from .current_run import current_draft
 from .log_entry import check_against_head, decode_log_entry
-from .session import Session, head_ref, validate_text
+from .session import BrainState, Session, head_ref, validate_text
 from .working_copy import NO_CONTENTS
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ class WriteTransaction:
         self.old_head = session.head()
         self.old_ref = self.old_head if session.has_folder else tx.read_ref(head_ref(self.branch))
         self.head = self.old_head
-        self.bundle = session.bundle_of(self.head)
+        self.state = session.state_of(self.head)
         self.files_base = self.head
         self.writes: dict[str, TreeEntry | None] = {}
         self.entered_branch = ""
@@ -90,9 +88,9 @@ class WriteTransaction:
         to which the steps of this snapshot are added; if none is given, it is that of the run in
         progress, if there is one, unless `is_external`: the change was made outside of any run.
         """
-        session, before = self.session, self.bundle
-        after = bundles.update_bundle(session.nodes, before, edits)
-        require_portable(session.nodes, session.reader, before, after, edits)
+        session, before = self.session, self.state
+        after = before.edit(edits)
+        require_portable(session.reader, before, after, edits)
         draft = None if is_external or receipt != NO_DIGEST else self.receipt_draft
         if not isinstance(receipt, bytes):
             from .read_receipts import extend_receipt
@@ -102,7 +100,7 @@ class WriteTransaction:
         elif draft is not None:
             text = draft.encode_receipt(before, after, edits, operation)
             receipt = self.store_tx.put_blob(text)
-        bundle_id = self.store_bundle(after)
+        bundle_id = self.store_state(after)
         message = self.mask_secrets(message)
         parent = session.load_snapshot(self.head)
         parents = [parent, *map(session.load_snapshot, merged)]
@@ -125,7 +123,7 @@ class WriteTransaction:
         session.snapshots[snapshot_id] = snapshot
         sign_new_snapshot(session, self.store_tx, snapshot_id, snapshot)
         lineage_cache.stage_snapshot(session, snapshot_id, snapshot, before, after, edits)
-        self.head, self.bundle = snapshot_id, after
+        self.head, self.state = snapshot_id, after
         if draft is not None:
             draft.add_carrier(snapshot_id)
         return snapshot_id
@@ -139,7 +137,7 @@ class WriteTransaction:
     def record_edits_at(self, paths: Iterable[str]) -> None:
         """Record what the user changed in the folder at `paths`, before anything else."""
         self.record_manual_edits(
-            working_copy.store_edits_at(self.session, self.store_tx, self.bundle, list(paths))
+            working_copy.store_edits_at(self.session, self.store_tx, self.state, list(paths))
         )
 
     def mask_secrets(self, message: str) -> str:
@@ -154,7 +152,7 @@ class WriteTransaction:
 
     def move_head(self, snapshot_id: bytes) -> None:
         """Move the head to a descendant that exists already."""
-        self.head, self.bundle = snapshot_id, self.session.bundle_of(snapshot_id)
+        self.head, self.state = snapshot_id, self.session.state_of(snapshot_id)
 
     def set_aside(self, ref: str) -> bytes:
         """Give the last snapshot a ref of its own, and go back to its parent; return its id.
@@ -175,15 +173,15 @@ class WriteTransaction:
         self.store_tx.write_meta("branch", branch.encode())
         self.entered_branch = branch
 
-    def store_bundle(self, bundle: Bundle) -> bytes:
+    def store_state(self, bundle: BrainState) -> bytes:
         """Store a bundle with its new nodes; return its id. No snapshot has it by that."""
         nodes = self.session.nodes
         for node_id, data in nodes.unstored.items():
             self.store_tx.put_object(ObjectKind.NODE, node_id, data)
         nodes.mark_stored()
-        bundle_id = bundles.bundle_id(bundle)
-        self.store_tx.put_object(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(bundle))
-        self.session.bundles[bundle_id] = bundle
+        bundle_id = bundle.id
+        self.store_tx.put_object(ObjectKind.BUNDLE, bundle_id, bundle.encode())
+        self.session.states[bundle_id] = bundle
         return bundle_id
 
 
@@ -462,7 +460,7 @@ def _select_untouched(
         if now == NO_DIGEST:  # of a file to be removed, the folders may still be there
             wanted = entry is None or row.before == NO_DIGEST
         else:
-            recorded = [bundles.get_entry(session.nodes, bundle, row.path) for bundle in known]
+            recorded = [bundle.get(row.path) for bundle in known]
             blobs = {entry.blob for entry in recorded if entry}
             wanted = _is_content_stored(session, row.path, None if now == row.before else blobs)
         if wanted:
@@ -470,7 +468,7 @@ def _select_untouched(
     return untouched
 
 
-def _load_bundles_of_last_operation(session: Session) -> list[Bundle]:
+def _load_bundles_of_last_operation(session: Session) -> list[BrainState]:
     """Return the states that the last operation came from and led to.
 
     A file with its content of one of them was not edited, whatever became of its times and rights.
@@ -479,7 +477,7 @@ def _load_bundles_of_last_operation(session: Session) -> list[Bundle]:
         logged = decode_log_entry(row)
         moves = (move for _, *move in logged.refs)
         snapshots = {logged.files_moved[0], *chain.from_iterable(moves)} - {NO_DIGEST}
-        return [session.bundle_of(snapshot) for snapshot in sorted(snapshots)]
+        return [session.state_of(snapshot) for snapshot in sorted(snapshots)]
     return []
 
 

@@ -16,8 +16,7 @@ from ..folder import read as file_reader
 from ..folder.handles import FolderHandles, open_root
 from ..folder.read import CandidateFile
 from ..named_tuple import NamedTuple
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle, Edits
+from ..objects.bundle import Edits
 from ..objects.tree_node import LINK, TreeEntry
 from ..results import Notice
 from ..store.rows import LARGE_BLOB_BYTES
@@ -25,7 +24,7 @@ from ..store.writer import StoreTransaction
 from ..util.progress import Progress, no_progress
 from . import derive, lineage_cache
 from .derived_db import STAT_CACHE_PREFIX
-from .session import Session
+from .session import BrainState, Session
 
 if TYPE_CHECKING:
     from ..folder.ignore import IgnoreRules
@@ -43,13 +42,13 @@ _LONE_SURROGATES = frozenset(map(chr, range(0xDC80, 0xDD00)))
 
 
 class FolderScan(NamedTuple):
-    """The result of a scan: candidates may differ from `base_bundle`, other files do not.
+    """The result of a scan: candidates may differ from `base_state`, other files do not.
 
     `read_fingerprints` collects the fingerprints of the candidates that were read since.
     """
 
     scan: Scan
-    base_bundle: Bundle
+    base_state: BrainState
     read_fingerprints: dict[str, bytes]
 
     @property
@@ -73,10 +72,10 @@ def scan_folder(session: Session, progress: Progress = no_progress) -> FolderSca
 
     session.drop_collected()  # a loaded bundle may have been garbage-collected since
     rules, cache = _load_rules_and_stat_cache(session)
-    base = bundles.EMPTY_BUNDLE
+    base = BrainState(session)
     if cache is not None:
         try:
-            base = session.load_bundle(cache.bundle)
+            base = session.load_state(cache.bundle)
         except NotFound:  # the cache is of another store
             cache = None
     return FolderScan(scan_files(session.root, rules, cache, progress), base, {})
@@ -152,14 +151,14 @@ def delete_stat_cache(session: Session) -> None:
             os.unlink(file)
 
 
-def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: Bundle) -> None:
+def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: BrainState) -> None:
     """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
-    file, bundle_id = stat_cache_file(session), bundles.bundle_id(bundle)
+    file, bundle_id = stat_cache_file(session), bundle.id
     kept = {
         entry.path
         for path in folder_scan.scan.skipped
         if path.isascii() or not _LONE_SURROGATES.intersection(path)
-        for entry in bundles.walk_below(session.nodes, bundle, path)
+        for entry in bundle.walk_below(path)
     }
     folder_scan.scan.save_cache(session.root, file, bundle_id, folder_scan.read_fingerprints, kept)
 
@@ -187,7 +186,7 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
 
 
 def diff_folder(
-    session: Session, folder_scan: FolderScan, target: Bundle, entries: Iterable[TreeEntry]
+    session: Session, folder_scan: FolderScan, target: BrainState, entries: Iterable[TreeEntry]
 ) -> Edits:
     """Return the edits from `target` to the folder, given the candidates' `entries`.
 
@@ -196,12 +195,12 @@ def diff_folder(
     """
     now: Edits = {entry.path: entry for entry in entries}
     now.update(dict.fromkeys(folder_scan.scan.removed))
-    for path, cached, _ in bundles.diff_bundles(session.nodes, folder_scan.base_bundle, target):
+    for path, cached, _ in folder_scan.base_state.diff(target):
         now.setdefault(path, cached)
     if folder_scan.scan.skipped:
         for path in [path for path in now if is_below(path, folder_scan.scan.skipped)]:
             del now[path]
-    if not target:
+    if not target.sections:
         for path in [path for path, entry in now.items() if entry is None]:
             del now[path]
         return now
@@ -209,14 +208,10 @@ def diff_folder(
 
 
 def drop_unchanged_edits(
-    session: Session, bundle: Bundle, edits: Mapping[str, TreeEntry | None]
+    session: Session, bundle: BrainState, edits: Mapping[str, TreeEntry | None]
 ) -> Edits:
     """Return the edits that change something in `bundle`."""
-    return {
-        path: entry
-        for path, entry in edits.items()
-        if entry != bundles.get_entry(session.nodes, bundle, path)
-    }
+    return {path: entry for path, entry in edits.items() if entry != bundle.get(path)}
 
 
 def name_files(paths: Sequence[str]) -> str:
@@ -239,15 +234,15 @@ def refuse_unsafe_parents(session: Session, path: str) -> None:
         folders.find_missing_folder(path.rpartition("/")[0])
 
 
-def read_if_unchanged(session: Session, target: Bundle, path: str) -> bytes | None:
+def read_if_unchanged(session: Session, target: BrainState, path: str) -> bytes | None:
     """Return the content of the small file at `path` if it is as in `target`, else None.
 
     Raises as `find_candidate`, and what reading raises.
     """
     if not session.has_folder:
-        recorded = bundles.get_entry(session.nodes, target, path)
+        recorded = target.get(path)
         return session.reader.read_blob(recorded.blob, recorded.size) if recorded else None
-    entry, file = bundles.get_entry(session.nodes, target, path), find_candidate(session, path)
+    entry, file = target.get(path), find_candidate(session, path)
     if not entry or not file or (file.kind, file.size) != (entry.kind, entry.size):
         return None
     for _, content in file_reader.read_candidates(session.root, [file]):
@@ -257,7 +252,7 @@ def read_if_unchanged(session: Session, target: Bundle, path: str) -> bytes | No
 
 
 def store_edits_at(
-    session: Session, tx: StoreTransaction, target: Bundle, wanted: Iterable[str]
+    session: Session, tx: StoreTransaction, target: BrainState, wanted: Iterable[str]
 ) -> Edits:
     """Return the edits from `target` to the folder at the paths `wanted`; store their content.
 
@@ -267,7 +262,7 @@ def store_edits_at(
         return {}
     candidates = []
     edits: Edits = {}
-    was = {path: bundles.get_entry(session.nodes, target, path) for path in wanted}
+    was = {path: target.get(path) for path in wanted}
     for path, recorded in was.items():
         try:
             candidate = find_candidate(session, path)
@@ -287,7 +282,7 @@ def store_edits_at(
     return edits
 
 
-def _has_only_recorded_files(session: Session, target: Bundle, path: str) -> bool:
+def _has_only_recorded_files(session: Session, target: BrainState, path: str) -> bool:
     """Tell whether `path` is a folder of which `target` has every file.
 
     Then a file may take its place once these are removed. Raises `Conflict`
@@ -298,7 +293,7 @@ def _has_only_recorded_files(session: Session, target: Bundle, path: str) -> boo
     for folder, _, names in os.walk(os.path.join(session.root, path)):
         for name in names:
             inner = os.path.relpath(os.path.join(folder, name), session.root)
-            if bundles.get_entry(session.nodes, target, inner) is None:
+            if target.get(inner) is None:
                 raise Conflict(
                     f"{inner} is not recorded and blocks a file",
                     code="unrecorded_changes",
@@ -374,7 +369,7 @@ def find_redacted_paths(session: Session, entries: Iterable[TreeEntry | None]) -
 def store_files(
     session: Session,
     tx: StoreTransaction,
-    base: Bundle,
+    base: BrainState,
     candidates: list[CandidateFile],
     read_fingerprints: dict[str, bytes] | None = None,
     progress: Progress = no_progress,
@@ -393,7 +388,7 @@ def store_files(
         done += 1
         fingerprints[candidate.path] = candidate.fingerprint
         if isinstance(content, read.LargeFile):
-            was = bundles.get_entry(session.nodes, base, candidate.path)
+            was = base.get(candidate.path)
             blob = tx.put_blob_stream(content.raw, content.size, was.blob if was else None)
             content.verify_unchanged()
             yield TreeEntry(candidate.path, candidate.kind, blob, content.size)

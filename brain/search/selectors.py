@@ -19,7 +19,7 @@ from ..skills import skill_layout
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ..objects.bundle import Bundle
+    from ..objects.bundle import State
     from .full_text import FullTextIndex
 else:  # protocols are for type checkers only; creating them takes 3 ms
     Protocol = object
@@ -279,7 +279,7 @@ class SearchCache:
 
     def __init__(self, index: FullTextIndex | None = None) -> None:
         self.index = index
-        self.bundle: Bundle | None = None
+        self.bundle: State | None = None
         self.documents: dict[str, SearchDocument] = {}
         self.keyword = KeywordSelector(self.documents)
         self.embedding: Selector | None = None

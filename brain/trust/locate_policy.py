@@ -6,10 +6,8 @@ from collections.abc import Callable
 
 from ..digest import blob_id
 from ..errors import corrupt_object_error
-from ..objects import bundle as bundles
 from ..objects import paths
-from ..objects.bundle import Bundle
-from ..objects.node_cache import NodeCache
+from ..objects.bundle import State
 from ..objects.snapshot import Snapshot
 from ..objects.tree_node import LINK
 from . import POLICY_PATH
@@ -21,22 +19,22 @@ LocatePolicy = Callable[[Snapshot], bytes]
 _MAX_CACHED_LOOKUPS = 4096
 
 
-def policy_locator(nodes: NodeCache, bundle: Callable[[bytes], Bundle]) -> LocatePolicy:
-    """Return a function that finds trust files; `bundle` returns a bundle by its id.
+def policy_locator(load_state: Callable[[bytes], State]) -> LocatePolicy:
+    """Return a function that finds trust files; `load_state` returns a state by its bundle.
 
     It caches by the tree of top-level files. It raises `InvalidInput` (`bad_trust`) if
-    trust.json is a link or too large, and what `nodes` and `bundle` raise.
+    trust.json is a link or too large, and what `load_state` and its nodes raise.
     """
     blob_by_node: dict[bytes, bytes] = {}
 
     def locate(snapshot: Snapshot) -> bytes:
-        files = bundle(snapshot.bundle)
-        top = files.get(paths.TOP_SECTION)
+        files = load_state(snapshot.bundle)
+        top = files.sections.get(paths.TOP_SECTION)
         if top is None:
             return b""
         found = blob_by_node.get(top.node)
         if found is None:
-            entry = bundles.get_entry(nodes, files, POLICY_PATH)
+            entry = files.get(POLICY_PATH)
             if entry and (entry.kind == LINK or entry.size > MAX_POLICY_BYTES):
                 raise policy_error("it is a link" if entry.kind == LINK else "it is too large")
             if len(blob_by_node) >= _MAX_CACHED_LOOKUPS:

@@ -10,8 +10,7 @@ from ..errors import BrainError
 from ..gating.case_files import MAX_CASE_BYTES, MAX_CASES
 from ..gating.case_paths import slug_of_case
 from ..gating.held_out import hash_input, is_held_out_hash
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
+from ..objects.bundle import State
 from ..objects.node_cache import NodeCache
 from ..objects.tree_node import LINK, TreeEntry
 from ..receipts import Receipt
@@ -60,7 +59,7 @@ class StandingCases:
     def find_left_out(
         self,
         verdict: Verdict,
-        bundle: Bundle,
+        bundle: State,
         read_receipt: Callable[[], Receipt | None],
         tried_earlier: Collection[bytes] = (),
     ) -> Iterator[str]:
@@ -99,12 +98,12 @@ class StandingCases:
         origin = read_case_origin(self._reader.read_blob(entry.blob, entry.size))
         return origin.source if origin else ""
 
-    def _list_cases(self, verdict: Verdict, bundle: Bundle) -> Iterator[TreeEntry]:
+    def _list_cases(self, verdict: Verdict, bundle: State) -> Iterator[TreeEntry]:
         """Yield the documents of cases of the same skill, in the folders of those tried."""
         folders = {
             case.name.rpartition("/")[0] for case in verdict.gate_cases if case.kind == "held_out"
         }
         for folder in sorted(folders):
-            for entry in bundles.walk_below(self._nodes, bundle, folder):
+            for entry in bundle.walk_below(folder):
                 if entry.kind != LINK and slug_of_case(entry.path) == verdict.skill:
                     yield entry

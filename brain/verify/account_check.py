@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ..errors import BrainError, InvalidInput
-from ..objects import bundle as bundles
 from ..repo.session import Session
 from ..results import Finding
 from ..trust import ACCOUNTS_PATH
@@ -17,7 +16,7 @@ def check_accounts(session: Session) -> Iterator[Finding]:
     """Yield the findings about the statements of the head; earlier ones bind nobody."""
     with suppress(BrainError):  # another step reports what cannot be read
         head = session.head()
-        if bundles.get_entry(session.nodes, session.bundle_of(head), ACCOUNTS_PATH):
+        if session.state_of(head).get(ACCOUNTS_PATH):
             yield from _check_statements(session, head)
 
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 
 from ..errors import BrainError
-from ..objects import bundle as bundles
 from ..objects.snapshot import Snapshot
 from ..repo.session import Session
 from ..results import Finding
@@ -74,10 +73,10 @@ def _name_damaged_files(session: Session, faults: dict[bytes, str]) -> Iterator[
 def _find_paths_of_blobs(
     session: Session, snapshot: Snapshot, wanted: dict[bytes, str]
 ) -> dict[bytes, str]:
-    before = session.parent_bundle(snapshot)
-    after = session.load_bundle(snapshot.bundle)
+    before = session.parent_state(snapshot)
+    after = session.load_state(snapshot.bundle)
     out = {}
-    for path, _, now in bundles.diff_bundles(session.nodes, before, after):
+    for path, _, now in before.diff(after):
         if now is not None and now.blob in wanted:
             out[now.blob] = path
     return out

@@ -9,12 +9,10 @@ from collections.abc import Iterator
 from itertools import chain, islice
 
 from .. import limits
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
 from ..objects.tree_node import LINK, TreeEntry
 from ..programs import PROGRAM_FILE, SCHEMA_FILE, TESTS_FOLDER
 from ..repo import derive
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..skills import skill_layout
 from ..skills.skill_version import recorded_version
 from ..verdicts.verdict_types import ProgramFile
@@ -26,17 +24,17 @@ RETIRED = skill_layout.RETIRED_FOLDER
 
 
 def find_usual_texts(
-    session: Session, bundle: Bundle, slug: str, place: str = IN_USE
+    session: Session, bundle: BrainState, slug: str, place: str = IN_USE
 ) -> Iterator[TreeEntry]:
     """Yield the texts of a skill at the paths that a skill of that slug usually has; O(log n)."""
     for path in _usual_paths(place, slug):
-        entry = bundles.get_entry(session.nodes, bundle, path)
+        entry = bundle.get(path)
         if entry is not None and entry.kind != LINK:
             yield entry
 
 
 def find_texts(
-    session: Session, bundle: Bundle, slug: str, place: str = IN_USE
+    session: Session, bundle: BrainState, slug: str, place: str = IN_USE
 ) -> Iterator[TreeEntry]:
     """Yield the texts that a skill of that slug may have, those at their usual paths first.
 
@@ -44,7 +42,7 @@ def find_texts(
     """
     yield from find_usual_texts(session, bundle, slug, place)
     usual = _usual_paths(place, slug)
-    for entry in bundles.walk_entries(session.nodes, bundle):
+    for entry in bundle.walk():
         if (
             entry.path not in usual
             and entry.kind != LINK
@@ -58,7 +56,7 @@ def _usual_paths(place: str, slug: str) -> list[str]:
     return [f"{place}{slug}{ending}" for ending in (*skill_layout.FOLDER_SUFFIXES, ".md")]
 
 
-def read_program(session: Session, bundle: Bundle, text_path: str) -> tuple[ProgramFile, ...]:
+def read_program(session: Session, bundle: BrainState, text_path: str) -> tuple[ProgramFile, ...]:
     """Return the program of the skill whose text is at `text_path`; empty without one.
 
     Links are left out. At most one file more than a verdict can name is read.
@@ -66,11 +64,8 @@ def read_program(session: Session, bundle: Bundle, text_path: str) -> tuple[Prog
     folder, _, name = text_path.rpartition("/")
     if name not in skill_layout.SKILL_FILES:
         return ()
-    alone = (
-        bundles.get_entry(session.nodes, bundle, f"{folder}/{file}")
-        for file in (SCHEMA_FILE, PROGRAM_FILE)
-    )
-    tests = bundles.walk_below(session.nodes, bundle, f"{folder}/{TESTS_FOLDER.rstrip('/')}")
+    alone = (bundle.get(f"{folder}/{file}") for file in (SCHEMA_FILE, PROGRAM_FILE))
+    tests = bundle.walk_below(f"{folder}/{TESTS_FOLDER.rstrip('/')}")
     files = tuple(
         ProgramFile(entry.path[len(folder) + 1 :], entry.blob)
         for entry in chain(alone, islice(tests, limits.MAX_VERDICT_FILES))

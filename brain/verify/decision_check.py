@@ -37,12 +37,11 @@ from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, FormatError, InvalidInput, printable_text
 from ..objects import lineage
-from ..objects.bundle import Bundle, get_entry
 from ..objects.operation import DECISION_KINDS
 from ..objects.snapshot import Snapshot
 from ..programs import SCHEMA_FILE
 from ..repo import manifest
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Finding
 from ..skills.skill_version import compare_versions
 from ..util import strict_json
@@ -147,7 +146,7 @@ class DecisionCheck:
             self._receipts[here.snapshot_id] = None
             return
         self._receipts[here.snapshot_id] = receipt
-        bundle = self._session.parent_bundle(here.snapshot)
+        bundle = self._session.parent_state(here.snapshot)
         tried = {case.document for case in last.verdict.gate_cases}
         yield from self._gate_check.find_left_out(verdict, bundle, receipt, tried)
 
@@ -259,29 +258,29 @@ class DecisionCheck:
             yield "verdict_mismatch", message
         # 9. The other files were and are as the verdict says.
         for change in verdict.changes:
-            entries = (get_entry(self._session.nodes, one, change.path) for one in bundles)
+            entries = (one.get(change.path) for one in bundles)
             blobs = [NO_DIGEST if entry is None else entry.blob for entry in entries]
             if blobs != [change.before, change.after]:
                 path = printable_text(change.path)
                 yield "verdict_mismatch", f"{path} is not changed as its verdict says"
 
-    def _keeps_program(self, before: Bundle, after: Bundle, slug: str) -> bool:
+    def _keeps_program(self, before: BrainState, after: BrainState, slug: str) -> bool:
         return any(
             read_program(self._session, before, text.path)
             == read_program(self._session, after, text.path)
             for text in find_texts(self._session, after, slug)
         )
 
-    def _load_bundles(self, snapshot: Snapshot) -> tuple[Bundle, Bundle] | None:
+    def _load_bundles(self, snapshot: Snapshot) -> tuple[BrainState, BrainState] | None:
         """Return the bundles before and after, None if one is not stored, reported by itself."""
         session = self._session
         parent = session.load_snapshot(snapshot.parents[0])
         if not all(map(session.reader.has_object, (parent.bundle, snapshot.bundle))):
             return None
-        return session.load_bundle(parent.bundle), session.load_bundle(snapshot.bundle)
+        return session.load_state(parent.bundle), session.load_state(snapshot.bundle)
 
     def _has_version(
-        self, bundle: Bundle, slug: str, version: str, places: tuple[str, ...]
+        self, bundle: BrainState, slug: str, version: str, places: tuple[str, ...]
     ) -> bool:
         """Tell whether the skill has a version in a bundle; "" means that it is not in use."""
         if not version:

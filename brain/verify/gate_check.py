@@ -25,10 +25,8 @@ from .. import limits
 from ..digest import NO_DIGEST
 from ..errors import BrainError, printable_text
 from ..gating.case_paths import slug_of_case
-from ..objects import bundle as bundles
-from ..objects.bundle import Bundle
 from ..receipts import Receipt, decode_receipt
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..verdicts.read_verdicts import read_verdict_state
 from ..verdicts.standing_cases import StandingCases
 from ..verdicts.verdict_rules import find_wrong_continuation
@@ -44,7 +42,7 @@ class GateCheck:
         self._standing = StandingCases(session.reader, session.nodes)
 
     def find_mismatches(
-        self, verdict: Verdict, before: Bundle, after: Bundle, receipt: bytes
+        self, verdict: Verdict, before: BrainState, after: BrainState, receipt: bytes
     ) -> Iterator[str]:
         """Yield, as sentences, what a verdict tried other than the change of its snapshot.
 
@@ -76,7 +74,7 @@ class GateCheck:
             yield from self.find_left_out(verdict, before, receipt)
 
     def find_left_out(
-        self, verdict: Verdict, before: Bundle, receipt: bytes, tried: Collection[bytes] = ()
+        self, verdict: Verdict, before: BrainState, receipt: bytes, tried: Collection[bytes] = ()
     ) -> Iterator[str]:
         """Yield the cases that came before those tried; documents in `tried` were so earlier."""
         read = partial(self._read_receipt, receipt)
@@ -105,7 +103,9 @@ class GateCheck:
                 name = printable_text(case.name)
                 yield f"its held_out case {name} has the same input as {printable_text(other)}"
 
-    def _find_other_texts(self, verdict: Verdict, before: Bundle, after: Bundle) -> Iterator[str]:
+    def _find_other_texts(
+        self, verdict: Verdict, before: BrainState, after: BrainState
+    ) -> Iterator[str]:
         slug = verdict.skill
         stays = verdict.continues != NO_DIGEST  # and an end of it brings another text
         sides = [before] if stays else []
@@ -124,14 +124,12 @@ class GateCheck:
         return self._standing.is_held_out(case.name, case.document) is False
 
     def _find_problem(
-        self, verdict: Verdict, case: VerdictCase, before: Bundle, after: Bundle
+        self, verdict: Verdict, case: VerdictCase, before: BrainState, after: BrainState
     ) -> str:
         slug = slug_of_case(case.name)
         if not slug or (slug == verdict.skill) != (case.kind == "held_out"):
             return "does not lie where such cases do"
-        old, new = (
-            bundles.get_entry(self._session.nodes, bundle, case.name) for bundle in (before, after)
-        )
+        old, new = (bundle.get(case.name) for bundle in (before, after))
         if old != new and verdict.decision != "retire":  # which moves the whole folder
             return "was changed by the snapshot that it decides"
         if verdict.decider == "rule" and (old is None or old.blob != case.document):

@@ -19,7 +19,7 @@ from ..objects import bundle as bundles
 from ..objects import snapshot as snapshots
 from ..objects import tree_node as tree_nodes
 from ..objects.tree_node import TreeNode
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Finding
 from ..store.rows import ObjectKind, ObjectRange
 from .findings import finding_from_error
@@ -129,9 +129,9 @@ class _ObjectReader:
         return node.id
 
     def _decode_bundle(self, id: bytes, data: bytes) -> bytes:
-        bundle = bundles.decode_bundle(data)
-        self._session.bundles[id] = bundle
-        return bundles.bundle_id(bundle)
+        state = BrainState(self._session, bundles.decode_bundle(data))
+        self._session.states[id] = state
+        return state.id
 
     def _decode_snapshot(self, id: bytes, data: bytes) -> bytes:
         self._session.snapshots[id] = snapshots.decode_snapshot(data)

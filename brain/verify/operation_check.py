@@ -13,13 +13,11 @@ from typing import NamedTuple
 from ..digest import NO_DIGEST
 from ..errors import BrainError
 from ..gating.case_paths import may_change
-from ..objects import bundle as bundles
 from ..objects import operation as operations
 from ..objects import paths
-from ..objects.bundle import Bundle
 from ..objects.snapshot import Snapshot
 from ..objects.tree_node import LEAF, TreeEntry
-from ..repo.session import Session
+from ..repo.session import BrainState, Session
 from ..results import Finding
 from ..skills import skill_layout
 from ..trust import POLICY_PATH as TRUST
@@ -39,8 +37,8 @@ class Edge(NamedTuple):
 
     name: str
     snapshot: Snapshot
-    before: Bundle
-    after: Bundle
+    before: BrainState
+    after: BrainState
     changes: list[SectionDiff]
 
     def diff_by_path(self, session: Session) -> OperationDiff:
@@ -52,8 +50,8 @@ class Edge(NamedTuple):
                 for line in lines:
                     path = paths.join_section(section, line[0])
                     entries[path] = TreeEntry(path, *line[1:])
-        for section in self.before.keys() - self.after.keys():
-            removed = bundles.walk_section(session.nodes, self.before, section)
+        for section in self.before.sections.keys() - self.after.sections.keys():
+            removed = self.before.walk_section(section)
             gone.update((entry.path, entry) for entry in removed)
         return OperationDiff(self.name, self.snapshot.operation, self.after, gone, fresh)
 
@@ -63,7 +61,7 @@ class OperationDiff(NamedTuple):
 
     name: str
     operation: operations.SnapshotOperation
-    after: Bundle
+    after: BrainState
     old_entries: dict[str, TreeEntry]
     new_entries: dict[str, TreeEntry]
 
@@ -103,12 +101,8 @@ def _check_restore(session: Session, diff: OperationDiff) -> Iterator[Finding]:
     bundle_id = session.load_snapshot(source).bundle
     if not session.reader.has_object(bundle_id):
         return
-    then = session.load_bundle(bundle_id)
-    other = [
-        p
-        for p in diff.changed_paths
-        if bundles.get_entry(session.nodes, then, p) != diff.new_entries.get(p)
-    ]
+    then = session.load_state(bundle_id)
+    other = [p for p in diff.changed_paths if then.get(p) != diff.new_entries.get(p)]
     yield from diff.report_paths(other, f"this differs from {source.hex()[:12]}")
 
 
@@ -128,15 +122,13 @@ def find_undestroyed_blobs(session: Session, edges: Iterable[OperationDiff]) -> 
     for diff in redactions:
         blob = diff.operation[2]
         if blob in holding:
-            found = [
-                e.path for e in bundles.walk_entries(session.nodes, diff.after) if e.blob == blob
-            ]
+            found = [e.path for e in diff.after.walk() if e.blob == blob]
             yield from diff.report_paths(found, "this still holds the blob")
 
 
 def _find_held_blobs(session: Session, redactions: list[OperationDiff]) -> set[bytes]:
     wanted = {diff.operation[2] for diff in redactions}
-    queue = [root.node for diff in redactions for root in diff.after.values()]
+    queue = [root.node for diff in redactions for root in diff.after.sections.values()]
     seen: set[bytes] = set()
     held: set[bytes] = set()
     while queue:
@@ -217,7 +209,7 @@ def _check_deletion(session: Session, diff: OperationDiff) -> Iterator[Finding]:
     ]
     yield from diff.report_paths(outside, "this belongs to another skill")
     if folder:
-        there = bundles.walk_below(session.nodes, diff.after, folder.rstrip("/"))
+        there = diff.after.walk_below(folder.rstrip("/"))
         yield from diff.report_paths([entry.path for entry in there], "this file of it is left")
 
 
@@ -277,12 +269,10 @@ class _SkillOwners:
     def _is_skill_folder(self, folder: str) -> bool:
         known = self._skill_folders.get(folder)
         if known is None:
-            diff, nodes = self._edge, self._session.nodes
+            diff = self._edge
             names = [folder + ending for ending in skill_layout.FOLDER_SUFFIXES]
             known = folder != _SKILLS and any(
-                name in diff.old_entries
-                or name in diff.new_entries
-                or bundles.has_entry(nodes, diff.after, name)
+                name in diff.old_entries or name in diff.new_entries or diff.after.has(name)
                 for name in names
             )
             self._skill_folders[folder] = known

@@ -75,9 +75,9 @@ class EdgeChecker:
         """Check the next edge; a genesis is checked against nothing."""
         session, name = self._session, snapshot_id.hex()
         try:
-            after = session.load_bundle(snapshot.bundle)
-            before = session.parent_bundle(snapshot)
-            changes = list(tree_check.check_bundles(session.nodes, before, after))
+            after = session.load_state(snapshot.bundle)
+            before = session.parent_state(snapshot)
+            changes = list(tree_check.check_bundles(before, after))
             edge = Edge(name, snapshot, before, after, changes)
             diff, faults = None, list[Finding]()
             if snapshot.operation[0] in operation_check.LIMITED_KINDS:
@@ -115,7 +115,7 @@ class EdgeChecker:
         new_entries = chain.from_iterable(change.walk_new_entries() for change in edge.changes)
         added_paths = [path for change in edge.changes for path in change.walk_added_paths()]
         for fault in collisions.find_portability_faults(
-            session.nodes, session.reader, edge.before, edge.after, new_entries, added_paths
+            session.reader, edge.before, edge.after, new_entries, added_paths
         ):
             yield Finding(fault.code, "error", edge.name, fault.path, fault.message)
 

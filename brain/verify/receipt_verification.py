@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 from ..digest import NO_DIGEST, blob_id
 from ..errors import BrainError
-from ..objects import bundle as bundles
 from ..objects import lineage
 from ..objects import operation as operations
 from ..objects.snapshot import Snapshot
@@ -160,9 +159,9 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
             f"its bundle is {snapshot.bundle.hex()[:12]}, not the one claimed",
         )
     # 5. The steps wrote what changed.
-    parent = session.parent_bundle(snapshot)
-    after = session.load_bundle(snapshot.bundle)
-    changes = bundles.diff_bundles(session.nodes, parent, after)
+    parent = session.parent_state(snapshot)
+    after = session.load_state(snapshot.bundle)
+    changes = parent.diff(after)
     actual = read_receipts.build_write_steps(session, parent, after, changes, snapshot.operation)
     yield from _check_writes(snapshot_id, receipt.steps, actual)
     yield from _check_versions(session, snapshot_id, receipt.steps, actual)

@@ -113,7 +113,7 @@ class SignatureCheck:
 
     def _rights_source(self) -> RightsSource:
         session = self._session
-        locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
+        locate = locate_policy.policy_locator(session.load_state)
         return RightsSource(session.load_snapshot, locate, session.reader.read_blob)
 
     def _find_unpinned_roots(self) -> Iterator[Finding]:

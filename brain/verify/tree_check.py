@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ..errors import FormatError, InvalidInput, ObjectError
 from ..objects import paths
-from ..objects.bundle import Bundle
+from ..objects.bundle import State
 from ..objects.node_cache import NodeCache
 from ..objects.tree import TreeRoot, tree_depth
 from ..objects.tree_node import (
@@ -96,17 +96,17 @@ class _OldTree:
         self.depth -= 1
 
 
-def check_bundles(nodes: NodeCache, before: Bundle, after: Bundle) -> Iterator[SectionDiff]:
+def check_bundles(before: State, after: State) -> Iterator[SectionDiff]:
     """Check the sections of `after` that differ; yield what is different in each.
 
     Raises `FormatError` (`bad_tree`, `bad_path`), naming the place, and what the
     loader of nodes raises.
     """
-    for section, root in after.items():
-        old = before.get(section)
+    for section, root in after.sections.items():
+        old = before.sections.get(section)
         if old == root:
             continue
-        gone, fresh = _diff_entries(*_check_tree(nodes, old, root))
+        gone, fresh = _diff_entries(*_check_tree(after.nodes, old, root))
         for line in fresh:
             _check_path(section, line[0])
         yield SectionDiff(section, gone, fresh)

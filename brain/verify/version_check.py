@@ -47,11 +47,11 @@ class VersionChange(NamedTuple):
             changed = [
                 Difference(p, diff.old_entries.get(p), diff.new_entries.get(p)) for p in texts
             ]
-        elif kind in _MANUAL_KINDS and edge.before:
+        elif kind in _MANUAL_KINDS and edge.before.sections:
             changed = [
                 difference
                 for change in edge.changes
-                if change.section in edge.before
+                if change.section in edge.before.sections
                 for difference in _skill_differences(change)
                 if difference.before and difference.after and difference.after.kind != LINK
             ]

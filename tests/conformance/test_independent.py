@@ -13,6 +13,7 @@ from brain.errors import BrainError
 from brain.objects import bundle as bundles
 from brain.objects import paths as library_paths
 from brain.objects import snapshot, tree_node
+from brain.objects.bundle import State
 from brain.objects.tree_node import TreeEntry
 from tests.conformance.independent import accounts as other_accounts
 from tests.conformance.independent import changes as other_changes
@@ -303,12 +304,10 @@ files = st.dictionaries(
 @given(files)
 def test_both_give_a_brain_of_random_paths_the_same_bundle(chosen):
     lines = [(path, kind, blob_id(blob), size) for path, (kind, blob, size) in chosen.items()]
-    bundle = bundles.build_bundle(
-        MemoryNodeStore().open_nodes(), [TreeEntry(*line) for line in lines]
-    )
+    bundle = State.build(MemoryNodeStore().open_nodes(), [TreeEntry(*line) for line in lines])
     data = other.encode_bundle_of([list(line) for line in lines])
-    assert bundles.encode_bundle(bundle) == data
-    assert bundles.bundle_id(bundle) == other.bundle_id(data)
+    assert bundle.encode() == data
+    assert bundle.id == other.bundle_id(data)
 
 
 @settings(max_examples=15)
@@ -316,8 +315,8 @@ def test_both_give_a_brain_of_random_paths_the_same_bundle(chosen):
 def test_both_give_a_brain_of_thousands_of_files_the_same_bundle(seed, total):
     paths = {f"skills/{seed * number % 999_983}/SKILL.md" for number in range(1, total)}
     files = [file_entry(path) for path in paths]
-    bundle = bundles.build_bundle(MemoryNodeStore().open_nodes(), files)
-    assert bundles.encode_bundle(bundle) == other.encode_bundle_of([list(file) for file in files])
+    bundle = State.build(MemoryNodeStore().open_nodes(), files)
+    assert bundle.encode() == other.encode_bundle_of([list(file) for file in files])
 
 
 @given(encodable_values)

@@ -16,6 +16,7 @@ from brain.encoding import pack, unpack
 from brain.errors import BrainError, FormatError, NotFound
 from brain.objects import bundle as bundles
 from brain.objects import lineage, operation, paths, snapshot, tree, tree_node
+from brain.objects.bundle import State
 from brain.objects.collisions import (
     case_collision_error,
     find_case_collisions,
@@ -26,7 +27,7 @@ from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_node import FILE, INNER, TreeEntry, is_node_boundary, join_hashes
 from brain.proofs.proof_verification import verify_proof_bytes, verify_proof_content
-from brain.repo.session import Session
+from brain.repo.session import BrainState, Session
 from brain.store import redactions
 from brain.store.rows import ObjectKind
 from brain.store.writer import create_store
@@ -159,10 +160,11 @@ def _tree_nodes(vector: GoldenVector) -> dict[str, Any]:
     root = TreeRoot(
         bytes.fromhex(vector.input["root"]), vector.input["files"], vector.input["bytes"]
     )
-    nodes, after = NodeCache(known.__getitem__), {"skills": root}
-    changes = check_bundles(nodes, bundles.EMPTY_BUNDLE, after)
+    nodes = NodeCache(known.__getitem__)
+    before, after = State(nodes), State(nodes, {"skills": root})
+    changes = check_bundles(before, after)
     came = {path: entry for change in changes for path, entry in change.walk_new_entries()}
-    require_portable(nodes, LinkReader(lambda _: None), bundles.EMPTY_BUNDLE, after, came)
+    require_portable(LinkReader(lambda _: None), before, after, came)
     return {}
 
 
@@ -172,12 +174,12 @@ def _brain(vector: GoldenVector) -> dict[str, Any]:
         for path, kind, blob, size in vector.input["entries"]
     ]
     nodes = MemoryNodeStore().open_nodes()
-    bundle = bundles.build_bundle(nodes, entries)
+    bundle = State.build(nodes, entries)
     targets = {blob: bytes.fromhex(t) for blob, t in vector.input.get("targets", {}).items()}
     came = {entry.path: entry for entry in entries}
     reader = LinkReader(lambda blob: targets.get(blob.hex()))
-    require_portable(nodes, reader, bundles.EMPTY_BUNDLE, bundle, came)
-    return {"bundle": bundles.encode_bundle(bundle).hex(), "id": bundles.bundle_id(bundle).hex()}
+    require_portable(reader, State(nodes), bundle, came)
+    return {"bundle": bundle.encode().hex(), "id": bundle.id.hex()}
 
 
 def _operation(vector: GoldenVector) -> dict[str, Any]:
@@ -259,23 +261,25 @@ def _change(vector: GoldenVector) -> dict[str, Any]:
 
 def _check_edge(vector: GoldenVector, session: Session, done: Any) -> None:
     trees = {
-        side: bundles.build_bundle(
-            session.nodes,
-            [TreeEntry(path, kind, bytes.fromhex(blob), size) for path, kind, blob, size in files],
+        side: BrainState(session).edit(
+            {
+                path: TreeEntry(path, kind, bytes.fromhex(blob), size)
+                for path, kind, blob, size in files
+            }
         )
         for side, files in vector.input.items()
         if side != "operation"
     }
     if "source" in trees:
         here, bundle = done[1], trees["source"]
-        made = snapshot.Snapshot(1, b"", bundles.bundle_id(bundle), (), 0, (0, b""), *[None] * 5)  # type: ignore[arg-type]
+        made = snapshot.Snapshot(1, b"", bundle.id, (), 0, (0, b""), *[None] * 5)  # type: ignore[arg-type]
         session.snapshots[here] = made
-        session.bundles[made.bundle] = bundle
+        session.states[made.bundle] = bundle
         with session.store.transaction() as tx:
             tx.put_object(ObjectKind.SNAPSHOT, here, b"")
             tx.put_object(ObjectKind.BUNDLE, made.bundle, b"")
     before, after = trees["before"], trees["after"]
-    found = list(check_bundles(session.nodes, before, after))
+    found = list(check_bundles(before, after))
     child = snapshot.Snapshot(1, b"", b"", (), 0, (0, b""), "", 0, done, "", b"")  # type: ignore[arg-type]
     diff = operation_check.Edge("", child, before, after, found).diff_by_path(session)
     findings = [

@@ -74,8 +74,8 @@ def begun_anew(child: Brain, **said: Any) -> None:
         session.reader = tx
         tx.put_object(
             ObjectKind.BUNDLE,
-            bundles.bundle_id(bundles.EMPTY_BUNDLE),
-            bundles.encode_bundle(bundles.EMPTY_BUNDLE),
+            bundles.bundle_id({}),
+            bundles.encode_bundle({}),
         )
         tx.put_object(ObjectKind.SNAPSHOT, genesis, data)
         tx.write_meta("brain", genesis)
@@ -88,7 +88,7 @@ def test_a_fork_that_begins_with_another_bundle_than_its_origin_is_found(brain, 
     with Brain.open(tmp_path / "child") as child:
         begun_anew(child, author="forger")
         assert verify_folder(child.root, False).findings == []
-        begun_anew(child, bundle=bundles.bundle_id(bundles.EMPTY_BUNDLE))
+        begun_anew(child, bundle=bundles.bundle_id({}))
     (finding,) = verify_folder(tmp_path / "child", False).findings
     assert (finding.code, finding.severity) == ("bad_origin", "error")
     assert brain.head in finding.message
@@ -99,7 +99,7 @@ def test_an_origin_that_is_not_at_hand_is_not_compared(brain, tmp_path):
     with Brain.open(tmp_path / "child") as child:
         db = child._session.store._db  # type: ignore[attr-defined]
         db.execute("DELETE FROM objects WHERE id = ?", (bytes.fromhex(brain.head),))
-        begun_anew(child, bundle=bundles.bundle_id(bundles.EMPTY_BUNDLE))
+        begun_anew(child, bundle=bundles.bundle_id({}))
     assert verify_folder(tmp_path / "child", False).findings == []
 
 

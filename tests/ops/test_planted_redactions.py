@@ -4,7 +4,6 @@ import pytest
 
 from brain import Brain
 from brain.errors import BrainError
-from brain.objects import bundle as bundles
 from brain.repo.transaction import log_operation
 from brain.results import Finding
 from brain.store import rows
@@ -18,7 +17,7 @@ def planted(brain: Brain, path: str, said: str, at: str = "") -> bytes:
     """Take the content of a file out of the store, and let a row say that it was redacted."""
     session = brain._session
     held = bytes.fromhex(at) if at else session.head()
-    entry = bundles.get_entry(session.nodes, session.bundle_of(held), path)
+    entry = session.state_of(held).get(path)
     assert entry is not None
     db = session.store._db  # type: ignore[attr-defined]
     snapshot = bytes.fromhex(said)

@@ -385,7 +385,7 @@ def test_what_files_and_receipts_refer_to_is_told_from_the_rest(brain):
     brain.snapshot()
     brain.skills.upsert("A", "x\n", description="d", receipt=b"A letter")
     session = brain._session
-    root = session.bundle_of(session.head())["memory"].node
+    root = session.at().sections["memory"].node
     files = {blob_id(b"0\n"), blob_id(b"299\n")}
     others = {blob_id(b"nobody"), root, session.head()}
     with session.store.transaction() as tx:

@@ -1,7 +1,7 @@
 import pytest
 
 from brain import Conflict, InvalidInput, NotFound
-from brain.repo import revisions
+from brain.repo import session
 from tests.support.brains import write_file
 from tests.support.refusals import raises_code
 
@@ -218,7 +218,7 @@ def test_a_switch_is_in_the_operation_log_and_is_undone_in_its_turn(brain):
 
 
 def test_the_start_of_several_ids_is_ambiguous(brain, monkeypatch):
-    monkeypatch.setattr(revisions, "MIN_ID_DIGITS", 1)
+    monkeypatch.setattr(session, "MIN_ID_DIGITS", 1)
     ids = [brain.skills.upsert("a", f"{number}\n").snapshot for number in range(17)]
     starts = [one[0] for one in ids]  # of sixteen digits one is there twice
     shared = next(digit for digit in starts if starts.count(digit) > 1)

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from brain import Brain, BrainError
-from brain.objects import bundle as bundles
 
 NAMES = st.sampled_from(["a", "b", "c"])
 TEXTS = st.sampled_from([f"Text {number}.\n" for number in range(6)])
@@ -142,8 +141,8 @@ class Forgetting(RuleBasedStateMachine):
         session = self.brain._session
         for branch in self.brain.branches.list().branches:
             for info in self.brain.history.log(branch.snapshot):
-                bundle = session.bundle_of(bytes.fromhex(info.snapshot))
-                blobs = {e.path: e.blob for e in bundles.walk_entries(session.nodes, bundle)}
+                bundle = session.state_of(bytes.fromhex(info.snapshot))
+                blobs = {e.path: e.blob for e in bundle.walk()}
                 known = session.store.find_redactions(list(blobs.values()))
                 found = {
                     path: session.store.read_blob(blob)

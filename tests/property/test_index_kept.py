@@ -7,11 +7,8 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError
-from brain.objects import bundle as bundles
-from brain.objects.bundle import bundle_id
 from brain.objects.tree_node import LINK
 from brain.repo import derive, head_index
-from brain.repo.revisions import resolve_revision
 from brain.skills import index_lines, skill_layout
 from brain.skills.skill_layout import address_group
 from tests.support.derived_data import cache_folder
@@ -25,8 +22,8 @@ NAMES = ["same", "same", "a", "a-b", "a: b", "Ünïcode", "▸ x", "zz", "", "0"
 def from_the_definition(brain: Brain, revision: str) -> str:
     """Return the index as it follows from the cards of all skills, by address."""
     session = brain._session
-    bundle = session.bundle_of(resolve_revision(session, revision))
-    entries = {e.path: e for e in bundles.walk_entries(session.nodes, bundle)}
+    bundle = session.at(revision)
+    entries = {e.path: e for e in bundle.walk()}
     named = skill_layout.find_skill_paths(entries)
     files = {path: entries[path].blob for path in named if entries[path].kind != LINK}
     cards = derive.read_cards(session, list(files.values()))
@@ -113,8 +110,8 @@ def test_after_any_changes_the_index_is_the_one_from_the_cards(tmp_path, seed, m
             seen.append(brain.head)
             check(brain, "@")
             check(brain, rng.choice(seen))
-            bundle = brain._session.bundle_of(brain._session.head())
-            assert brain._session.cache.read_index_state() == bundle_id(bundle)
+            bundle = brain._session.at()
+            assert brain._session.cache.read_index_state() == bundle.id
             assert head_index.is_index_valid(brain._session)
 
 

@@ -15,7 +15,6 @@ from brain import Brain
 from brain.merging import content_merge
 from brain.merging.content_merge import MERGE_CHOICES
 from brain.merging.lines import ContentSides, find_line_ends
-from brain.objects import bundle as bundles
 from brain.results import Merged
 
 SKILLS = ("alpha", "beta")
@@ -120,7 +119,7 @@ class Lineages:
     def here(self, snapshot: str) -> Marks:
         """Return the marks of the files of a snapshot."""
         session = self.brain._session
-        entries = bundles.walk_entries(session.nodes, session.bundle_of(bytes.fromhex(snapshot)))
+        entries = session.state_of(bytes.fromhex(snapshot)).walk()
         texts = (session.reader.read_blob(entry.blob) for entry in entries)
         return frozenset(mark for text in texts for mark in re.findall(rb"m\d+\.", text))
 

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput, NotFound, ProofError
-from brain.objects import bundle as bundles
 from brain.proofs.proof_builder import build_absence_proof, build_path_proof
 from brain.proofs.proof_json import parse_proof, render_proof
 from brain.proofs.proof_verification import verify_proof_bytes
@@ -63,7 +62,7 @@ def test_in_trees_of_all_depths_too(seed, total):
 @given(st.sets(brain_paths, min_size=1, max_size=40), st.data())
 def test_the_parts_of_other_true_proofs_make_no_false_one(there, data):
     brain = record_snapshot(there)
-    lines = list(bundles.walk_entries(brain.nodes, brain.bundle))
+    lines = list(brain.bundle.walk())
     line = data.draw(st.sampled_from(lines))
     others = [brain.path_proof(data.draw(st.sampled_from(lines)).path) for _ in range(2)]
     sections = {line.path: brain.path_proof(line.path)["climb"] for line in lines}

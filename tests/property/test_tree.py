@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brain.objects import bundle as bundles
 from brain.objects import tree, tree_diff
+from brain.objects.bundle import State
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_node import TreeEntry
 from brain.verify.tree_check import check_bundles
@@ -100,7 +100,8 @@ def test_every_tree_is_one_that_the_verifier_takes(seed, total):
     after = edit_tree(node_store, before, random_edits(seed, files, 5, 5, 5))
     assert before and after
     for old in ({}, {"s": before}):
-        (change,) = check_bundles(node_store.open_nodes(), old, {"s": after})
+        nodes = node_store.open_nodes()
+        (change,) = check_bundles(State(nodes, old), State(nodes, {"s": after}))
         was, now = (
             set(tree.walk_tree(node_store.open_nodes(), root)) for root in (old.get("s"), after)
         )
@@ -256,14 +257,14 @@ def test_updating_a_bundle_is_building_it(before, new, gone):
     nodes = MemoryNodeStore().open_nodes()
     edits: EditsByPath = {**new, **dict.fromkeys(gone), **dict.fromkeys([*before][::3])}
     after = apply_edits(before, edits)
-    old = bundles.build_bundle(nodes, list(before.values()))
-    updated = bundles.update_bundle(nodes, old, edits)
-    assert updated == bundles.build_bundle(nodes, list(after.values()))
-    assert list(bundles.walk_entries(nodes, updated)) == sorted(after.values(), key=_by_section)
-    found = {path: (was, now) for path, was, now in bundles.diff_bundles(nodes, old, updated)}
+    old = State.build(nodes, list(before.values()))
+    updated = old.edit(edits)
+    assert updated == State.build(nodes, list(after.values()))
+    assert list(updated.walk()) == sorted(after.values(), key=_by_section)
+    found = {path: (was, now) for path, was, now in old.diff(updated)}
     assert found == {path: (was, now) for path, was, now in by_dict(before, after)}
     for path in {*before, *after}:
-        assert bundles.get_entry(nodes, updated, path) == after.get(path)
+        assert updated.get(path) == after.get(path)
 
 
 def _by_section(line: TreeEntry) -> tuple[str, str]:

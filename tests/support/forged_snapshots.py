@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from brain import Brain
-from brain.objects import bundle as bundles
 from brain.objects import lineage
 from brain.objects import snapshot as snapshots
 from brain.objects.operation import SnapshotOperation
@@ -30,14 +29,14 @@ def forged(
         for path, text in edits.items():
             known = None if text is None else TreeEntry(path, FILE, tx.put_blob(text), len(text))
             entries[path] = known
-        after = bundles.update_bundle(session.nodes, session.bundle_of(head), entries)
+        after = session.state_of(head).edit(entries)
         for node_id, node in session.nodes.unstored.items():
             tx.put_object(ObjectKind.NODE, node_id, node)
         session.nodes.mark_stored()
-        tx.put_object(ObjectKind.BUNDLE, bundles.bundle_id(after), bundles.encode_bundle(after))
+        tx.put_object(ObjectKind.BUNDLE, after.id, after.encode())
         made = parents[0]._replace(
             brain=session.brain_id(),
-            bundle=bundles.bundle_id(after),
+            bundle=after.id,
             parents=(head, *others),
             generation=lineage.next_generation(parents),
             jump=lineage.next_jump(session.load_snapshot, head, parents[0]),

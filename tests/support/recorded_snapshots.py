@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from brain.digest import blob_id
-from brain.objects import bundle as bundles
-from brain.objects.bundle import Bundle
+from brain.objects.bundle import State
 from brain.objects.node_cache import NodeCache
 from brain.objects.operation import genesis_operation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot, encode_snapshot, snapshot_id
@@ -23,9 +22,12 @@ FEW_PATHS = ("SOUL.md", "memory/a.md", "skills/a/SKILL.md", "skills/b.md", "skil
 class RecordedSnapshot(NamedTuple):
     """A bundle and a snapshot that holds it."""
 
-    nodes: NodeCache
-    bundle: Bundle
+    bundle: State
     snapshot: Snapshot
+
+    @property
+    def nodes(self) -> NodeCache:
+        return self.bundle.nodes
 
     @property
     def id(self) -> bytes:
@@ -49,8 +51,8 @@ def record_snapshot(
     `others` are recorded too.
     """
     nodes = MemoryNodeStore().open_nodes()
-    bundle = bundles.build_bundle(nodes, [*(file_entry(path, content) for path in paths), *others])
-    return RecordedSnapshot(nodes, bundle, _make_snapshot(bundles.bundle_id(bundle), brain))
+    bundle = State.build(nodes, [*(file_entry(path, content) for path in paths), *others])
+    return RecordedSnapshot(bundle, _make_snapshot(bundle.id, brain))
 
 
 def _make_snapshot(bundle: bytes, brain: bytes) -> Snapshot:

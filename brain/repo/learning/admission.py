@@ -25,8 +25,6 @@ from typing import Any
 
 from ... import limits
 from ...errors import Conflict, InvalidInput, NotFound, StoreError, printable_text
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
 from ...objects.tree_node import LINK, TreeEntry
 from ...programs import PROGRAM_FILE
 from ...programs.needs import NEEDS_FILE, read_needs
@@ -41,10 +39,12 @@ from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, program_key
 from ..find_skill import FoundSkill
 from ..lineage_cache import AncestorSet
-from ..session import Session, is_safe_cache_path
+from ..session import BrainState, Session, is_safe_cache_path
 
 
-def list_program_entries(session: Session, bundle: Bundle, skill: FoundSkill) -> list[TreeEntry]:
+def list_program_entries(
+    session: Session, bundle: BrainState, skill: FoundSkill
+) -> list[TreeEntry]:
     """Return the entries of the program of a skill, by their full paths; empty without skill.py."""
     if skill.folder is None:
         return []
@@ -58,7 +58,7 @@ def list_program_entries(session: Session, bundle: Bundle, skill: FoundSkill) ->
     return entries if has_code else []
 
 
-def find_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program | None:
+def find_program(session: Session, bundle: BrainState, skill: FoundSkill) -> Program | None:
     """Return the program of a skill in a bundle, None if it has none.
 
     Raises `InvalidInput` (`bad_program`) for a program with a link in it, or beyond the limits,
@@ -82,7 +82,7 @@ def find_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program
     pinned = read_needs(program).resources
     resources: dict[str, bytes] = {}
     for path, blob in pinned.items():
-        entry = bundles.get_entry(session.nodes, bundle, f"{skill.folder}{path}")
+        entry = bundle.get(f"{skill.folder}{path}")
         if entry is None or entry.kind == LINK or entry.blob.hex() != blob:
             raise InvalidInput(
                 f"{path} of {skill.slug} is not the one that {NEEDS_FILE} names",
@@ -307,7 +307,7 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput` (`bad_program`), or `Conflict`
     (`not_admitted`) if it may not run, `retired` for a retired skill.
     """
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     skill = find_skill_or_retired(session, bundle, slug)
     program = require_program(session, bundle, skill)
     if changed := find_changed_file(session, bundle, skill):
@@ -349,14 +349,14 @@ def find_status(session: Session, program: bytes) -> tuple[str, bool, TriedProgr
     return RUNNABLE if tried else "not_tried", is_proposed, tried
 
 
-def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundSkill:
+def find_skill_or_retired(session: Session, bundle: BrainState, slug: str) -> FoundSkill:
     """Return a skill. Raises `NotFound` (`no_skill`) or `Conflict` (`retired`)."""
     skill = find_skill.find_skill_or_none(session, bundle, slug)
     if skill is not None:
         return skill
     retired = "" if "/" in slug else slugify(slug)
     main = f"{skill_layout.RETIRED_FOLDER}{retired}/{skill_layout.SKILL_FILES[0]}"
-    if retired and bundles.has_entry(session.nodes, bundle, main):
+    if retired and bundle.has(main):
         raise Conflict(
             f"{retired} is retired",
             code="retired",
@@ -365,7 +365,7 @@ def find_skill_or_retired(session: Session, bundle: Bundle, slug: str) -> FoundS
     raise find_skill.missing_skill_error(session, bundle, slug)
 
 
-def require_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Program:
+def require_program(session: Session, bundle: BrainState, skill: FoundSkill) -> Program:
     """Return the program of a skill. Raises `NotFound` (`no_program`) or `InvalidInput`."""
     program = find_program(session, bundle, skill)
     if program is None:
@@ -377,7 +377,7 @@ def require_program(session: Session, bundle: Bundle, skill: FoundSkill) -> Prog
     return program
 
 
-def find_changed_file(session: Session, bundle: Bundle, skill: FoundSkill) -> str:
+def find_changed_file(session: Session, bundle: BrainState, skill: FoundSkill) -> str:
     """Return the path of a file of a program that is not as recorded in the folder, "" if none."""
     entries = list_program_entries(session, bundle, skill) if session.has_folder else []
     for entry in entries:

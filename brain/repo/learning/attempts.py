@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from ...errors import BrainError, NotFound
 from ...gating.case_files import Case
 from ...gating.case_paths import slug_of_case
-from ...objects import bundle as bundles
 from ...objects.snapshot import Snapshot
 from ...ops.proposals import list_open_tips
 from ...programs import SCHEMA_FILE
@@ -22,8 +21,7 @@ from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import ProgramFile, Verdict
 from .. import find_skill
 from ..derive import read_decision_verdict
-from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
-from ..session import Session
+from ..session import REJECTED_REF_PREFIX, Session, list_rejected_refs
 from .change import PlannedChange
 
 
@@ -73,7 +71,7 @@ def _describe(session: Session, ref: str, snapshot_id: bytes) -> tuple[Attempt, 
 
 
 def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
-    bundle = session.bundle_of(snapshot_id)
+    bundle = session.state_of(snapshot_id)
     skill = find_skill.find_skill(session, bundle, slug)
     start = len(skill.folder or skill.path.rpartition("/")[0] + "/")
     entries = [
@@ -122,7 +120,7 @@ def find_same_attempt(
     wanted = *texts, planned.changes, runner, files, documents
     waiting = list_open_tips(session)
     for name, here in [*list_rejected_refs(session, planned.slug), *waiting.items()]:
-        entry = bundles.get_entry(session.nodes, session.bundle_of(here), planned.path)
+        entry = session.state_of(here).get(planned.path)
         if entry is None or entry.blob != planned.text_blob:
             continue
         verdict = read_decision_verdict(session, session.load_snapshot(here))

@@ -25,8 +25,6 @@ from ...gating.case_paths import (
 )
 from ...gating.held_out import HeldOutInputs, canonical_json, is_held_out
 from ...gating.output_check import read_output
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
 from ...objects.tree_node import LINK, TreeEntry
 from ...ops import files
 from ...programs.program import tool_name
@@ -38,7 +36,7 @@ from ...secrets import has_masked_secret
 from ...skills import skill_layout
 from ...skills.slug import slugify
 from .. import derive, find_skill
-from ..session import Session
+from ..session import BrainState, Session
 
 
 def read_cases(session: Session, slug: str) -> list[Case]:
@@ -47,7 +45,7 @@ def read_cases(session: Session, slug: str) -> list[Case]:
     Raises `InvalidInput` (`bad_case`, `wrong_split`) for a document that is no case, for more
     than `MAX_CASES`, and for two cases with one input.
     """
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     found = [_read_case(session, entry) for entry in _list_entries(session, bundle, slug)]
     refuse_same_inputs(found)
     return found
@@ -60,12 +58,8 @@ def read_practice_cases(session: Session, slug: str) -> list[Case]:
 
 def list_cases(session: Session, slug: str = "") -> list[SkillCase]:
     """Return the cases of a skill or of all, with what is wrong with their documents."""
-    bundle = session.bundle_of(session.head())
-    entries = (
-        _list_entries(session, bundle, slug)
-        if slug
-        else bundles.walk_entries(session.nodes, bundle)
-    )
+    bundle = session.at()
+    entries = _list_entries(session, bundle, slug) if slug else bundle.walk()
     return [_describe(session, entry) for entry in entries if slug_of_case(entry.path)]
 
 
@@ -74,7 +68,7 @@ def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
 
     Documents that are no cases are left out; `list_cases` says what is wrong with them.
     """
-    bundle = session.bundle_of(snapshot)
+    bundle = session.state_of(snapshot)
     slug = derive.slug_from_full_path(path)
     own = path.rpartition("/")[0] + "/" if path.endswith(skill_layout.FOLDER_SUFFIXES) else ""
     found = []
@@ -84,7 +78,7 @@ def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
     return sorted((case for case in found if case.is_held_out), key=lambda case: case.path)
 
 
-def _list_entries(session: Session, bundle: Bundle, slug: str) -> list[TreeEntry]:
+def _list_entries(session: Session, bundle: BrainState, slug: str) -> list[TreeEntry]:
     folders = _find_folder(session, bundle, slug), usual_folder(slugify(slug))
     entries = list(_walk_cases(session, bundle, folders))
     if len(entries) > case_files.MAX_CASES:
@@ -96,16 +90,18 @@ def _too_many_error(message: str) -> InvalidInput:
     return InvalidInput(message, code="bad_case", hint="remove those that tell the least")
 
 
-def _find_folder(session: Session, bundle: Bundle, slug: str) -> str:
+def _find_folder(session: Session, bundle: BrainState, slug: str) -> str:
     skill = find_skill.find_skill_or_none(session, bundle, slug)
     if skill is not None:
         return skill.folder or usual_folder(skill.slug)
     return usual_folder(slugify(slug))
 
 
-def _walk_cases(session: Session, bundle: Bundle, folders: Iterable[str]) -> Iterator[TreeEntry]:
+def _walk_cases(
+    session: Session, bundle: BrainState, folders: Iterable[str]
+) -> Iterator[TreeEntry]:
     for folder in dict.fromkeys(folders):
-        for entry in bundles.walk_below(session.nodes, bundle, folder + CASES_FOLDER):
+        for entry in bundle.walk_below(folder + CASES_FOLDER):
             if slug_of_case(entry.path):
                 yield entry
 
@@ -178,7 +174,7 @@ def add_case(
             code="bad_name",
             hint="use lower-case letters, digits, '.', '_' and '-'",
         )
-    path = new_case_path(_find_folder(session, session.bundle_of(session.head()), slug), name)
+    path = new_case_path(_find_folder(session, session.at(), slug), name)
     case = case_files.parse_case(slug_of_case(path), path, blob_id(content), content)
     others = [one for one in list_cases(session, slug) if one.path != path]
     if len(others) >= case_files.MAX_CASES:
@@ -302,7 +298,7 @@ def read_held_out_filter(session: Session) -> HeldOutInputs:
     A document that is no case counts too, if it has an input that would be held out.
     """
     inputs, practice, sources = [], [], set()
-    for entry in bundles.walk_entries(session.nodes, session.bundle_of(session.head())):
+    for entry in session.at().walk():
         if not is_case_path(entry.path) or entry.kind == LINK or entry.size > MAX_CASE_BYTES:
             continue
         try:

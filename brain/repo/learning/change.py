@@ -18,9 +18,8 @@ from ...digest import NO_DIGEST, blob_id
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
 from ...gating.case_files import Case
 from ...gating.case_paths import is_in_cases, may_change
-from ...objects import bundle as bundles
 from ...objects import paths
-from ...objects.bundle import Bundle, Edits
+from ...objects.bundle import Edits
 from ...objects.tree_node import FILE, LINK, TreeEntry
 from ...ops.files import build_edits, refuse_skill_name, refuse_unwritable_path
 from ...ops.snapshot import snapshot
@@ -37,8 +36,7 @@ from ...verdicts.verdict_types import ChangedFile
 from .. import find_skill
 from ..find_skill import FoundSkill
 from ..part import encode_body
-from ..revisions import resolve_revision
-from ..session import Session
+from ..session import BrainState, Session
 from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import (
     find_program,
@@ -110,8 +108,8 @@ class PlannedChange:
     """
 
     head: bytes
-    before: Bundle
-    after: Bundle
+    before: BrainState
+    after: BrainState
     text: PlannedText
     base: str
     base_path: str
@@ -192,9 +190,9 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
         own = main.edits.keys() & {f"{home}/{inner}" for inner in listed}
         changes = _describe(txn, files | {path: main.edits[path] for path in own})
         whole = {} if main.new is None else {**main.edits, main.path: _put_text(txn, main)}
-        after = bundles.update_bundle(session.nodes, txn.bundle, whole)
-        txn.store_bundle(after)
-        before, head = txn.bundle, txn.head
+        after = txn.state.edit(whole)
+        txn.store_state(after)
+        before, head = txn.state, txn.head
         contents = tuple(txn.contents.values())
         present = None
         if main.prior_text is not None:
@@ -235,7 +233,7 @@ def _describe(txn: WriteTransaction, edits: Edits) -> list[ChangedFile]:
         raise _bad_change(f"it has {len(edits)} other files", hint)
     found = []
     for path, entry in sorted(edits.items()):
-        before = bundles.get_entry(txn.session.nodes, txn.bundle, path)
+        before = txn.state.get(path)
         blobs = [NO_DIGEST if one is None else one.blob for one in (before, entry)]
         found.append(ChangedFile(path, *blobs))
     return [one for one in found if one.before != one.after]
@@ -247,7 +245,7 @@ def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
     Raises `InvalidInput` (`bad_name`, `no_program`, `bad_program`, `bad_path`, `no_content`), or
     `Conflict` (`stale_base`) if its author had read another version.
     """
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     skill = find_skill.find_skill_or_none(session, bundle, edit.name)
     slug = skill.slug if skill else slugify(edit.name)
     others = [path for path in edit.files if not is_program_file(paths.check_path(path))]
@@ -275,7 +273,7 @@ def plan_admitted(session: Session, slug: str) -> PlannedChange:
 
     Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, or `Conflict` (`retired`).
     """
-    skill = find_skill_or_retired(session, session.bundle_of(session.head()), slug)
+    skill = find_skill_or_retired(session, session.at(), slug)
     planned = plan_change(session, SkillEdit(name=skill.path))
     if planned.program is None:
         require_program(session, planned.before, skill)
@@ -302,7 +300,7 @@ def refuse_stale_base(slug: str, skill: FoundSkill | None, base: str) -> None:
 
 def _record_folder(session: Session, name: str) -> None:
     """Record what the user changed in the folder of a skill, so that it is tried as it is."""
-    path = find_skill.find_skill_path(session, session.bundle_of(session.head()), name)
+    path = find_skill.find_skill_path(session, session.at(), name)
     if path is not None:
         is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
         snapshot(session, "", [path.rpartition("/")[0] if is_folder else path], strict=True)
@@ -310,7 +308,7 @@ def _record_folder(session: Session, name: str) -> None:
 
 def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
     target = edit.name if is_slug(edit.name) or "/" in edit.name else ""
-    session, bundle = txn.session, txn.bundle
+    session, bundle = txn.session, txn.state
     files: dict[str, bytes | None] = {**edit.files, **edit.resources}
     skill = find_skill.find_skill_or_none(session, bundle, edit.name) if files else None
     if skill and edit.files:  # the whole program: what else of it is there goes
@@ -356,7 +354,7 @@ def _put_text(txn: WriteTransaction, planned: PlannedText) -> TreeEntry:
     content = planned.new.content
     blob = txn.store_tx.put_blob(content)
     txn.contents[blob] = content
-    was = bundles.get_entry(txn.session.nodes, txn.bundle, planned.path)
+    was = txn.state.get(planned.path)
     return TreeEntry(
         planned.path, was.kind if was and was.kind != LINK else FILE, blob, len(content)
     )
@@ -407,12 +405,12 @@ def read_workspace(session: Session, rev: str = "@") -> dict[str, bytes]:
 
     Links and what scores are not among them.
     """
-    return _read_workspace(session, session.bundle_of(resolve_revision(session, rev)))
+    return _read_workspace(session, session.at(rev))
 
 
-def _read_workspace(session: Session, bundle: Bundle) -> dict[str, bytes]:
+def _read_workspace(session: Session, bundle: BrainState) -> dict[str, bytes]:
     found = {}
-    for entry in bundles.walk_entries(session.nodes, bundle):
+    for entry in bundle.walk():
         if entry.kind == LINK or entry.size > limits.MAX_EDIT_BYTES or not may_change(entry.path):
             continue
         if not SCORING_FOLDERS & set(entry.path.split("/")):
@@ -439,7 +437,7 @@ class SkillsAt:
         self,
         session: Session,
         lock: RLock,
-        bundle: Bundle,
+        bundle: BrainState,
         slug: str,
         path: str = "",
         files: Sequence[str] = (),
@@ -524,7 +522,7 @@ class SkillsAt:
     def _read_files(self) -> Iterator[tuple[str, str]]:
         for path in self._files:
             with self._lock:
-                entry = bundles.get_entry(self._session.nodes, self._bundle, path)
+                entry = self._bundle.get(path)
                 content = entry and self._session.reader.read_blob(entry.blob, entry.size)
             if content and b"\0" not in content:  # a text
                 yield path, content.decode("utf-8", "replace")
@@ -542,7 +540,7 @@ class SkillsAt:
     def _look_up(self, slug: str) -> FoundSkill | None:
         session, bundle = self._session, self._bundle
         own = None
-        if self._path and bundles.has_entry(session.nodes, bundle, self._path):
+        if self._path and bundle.has(self._path):
             own = find_skill.load_skill(session, bundle, self._path)
         if own and slug == self.slug:
             return own

@@ -16,7 +16,6 @@ from ...digest import NO_DIGEST, blob_id
 from ...errors import BrainError, Conflict, InvalidInput
 from ...experience.degradation import MIN_FAILED, Decision, find_interval, judge
 from ...experience.usage import MAX_FAILURE_CHARS, SkillUse, UsageCounts, input_key
-from ...objects.bundle import Bundle
 from ...programs.program import id_of_files
 from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
@@ -26,7 +25,7 @@ from .. import derive, find_skill, lineage_cache
 from ..derived_db import SkillHistoryRow, skill_key
 from ..find_skill import FoundSkill
 from ..lineage_cache import AncestorSet
-from ..session import Session
+from ..session import BrainState, Session
 from .admission import Runnable, list_program_entries
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
 _ANY_VERSION = "1"
 
 
-def read_program_id(session: Session, bundle: Bundle, skill: FoundSkill) -> bytes:
+def read_program_id(session: Session, bundle: BrainState, skill: FoundSkill) -> bytes:
     """Return the id of the program of a skill, empty if it has none; reads no content."""
     entries = list_program_entries(session, bundle, skill)
     start = len(skill.folder or "")
@@ -48,7 +47,7 @@ def read_program_id(session: Session, bundle: Bundle, skill: FoundSkill) -> byte
     )
 
 
-def read_versions(session: Session, bundle: Bundle, skill: FoundSkill) -> list[UsageCounts]:
+def read_versions(session: Session, bundle: BrainState, skill: FoundSkill) -> list[UsageCounts]:
     """Return the usage of the versions of a skill, oldest first; the last one is the present.
 
     `bundle` has the skill. Versions that were never used are left out, but for the present one.
@@ -94,7 +93,7 @@ def _find_admitted(session: Session, slug: str) -> set[bytes]:
 
 
 def _find_content(session: Session, row: SkillHistoryRow) -> bytes:
-    bundle = session.bundle_of(row.snapshot)
+    bundle = session.state_of(row.snapshot)
     return _plain_content(session, find_skill.load_skill(session, bundle, row.path))
 
 
@@ -166,7 +165,7 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
     Returns what was done, None for nothing. Proposals are left as they are, for a person to
     review.
     """
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     skill = find_skill.find_skill_or_none(session, bundle, path)
     if skill is None or not session.has_folder:
         return None
@@ -186,11 +185,11 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
 
 
 def _is_present(session: Session, skill: FoundSkill) -> bool:
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     return find_skill.find_skill_path(session, bundle, skill.path) is not None
 
 
-def judge_skill(session: Session, bundle: Bundle, skill: FoundSkill) -> Decision:
+def judge_skill(session: Session, bundle: BrainState, skill: FoundSkill) -> Decision:
     """Judge the present version of a skill of a bundle; changes nothing."""
     from .retire import find_protection
 
@@ -207,8 +206,8 @@ def _carry_out(
 
     def require_same(txn: WriteTransaction) -> None:
         """Refuse to act on a skill that changed, or was used with success, meanwhile."""
-        now = find_skill.find_skill_or_none(txn.session, txn.bundle, skill.path)
-        if now is None or judge_skill(txn.session, txn.bundle, now) != decision:
+        now = find_skill.find_skill_or_none(txn.session, txn.state, skill.path)
+        if now is None or judge_skill(txn.session, txn.state, now) != decision:
             raise Conflict(f"{skill.slug} was changed meanwhile", code=_SUPERSEDED, hint="retry")
 
     reason = _explain(decision, failure)
@@ -309,7 +308,7 @@ def count_imported_run(session: Session, run: Receipt) -> RunCounted:
 
 
 def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[str, str]]:
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     for address, version in loaded:
         try:
             path = find_skill.find_skill_path(session, bundle, address)

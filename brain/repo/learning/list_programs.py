@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from ...errors import InvalidInput, NotFound, StoreError
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
 from ...ops.log import read_decision
 from ...programs import PROGRAM_FILE
 from ...results import ProposedProgram, SkillProgram
@@ -16,14 +14,14 @@ from ...skills import skill_layout
 from ...skills.skill_version import version_value
 from .. import derive, find_skill
 from ..find_skill import FoundSkill
-from ..session import Session
+from ..session import BrainState, Session
 from . import admission
 from .admission import RUNNABLE
 
 
 def list_programs(session: Session) -> list[SkillProgram]:
     """Return the programs of all skills at the head, by path."""
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     found = []
     for skill, program in _iter_programs(session, bundle):
         slug, name, description, version, path = skill.summary
@@ -58,7 +56,7 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
 def list_proposed_programs(session: Session, base: bytes, tip: bytes) -> list[ProposedProgram]:
     """Return the programs that `tip` has and `base` has not, or not admitted, by path."""
     before, now, then = (
-        list(_iter_programs(session, session.bundle_of(at))) for at in (base, session.head(), tip)
+        list(_iter_programs(session, session.state_of(at))) for at in (base, session.head(), tip)
     )
     known, present = ({skill.path: program for skill, program in rows} for rows in (before, now))
     found = []
@@ -89,7 +87,7 @@ def list_proposed_programs(session: Session, base: bytes, tip: bytes) -> list[Pr
     return found
 
 
-def _iter_programs(session: Session, bundle: Bundle) -> Iterator[tuple[FoundSkill, bytes]]:
+def _iter_programs(session: Session, bundle: BrainState) -> Iterator[tuple[FoundSkill, bytes]]:
     """Yield the skills with a skill.py, by its path, with its id, b"" if it is unusable."""
     for path in sorted(find_code_paths(session, bundle)):
         skill = find_skill_of_code(session, bundle, path)
@@ -100,32 +98,32 @@ def _iter_programs(session: Session, bundle: Bundle) -> Iterator[tuple[FoundSkil
             yield skill, program.id if program else b""
 
 
-def find_skill_of_code(session: Session, bundle: Bundle, path: str) -> FoundSkill | None:
+def find_skill_of_code(session: Session, bundle: BrainState, path: str) -> FoundSkill | None:
     """Return the skill whose text lies beside a skill.py, None if there is none."""
     for name in skill_layout.SKILL_FILES:
         text = f"{path.rpartition('/')[0]}/{name}"
-        if bundles.has_entry(session.nodes, bundle, text):
+        if bundle.has(text):
             is_skill = derive.is_skill(session, bundle, text)
             return find_skill.load_skill(session, bundle, text) if is_skill else None
     return None
 
 
-def find_code_paths(session: Session, bundle: Bundle) -> frozenset[str]:
+def find_code_paths(session: Session, bundle: BrainState) -> frozenset[str]:
     """Return the paths of all skill.py; cost grows with the changes since the last call."""
     suffix = f"/{PROGRAM_FILE}"
     if session.code_paths is None:
-        entries = bundles.walk_entries(session.nodes, bundle)
+        entries = bundle.walk()
         paths = frozenset(entry.path for entry in entries if entry.path.endswith(suffix))
     else:
         before, paths = session.code_paths
-        for change in bundles.diff_bundles(session.nodes, before, bundle):
+        for change in before.diff(bundle):
             if change.path.endswith(suffix):
                 paths = paths - {change.path} if change.after is None else paths | {change.path}
     session.code_paths = bundle, paths
     return paths
 
 
-def _find_status(session: Session, bundle: Bundle, skill: FoundSkill, program: bytes) -> str:
+def _find_status(session: Session, bundle: BrainState, skill: FoundSkill, program: bytes) -> str:
     if not program:
         return "unusable"
     status = admission.find_status(session, program)[0]

@@ -21,7 +21,6 @@ from ...gating.case_files import Case
 from ...gating.held_out import hash_input
 from ...limits import MAX_VERDICT_HELD_OUT
 from ...objects import lineage
-from ...objects.bundle import Bundle
 from ...objects.operation import evidence_blob
 from ...ops.proposals import open_proposal
 from ...receipts import Receipt, decode_receipt
@@ -34,7 +33,7 @@ from ...verdicts.verdict_types import Verdict
 from .. import find_skill, provisional
 from ..derive import verdict_id
 from ..manifest import load_manifest
-from ..session import Session
+from ..session import BrainState, Session
 from ..transaction import WriteTransaction
 from . import record
 from .cases import read_held_out, refuse_same_inputs
@@ -62,8 +61,8 @@ class Provisional(NamedTuple):
     blob: bytes
     first: bytes
     since: int
-    before: Bundle
-    after: Bundle
+    before: BrainState
+    after: BrainState
     base_version: str
     is_by_rule: bool
 
@@ -104,7 +103,7 @@ def list_provisional(session: Session) -> list[Provisional]:
     for row, verdict, path in provisional.list_provisional(session, head):
         if verdict.changes:  # a rule cannot take back other files
             continue
-        skill = find_skill.load_skill(session, session.bundle_of(head), path)
+        skill = find_skill.load_skill(session, session.state_of(head), path)
         first = provisional.find_first(session, row.snapshot, verdict)
         snapshot = session.load_snapshot(first)
         own = lineage.find_ancestor_at(session.load_snapshot, head, snapshot.jump.depth)
@@ -117,8 +116,8 @@ def list_provisional(session: Session) -> list[Provisional]:
                 blob=evidence_blob(session.load_snapshot(row.snapshot).operation),
                 first=first,
                 since=snapshot.time,
-                before=session.parent_bundle(snapshot),
-                after=session.bundle_of(first),
+                before=session.parent_state(snapshot),
+                after=session.state_of(first),
                 base_version=str(snapshot.operation[2]),
                 is_by_rule=own == first and pinned is not None and not is_pinned(pinned, skill),
             )
@@ -172,7 +171,7 @@ def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decide
     return record.record_change(session, decided)
 
 
-def _refuse_edited(session: Session, head: bytes, bundle: Bundle, live: Provisional) -> None:
+def _refuse_edited(session: Session, head: bytes, bundle: BrainState, live: Provisional) -> None:
     skill = find_skill.find_skill_or_none(session, bundle, live.path)
     row = provisional.find_last_decision(session, head, live.slug)
     is_last = row is not None and verdict_id(session, row.snapshot) == live.blob
@@ -197,7 +196,7 @@ def take_back(
     message = f"Take back the provisional change of {live.slug}"
 
     def check(txn: WriteTransaction) -> None:
-        _refuse_edited(session, txn.head, txn.bundle, live)
+        _refuse_edited(session, txn.head, txn.state, live)
         if built is not None:
             record.refuse_changed_cases(txn, built.verdict, _read_receipt(session, live))
 

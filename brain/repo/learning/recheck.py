@@ -37,8 +37,7 @@ from ...verdicts.verdict_rules import (
 )
 from ...verdicts.verdict_types import Verdict, VerdictCase
 from ..provisional import find_first
-from ..revisions import REJECTED_REF_PREFIX, resolve_revision
-from ..session import Session
+from ..session import REJECTED_REF_PREFIX, Session
 from .change import SkillsAt
 from .rounds import AND, FAILED, SANDBOX_RUNNER, UNJUDGED, OutputJudge, SandboxRunner, kind_of_case
 
@@ -78,7 +77,7 @@ def find_gate_verdict(session: Session, target: str) -> FoundVerdict:
     """Return the verdict that `target` names.
 
     That is its blob id, an attempt as `SLUG/ID`, the slug of a skill for the last decision of a
-    gate about it, or a revision. Raises `NotFound` (`no_verdict`), or as `resolve_revision`.
+    gate about it, or a revision. Raises `NotFound` (`no_verdict`), or as `Session.resolve`.
     """
     if is_hex_digest(target):
         blob = bytes.fromhex(target)
@@ -96,7 +95,7 @@ def find_gate_verdict(session: Session, target: str) -> FoundVerdict:
         if last := next(by_gates, None) or next(unread, None):
             found = bytes.fromhex(last.snapshot)
     try:
-        found = found or resolve_revision(session, target)
+        found = found or session.resolve(target)
     except InvalidInput as error:
         if error.code != "bad_revision" or not is_slug(target):
             raise
@@ -250,7 +249,7 @@ class Rechecker:
             return "nothing ran again: no snapshot here has this verdict"
         with self._lock:
             session, here = self._session, find_first(self._session, found.snapshot, verdict)
-            bundles = session.parent_bundle(session.load_snapshot(here)), session.bundle_of(here)
+            bundles = session.parent_state(session.load_snapshot(here)), session.state_of(here)
         changes = bundles[0] != bundles[1]  # what an admission in place admits did not run before
         self._sides = [
             SkillsAt(session, self._lock, bundle, verdict.skill, has_own=has_own)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from ...digest import blob_id
 from ...errors import Conflict, StoreError, error_from_os, printable_text
-from ...objects import bundle as bundles
 from ...objects import operation
 from ...objects.operation import SnapshotOperation
 from ...ops.branches import PROPOSAL_REF_PREFIX
@@ -38,8 +37,7 @@ from .. import find_skill
 from ..derive import read_decision_verdict, verdict_id
 from ..lineage_cache import AncestorSet
 from ..provisional import find_last_decision
-from ..revisions import REJECTED_REF_PREFIX, list_rejected_refs
-from ..session import Session
+from ..session import REJECTED_REF_PREFIX, Session, list_rejected_refs
 from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import (
     TriedProgram,
@@ -136,7 +134,7 @@ def _find_equal(txn: WriteTransaction, planned: PlannedChange, verdict: Verdict)
     for ref, here in list_rejected_refs(txn.session, planned.slug):
         if verdict_id(txn.session, here) != blob:
             continue
-        entry = bundles.get_entry(txn.session.nodes, txn.session.bundle_of(here), planned.path)
+        entry = txn.session.state_of(here).get(planned.path)
         if entry is not None and entry.blob == planned.text_blob:
             result = _describe_in_place(txn, planned, changed=False)
             base = None if planned.base_text is None else version_value(planned.base)
@@ -193,7 +191,7 @@ def _write_decided(txn: WriteTransaction, decided: TriedChange, verdict: Verdict
     receipt = decided.receipt if verdict.decision == "admit" else None
     refuse_changed_cases(txn, verdict, receipt)
     blob = store_verdict(txn, verdict, decided.contents)
-    skill = find_skill.find_skill_or_none(txn.session, txn.bundle, planned.slug)
+    skill = find_skill.find_skill_or_none(txn.session, txn.state, planned.slug)
     before = "" if skill is None else recorded_version(skill.card.version)
     new = planned.text.new
     after = before if new is None else recorded_version(new.version)
@@ -242,7 +240,7 @@ def refuse_changed_cases(
     """
     if verdict.decider != "rule" or not verdict.gate:
         return
-    session, bundle = txn.session, txn.bundle
+    session, bundle = txn.session, txn.state
     if verdict.continues:
         last = find_last_decision(session, txn.head, verdict.skill)
         if last is None or verdict_id(session, last.snapshot) != verdict.continues:
@@ -253,10 +251,7 @@ def refuse_changed_cases(
             )
     _, earlier = read_verdict_state(session.reader, verdict.continues)
     tried = earlier.gate_cases if earlier else []
-    entries = (
-        (bundles.get_entry(session.nodes, bundle, case.name), case.document)
-        for case in verdict.gate_cases[len(tried) :]
-    )
+    entries = ((bundle.get(case.name), case.document) for case in verdict.gate_cases[len(tried) :])
     is_changed = any(entry is None or entry.blob != document for entry, document in entries)
     left_out = StandingCases(session.reader, session.nodes).find_left_out(
         verdict,
@@ -276,13 +271,13 @@ def _stale_error(what: str) -> Conflict:
 
 def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
     session, slug = txn.session, planned.slug
-    skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
+    skill = find_skill.find_skill_or_none(session, txn.state, slug)
     own = [*planned.text.edits, planned.path]
     txn.record_edits_at(dict.fromkeys([*own, *(list_skill_files(txn, skill) if skill else ())]))
-    skill = find_skill.find_skill_or_none(session, txn.bundle, slug)
+    skill = find_skill.find_skill_or_none(session, txn.state, slug)
     if not planned.is_equal:
         refuse_stale_base(slug, skill, planned.base)
-    program = find_program(session, txn.bundle, skill) if skill else None
+    program = find_program(session, txn.state, skill) if skill else None
     if (program and program.id) != (planned.base_program and planned.base_program.id):
         raise Conflict(
             f"{PROGRAM_FILE} or the tests of {slug} were changed while they were tried",
@@ -290,11 +285,7 @@ def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
             hint=f"try it again with `brain evolve admit {slug}`",
         )
     before, new = planned.before, planned.text.new
-    is_other = any(
-        bundles.get_entry(session.nodes, txn.bundle, path)
-        != bundles.get_entry(session.nodes, before, path)
-        for path in own
-    )
+    is_other = any(txn.state.get(path) != before.get(path) for path in own)
     if is_other or (new is not None and has_had_version(txn, planned.path, new.version)):
         raise _stale_error(f"{slug} was changed")
 
@@ -419,11 +410,11 @@ def _refuse_worse(verdict: Verdict, *, although_worse: bool) -> None:
 
 def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> PlannedChange:
     snapshot = session.load_snapshot(snapshot_id)
-    before, after = session.parent_bundle(snapshot), session.bundle_of(snapshot_id)
+    before, after = session.parent_state(snapshot), session.state_of(snapshot_id)
     _, slug, from_version, to_version, _ = snapshot.operation
     skill = find_skill.find_skill(session, after, slug)
     present = find_skill.find_skill_or_none(session, before, slug) if from_version else None
-    edits = {path: now for path, _, now in bundles.diff_bundles(session.nodes, before, after)}
+    edits = {path: now for path, _, now in before.diff(after)}
     edits.pop(skill.path, None)
     new = UpdatedSkill(
         session.reader.read_blob(skill.blob),

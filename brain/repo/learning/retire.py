@@ -17,8 +17,7 @@ from typing import NamedTuple
 
 from ...digest import NO_DIGEST
 from ...errors import Conflict, InvalidInput, NotFound, printable_text
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle, Edits
+from ...objects.bundle import Edits
 from ...ops import files, log
 from ...ops.write_skill import (
     find_last_version,
@@ -41,7 +40,7 @@ from ..derived_db import DecisionRow, skill_key
 from ..find_skill import FoundSkill, list_skill_entries
 from ..lineage_cache import AncestorSet
 from ..manifest import MANIFEST_PATH, load_manifest
-from ..session import Session
+from ..session import BrainState, Session
 from ..transaction import WriteTransaction, locked_write_transaction
 from .admission import find_program, find_skill_or_retired, list_program_entries, was_admitted
 from .record import describe_decision, store_verdict
@@ -94,19 +93,19 @@ def retire_by(
             hint="say in a line why it is not to be used any more",
         )
     with locked_write_transaction(session, "retire", f"retire {printable_text(slug, 80)}") as txn:
-        skill = find_skill_or_retired(session, txn.bundle, slug)
+        skill = find_skill_or_retired(session, txn.state, slug)
         retired = _list_retired_files(txn, skill.slug)
         txn.record_edits_at([*list_skill_files(txn, skill), *retired])
         check(txn)
-        skill = find_skill_or_retired(session, txn.bundle, slug)
+        skill = find_skill_or_retired(session, txn.state, slug)
         refuse_nested_skills(txn, skill, list_skill_files(txn, skill))
         edits: Edits = dict.fromkeys(_list_retired_files(txn, skill.slug))
-        for entry in list_skill_entries(session, txn.bundle, skill):
+        for entry in list_skill_entries(session, txn.state, skill):
             path = _retired_path(skill, entry.path)
             edits[entry.path] = None
             edits[path] = entry._replace(path=path)
         verdict = _build_verdict(
-            "retire", decider, skill.slug, _read_program_files(session, txn.bundle, skill)
+            "retire", decider, skill.slug, _read_program_files(session, txn.state, skill)
         )
         version = skill.card.version
         recorded = skill_version.recorded_version(version)
@@ -148,7 +147,7 @@ def reinstate_by(
     decider: Decider,
     message: str,
     check: DecisionCheck = lambda txn: None,
-    source: Bundle | None = None,
+    source: BrainState | None = None,
 ) -> Decided:
     """Reinstate a skill as `decider` decides; raises as `reinstate_skill`.
 
@@ -177,14 +176,14 @@ def reinstate_by(
 
 
 def _plan_return(
-    txn: WriteTransaction, slug: str, version: str, source: Bundle | None
-) -> tuple[Bundle, FoundSkill, str, Edits, str]:
+    txn: WriteTransaction, slug: str, version: str, source: BrainState | None
+) -> tuple[BrainState, FoundSkill, str, Edits, str]:
     """Return how a skill comes back: a bundle, the skill in it, where its text goes, the edits.
 
     Last comes the version that it has, or had when it was retired, "" if it is gone.
     """
     session = txn.session
-    present = find_skill.find_skill_or_none(session, txn.bundle, slug)
+    present = find_skill.find_skill_or_none(session, txn.state, slug)
     # 1. The skill in the given bundle, at its version, or as it was retired; and its place.
     if source is not None:
         bundle, old, place = source, find_skill.find_skill(session, source, slug), present
@@ -197,13 +196,13 @@ def _plan_return(
         edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
     # 3. The version that it has, or had last.
     main = _find_retired_text(txn, old.slug)
-    known = present or (main and find_skill.load_skill(session, txn.bundle, main))
+    known = present or (main and find_skill.load_skill(session, txn.state, main))
     return bundle, old, path, edits, known.card.version if known else ""
 
 
 def _find_source(
     txn: WriteTransaction, slug: str, version: str, present: FoundSkill | None
-) -> tuple[Bundle, FoundSkill, FoundSkill | None]:
+) -> tuple[BrainState, FoundSkill, FoundSkill | None]:
     """Return a bundle, the skill in it that comes back, and that skill where it is or was."""
     session = txn.session
     name = present.slug if present else slugify(slug)
@@ -215,30 +214,30 @@ def _find_source(
     if version:
         for row in decisions:
             if row.version == version and row.kind != "retire":
-                bundle = session.bundle_of(row.snapshot)
+                bundle = session.state_of(row.snapshot)
                 if skill := find_skill.find_skill_or_none(session, bundle, name):
                     return bundle, skill, place
         at, skill = log.find_skill_at_version(session, txn.head, name, version)
-        return session.bundle_of(at), skill, place
+        return session.state_of(at), skill, place
     main = _find_retired_text(txn, name)
     if present is not None or not main:
-        found = present or find_skill_or_retired(session, txn.bundle, slug)
+        found = present or find_skill_or_retired(session, txn.state, slug)
         raise Conflict(
             f"{found.slug} is not retired",
             code="not_retired",
             hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
         )
-    skill = find_skill.load_skill(session, txn.bundle, main)
+    skill = find_skill.load_skill(session, txn.state, main)
     usual = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"
-    return txn.bundle, skill, place or skill._replace(path=usual)
+    return txn.state, skill, place or skill._replace(path=usual)
 
 
 def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
     snapshot = session.load_snapshot(row.snapshot)
-    before, after = session.parent_bundle(snapshot), session.bundle_of(row.snapshot)
+    before, after = session.parent_state(snapshot), session.state_of(row.snapshot)
     gone = [
         path
-        for path, was, now in bundles.diff_bundles(session.nodes, before, after)
+        for path, was, now in before.diff(after)
         if was and now is None and derive.is_skill(session, before, path)
     ]
     same = [path for path in gone if derive.slug_from_full_path(path) == row.slug]
@@ -247,12 +246,12 @@ def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
 
 def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:
     folder = f"{skill_layout.RETIRED_FOLDER}{slug}"
-    return [entry.path for entry in bundles.walk_below(txn.session.nodes, txn.bundle, folder)]
+    return [entry.path for entry in txn.state.walk_below(folder)]
 
 
 def _find_retired_text(txn: WriteTransaction, slug: str) -> str:
     paths = [f"{skill_layout.RETIRED_FOLDER}{slug}/{name}" for name in skill_layout.SKILL_FILES]
-    found = (path for path in paths if bundles.has_entry(txn.session.nodes, txn.bundle, path))
+    found = (path for path in paths if txn.state.has(path))
     return next(found, "")
 
 
@@ -284,7 +283,7 @@ def _build_verdict(
 
 
 def _read_program_files(
-    session: Session, bundle: Bundle, skill: FoundSkill
+    session: Session, bundle: BrainState, skill: FoundSkill
 ) -> tuple[ProgramFile, ...]:
     """Return the files of a program for a verdict; empty for one that cannot run anyway."""
     try:
@@ -319,7 +318,7 @@ def unpin(session: Session, slug: str) -> Pinned:
 
 def _set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
     find = find_skill.find_skill if is_pinned else find_skill.find_skill_or_none
-    skill = find(session, session.bundle_of(session.head()), text)
+    skill = find(session, session.at(), text)
     name = text if skill is None else skill.path if is_pinned and "/" in text else skill.slug
     others = {text} | ({skill.slug, skill.path} if skill else set())
     names: list[str] = []
@@ -358,7 +357,7 @@ WRITTEN_BY_PERSON = "written by a person"
 _KEEPS_AUTHOR = ("retire", "reinstate")
 
 
-def find_protection(session: Session, bundle: Bundle, skill: FoundSkill) -> str:
+def find_protection(session: Session, bundle: BrainState, skill: FoundSkill) -> str:
     """Return why no rule may change a skill, "" if one may.
 
     A manifest that cannot be read protects every skill.

@@ -28,8 +28,6 @@ from ...gating.decision import (
     find_round_limit,
 )
 from ...gating.output_check import find_fault, read_output
-from ...objects import bundle as bundles
-from ...objects.bundle import Bundle
 from ...objects.tree_node import LINK
 from ...programs import PROGRAM_FILE
 from ...programs.program import slug_of_tool
@@ -46,7 +44,7 @@ from ...verdicts.gate_verdict import GateCase, GateRecord
 from .. import derive, find_skill
 from ..find_skill import FoundSkill
 from ..select import BM25, select_from_bundle
-from ..session import Session
+from ..session import BrainState, Session
 from .cases import read_held_out
 from .change import PlannedChange, SkillsAt, body_of
 from .list_programs import find_code_paths, find_skill_of_code
@@ -414,14 +412,14 @@ _called: dict[bytes, frozenset[str]] = {}
 
 def find_guards(session: Session, planned: PlannedChange) -> list[Case]:
     """Return the held-out cases of other skills that guard a planned change, by path."""
-    bundle = session.bundle_of(planned.head)
+    bundle = session.state_of(planned.head)
     found: dict[str, Case] = {}
     for skill in find_callers(session, bundle, _list_called_names(planned)):
         cases = read_held_out(session, planned.head, skill.path)
         found |= {case.path: case for case in cases if not isinstance(case.input, str)}
     for path in _find_neighbours(session, bundle, planned):
         code = f"{path.rpartition('/')[0]}/{PROGRAM_FILE}"
-        has_program = bundles.has_entry(session.nodes, bundle, code)
+        has_program = bundle.has(code)
         cases = read_held_out(session, planned.head, path)
         found |= {
             case.path: case for case in cases if isinstance(case.input, str) or not has_program
@@ -443,7 +441,9 @@ def _list_called_names(planned: PlannedChange) -> set[str]:
     return set() if old == new and (new is None or before == after) else before | after
 
 
-def _find_neighbours(session: Session, bundle: Bundle, planned: PlannedChange) -> dict[str, None]:
+def _find_neighbours(
+    session: Session, bundle: BrainState, planned: PlannedChange
+) -> dict[str, None]:
     texts = [text for text in (planned.base_text, planned.new_text) if text is not None]
     cards = [read_skill_metadata(text, planned.slug) for text in texts]
     shown = {
@@ -465,7 +465,7 @@ def _find_neighbours(session: Session, bundle: Bundle, planned: PlannedChange) -
     }
 
 
-def find_callers(session: Session, bundle: Bundle, names: Collection[str]) -> list[FoundSkill]:
+def find_callers(session: Session, bundle: BrainState, names: Collection[str]) -> list[FoundSkill]:
     """Return the skills whose programs call one skill, or call such a caller, by path.
 
     `names` are the slugs by which programs call that skill. A name means the skill of its slug,
@@ -491,10 +491,8 @@ def find_callers(session: Session, bundle: Bundle, names: Collection[str]) -> li
     return sorted(callers, key=lambda skill: skill.path)
 
 
-def _read_calls(session: Session, bundle: Bundle) -> dict[str, frozenset[str]]:
-    entries = (
-        bundles.get_entry(session.nodes, bundle, path) for path in find_code_paths(session, bundle)
-    )
+def _read_calls(session: Session, bundle: BrainState) -> dict[str, frozenset[str]]:
+    entries = (bundle.get(path) for path in find_code_paths(session, bundle))
     codes = {
         entry.path: entry.blob
         for entry in entries
@@ -509,7 +507,7 @@ def _read_calls(session: Session, bundle: Bundle) -> dict[str, frozenset[str]]:
     return {path: _called.get(blob, frozenset()) for path, blob in codes.items()}
 
 
-def _list_callable(session: Session, bundle: Bundle, skill: FoundSkill) -> Iterator[str]:
+def _list_callable(session: Session, bundle: BrainState, skill: FoundSkill) -> Iterator[str]:
     for slug in derive.skill_slugs(skill.path, skill.card.name):
         with suppress(InvalidInput):  # ambiguous
             if find_skill.find_skill_path(session, bundle, slug) == skill.path:

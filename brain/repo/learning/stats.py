@@ -10,7 +10,6 @@ from ...digest import NO_DIGEST
 from ...errors import InvalidInput
 from ...experience.degradation import find_interval, is_degraded
 from ...experience.usage import UsageCounts
-from ...objects import bundle as bundles
 from ...results import SkillProgram, SkillUsage, UsageStats, VersionUses
 from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
@@ -29,7 +28,7 @@ def read_stats(session: Session) -> UsageStats:
 
     Raises `StoreError` if the file of uses cannot be read.
     """
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     programs = {one.path: one for one in list_programs(session)}
     counts: dict[str, list[UsageCounts]] = defaultdict(list)
     for one in session.usage.list_usage():
@@ -59,7 +58,7 @@ def read_stats(session: Session) -> UsageStats:
         if path not in present:
             by_slug[derive.slug_from_full_path(path)] += used
     rows = [(skill, counts.get(skill.path, [])) for skill in skills]
-    for entry in bundles.walk_below(session.nodes, bundle, RETIRED_FOLDER.rstrip("/")):
+    for entry in bundle.walk_below(RETIRED_FOLDER.rstrip("/")):
         slug, _, file = entry.path.removeprefix(RETIRED_FOLDER).partition("/")
         if file in skill_layout.SKILL_FILES and slug not in slugs:
             skill = find_skill.load_skill(session, bundle, entry.path)
@@ -97,7 +96,7 @@ def _describe(
     if path.startswith(RETIRED_FOLDER):
         state = "retired"
     elif not protection and is_degraded(now):
-        bundle = session.bundle_of(session.head())
+        bundle = session.at()
         protection = find_protection(session, bundle, skill)
     return SkillUsage(
         slug=slug,

@@ -26,8 +26,7 @@ from ..derive import read_decision_verdict
 from ..derived_db import DerivedCache
 from ..lineage_cache import AncestorSet
 from ..provisional import list_provisional
-from ..revisions import list_rejected_refs
-from ..session import Session
+from ..session import Session, list_rejected_refs
 
 
 class _Attempt(NamedTuple):

@@ -24,7 +24,6 @@ from ...objects import lineage
 from ...results import Committed, CostQuote, LedgerStatus
 from .. import lineage_cache
 from ..lineage_cache import AncestorSet
-from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import lock_for_writing
 from . import final_head, last_seen_head
@@ -47,7 +46,7 @@ def commit_snapshot(session: Session, ledger: Ledger, rev: str = "@") -> Committ
     `stale_parent`), `NotFound` (`not_open`), `VerificationFailed` (`rolled_back`, `another_log`)
     or `LedgerError`.
     """
-    snapshot = resolve_revision(session, rev)
+    snapshot = session.resolve(rev)
     refuse_read_only(session)
     commitment, changed = _send_commitment(session, ledger, snapshot)
     return record_commitment(session, ledger, commitment)._replace(changed=changed)
@@ -109,7 +108,7 @@ def build_commit_request(session: Session, ledger: Ledger, snapshot: bytes) -> C
 
 def build_request(session: Session, ledger: Ledger, rev: str = "@") -> CommitRequest:
     """Return the request that `commit` would send, with raw ids. Raises as `commit`."""
-    return build_commit_request(session, ledger, resolve_revision(session, rev))
+    return build_commit_request(session, ledger, session.resolve(rev))
 
 
 def quote_commit(session: Session, ledger: Ledger, rev: str = "@") -> CostQuote:
@@ -121,7 +120,7 @@ def quote_commit(session: Session, ledger: Ledger, rev: str = "@") -> CostQuote:
 
 def quote_open(session: Session, ledger: Ledger, rev: str = "@") -> CostQuote:
     """Return the cost of `open`, and send nothing. Raises as `open`."""
-    brain, snapshot = session.brain_id(), resolve_revision(session, rev)
+    brain, snapshot = session.brain_id(), session.resolve(rev)
     price = ledger.quote_open(brain, snapshot) if isinstance(ledger, PricedLedger) else None
     return describe_quote(ledger, brain, snapshot, price)
 
@@ -148,7 +147,7 @@ def open_in_ledger(session: Session, ledger: Ledger, rev: str = "@") -> Committe
 
     Raises `Conflict` (`already_open`) or `LedgerError`.
     """
-    snapshot = resolve_revision(session, rev)
+    snapshot = session.resolve(rev)
     refuse_read_only(session)
     if final_head.read_final_head(session.store, ledger, session.brain_id()):
         _read_head(session, ledger, session.brain_id())  # a chain that lost the brain is refused
@@ -165,7 +164,7 @@ def read_ledger_status(session: Session, ledger: Ledger, rev: str = "@") -> Ledg
 
     brain = session.brain_id()
     head = _read_head(session, ledger, brain)
-    snapshot = resolve_revision(session, rev)
+    snapshot = session.resolve(rev)
     history = read_checked_history(session, ledger, brain)
     final_head.note_final_head(session, ledger, history)
     if snapshot not in {commitment.snapshot for commitment in history}:

@@ -10,7 +10,6 @@ from ...proofs import proof_builder
 from ...proofs.proof_json import render_proof
 from ...trust import ACCOUNTS_PATH
 from .. import account_file
-from ..revisions import resolve_revision
 from ..session import Session
 from .commit import is_covered, read_checked_history
 
@@ -28,7 +27,7 @@ def build_commit_evidence(
     """
     from ...chain.evidence.evidence_builder import build_evidence, read_proven_seq
 
-    brain, snapshot = session.brain_id(), resolve_revision(session, rev)
+    brain, snapshot = session.brain_id(), session.resolve(rev)
     history = read_checked_history(session, ledger, brain)
     covering = _first_covering_commitment(session, ledger, history, snapshot)
     path_proof = _prove_file(session, path, snapshot) if path else b""
@@ -77,8 +76,8 @@ def _prove_statements(session: Session, snapshot: bytes) -> tuple[bytes, bytes] 
 
 
 def _prove_file(session: Session, path: str, snapshot: bytes) -> bytes:
-    state = session.bundle_of(snapshot), session.load_snapshot(snapshot)
-    return render_proof(proof_builder.build_path_proof(session.nodes, *state, path))
+    state = session.state_of(snapshot), session.load_snapshot(snapshot)
+    return render_proof(proof_builder.build_path_proof(*state, path))
 
 
 def _first_covering_commitment(

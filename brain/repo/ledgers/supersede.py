@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...chain.ledger_protocol import Commitment, not_open_error
 from ...errors import Conflict
 from ...results import Superseded
-from ..revisions import resolve_revision
 from ..session import Session
 from . import final_head, last_seen_head
 from .commit import (
@@ -42,7 +41,7 @@ def plan_repair(session: Session, ledger: EvmLedger, rev: str = "@") -> RepairPl
     Raises `NotFound` (`not_open`), `Conflict` (`nothing_to_disown`, `not_descended`),
     `VerificationFailed` (`rolled_back`).
     """
-    brain, snapshot = session.brain_id(), resolve_revision(session, rev)
+    brain, snapshot = session.brain_id(), session.resolve(rev)
     history = read_checked_history(session, ledger, brain)
     if not history:
         raise not_open_error(ledger.name, ledger.creator)

@@ -11,7 +11,6 @@ from typing import Any
 from ... import limits
 from ...digest import NO_DIGEST
 from ...errors import FormatError, InvalidInput, printable_text
-from ...objects import bundle as bundles
 from ...receipts import RUN_OUTCOMES, Receipt, RunStep, keep_text
 from ...receipts.budget import shorten_without_secrets
 from ...receipts.uses import ToolCallCounts
@@ -82,7 +81,7 @@ def begin_run(session: Session, task: str, agent: str, model: str, run: str) -> 
         model=printable_text(model, _MAX_NAME_CHARS),
         started=session.timestamp_ms(),
         snapshot_before=head,
-        bundle_before=bundles.bundle_id(session.bundle_of(head)),
+        bundle_before=session.state_of(head).id,
     )
     return Run(session, header)
 
@@ -128,7 +127,7 @@ def to_excerpt_text(value: object) -> str:
 
 def find_version_at_head(session: Session, slug: str) -> str:
     """Return the version of a skill at the head, "" if there is no such skill."""
-    skill = find_skill.find_skill_or_none(session, session.bundle_of(session.head()), slug)
+    skill = find_skill.find_skill_or_none(session, session.at(), slug)
     return recorded_version(skill.card.version) if skill else ""
 
 

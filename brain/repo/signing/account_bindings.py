@@ -14,7 +14,6 @@ from ...trust import ACCOUNTS_PATH, ed25519, secp256k1
 from ...trust.signature_format import format_key
 from ...util.utc_time import utc_time
 from ..account_file import read_statements
-from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import WriteTransaction, locked_write_transaction
 from .sign import read_signatures
@@ -117,7 +116,7 @@ def list_bound_accounts(session: Session, rev: str = "@") -> list[BoundAccount]:
     """
     return [
         _describe_statement(session, statement)
-        for statement in read_statements(session, resolve_revision(session, rev))
+        for statement in read_statements(session, session.resolve(rev))
     ]
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...errors import InvalidInput, NotFound
-from ...objects import bundle as bundles
 from ...trust import POLICY_PATH
-from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import lock_for_writing, store_transaction
 
@@ -31,7 +29,7 @@ def find_unsigned(session: Session, rev: str = "@") -> list[str]:
     return [
         here.hex()
         for here in signature_verification.find_below_threshold(
-            *_read_rights_and_signers(session, resolve_revision(session, rev))
+            *_read_rights_and_signers(session, session.resolve(rev))
         )
     ]
 
@@ -42,7 +40,7 @@ def sign_missing(session: Session, rev: str = "@", *, key: bytes) -> list[Signat
     `key` is a private key of 32 bytes. Those have fewer signatures than the threshold and the
     key may sign, or they name the key as author. One transaction, oldest first. Raises as `sign`.
     """
-    return sign_missing_but(session, resolve_revision(session, rev), key, frozenset())
+    return sign_missing_but(session, session.resolve(rev), key, frozenset())
 
 
 def sign_missing_but(
@@ -97,5 +95,5 @@ def find_unverifiable(session: Session) -> str | None:
 def _has_trust_file(session: Session, snapshot_id: bytes) -> bool:
     snapshot = session.load_snapshot(snapshot_id)
     near = (snapshot, *map(session.load_snapshot, snapshot.parents))
-    trees = map(session.load_bundle, {one.bundle for one in near})
-    return any(bundles.get_entry(session.nodes, tree, POLICY_PATH) for tree in trees)
+    trees = map(session.load_state, {one.bundle for one in near})
+    return any(tree.get(POLICY_PATH) for tree in trees)

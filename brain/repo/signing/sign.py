@@ -5,7 +5,6 @@ from __future__ import annotations
 from ...results import Signature
 from ...store.writer import StoreTransaction
 from ...trust import ed25519, signature_format
-from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import lock_for_writing, store_transaction
 
@@ -18,7 +17,7 @@ def sign_revision(session: Session, rev: str = "@", *, key: bytes) -> Signature:
     replaced.
     """
     with lock_for_writing(session):
-        snapshot_id = resolve_revision(session, rev)
+        snapshot_id = session.resolve(rev)
         with store_transaction(session) as tx:
             return sign_in_transaction(session, tx, snapshot_id, key)
 
@@ -34,7 +33,7 @@ def sign_in_transaction(
 
 def list_signatures(session: Session, rev: str = "@") -> list[Signature]:
     """Return the signatures of a snapshot by key, unverified; `Brain.verify` checks them."""
-    return read_signatures(session, resolve_revision(session, rev))
+    return read_signatures(session, session.resolve(rev))
 
 
 def read_signatures(session: Session, snapshot_id: bytes) -> list[Signature]:

@@ -79,7 +79,7 @@ def is_signed_by_roots(session: Session, snapshot_id: bytes, roots: frozenset[by
 
 def read_rights_graph(session: Session, head: bytes) -> RightsGraph:
     """Return the lineage of a head with its trust files."""
-    locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
+    locate = locate_policy.policy_locator(session.load_state)
     return RightsGraph(
         RightsSource(session.load_snapshot, locate, session.reader.read_blob), head
     ).read_ancestors()
@@ -97,7 +97,7 @@ def has_enough_signatures(session: Session, snapshot_id: bytes) -> bool:
     (`bad_trust`).
     """
     signers = _find_valid_signers(session, snapshot_id)
-    locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
+    locate = locate_policy.policy_locator(session.load_state)
     parents = session.load_snapshot(snapshot_id).parents
     blobs = {locate(session.load_snapshot(parent)) for parent in parents} - {b""}
     texts = (

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...errors import InvalidInput, NotFound
-from ...objects import bundle as bundles
 from ...objects.tree_node import FILE, TreeEntry
 from ...results import Revocation, TrustChanged, Trusted, TrustedKey
 from ...trust import POLICY_PATH, locate_policy, policy, policy_edit
 from ...trust.signature_format import format_key, parse_key
-from ..revisions import resolve_revision
 from ..session import Session
 from ..transaction import WriteTransaction, locked_write_transaction
 from .sign import read_signatures
@@ -27,7 +25,7 @@ def read_trust(session: Session, rev: str = "@") -> Trusted:
     A key that an earlier trust file revoked is shown as revoked. Raises `InvalidInput`
     (`bad_trust`) for a broken trust file.
     """
-    snapshot_id = resolve_revision(session, rev)
+    snapshot_id = session.resolve(rev)
     text = _read_valid_text(session, snapshot_id)
     if not text:
         return Trusted(snapshot_id.hex(), 0, [])
@@ -68,7 +66,7 @@ def retire_key(session: Session, key: str, until: str = "@") -> TrustChanged:
     Raises `InvalidInput` (`bad_key`, `bad_trust`)
     or `NotFound` (`no_trust`).
     """
-    public, end = parse_key(key), resolve_revision(session, until)
+    public, end = parse_key(key), session.resolve(until)
     return _edit_trust_file(
         session,
         public,
@@ -83,7 +81,7 @@ def revoke_key(session: Session, key: str, reason: str, since: str = "") -> Trus
     Raises as `retire`.
     """
     public = parse_key(key)
-    first = resolve_revision(session, since) if since else b""
+    first = session.resolve(since) if since else b""
     return _edit_trust_file(
         session,
         public,
@@ -139,7 +137,7 @@ def _record_trust_file(
     return TrustChanged(
         format_key(key) if key else None,
         txn.head.hex(),
-        bundles.bundle_id(txn.bundle).hex(),
+        txn.state.id.hex(),
         signed[0].signature if signed else None,
         changed,
         *_describe_policy(text),
@@ -152,9 +150,7 @@ def _read_valid_text(session: Session, snapshot_id: bytes) -> bytes:
     Raises `InvalidInput` (`bad_trust`) if it is broken.
     """
     try:
-        blob = locate_policy.policy_locator(session.nodes, session.load_bundle)(
-            session.load_snapshot(snapshot_id)
-        )
+        blob = locate_policy.policy_locator(session.load_state)(session.load_snapshot(snapshot_id))
         text = locate_policy.read_policy_blob(session.reader.read_blob, blob) if blob else b""
         if text:
             policy.parse_policy(text)

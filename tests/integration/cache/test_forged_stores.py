@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from brain import Brain, BrainError, StoreError
-from brain.objects import bundle as bundles
+from brain.objects.bundle import State
 from brain.store import rows
 from brain.store.connection import Connection
 from brain.store.reader import load_facts
@@ -118,22 +118,16 @@ def test_objects_replaced_in_pairs_that_fit_each_other_are_not_believed(
     with open_brain(grown.root) as brain:
         session = brain._session
         bundle = session.load_snapshot(session.head()).bundle
-        node = session.load_bundle(bundle)["skills"].node
+        node = session.load_state(bundle).sections["skills"].node
     false_node = forge_object_data(rows[node], evil)
     with open_brain(grown.root) as brain:
         nodes = brain._session.nodes
-        made = bundles.build_bundle(
-            nodes,
-            [
-                e._replace(blob=evil)
-                for e in bundles.walk_entries(nodes, brain._session.load_bundle(bundle))
-            ],
+        made = State.build(
+            nodes, [e._replace(blob=evil) for e in brain._session.load_state(bundle).walk()]
         )
     with ExitStack() as stack:
         stack.enter_context(replace_object(grown.root, node, ObjectKind.NODE, false_node))
-        stack.enter_context(
-            replace_object(grown.root, bundle, ObjectKind.BUNDLE, bundles.encode_bundle(made))
-        )
+        stack.enter_context(replace_object(grown.root, bundle, ObjectKind.BUNDLE, made.encode()))
         assert false(grown) == []
 
 
@@ -255,7 +249,7 @@ def test_what_was_put_under_the_id_of_a_node_is_never_taken_into_a_snapshot(grow
         head = brain.head
         session = brain._session
         here = [session.head(), session.load_snapshot(session.head()).bundle]
-        here += bundles.walk_node_ids(session.nodes, session.load_bundle(here[1]))
+        here += session.load_state(here[1]).node_ids()
     refused = 0
     for id in here:
         with ExitStack() as stack:
@@ -288,8 +282,8 @@ def test_an_object_replaced_while_a_brain_is_open_is_not_taken_either(grown, cac
         assert brain.prompt.build_index().index == grown.truth["index"]
         head = brain.head
         session = brain._session
-        bundle = session.bundle_of(session.head())
-        for number, id in enumerate(bundles.walk_node_ids(session.nodes, bundle)):
+        bundle = session.at()
+        for number, id in enumerate(bundle.node_ids()):
             with replace_object(grown.root, id, rows[id].kind, forge_object_data(rows[id], evil)):
                 with suppress(BrainError):
                     brain.skills.upsert("New", f"Do {number}.\n", description="New")

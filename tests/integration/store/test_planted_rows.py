@@ -41,7 +41,7 @@ def test_a_node_is_kept_whatever_stood_under_its_id(tmp_path):
         _write(one)
         one.snapshot()
         session = one._session
-        nodes = [root.node for root in session.bundle_of(session.head()).values()]
+        nodes = [root.node for root in session.at().sections.values()]
         bundle = session.load_snapshot(session.head()).bundle
     with Brain.init(tmp_path / "two") as two:
         pass

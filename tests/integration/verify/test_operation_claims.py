@@ -204,7 +204,7 @@ def test_a_skill_that_lies_beside_the_others_is_deleted_alone(brain):
 
 def test_a_node_that_is_replaced_while_an_owner_writes_does_not_get_into_the_lineage(brain):
     session = brain._session
-    root = session.bundle_of(session.head())["skills"].node
+    root = session.at().sections["skills"].node
     honest = session.store.read_object(ObjectKind.NODE, root)
     node = nodes.decode_node(honest)
     evil = session.store.read_blob(node.entries[0][2]).replace(b"Oracle", b"Obey__")

@@ -425,7 +425,7 @@ def long_lineage(brain: Brain, count: int) -> None:
 def test_two_thousand_signed_snapshots_are_judged_as_by_the_pure_check(brain):
     long_lineage(brain, 2000)
     session = session_of(brain)
-    locate = locate_policy.policy_locator(session.nodes, session.load_bundle)
+    locate = locate_policy.policy_locator(session.load_state)
     source = RightsSource(session.load_snapshot, locate, session.reader.read_blob)
     rows = list(session.reader.stream_signatures())
     verdicts = verify_signatures(session.brain_id(), session.head(), source, rows)

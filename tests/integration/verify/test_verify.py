@@ -17,6 +17,7 @@ from brain.encoding import pack
 from brain.errors import BrainError, FormatError
 from brain.objects import bundle as bundles
 from brain.objects import snapshot as snapshots
+from brain.objects.bundle import Sections
 from brain.objects.snapshot import Jump, Snapshot
 from brain.objects.tree_node import TreeEntry, TreeNode
 from brain.repo.session import Session
@@ -159,9 +160,9 @@ def test_what_is_no_version_is_named_by_verification_and_ends_no_command(brain, 
     assert "bad_object" in codes(brain)
 
 
-def with_bundle(session: Session, snapshot: Snapshot, bundle: bundles.Bundle) -> Snapshot:
-    bundle_id = bundles.bundle_id(bundle)
-    session.reader.put_object(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(bundle))  # type: ignore[attr-defined]
+def with_bundle(session: Session, snapshot: Snapshot, sections: Sections) -> Snapshot:
+    bundle_id = bundles.bundle_id(sections)
+    session.reader.put_object(ObjectKind.BUNDLE, bundle_id, bundles.encode_bundle(sections))  # type: ignore[attr-defined]
     return snapshot._replace(bundle=bundle_id)
 
 
@@ -170,8 +171,8 @@ def with_skills(session: Session, snapshot: Snapshot, root: TreeNode, **said: in
     session.reader.put_object(ObjectKind.NODE, root.id, root.encode())  # type: ignore[attr-defined]
     files, size = root.totals()
     tree = bundles.TreeRoot(root.id, said.get("files", files), said.get("bytes", size))
-    before = session.load_bundle(snapshot.bundle)
-    return with_bundle(session, snapshot, {**before, "skills": tree})
+    before = session.load_state(snapshot.bundle)
+    return with_bundle(session, snapshot, {**before.sections, "skills": tree})
 
 
 FORGERIES: dict[str, tuple[Callable[[Session, Snapshot], Snapshot], str]] = {
@@ -248,10 +249,10 @@ def test_parts_of_a_lineage_tell_the_same_whoever_checks_them(brain, monkeypatch
 
 
 def entries_of_skills(session: Session) -> list[TreeEntry]:
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     return [
         entry._replace(path=entry.path.removeprefix("skills/"))
-        for entry in bundles.walk_section(session.nodes, bundle, "skills")
+        for entry in bundle.walk_section("skills")
     ]
 
 
@@ -275,11 +276,11 @@ def nested_at_the_top(session: Session, snapshot: Snapshot) -> Snapshot:
     """A path that is in two sections at once."""
     leaf = TreeNode(0, tuple(e._replace(path="skills/x") for e in entries_of_skills(session)[:1]))
     session.reader.put_object(ObjectKind.NODE, leaf.id, leaf.encode())  # type: ignore[attr-defined]
-    before = session.load_bundle(snapshot.bundle)
+    before = session.load_state(snapshot.bundle)
     return with_bundle(
         session,
         snapshot,
-        {".": bundles.TreeRoot(leaf.id, *leaf.totals()), "skills": before["skills"]},
+        {".": bundles.TreeRoot(leaf.id, *leaf.totals()), "skills": before.sections["skills"]},
     )
 
 
@@ -411,7 +412,7 @@ def test_a_node_that_is_like_the_one_before_it_is_hashed_where_it_differs(brain)
     from brain.store.rows import object_checksum
 
     session = session_of(brain)
-    node_id = session.bundle_of(session.head())["skills"].node
+    node_id = session.at().sections["skills"].node
     node = session.nodes.get(node_id)
     first, *rest = node.entries
     data = TreeNode(node.kind, ((*first[:3], first[3] + 1), *rest)).encode()
@@ -425,7 +426,7 @@ def test_what_verification_refused_is_neither_shown_nor_recorded_afterwards(brai
     from brain.store.rows import object_checksum
 
     session = session_of(brain)
-    node_id = session.bundle_of(session.head())["skills"].node
+    node_id = session.at().sections["skills"].node
     node = session.nodes.get(node_id)
     (path, kind, _, _), other, *rest = node.entries
     data = TreeNode(node.kind, ((path, kind, *other[2:]), other, *rest)).encode()
@@ -445,7 +446,7 @@ def test_a_missing_object_is_found(brain):
 
 def test_a_node_that_is_at_hand_but_not_stored_is_found(brain):
     session = session_of(brain)
-    root = session.bundle_of(session.head())["skills"].node
+    root = session.at().sections["skills"].node
     assert session.nodes.get(root)
     run(brain, "DELETE FROM objects WHERE id = ?", root)
     assert "missing_object" in {finding.code for finding in brain.verify().findings}

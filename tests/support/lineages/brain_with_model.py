@@ -10,7 +10,6 @@ import pytest
 from hypothesis.stateful import RuleBasedStateMachine
 
 from brain import Brain, BrainError, NotFound
-from brain.objects import bundle as bundles
 from brain.results import Merged, Undone
 from tests.support.lineages.lineage_model import (
     FilesByPath,
@@ -69,11 +68,8 @@ class BrainWithModel(RuleBasedStateMachine):
     def files_of_snapshot(self, snapshot: str) -> FilesByPath:
         """Return the files of a snapshot."""
         session = self.brain._session
-        bundle = session.bundle_of(bytes.fromhex(snapshot))
-        return {
-            entry.path: session.reader.read_blob(entry.blob)
-            for entry in bundles.walk_entries(session.nodes, bundle)
-        }
+        bundle = session.state_of(bytes.fromhex(snapshot))
+        return {entry.path: session.reader.read_blob(entry.blob) for entry in bundle.walk()}
 
     def new_line(self, path: str) -> bytes:
         """Return a line that was never there."""

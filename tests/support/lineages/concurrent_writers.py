@@ -135,7 +135,7 @@ def _run_merges(folder: Path, merges: int, faults: list[str]) -> None:
             ):
                 txn = transaction.WriteTransaction(session, tx)
                 before = txn.head = session.reader.read_ref(head_ref(name)) or b""
-                txn.bundle = session.bundle_of(before)
+                txn.state = session.state_of(before)
                 path = f"memory/{name}.txt"
                 entry = TreeEntry(path, FILE, tx.put_blob(content), len(content))
                 txn.record_snapshot({path: entry}, ("snapshot",))

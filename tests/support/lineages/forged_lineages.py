@@ -165,8 +165,8 @@ def forge_tree(forger: RowForger) -> None:
     """Put a snapshot on the head whose bundle or a node of it differs somewhere."""
     session = forger.open_session()
     honest = _honest_snapshot(session)._replace(operation=forger.chance.choice(_FORGED_OPERATIONS))
-    bundle = session.load_bundle(honest.bundle)
-    encoded = unpack(bundles.encode_bundle(bundle))
+    bundle = session.load_state(honest.bundle)
+    encoded = unpack(bundle.encode())
     with session.store.transaction() as tx:
         at = forger.chance.randrange(len(encoded))
         name, root, files, size = encoded[at]

@@ -4,8 +4,7 @@ from hypothesis import strategies as st
 
 from brain.digest import blob_id
 from brain.errors import NotFound
-from brain.objects import bundle as bundles
-from brain.objects.bundle import Bundle
+from brain.objects.bundle import State
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree_node import FILE, LINK, TreeEntry
 from brain.ops import merge_contents
@@ -22,17 +21,17 @@ def entry(path: str, text: str) -> TreeEntry:
     return TreeEntry(path, FILE, blob_id(text.encode()), len(text))
 
 
-def state(nodes: NodeCache, files: Files) -> Bundle:
-    return bundles.build_bundle(nodes, [entry(*item) for item in files.items()])
+def state(nodes: NodeCache, files: Files) -> State:
+    return State.build(nodes, [entry(*item) for item in files.items()])
 
 
 def merge(base: Files, ours: Files, theirs: Files) -> merge_contents.TreeMerge:
     nodes = NodeCache(no_node)
-    return merge_states(nodes, *(state(nodes, files) for files in (base, ours, theirs)))
+    return merge_states(*(state(nodes, files) for files in (base, ours, theirs)))
 
 
-def merge_states(nodes: NodeCache, base: Bundle, *sides: Bundle) -> merge_contents.TreeMerge:
-    changes = [merge_contents.find_changes(nodes, base, side) for side in sides]
+def merge_states(base: State, *sides: State) -> merge_contents.TreeMerge:
+    changes = [merge_contents.find_changes(base, side) for side in sides]
     return merge_contents.merge_trees(*changes)
 
 
@@ -133,8 +132,8 @@ def entries_merge(
     base: list[TreeEntry], ours: list[TreeEntry], theirs: list[TreeEntry]
 ) -> merge_contents.TreeMerge:
     nodes = NodeCache(no_node)
-    sides = (bundles.build_bundle(nodes, side) for side in (base, ours, theirs))
-    return merge_states(nodes, *sides)
+    sides = (State.build(nodes, side) for side in (base, ours, theirs))
+    return merge_states(*sides)
 
 
 @pytest.mark.parametrize("swap", [False, True])

@@ -10,6 +10,7 @@ from brain.errors import InvalidInput, NotFound, StoreError
 from brain.objects import bundle as bundles
 from brain.objects import collisions, lineage, operation, paths, tree_node
 from brain.objects import snapshot as snapshots
+from brain.objects.bundle import State
 from brain.objects.tree_node import TreeNode
 from tests.support.node_store import MemoryNodeStore, file_entries, file_entry
 from tests.support.refusals import raises_code
@@ -146,10 +147,10 @@ PATHS = ["SOUL.md", "a", "a-b/x", "skills/x", "skills/x.md", "skills/y/1", "skil
 
 def test_what_is_below_a_path_is_walked():
     nodes = MemoryNodeStore().open_nodes()
-    bundle = bundles.build_bundle(nodes, file_entries(PATHS))
+    bundle = State.build(nodes, file_entries(PATHS))
 
     def below(path: str) -> list[str]:
-        return [entry.path for entry in bundles.walk_below(nodes, bundle, path)]
+        return [entry.path for entry in bundle.walk_below(path)]
 
     assert below("skills") == PATHS[3:7] and below("skills/y") == PATHS[5:7]
     assert below("skills/x") == ["skills/x"] and below("a") == ["a"]
@@ -159,18 +160,18 @@ def test_what_is_below_a_path_is_walked():
 
 def test_a_folder_is_no_entry():
     nodes = MemoryNodeStore().open_nodes()
-    bundle = bundles.build_bundle(nodes, file_entries(PATHS))
-    assert bundles.has_entry(nodes, bundle, "a") and not bundles.has_entry(nodes, bundle, "skills")
+    bundle = State.build(nodes, file_entries(PATHS))
+    assert bundle.has("a") and not bundle.has("skills")
 
 
 def test_all_nodes_are_walked_parents_first():
     store = MemoryNodeStore()
     nodes = store.open_nodes()
     many = [f"skills/{number:05}" for number in range(6000)]
-    bundle = bundles.build_bundle(nodes, file_entries([*many, "b/x"]))
+    bundle = State.build(nodes, file_entries([*many, "b/x"]))
     store.store_new_nodes(nodes)
-    walked = list(bundles.walk_node_ids(nodes, bundle))
-    assert walked[0] == bundle["b"].node and bundle["skills"].node in walked
+    walked = list(bundle.node_ids())
+    assert walked[0] == bundle.sections["b"].node and bundle.sections["skills"].node in walked
     assert set(walked) == set(store.stored) and len(walked) > 100
     place = {id: number for number, id in enumerate(walked)}
     for id in walked:
@@ -182,9 +183,9 @@ def test_all_nodes_are_walked_parents_first():
 def test_an_edit_with_the_size_and_the_kind_of_an_entry_is_stored():
     nodes = MemoryNodeStore().open_nodes()
     entry = file_entry("skills/a")._replace(kind=2, size=9)
-    bundle = bundles.update_bundle(nodes, {}, {"skills/a": entry})
-    assert bundles.get_entry(nodes, bundle, "skills/a") == entry
-    (found,) = bundles.diff_bundles(nodes, {}, bundle)
+    bundle = State(nodes).edit({"skills/a": entry})
+    assert bundle.get("skills/a") == entry
+    (found,) = State(nodes).diff(bundle)
     assert (found.before, found.after) == (None, entry)
 
 

@@ -9,9 +9,8 @@ import pytest
 from brain import limits
 from brain.digest import blob_id
 from brain.errors import InvalidInput
-from brain.objects import bundle as bundles
 from brain.objects import collisions
-from brain.objects.bundle import Bundle
+from brain.objects.bundle import State
 from brain.objects.collisions import (
     MAX_LINK_TARGET_BYTES,
     find_portability_faults,
@@ -37,16 +36,16 @@ def none_there(_: bytes) -> bytes:
     raise KeyError
 
 
-def bundle(nodes: NodeCache, paths: Sequence[str]) -> Bundle:
-    return bundles.build_bundle(nodes, [TreeEntry(path, FILE, BLOB, 1) for path in paths])
+def bundle(nodes: NodeCache, paths: Sequence[str]) -> State:
+    return State.build(nodes, [TreeEntry(path, FILE, BLOB, 1) for path in paths])
 
 
 def codes(
-    nodes: NodeCache, before: Bundle, after: Bundle, new: Sequence[str]
+    nodes: NodeCache, before: State, after: State, new: Sequence[str]
 ) -> set[tuple[str, str]]:
     return {
         (fault.code, fault.path)
-        for fault in find_portability_faults(nodes, NO_LINKS, before, after, (), new)
+        for fault in find_portability_faults(NO_LINKS, before, after, (), new)
     }
 
 
@@ -155,9 +154,9 @@ def test_a_folder_of_many_new_names_is_listed_once(monkeypatch):
 def refusal(path: str, target: bytes) -> str:
     nodes = NodeCache(none_there)
     entry = TreeEntry(path, LINK, BLOB, len(target))
-    after = bundles.build_bundle(nodes, [entry])
+    after = State.build(nodes, [entry])
     try:
-        require_portable(nodes, LinkReader(lambda _: target), {}, after, {path: entry})
+        require_portable(LinkReader(lambda _: target), State(nodes), after, {path: entry})
     except InvalidInput as error:
         return error.code
     return ""
@@ -227,21 +226,21 @@ def _follow(links: dict[str, str], start: str) -> bool:
 def test_a_tree_of_more_than_a_brain_takes_is_refused(monkeypatch):
     nodes = NodeCache(none_there)
     after = bundle(nodes, ["a", "b", "c/d"])
-    edits = {entry.path: entry for entry in bundles.walk_entries(nodes, after)}
-    require_portable(nodes, NO_LINKS, bundles.EMPTY_BUNDLE, after, edits)
+    edits = {entry.path: entry for entry in after.walk()}
+    require_portable(NO_LINKS, State(nodes), after, edits)
     monkeypatch.setattr(limits, "MAX_FILES", 2)
     with raises_code("too_many", InvalidInput):
-        require_portable(nodes, NO_LINKS, bundles.EMPTY_BUNDLE, after, edits)
+        require_portable(NO_LINKS, State(nodes), after, edits)
 
 
 def test_a_file_of_more_than_a_brain_takes_is_refused():
     nodes = NodeCache(none_there)
     for size, code in ((limits.MAX_FILE_BYTES, ""), (limits.MAX_FILE_BYTES + 1, "too_large")):
         entry = TreeEntry("a", FILE, BLOB, size)
-        after = bundles.build_bundle(nodes, [entry])
+        after = State.build(nodes, [entry])
         found = [
             f.code
-            for f in find_portability_faults(nodes, NO_LINKS, {}, after, [("a", entry)], ["a"])
+            for f in find_portability_faults(NO_LINKS, State(nodes), after, [("a", entry)], ["a"])
         ]
         assert found == ([code] if code else [])
 
@@ -249,5 +248,5 @@ def test_a_file_of_more_than_a_brain_takes_is_refused():
 def test_a_link_that_was_redacted_is_let_be():
     nodes = NodeCache(none_there)
     entry = TreeEntry("l", LINK, BLOB, 5)
-    after = bundles.build_bundle(nodes, [entry])
-    require_portable(nodes, NO_LINKS, bundles.EMPTY_BUNDLE, after, {"l": entry})
+    after = State.build(nodes, [entry])
+    require_portable(NO_LINKS, State(nodes), after, {"l": entry})

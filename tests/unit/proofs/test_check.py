@@ -12,7 +12,7 @@ import pytest
 
 from brain.errors import InvalidInput, NotFound, ProofError
 from brain.limits import MAX_MESSAGE_BYTES, MAX_PROOF_BYTES
-from brain.objects import bundle as bundles
+from brain.objects.bundle import State
 from brain.objects.snapshot import encode_snapshot
 from brain.objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
 from brain.proofs.proof_builder import build_absence_proof, build_path_proof, build_section_proof
@@ -50,9 +50,9 @@ def refused(value: Any) -> str:
 @pytest.mark.parametrize("kind", [FILE, EXECUTABLE, LINK])
 def test_the_type_of_a_file_is_proven(kind):
     nodes = MemoryNodeStore().open_nodes()
-    bundle = bundles.build_bundle(nodes, [TreeEntry("a", kind, OTHER_BLOB_ID, 2**53 - 1)])
-    made = SMALL.snapshot._replace(bundle=bundles.bundle_id(bundle))
-    proven = verify_proof_bytes(render_proof(build_path_proof(nodes, bundle, made, "a")))
+    bundle = State.build(nodes, [TreeEntry("a", kind, OTHER_BLOB_ID, 2**53 - 1)])
+    made = SMALL.snapshot._replace(bundle=bundle.id)
+    proven = verify_proof_bytes(render_proof(build_path_proof(bundle, made, "a")))
     assert (proven.type, proven.size) == (kind, 2**53 - 1)
 
 
@@ -67,7 +67,7 @@ def test_what_is_no_path_is_not_proven_at_all(path):
 @pytest.mark.parametrize("name", [".", "memory", "skills"])
 def test_a_section_is_proven_with_its_root_and_nothing_inside(name):
     text = render_proof(build_section_proof(SMALL.bundle, SMALL.snapshot, name))
-    root = SMALL.bundle[name]
+    root = SMALL.bundle.sections[name]
     assert verify_proof_bytes(text) == ProvenFact(
         "section", SMALL.id, SMALL.id, SMALL.snapshot.bundle,
         section=name, root=root.node, files=root.files, size=root.bytes,

@@ -8,7 +8,6 @@ import pytest
 
 from brain.errors import InvalidInput, NotFound, ProofError
 from brain.limits import MAX_PROOF_BYTES
-from brain.objects import bundle as bundles
 from brain.objects.tree_node import MAX_SAFE_INTEGER
 from brain.proofs import json_fields, proof_builder, proof_json
 from brain.proofs.proof_builder import build_descent_proof, build_path_proof, build_section_proof
@@ -39,7 +38,7 @@ def refused(data: bytes, **expected: Any) -> ProofError:
 
 def test_a_path_is_told_with_all_that_is_proven_of_it():
     found = check_proof(PATH, content=io.BytesIO(CONTENT))  # type: ignore[arg-type]
-    entry = bundles.get_entry(SMALL.nodes, SMALL.bundle, "skills/b.md")
+    entry = SMALL.bundle.get("skills/b.md")
     assert entry is not None
     assert found == Proof(
         *(False, True, [], "path", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
@@ -58,7 +57,7 @@ def test_an_absence_is_told_by_its_path_alone():
 
 def test_a_section_is_told_with_its_root_and_totals():
     proof = build_section_proof(SMALL.bundle, SMALL.snapshot, "memory")
-    root = SMALL.bundle["memory"]
+    root = SMALL.bundle.sections["memory"]
     assert check_proof(render_proof(proof)) == Proof(
         *(False, True, [], "section", SMALL.id.hex(), SMALL.id.hex(), SMALL.snapshot.bundle.hex()),
         *(None, None, None, root.bytes, "memory", root.node.hex(), root.files, None, None),

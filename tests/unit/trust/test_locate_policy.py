@@ -1,12 +1,10 @@
 """Finding the trust file of a snapshot."""
 
-from typing import Any
-
 import pytest
 
 from brain.digest import blob_id
 from brain.errors import BrainError
-from brain.objects import bundle as bundles
+from brain.objects.bundle import State
 from brain.objects.snapshot import Snapshot
 from brain.objects.tree_node import EXECUTABLE, FILE, LINK, TreeEntry
 from brain.trust import locate_policy
@@ -25,19 +23,20 @@ class Brain:
 
     def __init__(self) -> None:
         self.shelf = MemoryNodeStore()
-        self.bundles: dict[bytes, bundles.Bundle] = {}
+        self.bundles: dict[bytes, State] = {}
 
     def snapshot(self, *entries: TreeEntry) -> Snapshot:
         nodes = self.shelf.open_nodes()
-        bundle = bundles.build_bundle(nodes, entries)
+        bundle = State.build(nodes, entries)
         self.shelf.store_new_nodes(nodes)
-        here = bundles.bundle_id(bundle)
+        here = bundle.id
         self.bundles[here] = bundle
         dag = SnapshotGraph()
         return dag.known[dag.ids[0]]._replace(bundle=here)
 
     def locate(self) -> LocatePolicy:
-        return policy_locator(self.shelf.open_nodes(), self.bundles.__getitem__)
+        nodes = self.shelf.open_nodes()
+        return policy_locator(lambda id: State(nodes, self.bundles[id].sections))
 
 
 @pytest.mark.parametrize("kind", [FILE, EXECUTABLE])
@@ -100,15 +99,15 @@ def test_lookups_are_kept_up_to_a_number(monkeypatch):
         brain.snapshot(TreeEntry("trust.json", FILE, blob_id(b"%d" % number), 5))
         for number in range(3)
     ]
-    locate = policy_locator(brain.shelf.open_nodes(), brain.bundles.__getitem__)
+    locate = brain.locate()
     asked: list[str] = []
-    find = bundles.get_entry
+    find = State.get
 
-    def get_entry(nodes: Any, bundle: Any, path: str) -> Any:
+    def get(state: State, path: str) -> TreeEntry | None:
         asked.append(path)
-        return find(nodes, bundle, path)
+        return find(state, path)
 
-    monkeypatch.setattr(bundles, "get_entry", get_entry)
+    monkeypatch.setattr(State, "get", get)
     for number in (0, 1, 0, 1, 2, 2, 0):
         assert locate(made[number]) == blob_id(b"%d" % number)
     assert len(asked) == 4  # 0 and 1, then 2, which clears them, then 0 again

@@ -9,8 +9,7 @@ import pytest
 from brain import limits
 from brain.digest import blob_id
 from brain.errors import NotFound
-from brain.objects import bundle as bundles
-from brain.objects.bundle import EMPTY_BUNDLE, Bundle
+from brain.objects.bundle import State
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from brain.objects.tree_node import TreeEntry
@@ -35,18 +34,18 @@ class Lineage:
         self.lookups: list[list[bytes]] = []
         self.missing: set[bytes] = set()
         self.reader = SimpleNamespace(find_missing=self._find_missing)
-        self._latest: Bundle = EMPTY_BUNDLE
-        self._parents: dict[bytes, Bundle] = {}
-        self._bundles: dict[bytes, Bundle] = {}
+        self._latest = State(self.nodes)
+        self._parents: dict[bytes, State] = {}
+        self._bundles: dict[bytes, State] = {}
 
     def _find_missing(self, blobs: Collection[bytes]) -> set[bytes]:
         self.lookups.append(list(blobs))
         return self.missing.intersection(self.lookups[-1])
 
-    def load_bundle(self, bundle_id: bytes) -> Bundle:
+    def load_state(self, bundle_id: bytes) -> State:
         return self._bundles[bundle_id]
 
-    def parent_bundle(self, snapshot: Snapshot) -> Bundle:
+    def parent_state(self, snapshot: Snapshot) -> State:
         return self._parents[snapshot.bundle]
 
     def check(
@@ -56,8 +55,8 @@ class Lineage:
         operation: SnapshotOperation | None = None,
     ) -> bytes:
         """Check the snapshot that these edits make; return its id."""
-        after = bundles.update_bundle(self.nodes, self._latest, edits)
-        bundle = bundles.bundle_id(after)
+        after = self._latest.edit(edits)
+        bundle = after.id
         self._bundles[bundle], self._parents[bundle] = after, self._latest
         self._latest = after
         done = operation or ("snapshot",)

@@ -11,6 +11,7 @@ from itertools import count
 import pytest
 
 from brain.errors import FormatError
+from brain.objects.bundle import Sections, State
 from brain.objects.node_cache import NodeCache
 from brain.objects.tree import TreeRoot, build_tree
 from brain.objects.tree_node import (
@@ -24,7 +25,7 @@ from brain.objects.tree_node import (
     is_node_boundary,
 )
 from brain.verify import tree_check
-from brain.verify.tree_check import check_bundles
+from brain.verify.tree_check import SectionDiff, check_bundles
 from tests.support.node_store import MemoryNodeStore, file_entry
 from tests.support.refusals import raises_code
 
@@ -38,6 +39,11 @@ SECTION_FILES = 2 * MIN_NODE_ENTRIES**2 + 30
 
 _FIRST_NONCES = {MIN_NODE_ENTRIES**2: 35_167, 2 * MIN_NODE_ENTRIES**2: 110_182}
 """Names that end nodes of two levels are rare: the search for these begins where they are."""
+
+
+def check_states(nodes: NodeCache, before: Sections, after: Sections) -> Iterator[SectionDiff]:
+    """Check sections given as mappings."""
+    return check_bundles(State(nodes, before), State(nodes, after))
 
 
 @cache
@@ -116,7 +122,7 @@ class Forger:
     def refuses(self, before: TreeRoot | None, after: TreeRoot) -> bool:
         old = {"s": before} if before else {}
         try:
-            list(check_bundles(self._nodes, old, {"s": after}))
+            list(check_states(self._nodes, old, {"s": after}))
         except FormatError as error:
             assert error.code in {"bad_tree", "not_canonical"}
             return True
@@ -307,7 +313,7 @@ def test_entries_that_differ_are_told_apart_from_those_that_moved_to_another_nod
     before = forger.store(cut(FILES[:100]))
     for added in (1, 3):
         files = [*FILES[:30], *FILES[31:100], *FILES[200 : 200 + added]]
-        (diff,) = check_bundles(forger._nodes, {"s": before}, {"s": forger.store(cut(files))})
+        (diff,) = check_states(forger._nodes, {"s": before}, {"s": forger.store(cut(files))})
         assert sorted(diff.old_entries) == [FILES[30]]
         assert sorted(diff.new_entries) == FILES[200 : 200 + added]
         assert list(diff.walk_added_paths()) == [
@@ -325,7 +331,7 @@ def test_a_changed_entry_is_reported_before_and_after(base):
             for place, file in enumerate(files)
         ]
         before, after = forger.store(cut(files)), forger.store(cut(edited))
-        (diff,) = check_bundles(forger._nodes, {"s": before}, {"s": after})
+        (diff,) = check_states(forger._nodes, {"s": before}, {"s": after})
         assert sorted(diff.old_entries) == [files[place] for place in places]
         assert sorted(diff.new_entries) == [edited[place] for place in places]
         assert list(diff.walk_added_paths()) == []
@@ -344,7 +350,7 @@ def test_every_file_that_came_or_went_is_reported_whatever_nodes_the_trees_share
 ):
     forger, roots = honest_trees
     old, new = set(HONEST[before]), set(HONEST[after])
-    diffs = list(check_bundles(forger._nodes, {"s": roots[before]}, {"s": roots[after]}))
+    diffs = list(check_states(forger._nodes, {"s": roots[before]}, {"s": roots[after]}))
     assert sorted(line for diff in diffs for line in diff.old_entries) == sorted(old - new)
     assert sorted(line for diff in diffs for line in diff.new_entries) == sorted(new - old)
 
@@ -358,7 +364,7 @@ def test_a_path_that_no_brain_may_hold_is_refused_wherever_it_is(section, place)
     forger = Forger()
     after = forger.store(cut(files))
     with raises_code("bad_path", FormatError):
-        list(check_bundles(forger._nodes, {}, {section: after}))
+        list(check_states(forger._nodes, {}, {section: after}))
 
 
 @pytest.mark.parametrize(
@@ -378,7 +384,7 @@ def test_only_what_differs_is_read_and_only_paths_that_came_are_cut(monkeypatch,
 
     monkeypatch.setattr(tree_check, "is_node_boundary", is_boundary)
     store = forger._store
-    (diff,) = check_bundles(store.open_nodes(), {"s": before}, {"s": after})
+    (diff,) = check_states(store.open_nodes(), {"s": before}, {"s": after})
     assert (diff.old_entries, diff.new_entries) == ([files[40]], [edited[40]])
     right_edge = levels
     assert len(store.loads) <= 2 * levels + right_edge
@@ -389,5 +395,5 @@ def test_sections_that_are_as_before_are_not_read():
     store = MemoryNodeStore()
     nodes = store.open_nodes()
     root = TreeRoot(bytes(32), 1, 1)
-    assert list(check_bundles(nodes, {"s": root}, {"s": root})) == []
+    assert list(check_states(nodes, {"s": root}, {"s": root})) == []
     assert store.loads == []

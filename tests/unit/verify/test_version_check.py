@@ -7,6 +7,8 @@ import pytest
 
 from brain.digest import blob_id
 from brain.errors import NotFound
+from brain.objects.bundle import State
+from brain.objects.node_cache import NodeCache
 from brain.objects.operation import SnapshotOperation
 from brain.objects.snapshot import SNAPSHOT_FORMAT, Jump, Snapshot
 from brain.objects.tree import TreeRoot
@@ -147,7 +149,7 @@ def selected(operation: SnapshotOperation, *paths: str, kind: int = FILE, **othe
     snapshot = change(operation).edge.snapshot
     entries = {path: TreeEntry(path, kind, ID, 1) for path in paths}
     diff = OperationDiff("aa", operation, {}, entries, entries) if other.get("edge") else None
-    before = other.get("before", {"skills": TreeRoot(ID, 1, 1)})
+    before = State(NodeCache(bytes), other.get("before", {"skills": TreeRoot(ID, 1, 1)}))
     made = VersionChange.from_edge(Edge("aa", snapshot, before, {}, changes), diff)
     return None if made is None else [difference.path for difference in made.differences]
 

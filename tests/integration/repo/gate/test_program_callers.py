@@ -23,7 +23,7 @@ def add(brain: Brain, slug: str, *calls: str, name: str = "") -> None:
 
 def callers(brain: Brain, *names: str) -> set[str]:
     session = brain._session
-    bundle = session.bundle_of(bytes.fromhex(brain.head))
+    bundle = session.state_of(bytes.fromhex(brain.head))
     return {skill.slug for skill in find_callers(session, bundle, names)}
 
 

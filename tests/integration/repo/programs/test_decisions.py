@@ -10,7 +10,7 @@ from brain.digest import blob_id
 from brain.objects.operation import evidence_blob
 from brain.repo.learning import record
 from brain.repo.learning.change import PlannedChange, SkillEdit, plan_acquired, plan_admitted
-from brain.repo.revisions import MAX_REJECTED
+from brain.repo.session import MAX_REJECTED
 from brain.results import Decided
 from brain.verdicts.verdict_json import decode_verdict
 from brain.verdicts.verdict_types import Verdict

@@ -193,7 +193,7 @@ def test_uses_go_on_under_a_new_name(brain):
         task.record_tool_call("rename")
         brain.skills.rename(SLUG, "headlines")
     session = brain._locked.session
-    bundle = session.bundle_of(session.head())
+    bundle = session.at()
     skill = find_skill.find_skill(session, bundle, "headlines")
     assert [one.uses for one in read_versions(session, bundle, skill)] == [20, 0]
 
