@@ -21,9 +21,6 @@ UNMATCHED = -1
 
 TextLines = list[bytes]
 
-_LineSpans = tuple[int, int, int, int]
-"""The first line and the one after the last, in one text and in the other."""
-
 
 def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
     """Return the index in `other` of each line of `base`, or UNMATCHED; indexes ascend."""
@@ -37,11 +34,13 @@ def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
         while i < stop_i and j < stop_j and base[stop_i - 1] == other[stop_j - 1]:
             stop_i, stop_j = stop_i - 1, stop_j - 1
             out[stop_i] = stop_j
-        if set(base[i:stop_i]).isdisjoint(other[j:stop_j]):
-            continue
-        spans = (i, stop_i, j, stop_j)
-        if anchors := _find_anchors(base, other, spans):
-            queue += _match_from_anchors(base, other, spans, anchors, out)
+        if anchors := _find_anchors(base, other, i, stop_i, j, stop_j):
+            for at_i, at_j in [*anchors, (stop_i, stop_j)]:
+                if i < at_i and j < at_j:
+                    queue.append((i, at_i, j, at_j))
+                if at_i < stop_i:
+                    out[at_i] = at_j
+                i, j = at_i + 1, at_j + 1
         elif stop_i - i + stop_j - j <= _MAX_DIFFLIB_LINES:
             from difflib import SequenceMatcher
 
@@ -52,33 +51,10 @@ def match_lines(base: Sequence[bytes], other: Sequence[bytes]) -> list[int]:
     return out
 
 
-def _match_from_anchors(
-    base: Sequence[bytes],
-    other: Sequence[bytes],
-    spans: _LineSpans,
-    anchors: Iterable[tuple[int, int]],
-    out: list[int],
-) -> Iterator[_LineSpans]:
-    """Match the anchors and the equal lines after each; yield the spans between them."""
-    i, stop_i, j, stop_j = spans
-    for at_i, at_j in anchors:
-        if at_i < i:  # matched already, after an earlier anchor
-            continue
-        if i < at_i and j < at_j:
-            yield i, at_i, j, at_j
-        i, j = at_i, at_j
-        while i < stop_i and j < stop_j and base[i] == other[j]:
-            out[i] = j
-            i, j = i + 1, j + 1
-    if i < stop_i and j < stop_j:
-        yield i, stop_i, j, stop_j
-
-
 def _find_anchors(
-    base: Sequence[bytes], other: Sequence[bytes], spans: _LineSpans
+    base: Sequence[bytes], other: Sequence[bytes], i: int, stop_i: int, j: int, stop_j: int
 ) -> list[tuple[int, int]]:
     """Return the pairs of lines that are unique on both sides, ascending in both."""
-    i, stop_i, j, stop_j = spans
     a_counts, b_counts = Counter(base[i:stop_i]), Counter(other[j:stop_j])
     places = {line: at for at, line in enumerate(other[j:stop_j], j) if b_counts[line] == 1}
     return _longest_increasing(
@@ -202,11 +178,19 @@ def merge_lines(
     """Return the merged text in pieces; `settle` is asked about each conflict."""
     out: list[MergePiece] = []
     for hunk in _align_hunks(base, ours, theirs):
-        settled = _merge_unambiguous(hunk)
-        if settled is None:
-            settled = settle(hunk)
-        out.append(hunk if settled is None else settled)
+        merged = merge_unambiguous(hunk)
+        if isinstance(merged, ConflictHunk) and (settled := settle(hunk)) is not None:
+            merged = settled
+        out.append(merged)
     return out
+
+
+def merge_unambiguous(hunk: ConflictHunk) -> MergePiece:
+    """Return the lines of the side that changed them; the hunk if both sides did."""
+    base, ours, theirs = hunk
+    if ours == theirs or theirs == base:
+        return ours
+    return theirs if ours == base else hunk
 
 
 def join_if_clean(pieces: Iterable[MergePiece]) -> bytes | None:
@@ -229,13 +213,6 @@ def join_settled(
     return b"".join(lines)
 
 
-def _merge_unambiguous(hunk: ConflictHunk) -> TextLines | None:
-    base, ours, theirs = hunk
-    if ours == theirs or theirs == base:
-        return ours
-    return theirs if ours == base else None
-
-
 def _align_hunks(base: TextLines, ours: TextLines, theirs: TextLines) -> Iterator[ConflictHunk]:
     a, b = match_lines(base, ours), match_lines(base, theirs)
     i = at_a = at_b = 0
@@ -248,17 +225,10 @@ def _align_hunks(base: TextLines, ours: TextLines, theirs: TextLines) -> Iterato
             yield ConflictHunk(common, common, common)
             i, at_a, at_b = k, at_a + k - i, at_b + k - i
             continue
-        k = _next_common_line(a, b, i)
+        k = next((n for n in range(i, len(base)) if UNMATCHED not in (a[n], b[n])), len(base))
         stop_a, stop_b = (a[k], b[k]) if k < len(base) else (len(ours), len(theirs))
         yield ConflictHunk(base[i:k], ours[at_a:stop_a], theirs[at_b:stop_b])
         i, at_a, at_b = k, stop_a, stop_b
-
-
-def _next_common_line(a: Sequence[int], b: Sequence[int], start: int) -> int:
-    k = start
-    while k < len(a) and (a[k] == UNMATCHED or b[k] == UNMATCHED):
-        k += 1
-    return k
 
 
 MARKER_CODE = "conflict_marker"
@@ -288,18 +258,6 @@ class LineCounts(NamedTuple):
     removed: int
 
 
-class _ChangedRegion(NamedTuple):
-    """The differing lines of two texts, with up to CONTEXT_LINES common ones around.
-
-    `start` is the number of lines before, `matches` as of `match_lines`.
-    """
-
-    start: int
-    old: TextLines
-    new: TextLines
-    matches: list[int]
-
-
 def is_binary(content: bytes) -> bool:
     """Tell whether content is not text: it has a NUL near its start, or is not UTF-8."""
     if b"\0" in content[:_BINARY_PROBE_BYTES]:
@@ -313,9 +271,9 @@ def is_binary(content: bytes) -> bool:
 
 def count_changed_lines(old: bytes, new: bytes) -> LineCounts:
     """Count the lines that were added and removed."""
-    region = _find_changed_region(old, new)
-    common = len(region.matches) - region.matches.count(UNMATCHED)
-    return LineCounts(len(region.new) - common, len(region.old) - common)
+    _, old_lines, new_lines = _drop_common_start(old, new)
+    removed = match_lines(old_lines, new_lines).count(UNMATCHED)
+    return LineCounts(len(new_lines) - len(old_lines) + removed, removed)
 
 
 def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterator[str]:
@@ -327,7 +285,8 @@ def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterat
         return
     from difflib import Match, SequenceMatcher
 
-    start, old_lines, new_lines, matches = _find_changed_region(old, new)
+    start, old_lines, new_lines = _drop_common_start(old, new)
+    matches = match_lines(old_lines, new_lines)
     blocks: list[Match] = []
     for i, j in enumerate([*matches, len(new_lines)]):
         if j == UNMATCHED:
@@ -350,26 +309,16 @@ def unified_diff(old: bytes, new: bytes, old_name: str, new_name: str) -> Iterat
                 yield from _prefix_lines("+", new_lines[j1:j2])
 
 
-def _find_changed_region(old: bytes, new: bytes) -> _ChangedRegion:
-    # The common start and end are skipped as bytes: the cost of a record appended to a large
-    # memory file depends on the record only.
-    prefix = old.rfind(b"\n", 0, _common_length(old, new)) + 1
-    a, b = old[prefix:], new[prefix:]
-    suffix = _common_length(a[::-1], b[::-1])
-    if not all(len(side) == suffix or side[-suffix - 1] == 10 for side in (a, b)):
-        at = a.find(b"\n", len(a) - suffix)
-        suffix = len(a) - at - 1 if at >= 0 else 0
-    first = prefix
+def _drop_common_start(old: bytes, new: bytes) -> tuple[int, TextLines, TextLines]:
+    """Return the lines from a few before the first difference on, and the number of those before.
+
+    The common start is skipped as bytes: the cost of a record appended to a large memory file
+    depends on the record only.
+    """
+    start = old.rfind(b"\n", 0, _common_length(old, new)) + 1
     for _ in range(CONTEXT_LINES):
-        first = old.rfind(b"\n", 0, max(first - 1, 0)) + 1
-    end = len(old) - suffix
-    for _ in range(CONTEXT_LINES):
-        end = old.find(b"\n", end) + 1 or len(old)
-    old_lines = split_lines(old[first:end])
-    new_lines = split_lines(new[first : len(new) - len(old) + end])
-    return _ChangedRegion(
-        old.count(b"\n", 0, first), old_lines, new_lines, match_lines(old_lines, new_lines)
-    )
+        start = old.rfind(b"\n", 0, max(start - 1, 0)) + 1
+    return old.count(b"\n", 0, start), split_lines(old[start:]), split_lines(new[start:])
 
 
 def _common_length(one: bytes, other: bytes) -> int:

@@ -6,6 +6,7 @@ version after the greater of the two sides, so that it is newer than both."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from ..errors import InvalidInput
@@ -40,8 +41,14 @@ def merge_skill(base: bytes | None, ours: bytes, theirs: bytes, slug: str) -> Sk
     """
     versions = (_read_version(ours), _read_version(theirs))
     version = skill_version.next_version(skill_version.greatest_version(list(versions)))
-    a, b = (_split_at_version(side, version, slug) for side in (ours, theirs))
-    old = _split_base(base, version, slug)
+    # The version is set in all of them first, so that versions never conflict.
+    a, b = (
+        document_parts.split_document(set_version(side, version, slug)) for side in (ours, theirs)
+    )
+    old = DocumentParts(b"", b"", "", b"", b"")
+    if base is not None and documents.split_if_readable(base) is not None:
+        with suppress(InvalidInput):
+            old = document_parts.split_document(set_version(base, version, slug))
     pieces: list[MergePiece] = [
         [_merge_atom(old.bom, a.bom, b.bom) + _merge_atom(old.opening, a.opening, b.opening)],
         *merge_front_matter(old.front_matter, a.front_matter, b.front_matter),
@@ -82,21 +89,6 @@ def _stated_version(content: bytes) -> str | None:
     return skill_document.stated_version(parse_front_matter(document.front_matter))
 
 
-def _split_at_version(content: bytes, version: str, slug: str) -> DocumentParts:
-    """Split a side after setting the merged version in it, so that versions never conflict."""
-    return document_parts.split_document(set_version(content, version, slug))
-
-
-def _split_base(content: bytes | None, version: str, slug: str) -> DocumentParts:
-    empty = DocumentParts(b"", b"", "", b"", b"")
-    if content is None or documents.split_if_readable(content) is None:
-        return empty
-    try:
-        return _split_at_version(content, version, slug)
-    except InvalidInput:
-        return empty
-
-
 def _merge_atom(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """Merge a part without lines: the byte order mark or a fence of the front matter."""
     if ours == base:
@@ -117,15 +109,24 @@ def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
     sides = list(map(parse_if_any, (base, ours, theirs)))
     if any(side.is_flow for side in sides):
         return [_merge_field(base, ours, theirs)]
-    chunks_by_side = [split_by_key(side.text, side.fields) for side in sides]
+    by_side = [split_by_key(side.text, side.fields) for side in sides]
     pieces: list[MergePiece] = []
-    for key in _merge_key_order(*chunks_by_side):
-        texts = tuple(chunks.get(key, "") for chunks in chunks_by_side)
+    for key in _merge_key_order(*by_side):
+        texts = [chunks.get(key, "") for chunks in by_side]
         if key == "metadata" and _has_block_maps(sides, texts):
-            pieces += _merge_metadata(*sides)
+            inner = [_split_metadata(*pair) for pair in zip(sides, texts, strict=True)]
+            for name in _merge_key_order(*inner):
+                pieces.append(_merge_field(*(chunks.get(name, "") for chunks in inner)))
         else:
             pieces.append(_merge_field(*texts))
     return pieces
+
+
+def _split_metadata(side: FrontMatter, text: str) -> LinesByKey:
+    if not text:
+        return {}
+    start = frontmatter_fields.line_start_offset(side.text, side.fields["metadata"].key_start)
+    return split_by_key(side.text[: start + len(text)], side.metadata, start)
 
 
 def split_by_key(text: str, fields: Mapping[str, FrontMatterField], start: int = 0) -> LinesByKey:
@@ -140,31 +141,12 @@ def split_by_key(text: str, fields: Mapping[str, FrontMatterField], start: int =
     return lines
 
 
-def _merge_metadata(base: FrontMatter, ours: FrontMatter, theirs: FrontMatter) -> list[MergePiece]:
-    chunks_by_side: list[LinesByKey] = []
-    for side in (base, ours, theirs):
-        field = side.fields.get("metadata")
-        if field is None:
-            chunks_by_side.append({})
-            continue
-        start = frontmatter_fields.line_start_offset(side.text, field.key_start)
-        text = side.text[: _field_end(side, field)]
-        chunks_by_side.append(split_by_key(text, side.metadata, start))
-    keys = _merge_key_order(*chunks_by_side)
-    return [_merge_field(*(chunks.get(key, "") for chunks in chunks_by_side)) for key in keys]
-
-
-def _has_block_maps(sides: list[FrontMatter], texts: tuple[str, ...]) -> bool:
+def _has_block_maps(sides: list[FrontMatter], texts: list[str]) -> bool:
     """Tell whether `metadata` is a block map wherever it is; only the base may lack it."""
     return all(
         side.fields["metadata"].kind == BLOCK_MAP_KIND if text else side is sides[0]
         for side, text in zip(sides, texts, strict=True)
     )
-
-
-def _field_end(side: FrontMatter, field: FrontMatterField) -> int:
-    later = [other.key_start for other in side.fields.values() if other.key_start > field.key_start]
-    return frontmatter_fields.line_start_offset(side.text, min(later)) if later else len(side.text)
 
 
 def _merge_key_order(base: LinesByKey, ours: LinesByKey, theirs: LinesByKey) -> list[str]:
@@ -180,15 +162,8 @@ def _merge_key_order(base: LinesByKey, ours: LinesByKey, theirs: LinesByKey) -> 
 
 
 def _merge_field(base: str, ours: str, theirs: str) -> MergePiece:
-    if ours == theirs or theirs == base:
-        return _encode_lines(ours)
-    if ours == base:
-        return _encode_lines(theirs)
-    return ConflictHunk(_encode_lines(base), _encode_lines(ours), _encode_lines(theirs))
-
-
-def _encode_lines(text: str) -> TextLines:
-    return split_lines(text.encode())
+    sides = (split_lines(text.encode()) for text in (base, ours, theirs))
+    return lines.merge_unambiguous(ConflictHunk(*sides))
 
 
 _IDENTITY_FIELDS = frozenset(("name", "description", "version", "metadata"))
