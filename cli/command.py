@@ -25,7 +25,7 @@ from .error_report import (
     USAGE,
     VERIFICATION_FAILED,
 )
-from .lazy_group import HELP_SETTINGS
+from .lazy_group import HELP_SETTINGS, make_help_option
 from .params import OnceOption, TextType
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -89,6 +89,11 @@ class BrainCommand(click.Command):
         super().__init__(name, context_settings=HELP_SETTINGS, **attributes)
         self.examples = examples
         self.exits = exits
+        self.help_option = make_help_option()
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return the option `--help`."""
+        return self.help_option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse `args`; note how many stand behind `--`, and take -3 for -n 3 as git does."""
@@ -109,10 +114,6 @@ class BrainCommand(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
         with formatter.section("Exit status"):
             formatter.write_dl([(str(number), EXIT_MEANINGS[number]) for number in self.exits])
-
-
-def _expand_count(arg: str) -> tuple[str, ...]:
-    return ("-n", arg[1:]) if _COUNT_OPTION.fullmatch(arg) else (arg,)
 
 
 def brain_command(

@@ -22,6 +22,24 @@ if TYPE_CHECKING:
 HELP_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 
+def make_help_option() -> click.Option:
+    """Return the option `--help`: that of click looks for a translation at each start."""
+
+    def show_help(ctx: click.Context, _param: click.Parameter, value: bool) -> None:
+        if value and not ctx.resilient_parsing:
+            click.echo(ctx.get_help(), color=ctx.color)
+            ctx.exit()
+
+    return click.Option(
+        HELP_SETTINGS["help_option_names"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        help="Show this message and exit.",
+        callback=show_help,
+    )
+
+
 class LazyGroup(click.Group):
     """A group over a table of the registry; `default` is the command for a call without one.
 
@@ -36,6 +54,11 @@ class LazyGroup(click.Group):
         self.path = path
         self.entries = {name: entry for part in table.values() for name, entry in part.items()}
         self.default = default
+        self.help_option = make_help_option()
+
+    def get_help_option(self, ctx: click.Context) -> click.Option:
+        """Return the option `--help`."""
+        return self.help_option
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse `args`; without a command and a default, print the commands as an error."""
