@@ -54,28 +54,6 @@ def domain_hash(context: str) -> Callable[[bytes], bytes]:
     return digest
 
 
-def hasher_factory(context: str) -> Callable[[], Callable[[bytes], bytes]]:
-    """Return a factory of functions like `domain_hash(context)`, for many short inputs.
-
-    Each of these functions reuses one hasher, which saves a copy for every input. So only one
-    thread may use it.
-    """
-    new_hasher = blake3(derive_key_context=context).copy
-
-    def start() -> Callable[[bytes], bytes]:
-        hasher = new_hasher()
-        reset, update, finish = hasher.reset, hasher.update, hasher.digest
-
-        def digest(data: bytes) -> bytes:
-            reset()
-            update(data)
-            return finish()
-
-        return digest
-
-    return start
-
-
 def is_hex(text: str) -> bool:
     """Tell whether a text consists of lower-case hex digits, at least one."""
     return text != "" and set(text) <= _HEX_DIGITS

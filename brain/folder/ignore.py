@@ -23,6 +23,7 @@ import errno
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from blake3 import blake3
 
@@ -98,7 +99,7 @@ class IgnoreRules:
         self.fingerprint = blake3(DEFAULT_RULES_VERSION + b"\0" + text.encode()).digest()
         self._name_patterns = [pattern for pattern in patterns if pattern.by_name]
         self._path_patterns = [pattern for pattern in patterns if not pattern.by_name]
-        self._name_cache: tuple[dict[str, tuple[int, bool]], ...] = ({}, {})
+        self._decide_name = lru_cache(_NAME_CACHE_SIZE)(self._decide_name_anew)
 
     @classmethod
     def load(cls, root: RootPath) -> IgnoreRules:
@@ -134,13 +135,7 @@ class IgnoreRules:
 
     def is_ignored(self, path: str, name: str, is_folder: bool) -> bool:
         """Tell whether the file or folder at `path`, whose last part is `name`, is excluded."""
-        known = self._name_cache[is_folder]
-        decided = known.get(name)
-        if decided is None:
-            if len(known) >= _NAME_CACHE_SIZE:
-                known.clear()
-            decided = known[name] = self._decide_name(name, is_folder)
-        line, ignores = decided
+        line, ignores = self._decide_name(name, is_folder)
         for pattern in self._path_patterns:
             if pattern.line < line:
                 break
@@ -159,7 +154,7 @@ class IgnoreRules:
         name = path.rpartition("/")[2]
         return self.excludes_above(path) or self.is_ignored(path, name, False)
 
-    def _decide_name(self, name: str, is_folder: bool) -> tuple[int, bool]:
+    def _decide_name_anew(self, name: str, is_folder: bool) -> tuple[int, bool]:
         """Return the line that decides by name alone, 0 for the defaults, and what it says."""
         if paths.is_vcs_name(name):
             return _RESERVED_LINE, True

@@ -21,7 +21,7 @@ STREAMED_FILE_BYTES = 256 << 10
 """Files of this size or more are not read into memory as a whole."""
 
 _OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-_MAX_READ_ATTEMPTS = 3
+_MAX_READ_ATTEMPTS = 4
 _TYPE_CHANGED_ERRNOS = {errno.ELOOP, errno.EINVAL, errno.ENXIO, errno.EAGAIN, errno.EISDIR}
 
 
@@ -123,7 +123,7 @@ def lstat_candidate(root: RootPath, path: str) -> CandidateFile:
 def _read_candidate(
     folders: FolderHandles, candidate: CandidateFile
 ) -> tuple[CandidateFile, ReadContent]:
-    path, kind, size, known = candidate
+    path, kind, *_ = candidate
     folder, _, name = path.rpartition("/")
     try:
         folder_fd = folders.open(folder)
@@ -133,13 +133,6 @@ def _read_candidate(
             return CandidateFile(path, LINK, len(text), handles.fingerprint_of(st)), text
         fd = os.open(name, _OPEN_FLAGS, dir_fd=folder_fd)
         try:
-            if size < STREAMED_FILE_BYTES:
-                content = os.read(fd, size + 1)
-                st = os.fstat(fd)
-                is_file = stat.S_ISREG(st.st_mode)
-                if is_file and handles.fingerprint_of(st) == known and len(content) == size:
-                    os.close(fd)  # unchanged since the scan, the usual case
-                    return candidate, content
             found = _read_stable(path, fd)
         except BaseException:
             os.close(fd)
@@ -156,6 +149,8 @@ def _read_stable(path: str, fd: int) -> tuple[CandidateFile, ReadContent]:
     fields = handles.stat_fields
     for _ in range(_MAX_READ_ATTEMPTS):
         st = os.fstat(fd)
+        if stat.S_ISDIR(st.st_mode):
+            raise _changed_while_reading_error(path, "its type changed")
         if not stat.S_ISREG(st.st_mode):
             raise InvalidInput(
                 f"{path} is not a regular file",

@@ -69,17 +69,24 @@ def walk_first_parents(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes
 
 def find_ancestor_at(load: LoadSnapshot, start: bytes, depth: int) -> bytes | None:
     """Return the ancestor of `start` at `depth` on its first-parent line; None if it is lower."""
-    here, snapshot = start, load(start)
-    if depth > snapshot.jump.depth or depth < 0:
+    if not 0 <= depth <= load(start).jump.depth:
         return None
-    while snapshot.jump.depth > depth:
-        target = load(snapshot.jump.target)
-        if target.jump.depth >= depth:
-            here, snapshot = snapshot.jump.target, target
-        else:
-            here = snapshot.parents[0]
-            snapshot = load(here)
+    *_, here = _walk_jumps(load, start, depth)
     return here
+
+
+def _walk_jumps(load: LoadSnapshot, start: bytes, depth: int) -> Iterator[bytes]:
+    """Yield the snapshots on the way from `start` to its ancestor at `depth`."""
+    here, snapshot = start, load(start)
+    yield here
+    while snapshot.jump.depth > depth:
+        here = snapshot.jump.target
+        over = load(here)
+        if over.jump.depth < depth:
+            here = snapshot.parents[0]
+            over = load(here)
+        snapshot = over
+        yield here
 
 
 def walk_ancestors(load: LoadSnapshot, start: bytes) -> Iterator[tuple[bytes, Snapshot]]:
@@ -390,16 +397,6 @@ def find_descent_path(load: LoadSnapshot, old: bytes, new: bytes) -> list[bytes]
 
 def _brain_of(load: LoadSnapshot, here: bytes) -> bytes:
     return load(here).brain or here
-
-
-def _walk_jumps(load: LoadSnapshot, start: bytes, depth: int) -> Iterator[bytes]:
-    """Yield the snapshots on the way from `start` to its ancestor at `depth`."""
-    here = start
-    yield here
-    while (snapshot := load(here)).jump.depth > depth:
-        target = snapshot.jump.target
-        here = target if load(target).jump.depth >= depth else snapshot.parents[0]
-        yield here
 
 
 def _find_path_in_brain(load: LoadSnapshot, old: bytes, new: bytes) -> list[bytes] | None:

@@ -21,7 +21,7 @@ from operator import itemgetter, lt
 from typing import Any
 
 from .. import merkle
-from ..digest import DIGEST_SIZE, domain_hash, hasher_factory
+from ..digest import DIGEST_SIZE, domain_hash
 from ..encoding import pack, unpack_unchecked
 from ..errors import FormatError, ObjectError, corrupt_object_error, malformed_object_error
 from ..named_tuple import NamedTuple
@@ -77,9 +77,8 @@ INNER = 1
 
 _JOIN_CONTEXT = "brain v1 merkle join"
 join_hashes = domain_hash(_JOIN_CONTEXT)
-_new_join_hasher = hasher_factory(_JOIN_CONTEXT)
-_new_entry_hashers = (hasher_factory("brain v1 tree leaf"), hasher_factory("brain v1 tree inner"))
-_new_last_path_hasher = hasher_factory("brain v1 tree last")
+_entry_hashes = (domain_hash("brain v1 tree leaf"), domain_hash("brain v1 tree inner"))
+_hash_last_path = domain_hash("brain v1 tree last")
 
 NodeEntry = tuple[str, Any, Any, int]
 """The fields of a `TreeEntry` or a `ChildEntry`."""
@@ -91,25 +90,24 @@ _entry_bytes = itemgetter(3)
 
 def entry_hash(entry: NodeEntry) -> bytes:
     """Return the hash of a `TreeEntry` in the Merkle tree of its leaf."""
-    return _new_entry_hashers[LEAF]()(pack(entry))
+    return _entry_hashes[LEAF](pack(entry))
 
 
 def child_hash(last_path: bytes, node: bytes, files: int, size: int) -> bytes:
     """Return the hash of a `ChildEntry`, given the hash of its last path."""
-    return _new_entry_hashers[INNER]()(pack((last_path, node, files, size)))
+    return _entry_hashes[INNER](pack((last_path, node, files, size)))
 
 
 def last_path_hash(path: str) -> bytes:
     """Return the hash of the last path of a `ChildEntry`."""
-    return _new_last_path_hasher()(path.encode())
+    return _hash_last_path(path.encode())
 
 
 def _hash_entries(kind: int, entries: Iterable[NodeEntry]) -> list[bytes]:
-    hash_entry = _new_entry_hashers[kind]()
+    hash_entry = _entry_hashes[kind]
     if kind == LEAF:
         return [hash_entry(pack(entry)) for entry in entries]
-    hash_path = _new_last_path_hasher()
-    return [hash_entry(pack((hash_path(path.encode()), *rest))) for path, *rest in entries]
+    return [hash_entry(pack((_hash_last_path(path.encode()), *rest))) for path, *rest in entries]
 
 
 class TreeNode:
@@ -133,9 +131,7 @@ class TreeNode:
     def rows(self) -> list[list[bytes]]:
         """Return the rows of the Merkle tree: hashes of the entries first, the root last."""
         if self._rows is None:
-            self._rows = merkle.build_rows(
-                _hash_entries(self.kind, self.entries), _new_join_hasher()
-            )
+            self._rows = merkle.build_rows(_hash_entries(self.kind, self.entries), join_hashes)
         return self._rows
 
     def reuse_rows(self, old: TreeNode) -> None:
@@ -146,7 +142,7 @@ class TreeNode:
         new = [entry for entry in self.entries if entry not in hashes]
         hashes.update(zip(new, _hash_entries(self.kind, new), strict=True))
         leaves = [hashes[entry] for entry in self.entries]
-        self._rows = merkle.build_rows(leaves, _new_join_hasher(), old._rows)
+        self._rows = merkle.build_rows(leaves, join_hashes, old._rows)
 
     def replace_entries(self, replacements: Mapping[int, NodeEntry]) -> TreeNode:
         """Return the node with other entries, of the same paths, at some places."""

@@ -306,11 +306,6 @@ class Connection:
             self._raw.set_busy_timeout(self._timeout)
 
     @property
-    def total_changes(self) -> int:
-        """The number of rows inserted, changed and deleted since the connection was opened."""
-        return self._raw.total_changes()
-
-    @property
     def content_version(self) -> ContentVersion:
         """Another value whenever this connection may see other content than before.
 

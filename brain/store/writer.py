@@ -83,7 +83,6 @@ LOCK_FILE_NAME = "lock"
 
 _SWEEP_ORDER = (ObjectKind.SNAPSHOT, ObjectKind.BUNDLE, ObjectKind.NODE)
 """Objects are removed before those they refer to, so that no reference ever dangles."""
-_INSERT_BLOB = "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING"
 _REPLACE_BLOB = (
     "INSERT INTO blobs (id, codec, data) VALUES (?, ?, ?)"
     " ON CONFLICT (id) DO UPDATE SET codec = excluded.codec, data = excluded.data"
@@ -284,33 +283,24 @@ class StoreTransaction(StoreReader):
             )
         self._refuse_redacted([id])
         row = id, CODEC_CHUNK_LIST, encode_chunk_list(id, pieces)
-        before = self._db.total_changes
-        self._db.execute(_INSERT_BLOB, row)
-        if self._db.total_changes == before and self._fetch_blob_row(id) != row[1:]:
-            try:
+        with suppress(BrainError):  # it is missing, or is not what it should be
+            if self._fetch_blob_row(id) != row[1:]:
                 for _ in self.stream_blob(id, size):
                     pass
-            except BrainError:
-                self._db.execute(_REPLACE_BLOB, row)
+            return
+        self._db.execute(_REPLACE_BLOB, row)
 
     def _insert_blobs(self, batch: list[tuple[bytes, bytes]]) -> None:
         """Insert small blobs, compressed if they are enough."""
         self._refuse_redacted([id for id, _ in batch])
-        db = self._db
-        is_small = sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES
-        if is_small:
-            before = db.total_changes
-            db.execute_many(_INSERT_BLOB, [(id, CODEC_RAW, content) for id, content in batch])
-            if db.total_changes - before == len(batch):
-                return
         new = self._select_new_blobs(batch)
-        if is_small:
+        if sum(len(content) for _, content in batch) < MIN_COMPRESSED_BATCH_BYTES:
             packed = [(id, CODEC_RAW, content) for id, content in new]
         else:
             from .large_blobs import pack_blobs
 
             packed = pack_blobs(new)
-        db.execute_many(_REPLACE_BLOB, packed)
+        self._db.execute_many(_REPLACE_BLOB, packed)
 
     def _select_new_blobs(self, batch: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         """Return those small blobs of a batch, once each, that are not stored intact."""

@@ -4,7 +4,7 @@ import tracemalloc
 import pytest
 
 from brain import encoding
-from brain.digest import blob_id, domain_hash, hasher_factory, parse_digest
+from brain.digest import blob_id, domain_hash, parse_digest
 from brain.encoding import MAX_OBJECT_BYTES, MAX_OBJECT_VALUES, pack, unpack
 from brain.errors import FormatError, InvalidInput
 from tests.support.refusals import raises_code
@@ -129,14 +129,6 @@ def test_a_domain_gives_the_same_digest_every_time_it_is_used():
     first = digest(b"one")
     digest(b"two")
     assert digest(b"one") == first
-
-
-def test_a_run_hashes_each_of_its_inputs_as_the_domain_does():
-    start, digest = hasher_factory("brain v1 tree leaf"), domain_hash("brain v1 tree leaf")
-    one, other = start(), start()
-    for data in (b"", b"a", b"x" * 5000, b"a"):
-        assert one(data) == digest(data)
-        assert other(data + b"!") == digest(data + b"!")
 
 
 def test_a_digest_is_read_back_from_its_hex():
