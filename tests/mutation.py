@@ -70,7 +70,7 @@ def groups() -> dict[str, Group]:
             "brain/verify",
             tests="tests/property/test_changes.py tests/property/test_tree.py tests/lineage"
             " tests/integration/repo/receipts"
-            " tests/ops/test_planted_redactions.py tests/ops/test_unholdable_trees.py",
+            " tests/ops/test_redact.py tests/ops/test_unholdable_trees.py",
         ),
         "tools": _group(
             "brain/serve/tools",

@@ -8,11 +8,6 @@ from brain import Brain, NotFound
 from tests.support.refusals import raises_code
 
 
-@pytest.fixture
-def brain(tmp_path):
-    return Brain.init(tmp_path / "agent", author="tester")
-
-
 def blamed(brain: Brain, slug: str = "oracle", rev: str = "@") -> dict[str, str]:
     """Each line of the body with the snapshot that wrote it."""
     rows = brain.history.blame(slug, rev)

@@ -13,11 +13,6 @@ KEY = planted_secrets.SECRET_MAKERS["github-token"](random.Random(11))
 OTHER = planted_secrets.SECRET_MAKERS["stripe-key"](random.Random(12))
 
 
-@pytest.fixture
-def brain(tmp_path):
-    return Brain.init(tmp_path / "brain")
-
-
 def write(brain: Brain, path: str, content: str) -> None:
     (brain.root / path).write_text(content)
 

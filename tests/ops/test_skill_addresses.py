@@ -138,11 +138,6 @@ def test_a_link_is_no_skill_that_a_slug_could_mean(brain):
         brain.skills.view("skills/a")
 
 
-@pytest.fixture
-def brain(tmp_path):
-    return Brain.init(tmp_path / "brain")
-
-
 def skill(name: str) -> bytes:
     return f"---\nname: {name}\ndescription: Does it.\n---\nText.\n".encode()
 

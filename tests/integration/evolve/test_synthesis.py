@@ -34,12 +34,6 @@ def skill(**changes: str) -> dict[str, str]:
     return {**SKILL, **changes}
 
 
-@pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
-
-
 def tools(*errors: str) -> tuple[RunStep, ...]:
     """Return calls of a tool, one for each error, "" for a call that worked."""
     return tuple(

@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from brain import Brain
 from brain.errors import ModelError
 from brain.evolve import synthesize
 from brain.gating.case_files import Expectation
@@ -18,12 +17,6 @@ STEPS = (RunStep("tool", name="terminal", error="exit 1"), RunStep("tool", name=
 HARD = Receipt("r1", task="Audit the vault", steps=STEPS, outcome="success")
 ANSWER = {"decision": "create", "name": "oracles", "description": "Use it.", "reason": "New."}
 NOTHING = ("answer", {"decision": "nothing", "reason": "Routine."})
-
-
-@pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
 
 
 def looking(*replies: ScriptedAnswer) -> FakeModel:

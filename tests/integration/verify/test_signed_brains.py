@@ -22,12 +22,6 @@ from tests.support.signed_lineages import KEY_SEEDS, PUBLIC_KEYS, trust_file_tex
 NAMES = [format_key(key) for key in PUBLIC_KEYS]
 
 
-@pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
-
-
 def session_of(brain: Brain) -> Session:
     return brain._session
 

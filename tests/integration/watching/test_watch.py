@@ -13,12 +13,6 @@ from tests.support.refusals import raises_code
 
 
 @pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
-
-
-@pytest.fixture
 def watch(brain):
     with Watch(brain, quiet=0, longest=60) as made:
         assert made.catch_up() is None

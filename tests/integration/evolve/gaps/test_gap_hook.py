@@ -29,12 +29,6 @@ GOAL = "Parse the schema of the invoice"
 LACKING = "I have no tool that reads schemas."
 
 
-@pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
-
-
 def fail_task(brain: Brain, goal: str = GOAL) -> None:
     with pytest.raises(ValueError, match="exit 1"), brain.task(goal):
         raise ValueError("exit 1")

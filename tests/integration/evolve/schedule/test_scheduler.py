@@ -57,12 +57,6 @@ def clock():
     return Clock()
 
 
-@pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
-
-
 def work(brain: Brain, *errors: str, task: str = "Audit the vault", **more: Any) -> str:
     """Record a run with calls of a tool, one for each error, "" for one that worked."""
     with brain.task(task, **more) as run:

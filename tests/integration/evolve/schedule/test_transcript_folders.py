@@ -12,12 +12,6 @@ from brain.evolve.hard_runs import QUIET_MS, TranscriptFolders
 
 
 @pytest.fixture
-def brain(tmp_path):
-    with Brain.init(tmp_path / "agent", author="tester") as made:
-        yield made
-
-
-@pytest.fixture
 def sessions(tmp_path):
     folder = tmp_path / "sessions"
     folder.mkdir()

@@ -17,11 +17,6 @@ def text(content: str) -> SourceFile:
     return SourceFile(0, content.encode())
 
 
-@pytest.fixture
-def brain(tmp_path):
-    return Brain.init(tmp_path / "brain", author="Ada")
-
-
 def test_a_state_is_recorded_on_its_branch_and_the_folder_waits_for_the_merge(brain):
     done = brain.imports.record_states(
         SOURCE, [ImportStep([(SKILL, text("one"))], is_complete=True)]
