@@ -10,11 +10,15 @@ from typing import NamedTuple
 
 from ..errors import InvalidInput
 from ..objects import paths
+from ..skills.skill_document import set_version
 from . import lines, memory_merge, skill_merge
 from .lines import ConflictHunk, ContentSides, MergePiece, TextLines, end_with_newline
 
 OURS, THEIRS, BOTH = "ours", "theirs", "both"
 MERGE_CHOICES = (OURS, THEIRS, BOTH)
+
+Decision = str | bytes
+"""OURS, THEIRS or BOTH, or the content itself."""
 
 MEMORY_SECTION = "memory"
 
@@ -54,21 +58,25 @@ def draft_merge(path: str, sides: ContentSides, slug: str) -> DraftMerge | None:
     return DraftMerge(lines.merge_lines(base, ours, theirs, settle), None, line_ends)
 
 
-def finish_merge(draft: DraftMerge, choice: str | None) -> bytes | None:
-    """Return the content of a draft with its conflicts settled by `choice`.
+def finish_merge(draft: DraftMerge, choice: Decision | None, slug: str = "") -> bytes | None:
+    """Return the content of a draft with its conflicts settled by `choice`, None for none.
 
-    `choice` is one of MERGE_CHOICES, or None to settle none. Returns None if a conflict
-    remains, or if the text would be a skill that cannot be read.
+    A given content gets the version of the merge if it is that of a skill, of the `slug`. Returns
+    None if a conflict remains, or if the text would be a skill that cannot be read.
     """
-    if choice is None:
-        content = lines.join_if_clean(draft.pieces)
-    else:
-        content = lines.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
-    if content is not None and draft.skill is not None:
-        try:
-            skill_merge.check_merged_skill(content, draft.skill)
-        except InvalidInput:
+    try:
+        if isinstance(choice, bytes):
+            content = set_version(choice, draft.skill.version, slug) if draft.skill else choice
+        elif choice is not None:
+            content = lines.join_settled(draft.pieces, _SETTLE_BY_CHOICE[choice])
+        elif (clean := lines.join_if_clean(draft.pieces)) is not None:
+            content = clean
+        else:
             return None
+        if draft.skill is not None:
+            skill_merge.check_merged_skill(content, draft.skill)
+    except InvalidInput:
+        return None
     return content
 
 

@@ -12,7 +12,6 @@ import re
 from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..objects.collisions import require_portable
-from ..repo import working_copy
 from ..repo.lineage_cache import AncestorSet
 from ..repo.session import TAG_REF_PREFIX, Session, head_ref
 from ..repo.signing.sign import read_valid_signatures
@@ -59,13 +58,12 @@ def check_branch_name(name: str, kind: str = "branch") -> str:
 
 def list_branches(session: Session) -> Branches:
     """Return all branches with their heads, and the conflicts of the pending merge."""
-    current = head_ref(session.current_branch())
+    current = session.current_branch()
     return Branches(
         session.head().hex(),
         [
-            Branch(name.removeprefix(_BRANCH_REF_PREFIX), head.hex(), name == current)
-            for name, head in session.reader.list_refs().items()
-            if name.startswith(_BRANCH_REF_PREFIX)
+            Branch(name, head.hex(), name == current)
+            for name, head in _list_refs(session, _BRANCH_REF_PREFIX).items()
         ],
         merge_state.list_conflicts(session),
     )
@@ -134,14 +132,8 @@ def switch_branch(session: Session, name: str, progress: Progress | None = None)
             if name != txn.branch:
                 target = session.state_of(head)
                 require_portable(session.reader, txn.state, target)
-                changes = txn.state.diff(target)
-                changed_paths = [path for path, _, _ in changes]
-                manual_edits = working_copy.store_edits_at(
-                    session, txn.store_tx, txn.state, changed_paths
-                )
-                txn.record_manual_edits(manual_edits)
-                changes = txn.state.diff(target)
-                txn.writes = {path: now for path, _, now in changes}
+                txn.record_edits_at(path for path, _, _ in txn.state.diff(target))
+                txn.writes = {path: now for path, _, now in txn.state.diff(target)}
                 redacted = find_redacted_paths(session, txn.writes.values())
                 txn.writes.update(dict.fromkeys(redacted))
                 txn.switch_branch(name)
@@ -173,10 +165,8 @@ def _refuse_branch_name(session: Session, name: str) -> None:
 
     Raises `Conflict` (`branch_exists`).
     """
-    for ref in session.reader.list_refs():
-        branch = ref.removeprefix(_BRANCH_REF_PREFIX)
-        is_taken = f"{name}/".startswith(f"{branch}/") or branch.startswith(f"{name}/")
-        if branch != ref and is_taken:
+    for branch in _list_refs(session, _BRANCH_REF_PREFIX):
+        if f"{name}/".startswith(f"{branch}/") or branch.startswith(f"{name}/"):
             raise Conflict(
                 f"there is already a branch {branch}",
                 code="branch_exists",
@@ -186,10 +176,14 @@ def _refuse_branch_name(session: Session, name: str) -> None:
 
 def list_proposal_tips(session: Session) -> dict[str, bytes]:
     """Return the last snapshot of each proposal, by its name."""
+    return _list_refs(session, PROPOSAL_REF_PREFIX)
+
+
+def _list_refs(session: Session, prefix: str) -> dict[str, bytes]:
     return {
-        ref.removeprefix(PROPOSAL_REF_PREFIX): tip
-        for ref, tip in session.reader.list_refs().items()
-        if ref.startswith(PROPOSAL_REF_PREFIX)
+        ref.removeprefix(prefix): snapshot_id
+        for ref, snapshot_id in sorted(session.reader.list_refs().items())
+        if ref.startswith(prefix)
     }
 
 
@@ -202,9 +196,8 @@ def find_proposals_with(session: Session, snapshot_id: bytes) -> list[str]:
 def list_tags(session: Session) -> list[Tag]:
     """Return all tags by name."""
     return [
-        _describe_tag(session, name.removeprefix(TAG_REF_PREFIX), snapshot_id)
-        for name, snapshot_id in sorted(session.reader.list_refs().items())
-        if name.startswith(TAG_REF_PREFIX)
+        _describe_tag(session, name, snapshot_id)
+        for name, snapshot_id in _list_refs(session, TAG_REF_PREFIX).items()
     ]
 
 

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
 from ..merging import content_merge
-from ..merging.content_merge import MERGE_CHOICES
+from ..merging.content_merge import MERGE_CHOICES, Decision
 from ..merging.lines import ContentSides, find_conflict_marker
 from ..objects import lineage, operation
 from ..objects.bundle import Edits
@@ -33,7 +33,6 @@ from .branches import PROPOSAL_REF_PREFIX, find_proposals_with, list_proposal_ti
 from .merge_contents import (
     CONTENT_CHOICE,
     Chooser,
-    Decision,
     PathConflict,
     StateMerge,
     build_base,
@@ -289,11 +288,10 @@ def _merge_states(
         session.nodes.drop_unstored()  # of a base that was merged itself
         if bases not in ([txn.head], [theirs]):
             merge.raise_versions(txn.head, theirs)
-        wanted = sorted({*merge.edits, *(conflict.path for conflict in merge.unresolved)})
-        manual_edits = working_copy.store_edits_at(session, txn.store_tx, txn.state, wanted)
-        if not manual_edits:
+        head = txn.head
+        txn.record_edits_at(sorted({*merge.edits, *(item.path for item in merge.unresolved)}))
+        if txn.head == head:
             return bases, merge
-        txn.record_manual_edits(manual_edits)
 
 
 def _record_merge(

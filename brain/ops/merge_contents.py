@@ -7,7 +7,8 @@ is a conflict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import posixpath
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -15,8 +16,8 @@ from typing import NamedTuple
 from .. import limits
 from ..digest import blob_id
 from ..errors import InvalidInput
-from ..merging import content_merge, skill_merge
-from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, DraftMerge
+from ..merging import content_merge
+from ..merging.content_merge import BOTH, MERGE_CHOICES, OURS, THEIRS, Decision, DraftMerge
 from ..merging.lines import MARKER_CODE, MARKER_MESSAGE, ContentSides, find_conflict_marker
 from ..objects import lineage, paths
 from ..objects.bundle import Edits
@@ -36,9 +37,6 @@ from . import diff
 
 PathChanges = Mapping[str, Difference]
 """What a side of a merge changed, by path."""
-
-Decision = str | bytes
-"""OURS, THEIRS or BOTH, or the content itself."""
 
 BASE = "base"
 CONTENT_CHOICE = "content"
@@ -203,9 +201,10 @@ class StateMerge:
         self._choose = choose
         self._states = dict(zip((BASE, OURS, THEIRS), states, strict=True))
         # 1. Each skill under one name.
+        self._changes = self._find_changes()
         self._follow_renames()
         # 2. The paths that one side changed, then those that both did.
-        trees = merge_trees(self._find_changes(OURS), self._find_changes(THEIRS))
+        trees = merge_trees(self._changes[OURS], self._changes[THEIRS])
         self.edits |= trees.edits
         self.added = sorted({*self.added, *trees.added})
         for conflict in self._leave_out_redacted(trees.conflicts):
@@ -226,18 +225,18 @@ class StateMerge:
         older = {item.path: item.base for item in self.unresolved}
         return self._states[OURS].edit(self.edits | older)
 
-    def _find_changes(self, side: str) -> PathChanges:
-        return find_changes(self._states[BASE], self._states[side])
+    def _find_changes(self) -> dict[str, PathChanges]:
+        base = self._states[BASE]
+        return {side: find_changes(base, self._states[side]) for side in (OURS, THEIRS)}
 
     def _decide(self, conflict: PathConflict) -> Decision | None:
         return self._choose(conflict) if self._choose else None
 
     def _follow_renames(self) -> None:
         """Move each skill, in all states, to the folder that one side gave it."""
-        changes = {side: self._find_changes(side) for side in (OURS, THEIRS)}
         renames = {
-            OURS: self._find_renames(OURS, changes[OURS], changes[THEIRS]),
-            THEIRS: self._find_renames(THEIRS, changes[THEIRS], changes[OURS]),
+            OURS: self._find_renames(OURS, THEIRS),
+            THEIRS: self._find_renames(THEIRS, OURS),
         }
         moves: dict[str, dict[str, str]] = {side: {} for side in self._states}
         for old in sorted({*renames[OURS], *renames[THEIRS]}):
@@ -246,23 +245,27 @@ class StateMerge:
             for side, name in names.items():
                 if target not in ("", name):
                     moves[side][name] = target
+        if not any(moves.values()):
+            return
         for side, folders in moves.items():
             gone: Edits = {}
             new: Edits = {}
             for old, target in folders.items():
-                for entry in self._walk_below(side, old):
+                for entry in self._states[side].walk_below(old):
                     path = target + entry.path[len(old) :]
                     gone[entry.path], new[path] = None, entry._replace(path=path)
             self._states[side] = self._states[side].edit(gone | new)
             if side == OURS:
                 self.edits = gone | new
                 self.added = [path for path in new if derive.may_be_skill(path)]
+        self._changes = self._find_changes()
 
-    def _find_renames(self, side: str, changes: PathChanges, others: PathChanges) -> dict[str, str]:
+    def _find_renames(self, side: str, other: str) -> dict[str, str]:
         """Return the new folder of each skill that a side renamed, by the old one.
 
         Only of skills of which the other side changed something, and left something to move.
         """
+        changes = self._changes[side]
         removed = {
             path.rpartition("/")[0]
             for path, was, now in changes.values()
@@ -270,7 +273,7 @@ class StateMerge:
         }
         touched = {
             folder
-            for path in (others if removed else ())
+            for path in (self._changes[other] if removed else ())
             for folder in paths.folders_above(path)
             if folder in removed
         }
@@ -287,14 +290,11 @@ class StateMerge:
             old_folder: new.rpartition("/")[0]
             for new, old in compared.skill_sources.items()
             if (old_folder := old.rpartition("/")[0]) in touched
-            and not any(self._walk_below(side, old_folder))
+            and not any(self._states[side].walk_below(old_folder))
         }
 
-    def _walk_below(self, side: str, folder: str) -> Iterator[TreeEntry]:
-        return self._states[side].walk_below(folder)
-
     def _find_skill_in(self, side: str, folder: str) -> TreeEntry | None:
-        entries = self._walk_below(side, folder)
+        entries = self._states[side].walk_below(folder)
         return next((entry for entry in entries if derive.may_be_skill(entry.path)), None)
 
     def _choose_name(self, names: Mapping[str, str]) -> str:
@@ -315,7 +315,7 @@ class StateMerge:
             return names.get(str(choice), "")
         side, other = (OURS, THEIRS) if theirs == old else (THEIRS, OURS)
         target = names[side]
-        if not self._find_skill_in(other, old) or any(self._walk_below(other, target)):
+        if not self._find_skill_in(other, old) or any(self._states[other].walk_below(target)):
             return ""
         message = f"{old} was renamed by {side}, and what {other} changed there is kept"
         self.notices.append(Notice("renamed", target, message))
@@ -368,22 +368,19 @@ class StateMerge:
         path, base, choice = conflict.path, conflict.base, conflict.choice
         if base is not None and self._session.reader.find_redactions([base.blob]):
             base = None
-        old = self.read_content(base.blob) if base else None
-        sides = ContentSides(old, self.read_content(a.blob), self.read_content(b.blob))
+        old = self._read_content(base.blob) if base else None
+        sides = ContentSides(old, self._read_content(a.blob), self._read_content(b.blob))
         is_skill = derive.is_skill(self._session, self._states[OURS], path)
         slug = derive.slug_from_full_path(path) if is_skill else ""
         draft = content_merge.draft_merge(path, sides, slug)
         if draft is None:
             return self._choose_whole_file(conflict, a, b, "unreadable_skill" if slug else "binary")
-        if isinstance(choice, bytes):
-            content = _set_merged_version(choice, draft, slug)
-        else:
-            content = content_merge.finish_merge(draft, choice)
+        content = content_merge.finish_merge(draft, choice, slug)
         if content is None:
             return self._note(conflict._replace(draft=draft), "content", False)
         if path == POLICY_PATH and not is_policy(content):
             return self._choose_whole_file(conflict, a, b, "broken_trust")
-        self.edits[path] = self.make_entry(path, kind, content)
+        self.edits[path] = self._make_entry(path, kind, content)
         if draft.skill:
             self.skills.append((slug, draft.skill.ours, draft.skill.theirs, draft.skill.version))
         if draft.line_ends and content:
@@ -405,7 +402,7 @@ class StateMerge:
         elif choice == BOTH:
             self._add_as_sibling(theirs)
         elif isinstance(choice, bytes):
-            self.edits[path] = self.make_entry(path, ours.kind, choice)
+            self.edits[path] = self._make_entry(path, ours.kind, choice)
         self._note(conflict, reason, choice is not None)
 
     def _settle_collision(self, our_path: str, their_path: str) -> None:
@@ -432,18 +429,11 @@ class StateMerge:
         path = build_sibling_path(entry.path, entry.blob)
         self.edits[path] = entry._replace(path=path)
 
-    def _find_merged(self, path: str) -> TreeEntry | None:
-        if path in self.edits:
-            return self.edits[path]
-        return self._states[OURS].get(path)
-
-    def read_content(self, blob: bytes) -> bytes:
-        """Return the content of a blob that this merge made or the store has."""
+    def _read_content(self, blob: bytes) -> bytes:
         new_content = self.new_blobs.get(blob)
         return self._session.reader.read_blob(blob) if new_content is None else new_content
 
-    def make_entry(self, path: str, kind: int, content: bytes) -> TreeEntry:
-        """Return the entry of a new content, and hold the content until it is recorded."""
+    def _make_entry(self, path: str, kind: int, content: bytes) -> TreeEntry:
         blob = blob_id(content)
         self.new_blobs[blob] = content
         return TreeEntry(path, kind, blob, len(content))
@@ -465,7 +455,7 @@ class StateMerge:
             if item.choice is not None and (item.ours is None or item.theirs is None)
         }
         for path, is_in_ours in is_ours.items():
-            entry = self._find_merged(path)
+            entry = self.edits[path] if path in self.edits else self._states[OURS].get(path)
             if entry is None or entry.kind == LINK or not derive.may_be_skill(path):
                 continue
             rows = [
@@ -489,8 +479,8 @@ class StateMerge:
             new_version = skill_version.next_version(greatest)
             slug = derive.slug_from_full_path(path)
             with suppress(InvalidInput):  # a skill that cannot be read keeps its content
-                content = set_version(self.read_content(entry.blob), new_version, slug)
-                self.edits[path] = self.make_entry(path, entry.kind, content)
+                content = set_version(self._read_content(entry.blob), new_version, slug)
+                self.edits[path] = self._make_entry(path, entry.kind, content)
                 versions = (stated, "") if is_in_ours else ("", stated)
                 self.skills.append((slug, *versions, new_version))
         self.skills.sort()
@@ -520,10 +510,8 @@ def build_base(
 
 def build_sibling_path(path: str, blob: bytes) -> str:
     """Return the path of a second file next to `path`: `notes~1a2b3c4d.md`."""
-    folder, slash, name = path.rpartition("/")
-    stem, dot, suffix = name.rpartition(".")
-    mark = "~" + blob.hex()[:8]
-    return folder + slash + (f"{stem}{mark}{dot}{suffix}" if stem else name + mark)
+    stem, suffix = posixpath.splitext(path)
+    return f"{stem}~{blob.hex()[:8]}{suffix}"
 
 
 def _merge_kind(base: TreeEntry | None, a: TreeEntry, b: TreeEntry) -> int | None:
@@ -532,14 +520,3 @@ def _merge_kind(base: TreeEntry | None, a: TreeEntry, b: TreeEntry) -> int | Non
     if base is None:
         return None
     return b.kind if a.kind == base.kind else a.kind
-
-
-def _set_merged_version(content: bytes, draft: DraftMerge, slug: str) -> bytes | None:
-    if draft.skill is None:
-        return content
-    try:
-        merged = set_version(content, draft.skill.version, slug)
-        skill_merge.check_merged_skill(merged, draft.skill)
-    except InvalidInput:
-        return None
-    return merged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,7 +12,7 @@ from ..merging.skill_merge import unite_skills
 from ..objects import paths
 from ..objects.bundle import Edits
 from ..objects.tree_node import LINK, TreeEntry
-from ..repo import derive, find_skill, lineage_cache
+from ..repo import find_skill, lineage_cache
 from ..repo.find_skill import FoundSkill, list_skill_entries
 from ..repo.lineage_cache import AncestorSet
 from ..repo.part import encode_body
@@ -121,10 +122,13 @@ def _plan_moved_files(
     moved: dict[str, TreeEntry] = {}
     renamed: dict[str, str] = {}
     leaving_paths = {entry.path for entry in leaving}
-    names = FolderNames()
-    for entry in txn.state.walk_below(target.rstrip("/")):
-        if entry.path not in leaving_paths:
-            names.add_file(entry.path[len(target) :])
+    # The names that are taken in the folder, as macOS and Windows compare them.
+    files = {
+        paths.fold_name(entry.path[len(target) :])
+        for entry in txn.state.walk_below(target.rstrip("/"))
+        if entry.path not in leaving_paths
+    }
+    folders = {folder for file in files for folder in paths.folders_above(file)}
     for entry in leaving:
         if theirs.folder is None or entry.path == theirs.path:
             continue
@@ -132,7 +136,19 @@ def _plan_moved_files(
         present = txn.state.get(target + inner)
         if present is not None and (present.blob, present.kind) == (entry.blob, entry.kind):
             continue
-        name = names.reserve_name(inner, theirs.slug)
+        stem, ending = posixpath.splitext(inner)
+        name, number = inner, 1
+        while paths.fold_name(name) in files or paths.fold_name(name) in folders:
+            name = f"{stem}-{theirs.slug}{'' if number == 1 else f'-{number}'}{ending}"
+            number += 1
+        if any(folder in files for folder in paths.folders_above(paths.fold_name(name))):
+            raise InvalidInput(
+                f"{name} needs a folder where the other skill has a file",
+                code="taken",
+                hint="rename one of the two first",
+            )
+        files.add(paths.fold_name(name))
+        folders.update(paths.folders_above(paths.fold_name(name)))
         if name != inner:
             if inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
                 raise InvalidInput(
@@ -197,50 +213,11 @@ def _recent_bodies(txn: WriteTransaction, skill: FoundSkill) -> Iterator[bytes]:
         for row in lineage_cache.read_skill_rows(session, skill.path)
         if row.snapshot in ancestors
     ]
-    bundles_then = (
-        session.state_of(row.snapshot) for row in rows[: -_MAX_COMPARED_VERSIONS - 1 : -1]
-    )
-    found = (bundle.get(skill.path) for bundle in bundles_then)
-    blobs = [entry.blob for entry in found if entry is not None]
-    redacted = session.reader.find_redactions(blobs)
-    contents = dict(
-        derive.read_skill_contents(session, [blob for blob in blobs if blob not in redacted])
-    )
-    for blob in filter(contents.__contains__, blobs):
-        with suppress(InvalidInput):
-            yield document_parts.split_document(contents[blob]).body
-
-
-class FolderNames:
-    """The paths that are taken in a folder, as macOS and Windows compare them."""
-
-    def __init__(self) -> None:
-        self._is_file: dict[str, bool] = {}
-
-    def add_file(self, inner: str) -> None:
-        """Add a file and the folders above it."""
-        folded = paths.fold_name(inner)
-        self._is_file[folded] = True
-        self._is_file.update((folded[:at], False) for at, char in enumerate(folded) if char == "/")
-
-    def reserve_name(self, inner: str, slug: str) -> str:
-        """Return `inner`, or a free variant with `slug` in it, and mark it as taken.
-
-        Raises `InvalidInput` (`taken`).
-        """
-        name, number = inner, 1
-        while paths.fold_name(name) in self._is_file:
-            name = _insert_slug(inner, slug if number == 1 else f"{slug}-{number}")
-            number += 1
-        above = (name[:at] for at, char in enumerate(name) if char == "/")
-        if any(self._is_file.get(paths.fold_name(path)) for path in above):
-            raise InvalidInput(
-                f"{name} needs a folder where the other skill has a file",
-                code="taken",
-                hint="rename one of the two first",
-            )
-        self.add_file(name)
-        return name
+    for row in rows[: -_MAX_COMPARED_VERSIONS - 1 : -1]:
+        entry = session.state_of(row.snapshot).get(skill.path)
+        if entry is not None and not session.reader.find_redactions([entry.blob]):
+            with suppress(InvalidInput):
+                yield document_parts.split_document(session.reader.read_blob(entry.blob)).body
 
 
 def rewrite_file_names(body: bytes, renamed: dict[str, str]) -> bytes:
@@ -253,9 +230,3 @@ def rewrite_file_names(body: bytes, renamed: dict[str, str]) -> bytes:
         return body
     name = rb"(?<![\w./-])((?:\./)?)(%b)(?![\w/-]|\.\w)" % b"|".join(map(re.escape, names))
     return re.sub(name, lambda match: match[1] + names[match[2]], body)
-
-
-def _insert_slug(inner: str, slug: str) -> str:
-    above, slash, name = inner.rpartition("/")
-    stem, dot, ending = name.rpartition(".")
-    return f"{above}{slash}" + (f"{stem}-{slug}.{ending}" if dot and stem else f"{name}-{slug}")
