@@ -79,7 +79,7 @@ def merge(
         version = theirs.card.version
         kind = ("absorb", slug, new.previous_version or "", new.version, theirs.slug, version)
         message = message or f"Absorb {theirs.slug}, version {version}"
-        upserted = record_skill(txn, slug, path, new, kind, message, edits)
+        upserted = record_skill(txn, slug, path, new, message, edits, kind)
     return SkillMergeResult(
         slug=slug,
         name=upserted.name,

@@ -95,8 +95,8 @@ def upsert(
             return upsert_result(txn, slug, shown, version, version, path, changed=False)
         if check is not None:
             check(prior_text, new.content)
-        kind = operation.upsert_operation(slug, new.previous_version or "", new.version)
-        return write_planned(txn, planned, kind, message, receipt, "" if "/" in name else name)
+        shown = "" if "/" in name else name
+        return write_planned(txn, planned, None, message, receipt, shown)
 
 
 class PlannedText(NamedTuple):
@@ -129,9 +129,8 @@ def plan_skill(
 
     `if_changed` alone makes a plan that changes nothing. Raises as `upsert`.
     """
-    slug = slugify(name) if "/" not in name else ""
-    target = target or ("" if slug else name)
-    slug, path, prior_text = _locate_prior_text(txn, name, slug, category, target)
+    target = target or (name if "/" in name else "")
+    slug, path, prior_text = _locate_prior_text(txn, name, target, category)
     if prior_text is None and body is None and not (description or "").strip():
         raise InvalidInput(
             f"a new skill, {slug}, needs a body or a description",
@@ -170,8 +169,7 @@ def plan_skill(
     if base:
         version = find_skill.load_skill(txn.session, txn.state, path).card.version
         if base != version:
-            of = target or slug
-            new = _rebase(txn, slug, prior_text, version, base, draft, of, files or {})
+            new = _rebase(txn, path, prior_text, version, base, draft, files or {})
             return PlannedText(slug, main, prior_text, new, edits)
     try:
         new = raise_version(txn, slug, path, draft(prior_text, None))
@@ -185,7 +183,7 @@ def plan_skill(
 def write_planned(
     txn: WriteTransaction,
     planned: PlannedText,
-    kind: SnapshotOperation,
+    kind: SnapshotOperation | None,
     message: str,
     receipt: bytes | Receipt | None,
     name: str = "",
@@ -197,7 +195,7 @@ def write_planned(
     slug, path, prior_text, new, edits = planned
     if new is None:
         raise AssertionError("a plan that changes nothing is not written")
-    upserted = record_upsert(txn, slug, path, new, receipt, message, edits, kind)
+    upserted = record_skill(txn, slug, path, new, message, edits, kind, receipt)
     if (
         prior_text is not None
         and read_skill_metadata(prior_text, "").name == read_skill_metadata(new.content, "").name
@@ -214,48 +212,44 @@ def write_planned(
 
 
 def _locate_prior_text(
-    txn: WriteTransaction, name: str, slug: str, category: str = "", of: str = ""
+    txn: WriteTransaction, name: str, target: str, category: str = ""
 ) -> tuple[str, str, bytes | None]:
-    """Return a skill's slug, its present or future path, and its text with manual edits."""
-    session = txn.session
-    identifier = of or name
-    path = find_skill.find_skill_path(session, txn.state, identifier)
-    if path is None and "/" in of:
-        raise find_skill.missing_skill_error(session, txn.state, of)
+    """Return a skill's slug, its present or future path, and its text with manual edits.
+
+    Without a `target`, a name is refused that has the slug of another one ("C++" and "C#").
+    """
+    session, text = txn.session, target or name
+    slug = "" if "/" in name else slugify(name)
+    path = find_skill.find_skill_path(session, txn.state, text)
+    if path is None and "/" in target:
+        raise find_skill.missing_skill_error(session, txn.state, target)
     prior_text = None if path is None else working_copy.read_if_unchanged(session, txn.state, path)
     if path is None or prior_text is None:
         candidate_paths = find_skill.find_candidate_paths(session, slug) if path is None else [path]
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
         txn.record_edits_at(candidate_paths)
-        skill = find_skill.find_skill_or_none(session, txn.state, identifier)
+        skill = find_skill.find_skill_or_none(session, txn.state, text)
         if skill is None:
             path = _choose_path(txn, slug, category)
             working_copy.refuse_unsafe_parents(session, path)
             return slug, path, None
         path, prior_text = skill.path, session.reader.read_blob(skill.blob)
     slug = derive.slug_from_full_path(path)
-    if not of:
-        _refuse_name_collision(name, slug, prior_text)
-    return slug, path, prior_text
-
-
-def _refuse_name_collision(name: str, slug: str, prior_text: bytes) -> None:
-    """Refuse a name with the same slug as another name ("C++" and "C#").
-
-    A skill made from a name alone has its slug as name and that name as title: then the
-    title is its name. A skill whose names lead to another slug is found by its path, too.
-    """
+    if target:
+        return slug, path, prior_text
+    # A skill made from a name alone has its slug as name and that name as title: then the title is
+    # its name. A skill whose names lead to another slug is found by its path, too.
     names = skill_document.read_declared_names(prior_text)
     declared = {name for name in names - {slug} if fold_to_slug(name) == slug} or names | {slug}
-    if any(is_same_skill(name, other) for other in declared):
-        return
-    other = sorted(declared)[0]
-    raise Conflict(
-        f"'{name}' has the slug of another skill, '{other}'",
-        code="name_taken",
-        hint=f"write to it by its own name, '{printable_text(other)}', or choose another name",
-    )
+    if not any(is_same_skill(name, other) for other in declared):
+        other = min(declared)
+        raise Conflict(
+            f"'{name}' has the slug of another skill, '{other}'",
+            code="name_taken",
+            hint=f"write to it by its own name, '{printable_text(other)}', or choose another name",
+        )
+    return slug, path, prior_text
 
 
 def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
@@ -282,38 +276,38 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
 
 def _rebase(
     txn: WriteTransaction,
-    slug: str,
+    path: str,
     prior_text: bytes,
     version: str,
     base: str,
     draft: Callable[[bytes, None], UpdatedSkill],
-    target: str,
     files: SkillFiles,
 ) -> UpdatedSkill:
     """Merge a text written for the version `base` into the skill at `version`, as branches are.
 
     Raises `NotFound` (`no_version`), or `Conflict` (`stale_base`) if a person must decide.
     """
-    session, read_again = txn.session, f"read it again with `brain skill view {slug}`"
+    session, slug = txn.session, derive.slug_from_full_path(path)
+    view = f"`brain skill view {slug}`"
     if base == NO_BASE_VERSION:
         raise Conflict(
             f"{slug} exists by now, at version {version}",
             code="stale_base",
-            hint=f"read it with `brain skill view {slug}`, and write to its text",
+            hint=f"read it with {view}, and write to its text",
         )
     from ..merging import content_merge, skill_merge
     from .log import find_skill_at_version
 
     base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, base)
     if files:  # these are not merged
-        skill = find_skill.find_skill(session, txn.state, target)
+        skill = find_skill.load_skill(session, txn.state, path)
         sides = (session.state_of(base_snapshot), base_skill), (txn.state, skill)
         then, now = (
             {
                 entry.path.removeprefix(owner.folder or ""): entry.blob
-                for entry in list_skill_entries(session, bundle, owner)
+                for entry in list_skill_entries(session, state, owner)
             }
-            for bundle, owner in sides
+            for state, owner in sides
         )
         for file, content in files.items():
             wanted = None if content is None else blob_id(content)
@@ -321,7 +315,7 @@ def _rebase(
                 raise Conflict(
                     f"{file} of {slug} was changed by version {version}",
                     code="stale_base",
-                    hint=f"{read_again}, and write to its new content",
+                    hint=f"read it again with {view}, and write to its new content",
                 )
     base_text = session.reader.read_blob(base_skill.blob)
     theirs = draft(base_text, None)
@@ -332,7 +326,7 @@ def _rebase(
             f"{slug} is at version {version}, which changed the same lines as this text for"
             f" version {base}",
             code="stale_base",
-            hint=f"{read_again}, and write to its new text",
+            hint=f"read it again with {view}, and write to its new text",
         )
     return UpdatedSkill(content, merged.version, version, theirs.name)
 
@@ -381,58 +375,30 @@ def flat_skill_folder(path: str) -> str:
     return f"{path.rpartition('/')[0]}/{derive.slug_from_full_path(path)}/"
 
 
-def record_upsert(
-    txn: WriteTransaction,
-    slug: str,
-    path: str,
-    new: UpdatedSkill,
-    receipt: bytes | Receipt | None,
-    message: str,
-    others: Mapping[str, TreeEntry | None] | None = None,
-    kind: SnapshotOperation | None = None,
-) -> Upserted:
-    """Record a new text of a skill, and `others` of its files, as one snapshot.
-
-    `kind` is its operation, by default an upsert.
-    """
-    from ..repo import secrets
-
-    if isinstance(receipt, bytes):
-        receipt = txn.store_tx.put_blob(receipt)
-    evidence = receipt or NO_DIGEST
-    kind = kind or operation.upsert_operation(slug, new.previous_version or "", new.version)
-    upserted = record_skill(txn, slug, path, new, kind, message, others, evidence)
-    notices = secrets.scan_edits(
-        txn.session, txn.head, {**(others or {}), path: txn.writes[path]}, txn.contents
-    )
-    if txn.message_was_masked:
-        notices = [Notice("secret", "", secrets.MASKED_MESSAGE), *notices]
-    if new.version == new.previous_version:
-        kept = f"keeps its version '{printable_text(new.version, 80)}', which has no next one"
-        notices = [Notice("version_kept", path, kept), *notices]
-    return upserted._replace(notices=notices)
-
-
 def record_skill(
     txn: WriteTransaction,
     slug: str,
     path: str,
     new: UpdatedSkill,
-    kind: SnapshotOperation,
     message: str,
     others: Mapping[str, TreeEntry | None] | None = None,
-    evidence: bytes | Receipt = NO_DIGEST,
+    kind: SnapshotOperation | None = None,
+    receipt: bytes | Receipt | None = None,
 ) -> Upserted:
-    """Record a new text of a skill under the operation `kind`, with `others` of its files.
+    """Record a new text of a skill, and `others` of its files, as one snapshot.
 
-    An operation of format 1 states versions of numbers that rise. One that cannot becomes that of
-    a snapshot, which claims nothing of versions. For a decision, raises `InvalidInput`
-    (`bad_version`).
+    `kind` is its operation, by default an upsert. An operation of format 1 states versions of
+    numbers that rise. One that cannot becomes that of a snapshot, which claims nothing of
+    versions. For a decision, raises `InvalidInput` (`bad_version`).
     """
+    from ..repo import secrets
+
+    kind = kind or operation.upsert_operation(slug, new.previous_version or "", new.version)
     stated = [new.version, new.previous_version or new.version]
     if kind[0] == "absorb":
         stated.append(kind[5])
-    if not all(map(operation.is_version, stated)) or new.version == new.previous_version:
+    has_no_next = new.version == new.previous_version
+    if has_no_next or not all(map(operation.is_version, stated)):
         if kind[0] in operation.DECISION_KINDS:
             raise InvalidInput(
                 f"{printable_text(new.version, 80)} is no version of a skill that runs",
@@ -442,6 +408,8 @@ def record_skill(
         old = f"{printable_text(new.previous_version, 80)} → " if new.previous_version else ""
         message = message or f"Upsert {slug}: {old}{printable_text(new.version, 80)}"
         kind = ("snapshot",)
+    if isinstance(receipt, bytes):
+        receipt = txn.store_tx.put_blob(receipt)
     blob = txn.store_tx.put_blob(new.content)
     txn.contents[blob] = new.content
     card = lineage_cache.build_card_row(txn.session, path, blob, new.content)
@@ -449,9 +417,16 @@ def record_skill(
     was = (others or {}).get(path) or txn.state.get(path)
     file_kind = was.kind if was and was.kind != LINK else FILE
     edits = {**(others or {}), path: TreeEntry(path, file_kind, blob, len(new.content))}
-    txn.record_snapshot(edits, kind, message, evidence)
+    txn.record_snapshot(edits, kind, message, receipt or NO_DIGEST)
     txn.writes.update(edits)
-    return upsert_result(txn, slug, new.name, new.version, new.previous_version, path)
+    notices = secrets.scan_edits(txn.session, txn.head, edits, txn.contents)
+    if txn.message_was_masked:
+        notices = [Notice("secret", "", secrets.MASKED_MESSAGE), *notices]
+    if has_no_next:
+        kept = f"keeps its version '{printable_text(new.version, 80)}', which has no next one"
+        notices = [Notice("version_kept", path, kept), *notices]
+    result = upsert_result(txn, slug, new.name, new.version, new.previous_version, path)
+    return result._replace(notices=notices)
 
 
 def upsert_result(
@@ -490,8 +465,8 @@ def edit(
     and `NotFound` (`no_skill`).
     """
     with locked_write_transaction(session, "upsert", f"edit {printable_text(slug, 80)}") as txn:
-        text, slug = slug, "" if "/" in slug else slugify(slug)
-        slug, path, prior_text = _locate_prior_text(txn, text, slug, of=text)
+        text = slug
+        slug, path, prior_text = _locate_prior_text(txn, text, text)
         if prior_text is None:
             raise find_skill.missing_skill_error(session, txn.state, text)
         content, main = prior_text, path
@@ -509,7 +484,7 @@ def edit(
             edits.update(files.apply_change(txn, f"{home}/{file}", change))
         new = skill_document.replace_document(prior_text, slug, content)
         new = raise_version(txn, slug, path, new)
-        return record_upsert(txn, slug, main, new, None, message, edits)
+        return record_skill(txn, slug, main, new, message, edits)
 
 
 def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
@@ -569,7 +544,7 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
         new = new._replace(name=old_skill.card.name or old_skill.slug)
         path, edits = plan_reverted_files(txn, session.state_of(snapshot_id), old_skill, skill)
         message = message or f"Revert {old_skill.slug} to version {wanted}"
-        return record_upsert(txn, derive.slug_from_full_path(path), path, new, None, message, edits)
+        return record_skill(txn, derive.slug_from_full_path(path), path, new, message, edits)
 
 
 def plan_reverted_files(
@@ -654,7 +629,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
         # A skill that did not exist and absorbs another one is that skill under a new name.
         kind = ("absorb", new_slug, "", new.version, skill.slug, skill.card.version)
         message = message or f"Rename {skill.slug} to {new_slug}"
-        return record_skill(txn, new_slug, path, new, kind, message, edits)
+        return record_skill(txn, new_slug, path, new, message, edits, kind)
 
 
 def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path: str) -> None:

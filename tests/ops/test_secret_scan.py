@@ -193,3 +193,10 @@ def test_neither_a_removed_file_nor_a_link_hides_a_secret_beside_it(brain):
     (brain.root / "memory/b.md").symlink_to("c.md")
     write(brain, "memory/c.md", KEY)
     assert [(one.code, one.path) for one in brain.snapshot().notices] == [("secret", "memory/c.md")]
+
+
+def test_a_rename_tells_of_a_secret_as_an_upsert_does(brain):
+    told = brain.skills.upsert("deploy", f"# Deploy\n\nUse {KEY}\n", description="d").notices
+    (again,) = brain.skills.rename("deploy", "release").notices
+    assert [one.code for one in told] == [again.code] == ["secret"]
+    assert again.path == "skills/release/SKILL.md"

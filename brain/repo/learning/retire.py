@@ -171,7 +171,7 @@ def reinstate_by(
         verdict = _build_verdict("reinstate", decider, slug, files)
         blob = store_verdict(txn, verdict, decider.contents)
         kind = ("reinstate", slug, current, new.version, blob)
-        result = record_skill(txn, slug, path, new, kind, message, edits)
+        result = record_skill(txn, slug, path, new, message, edits, kind)
         return describe_decision("reinstate", result, verdict)
 
 
