@@ -172,12 +172,3 @@ def test_a_base_that_never_was_or_is_gone_is_refused(brain):
     brain.skills.delete("oracle")
     with raises_code("stale_base", Conflict):
         brain.skills.upsert("Oracle", "x\n", base=1)
-
-
-def test_what_it_costs_does_not_grow_with_the_versions_that_lie_before(brain):
-    for number in range(300):
-        brain.skills.upsert("Oracle", f"one\n\n{number}\n\nthree\n")
-    with Brain.open(brain.root) as late:
-        done = late.skills.upsert("Oracle", "one\n\n297\n\nTHREE\n", base=299)
-        assert done.version == 302 and len(late._session.snapshots) < 40
-    assert body(brain) == "one\n\n299\n\nTHREE"

@@ -3,7 +3,6 @@
 import pytest
 
 from brain import Brain, Conflict, InvalidInput, NotFound, limits
-from brain.repo import derive
 from tests.support.brains import skill_text, write_file
 from tests.support.refusals import raises_code
 
@@ -62,12 +61,6 @@ def test_a_skill_that_was_removed_since_a_base_is_refused(brain, base):
         with pytest.raises(Conflict, match="was removed after version 1") as caught:
             brain.skills.upsert("New", "y\n", description="d", base=base)
     assert caught.value.code == "stale_base"
-
-
-def test_a_base_that_never_was_is_not_found(brain):
-    brain.skills.upsert("New", "x\n", description="d")
-    with raises_code("no_version", NotFound):
-        brain.skills.upsert("New", "y\n", base="7")
 
 
 def edit(brain: Brain, skill: str, file: str, text: str) -> str:
@@ -160,21 +153,6 @@ def test_an_edit_keeps_the_kind_of_a_file_and_refuses_a_link(brain):
         brain.files.write("link", "x\n")
 
 
-@pytest.mark.parametrize(
-    ("path", "code"),
-    [
-        (".git/config", "reserved_name"),
-        ("a/.brain/x", "reserved_name"),
-        ("../x", "bad_path"),
-        ("", "bad_path"),
-        ("/etc/x", "bad_path"),
-    ],
-)
-def test_a_path_that_no_brain_holds_is_not_written(brain, path, code):
-    with raises_code(code, InvalidInput):
-        brain.files.write(path, "x\n")
-
-
 def test_an_old_version_comes_back_at_the_place_that_the_skill_has_now(brain):
     write_file(brain, "skills/tool/SKILL.md", skill_text("tool", 1))
     write_file(brain, "skills/tool/run.py", "old\n")
@@ -232,19 +210,6 @@ def test_an_old_version_comes_back_in_the_category_that_the_skill_has_now(brain,
     assert (done.slug, done.path, done.version) == ("tool", now, 3)
     assert [one.path for one in brain.skills.list()] == [now]
     assert brain.skills.view("tool").body == "One.\n" and brain.status().clean
-
-
-def test_skills_are_listed_the_same_however_many_files_are_read_at_once(brain, monkeypatch):
-    for name in ("a.md", "b/SKILL.md", "b/notes.md", "b/x/deep.md", "c/d.md", "c/e.md", "f.md"):
-        write_file(brain, f"skills/{name}", skill_text(name.replace("/", "-").lower()))
-    for number in range(200):
-        write_file(brain, f"skills/b/notes-{number}.md", "x\n")
-    brain.snapshot()
-    paths = [one.path for one in brain.skills.list()]
-    assert [path for path in paths if path.startswith("skills/b/")] == ["skills/b/SKILL.md"]
-    for count in (1, 2, 3, 5):
-        monkeypatch.setattr(derive, "_BATCH_SIZE", count)
-        assert [one.path for one in brain.skills.list()] == paths
 
 
 def test_a_skill_that_is_too_large_to_check_is_a_problem_and_hides_no_other(brain):

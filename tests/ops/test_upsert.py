@@ -27,13 +27,6 @@ def test_an_identical_save_still_raises_the_version(brain):
     assert brain.skills.upsert("a", "same\n", description="d").version == 2
 
 
-def test_if_changed_makes_an_identical_save_do_nothing(brain):
-    first = brain.skills.upsert("a", "same\n", description="d")
-    again = brain.skills.upsert("a", (brain.root / first.path).read_bytes(), if_changed=True)
-    assert (again.changed, again.version, again.snapshot) == (False, 1, first.snapshot)
-    assert brain.skills.upsert("a", "other\n", if_changed=True).version == 2
-
-
 def test_the_folder_is_clean_after_an_upsert(brain):
     brain.skills.upsert("a", "text\n", description="d")
     assert brain.status().clean

@@ -176,18 +176,6 @@ def texts(brain: Brain) -> list[str]:
     return [entry.message or entry.operation["kind"] for entry in brain.history.log()][:-1]
 
 
-def test_a_file_is_made_changed_and_removed(brain):
-    made = brain.files.edit("memory/a.md", lambda was: b"" if was else b"one\n", message="Make it")
-    assert made.changed and made.added == 1 and made.snapshot == brain.head
-    changed = brain.files.edit("memory/a.md", lambda was: (was or b"") + b"two\n")
-    assert changed.modified == 1 and brain.files.read("memory/a.md") == b"one\ntwo\n"
-    assert brain.files.read("memory/a.md", made.snapshot) == b"one\n"
-    assert brain.files.edit("memory/a.md", lambda _: None).removed == 1
-    assert not (brain.root / "memory/a.md").exists() and brain.status().clean
-    with pytest.raises(NotFound):
-        brain.files.read("memory/a.md")
-
-
 def test_a_change_that_changes_nothing_records_nothing(brain):
     brain.files.edit("a.txt", lambda _: b"one")
     head = brain.head

@@ -6,11 +6,9 @@ import pytest
 
 from brain import limits
 from brain.errors import InvalidInput
-from brain.folder import stat_cache
 from brain.folder.ignore import IgnoreRules
 from brain.folder.scan import scan_files
 from brain.objects.tree_node import EXECUTABLE, FILE, LINK
-from brain.util import process_pool
 from tests.support.refusals import raises_code
 from tests.support.worktree_scans import (
     candidate_paths,
@@ -221,17 +219,3 @@ def test_a_root_reached_through_a_link_is_the_users_choice(root, tmp_path):
 def test_a_root_that_is_not_there_is_an_error(tmp_path):
     with raises_code("read_failed", InvalidInput):
         scan_without_cache(tmp_path / "nowhere")
-
-
-def test_children_that_compare_find_the_same_differences(root, monkeypatch):
-    for number in range(300):
-        put_file(root, f"memory/{number % 3}/{number:03d}.md", b"")
-    settle_stat_cache(root)
-    changed = [f"memory/{number % 3}/{number:03d}.md" for number in (3, 151, 299)]
-    for path in changed:
-        put_file(root, path, b"more")
-    expected = candidate_paths(scan_with_cache(root))
-    monkeypatch.setattr(stat_cache, "_MIN_ENTRIES_TO_FORK", 1)
-    monkeypatch.setattr(stat_cache, "_ENTRIES_PER_JOB", 10)
-    monkeypatch.setattr(process_pool, "processor_count", lambda: 3)
-    assert candidate_paths(scan_with_cache(root)) == expected == sorted(changed)

@@ -103,9 +103,3 @@ def test_a_section_whose_last_file_goes_goes_with_it(small):
     _, bundle = small
     after = bundle.edit({"memory/MEMORY.md": None, "SOUL.md": None})
     assert list(after.sections) == ["a", "a-b", "skills"]
-
-
-def test_comparing_a_bundle_with_itself_reads_nothing(small):
-    node_store, bundle = small
-    assert list(bundle.diff(State(bundle.nodes, dict(bundle.sections)))) == []
-    assert node_store.loads == []

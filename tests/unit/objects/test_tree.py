@@ -11,7 +11,7 @@ from brain.digest import blob_id
 from brain.errors import FormatError
 from brain.objects import tree
 from brain.objects.lineage import walk_range
-from brain.objects.node_cache import MAX_CACHED_NODES, MAX_CACHED_SWEEP_NODES, NodeCache
+from brain.objects.node_cache import MAX_CACHED_SWEEP_NODES, NodeCache
 from brain.objects.tree import TreeRoot
 from brain.objects.tree_diff import Difference, diff_trees
 from brain.objects.tree_node import (
@@ -102,16 +102,6 @@ def test_a_changed_content_keeps_every_cut():
     assert sizes(paths) == [[len(n.entries) for n in one] for one in tree_levels(nodes, after.node)]
 
 
-def test_no_edits_read_nothing():
-    node_store = MemoryNodeStore()
-    nodes = node_store.open_nodes()
-    root = tree.build_tree(nodes, file_entries("abc"))
-    node_store.store_new_nodes(nodes)
-    nodes = node_store.open_nodes()
-    assert tree.update_tree(nodes, root, []) == root
-    assert node_store.loads == []
-
-
 def test_removing_what_is_not_there_changes_nothing():
     nodes = MemoryNodeStore().open_nodes()
     root = tree.build_tree(nodes, file_entries("abc"))
@@ -148,27 +138,6 @@ def test_walking_from_a_path_opens_only_what_lies_beyond():
 
 def leaf(name: str) -> TreeNode:
     return TreeNode(LEAF, tuple(file_entries([name])))
-
-
-def test_a_node_is_loaded_once_and_then_at_hand():
-    node_store = MemoryNodeStore()
-    node = leaf("a")
-    node_store.stored[node.id] = node.encode()
-    nodes = node_store.open_nodes()
-    assert nodes.get(node.id) is nodes.get(node.id)
-    assert node_store.loads == [node.id]
-
-
-def test_a_new_node_is_fresh_until_it_is_settled():
-    node_store = MemoryNodeStore()
-    nodes = node_store.open_nodes()
-    node = leaf("a")
-    assert nodes.add(node) == nodes.add(leaf("a")) == node.id
-    assert nodes.unstored == {node.id: node.encode()}
-    nodes.mark_stored()
-    assert nodes.unstored == {}
-    assert nodes.get(node.id).entries == node.entries
-    assert node_store.loads == []
 
 
 def test_a_node_that_is_stored_and_at_hand_is_not_built_anew():
@@ -215,21 +184,6 @@ def test_bytes_that_are_no_node_are_refused():
     nodes = NodeCache({b"id": b"\xc1"}.__getitem__)
     with pytest.raises(FormatError):
         nodes.get(b"id")
-
-
-def test_memory_holds_a_bounded_number_of_nodes_and_loses_no_fresh_one():
-    node_store = MemoryNodeStore()
-    nodes = node_store.open_nodes()
-    ids = [nodes.add(leaf(f"{number:05}")) for number in range(MAX_CACHED_NODES + 500)]
-    assert len(nodes.unstored) == len(ids)
-    assert [nodes.get(node_id).id for node_id in ids] == ids
-    assert node_store.loads == []
-    node_store.store_new_nodes(nodes)
-    for node_id in ids[-500:]:
-        nodes.get(node_id)
-    assert node_store.loads == []
-    nodes.get(ids[0])
-    assert node_store.loads == [ids[0]]
 
 
 def test_a_sweep_returns_each_node_and_holds_no_more_than_a_part_of_them():

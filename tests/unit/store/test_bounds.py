@@ -1,13 +1,10 @@
 """Sizes and numbers by which a store decides, each at its bound."""
 
-import io
 import os
 import random
 import shutil
-import struct
 from types import SimpleNamespace
 
-import apsw
 import pytest
 from zstandard import ZstdCompressor
 
@@ -18,9 +15,7 @@ from brain.objects.snapshot import Jump, Snapshot, encode_snapshot
 from brain.store import redactions
 from brain.store.blobs import ChunkList, decode_chunk_list
 from brain.store.checks import check_stray_rows
-from brain.store.connection import Connection
 from brain.store.large_blobs import pack_blobs
-from brain.store.rows import ObjectKind
 from brain.store.writer import Store, create_store, writer_lock
 from tests.support.old_stores import encode_old_chunk_list, pack_with_dictionary
 from tests.support.refusals import raises_code
@@ -33,30 +28,6 @@ def store(tmp_path):
     made = create_store(tmp_path / "s")
     yield made
     made.close()
-
-
-def test_the_file_is_marked_as_a_store_of_version_4(store, tmp_path):
-    store.close()
-    header = (tmp_path / "s/store.db").read_bytes()[:100]
-    assert header[68:72] == b"brn1" and header[60:64] == (4).to_bytes(4, "big")
-    assert struct.unpack(">H", header[16:18]) == (8192,)
-
-
-def test_kinds_of_objects_are_numbered_as_stores_have_them():
-    kinds = ObjectKind.BLOB, ObjectKind.NODE, ObjectKind.BUNDLE, ObjectKind.SNAPSHOT
-    assert kinds == (0, 1, 2, 3)
-
-
-def test_a_connection_waits_as_long_as_it_was_told(tmp_path):
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    db = Connection(str(tmp_path / "t.db"), flags, timeout=2.5, name="t.db")
-    assert db.fetch_all("PRAGMA busy_timeout") == [(2500,)]
-    assert db.fetch_without_waiting("PRAGMA busy_timeout") == [(0,)]
-    assert db.fetch_all("PRAGMA busy_timeout") == [(2500,)]
-    with raises_code("bad_store", StoreError):
-        db.fetch_all("SELECT zeroblob((32 << 20) + 1)")
-    assert db.fetch_all("SELECT length(zeroblob(32 << 20))") == [(32 << 20,)]
-    db.close()
 
 
 def codecs(store: Store) -> list[int]:
@@ -158,20 +129,6 @@ def test_a_full_disk_leaves_old_pages_and_any_other_error_is_raised(store, code,
             store.compact()
 
 
-def test_a_sweep_removes_so_many_and_no_more(store):
-    with store.transaction() as tx:
-        for number in range(3):
-            tx.put_object(3, blob_id(b"s%d" % number), b"s")
-        blobs = [tx.put_blob(b"%d" % number) for number in range(3)]
-        tx.put_signature(blob_id(b"s0"), bytes(32), bytes(64))
-    counts = []
-    for _ in range(4):
-        with store.transaction() as tx:
-            counts.append(tx.sweep_objects({blobs[0]}, 2))
-    assert counts == [2, 2, 1, 0] and store.count_objects() == 1
-    assert list(store.stream_signatures()) == [] and store.removal_epoch() == 4
-
-
 def test_after_a_redaction_no_dictionary_holds_pieces_of_blobs(store):
     chance = random.Random(2)
     words = [chance.randbytes(9).hex().encode() for _ in range(80)]
@@ -190,21 +147,6 @@ def test_after_a_redaction_no_dictionary_holds_pieces_of_blobs(store):
     assert rows == [(-1, 0), (1, 0)]
     assert dict(store.read_small_blobs(ids)) == dict(zip(ids, contents, strict=True))
     assert check_stray_rows(store) == []
-
-
-def test_a_file_that_is_a_chunk_is_cut_in_two_where_others_hold_it(store):
-    content = random.Random(3).randbytes((256 << 10) + 9)
-    first = content[:9]
-    with store.transaction() as tx:
-        small = tx.put_blob(first)
-        large = tx.put_blob_stream(io.BytesIO(content), len(content), small)
-        pieces = tx._fetch_chunk_list(large).pieces
-        assert pieces[0] == (small, 9)
-        tx.redact_blob(small, ID, lambda free: set())
-        assert not tx.has_object(small)
-        rest = tx._fetch_chunk_list(large).pieces
-        assert [size for _, size in rest[:2]] == [4, 5] and rest[2:] == pieces[1:]
-    assert store.read_blob(large) == content
 
 
 def test_a_redaction_is_described_by_its_snapshot():
@@ -242,12 +184,3 @@ def test_the_lock_tells_whether_its_last_holder_died(tmp_path):
         (tmp_path / "lock").chmod(mode)
         with writer_lock(tmp_path, 0):
             assert (tmp_path / "lock").stat().st_mode & 0o777 == after
-
-
-@pytest.mark.parametrize(("writable", "code"), [(True, "cannot_open"), (False, "read_only")])
-def test_a_lock_that_cannot_be_made_says_whether_the_folder_can_be_written(
-    tmp_path, writable, code, monkeypatch
-):
-    monkeypatch.setattr(os, "access", lambda path, mode: writable)
-    with raises_code(code, StoreError), writer_lock(tmp_path / "none", 0):
-        pass

@@ -13,7 +13,6 @@ import pytest
 from brain.errors import BrainError, Locked, StoreError
 from brain.search import full_text
 from brain.search.full_text import FullTextIndex
-from brain.store import reader, rows
 from brain.store.connection import Connection, translate_engine_error
 from brain.store.reader import open_store_reader
 from brain.store.writer import BULK_LOAD_BYTES, create_store, open_store, writer_lock
@@ -90,27 +89,6 @@ def test_nothing_is_written_after_the_engine_rolled_back_by_itself(tmp_path):
         db.execute("INSERT INTO t VALUES (4)")
 
 
-def test_keys_are_looked_up_in_any_number(tmp_path):
-    with scratch(tmp_path) as db:
-        db.execute("CREATE TABLE t (x INTEGER PRIMARY KEY)")
-        db.begin()
-        db.execute_many("INSERT INTO t VALUES (?)", [(number,) for number in range(2000)])
-        db.commit()
-        for count in (0, 1, 16, 17, 256, 257, 1999):
-            rows = db.fetch_by_keys("SELECT x FROM t WHERE x IN ({keys})", list(range(count)))
-            assert [x for (x,) in rows] == list(range(count))
-
-
-def test_a_locked_error_is_what_a_busy_engine_becomes(tmp_path):
-    flags = apsw.SQLITE_OPEN_READWRITE
-    with scratch(tmp_path) as first:
-        first.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(Locked):
-            Connection(str(tmp_path / "t.db"), flags, timeout=0, name="t.db").execute(
-                "BEGIN IMMEDIATE"
-            )
-
-
 HOLD = """
 import sys
 from pathlib import Path
@@ -182,26 +160,6 @@ def store(tmp_path):
     yield made
 
 
-@pytest.fixture
-def loads(monkeypatch):
-    """Return a list that grows each time the facts are read."""
-    load, counted = reader.load_facts, list[int]()
-
-    def counting(*args: object) -> dict[str, bytes]:
-        counted.append(1)
-        return load(*args)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(reader, "load_facts", counting)
-    return counted
-
-
-def test_facts_are_read_once_while_nothing_changes(store, loads):
-    for _ in range(5):
-        assert store.read_meta("branch") is None and store.removal_epoch() == 0
-        assert store.list_refs() == {}
-    assert len(loads) == 1
-
-
 @pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
 def test_own_commits_are_seen_at_once(store, expected):
     for value in (b"one", b"two"):
@@ -211,30 +169,6 @@ def test_own_commits_are_seen_at_once(store, expected):
             assert tx.read_meta("branch") == value
             assert store.read_meta("branch") == before
         assert store.read_meta("branch") == value
-
-
-def test_what_was_rolled_back_is_not_kept(store):
-    db = store._db
-    assert store.read_meta("branch") is None
-    db.begin()
-    never = {f"{rows.META_PREFIX}branch": b"never"}
-    facts = [*never.items(), (rows.SEAL_FACT, rows.facts_checksum(never))]
-    db.execute_many("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts)
-    assert store.read_meta("branch") == b"never"
-    db.roll_back()
-    assert store.read_meta("branch") is None
-
-
-def test_a_commit_that_fails_leaves_no_facts(store, monkeypatch):
-    def fail() -> None:
-        assert store.read_meta("branch") == b"never"
-        raise StoreError("no space left")
-
-    assert store.read_meta("branch") is None
-    monkeypatch.setattr(store._db, "commit", fail)
-    with pytest.raises(StoreError), store.transaction() as tx:
-        tx.write_meta("branch", b"never")
-    assert store.read_meta("branch") is None
 
 
 @pytest.mark.parametrize("expected", [0, BULK_LOAD_BYTES])
@@ -306,18 +240,6 @@ def test_keys_are_found_by_the_stems_of_their_words(index):
     assert keys(index, "parse") == ["a"]
     assert index.count_documents(["date", "walk", "nothing"]) == {"date": 2, "walk": 1}
     assert index.count_keys() == 3 and index.list_keys() == ["a", "b", "c"]
-
-
-def test_stems_are_counted_as_of_now_whoever_changed_the_index(tmp_path, monkeypatch):
-    reader, other = (open_in_file(tmp_path) for _ in range(2))
-    fill(reader)
-    for _ in range(2):
-        assert reader.count_documents(["date", "whale", "x"]) == {"date": 2, "x": 1}
-    with other.transaction():
-        other.update(b"two", ["a"], [("d", ("whales", ""))])
-    assert reader.count_documents(["x", "date", "whale"]) == {"x": 1, "date": 1, "whale": 1}
-    monkeypatch.setattr(full_text, "_MAX_CACHED_COUNTS", 0)
-    assert reader.count_documents(["whale", "y"]) == {"whale": 1, "y": 1}
 
 
 def test_a_text_counts_by_its_weight():

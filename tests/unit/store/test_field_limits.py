@@ -2,7 +2,6 @@
 
 import os
 import stat
-import zlib
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -12,13 +11,11 @@ import apsw
 import pytest
 from zstandard import ZstdCompressor
 
-from brain.digest import blob_id
-from brain.errors import NotFound, StoreError
-from brain.store import checks, connection, database, reader
+from brain.errors import StoreError
+from brain.store import checks, connection, database
 from brain.store import rows as checksums
 from brain.store import rows as field_limits
 from brain.store.blobs import MAX_ROW_CONTENT_BYTES, BlobDecoder
-from brain.store.connection import Connection
 from brain.store.rows import PendingWrite
 from brain.store.writer import (
     create_store,
@@ -84,11 +81,6 @@ def test_a_pending_write_is_of_a_kind_and_of_sizes(row, fault):
     assert field_limits.find_pending_error(row._replace(path="../a"))
 
 
-def test_checksums_are_those_of_the_format():
-    assert checksums.row_checksum(b"a", b"").hex() == blob_id(b"1:a0:").hex()[:16]
-    assert checksums.cache_row_checksum(b"ab", b"c") == zlib.crc32(b"abc").to_bytes(4, "big")
-
-
 def test_what_a_mark_misses_is_named():
     head = (5).to_bytes(8, "big")
     describe = connection.describe_lost_operations
@@ -100,19 +92,6 @@ def test_what_a_mark_misses_is_named():
     assert describe(head, (2).to_bytes(8, "big")) == (
         "operations 3 to 5 were acknowledged and are not in the store"
     )
-
-
-def test_the_head_of_a_log_at_a_number_is_that_of_then(store):
-    with store.transaction() as tx:
-        ids = [tx.append_operation(b"%d" % number) for number in range(3)]
-    for number, expected in ((0, 3), (1, 1), (2, 2), (3, 3), (4, 3)):
-        encoded = store._log_head_at(number.to_bytes(8, "big") + b"marked")
-        assert encoded == reader.encode_log_head(expected, ids[expected - 1])
-    assert reader.decode_log_head(None) == (0, b"")
-    assert [store.read_operation(number).id for number in (1, 2, 3)] == ids
-    for number in (0, 4):
-        with raises_code("missing_operation", NotFound):
-            store.read_operation(number)
 
 
 def change(folder: Path, *statements: str) -> list[str]:
@@ -216,15 +195,6 @@ def test_a_refused_file_is_closed_again(tmp_path, monkeypatch):
             connection.open_regular_file(file, os.O_RDONLY)
 
 
-@pytest.mark.parametrize("refused", ["store.db", ""])
-def test_a_store_without_write_access_is_not_opened_for_writing(
-    store, tmp_path, refused, monkeypatch
-):
-    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != tmp_path / "s" / refused)
-    with raises_code("read_only", StoreError):
-        database.open_store_database(tmp_path / "s")
-
-
 def test_a_store_that_is_refused_or_not_made_leaves_nothing_open(store, tmp_path, monkeypatch):
     store._db.execute("PRAGMA user_version=99")
     store.close()
@@ -248,32 +218,6 @@ def test_a_large_load_is_one_of_32_mib(store):
     assert modes == [("wal",), ("delete",)]
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 3, 15, 16, 17, 255, 256, 257, 513])
-def test_each_key_of_any_number_is_looked_up_once(store, count):
-    ids = [blob_id(b"%d" % number) for number in range(count)]
-    with store.transaction() as tx:
-        tx.put_blobs([(id, b"%d" % number) for number, id in enumerate(ids)])
-    sql = "SELECT id FROM blobs WHERE id IN ({keys})"
-    assert sorted(id for (id,) in store._db.fetch_by_keys(sql, ids)) == sorted(ids)
-
-
-@pytest.mark.parametrize(
-    ("numbers", "size", "most", "ranges"),
-    [
-        ([], 2, 9, []),
-        ([5], 2, 9, [(5, 5)]),
-        ([1, 2, 3, 4], 2, 9, [(1, 2), (3, 4)]),
-        ([1, 2, 3, 4, 5], 2, 9, [(1, 2), (3, 4), (5, 5)]),
-        ([1, 6], 1, 3, [(1, 2), (3, 4), (5, 6)]),
-        ([1, 7], 1, 3, [(1, 3), (4, 6), (7, 7)]),
-    ],
-)
-def test_a_table_is_split_into_ranges(store, numbers, size, most, ranges):
-    db: Connection = store._db
-    db.execute_many("INSERT INTO dictionaries VALUES (?, x'', x'')", [(n,) for n in numbers])
-    assert db.split_rows("dictionaries", size, most) == ranges
-
-
 def test_a_row_unpacks_to_a_mebibyte_and_no_more(store):
     decoder = BlobDecoder(store._db)
     pack = ZstdCompressor().compress
@@ -289,22 +233,6 @@ def test_a_row_unpacks_to_a_mebibyte_and_no_more(store):
     ):
         with raises_code("corrupt_object", StoreError, match=why):
             decoder.decode(b"i" * 32, codec, data)
-
-
-def test_one_damaged_frame_of_many_is_named_alone(store):
-    pack = ZstdCompressor().compress
-    contents = [b"%d" % number * 9 for number in range(20)]
-    rows = [(blob_id(content), 2, pack(content)) for content in contents]
-    large = ZstdCompressor().compress(bytes((1 << 20) + 1))
-    for damaged in (b"no frame", rows[7][2][:-1], large):
-        group = [*rows[:7], (rows[7][0], 2, damaged), *rows[8:], (blob_id(b"raw"), 0, b"raw")]
-        found = dict(BlobDecoder(store._db).decode_many(group))
-        assert isinstance(found.pop(rows[7][0]), StoreError)
-        assert found.pop(blob_id(b"raw")) == b"raw"
-        assert found == {blob_id(one): one for one in contents if one != contents[7]}
-    unknown = [(row[0], 5, row[2]) for row in rows]
-    results = BlobDecoder(store._db).decode_many(unknown)
-    assert len(results) == 20 and all(isinstance(one, StoreError) for _, one in results)
 
 
 @pytest.mark.parametrize(("user", "changed"), [(0, 2), (1234, 0)])
@@ -324,17 +252,6 @@ def test_files_that_root_makes_are_given_to_the_owner_of_the_folder(
     assert owners == [(folder.st_uid, folder.st_gid)] * changed
     assert connection.read_mark(str(tmp_path / "store.db")) == head
     assert stat.S_IMODE((tmp_path / "mark").stat().st_mode) == 0o600
-
-
-def test_a_planted_row_is_replaced_also_after_other_changes(store):
-    contents = [b"%d" % number for number in range(4)]
-    sql = "INSERT INTO blobs (id, codec, data) VALUES (?, 0, x'00')"
-    with store.transaction() as tx:
-        for content in contents:
-            tx.put_blob(b"before " + content)
-        store._db.execute(sql, (blob_id(contents[2]),))
-        tx.put_blobs([(blob_id(content), content) for content in contents])
-    assert [store.read_blob(blob_id(content)) for content in contents] == contents
 
 
 def test_a_store_that_cannot_be_written_is_opened_for_reading_alone(store, tmp_path, monkeypatch):

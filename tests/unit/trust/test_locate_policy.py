@@ -60,19 +60,6 @@ def test_a_link_or_a_huge_file_is_no_trust_file(kind, size):
         brain.locate()(brain.snapshot(TreeEntry("trust.json", kind, BLOB, size)))
 
 
-def test_snapshots_that_share_the_files_at_the_top_are_looked_up_once():
-    brain = Brain()
-    trust = TreeEntry("trust.json", FILE, BLOB, 5)
-    made = [
-        brain.snapshot(trust, TreeEntry(f"memory/{number}.md", FILE, BLOB, number))
-        for number in range(20)
-    ]
-    locate = brain.locate()
-    brain.shelf.loads.clear()
-    assert {locate(snapshot) for snapshot in made} == {BLOB}
-    assert len(brain.shelf.loads) == 1
-
-
 @pytest.mark.parametrize(
     ("kind", "size", "message"),
     [
@@ -90,27 +77,6 @@ def test_a_trust_file_is_a_file_of_at_most_the_greatest_size(kind, size, message
             brain.locate()(made)
     else:
         assert brain.locate()(made) == BLOB
-
-
-def test_lookups_are_kept_up_to_a_number(monkeypatch):
-    monkeypatch.setattr(locate_policy, "_MAX_CACHED_LOOKUPS", 2)
-    brain = Brain()
-    made = [
-        brain.snapshot(TreeEntry("trust.json", FILE, blob_id(b"%d" % number), 5))
-        for number in range(3)
-    ]
-    locate = brain.locate()
-    asked: list[str] = []
-    find = State.get
-
-    def get(state: State, path: str) -> TreeEntry | None:
-        asked.append(path)
-        return find(state, path)
-
-    monkeypatch.setattr(State, "get", get)
-    for number in (0, 1, 0, 1, 2, 2, 0):
-        assert locate(made[number]) == blob_id(b"%d" % number)
-    assert len(asked) == 4  # 0 and 1, then 2, which clears them, then 0 again
 
 
 def test_a_trust_file_is_read_only_under_its_own_id():

@@ -59,30 +59,6 @@ def test_a_descriptor_that_was_passed_in_is_unlocked_and_stays_open(tmp_path):
         os.close(handle)
 
 
-def test_a_waiter_without_a_limit_makes_one_system_call(tmp_path, monkeypatch):
-    calls: list[int] = []
-    flock = fcntl.flock
-
-    def counted(handle: int, operation: int) -> None:
-        calls.append(operation)
-        flock(handle, operation)
-
-    entered = threading.Event()
-
-    def wait() -> None:
-        with lock_file(tmp_path / "lock"):
-            entered.set()
-
-    with lock_file(tmp_path / "lock"):
-        monkeypatch.setattr(fcntl, "flock", counted)
-        waiter = threading.Thread(target=wait)
-        waiter.start()
-        assert not entered.wait(0.1)
-    assert entered.wait(10)
-    waiter.join()
-    assert calls == [fcntl.LOCK_EX]
-
-
 def test_a_waiter_gets_the_lock_when_it_is_released(tmp_path):
     with lock_file(tmp_path / "lock"):
         release = threading.Event()
