@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import Conflict, InvalidInput, Locked, NotFound, StoreError, printable_text
-from ..store.connection import Connection, DatabaseLabels, SqlRow
-from ..store.database import OUTDATED, FileFormat, open_as_allowed, read_version
+from ..store.connection import Connection, FileFormat, SqlRow
+from ..store.database import OUTDATED, open_as_allowed, read_version
 from ..util.files import LockTimeout, lock_file
 
 if TYPE_CHECKING:
@@ -109,11 +109,10 @@ _LABEL = "the file of experience"
 EXPERIENCE_FILE = FileFormat(
     file_name="evolution.db",
     noun="a file of experience",
-    labels=DatabaseLabels(
-        *(_LABEL, _LABEL, "the folder .brain"),
-        "delete .brain/evolution.db: it holds only what agents went through, and the counts of"
-        " uses and of attempts to learn, and nothing of the brain itself",
-    ),
+    label=_LABEL,
+    folder="the folder .brain",
+    damaged="delete .brain/evolution.db: it holds only what agents went through, and the counts of"
+    " uses and of attempts to learn, and nothing of the brain itself",
     application_id=0x62726E78,  # "brnx"
     version=4,
     tables=TABLES + _USAGE_TABLES,

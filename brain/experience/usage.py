@@ -16,8 +16,8 @@ from dataclasses import asdict, dataclass, field, replace
 
 from ..digest import NO_DIGEST, blob_id
 from ..errors import StoreError, printable_text
-from ..store.connection import Connection, DatabaseLabels, SqlRow
-from ..store.database import FileFormat, delete_database
+from ..store.connection import Connection, FileFormat, SqlRow
+from ..store.database import delete_database
 from .store import EXPERIENCE_FILE, SideDatabase
 
 MAX_FAILURE_CHARS = 200
@@ -154,11 +154,10 @@ _FILE = EXPERIENCE_FILE._replace(
 _OLD_FILE = FileFormat(
     file_name="usage.db",
     noun="a file of uses",
-    labels=DatabaseLabels(
-        *("the file of uses", "the file of uses", "the folder .brain"),
-        "delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of"
-        " the brain itself",
-    ),
+    label="the file of uses",
+    folder="the folder .brain",
+    damaged="delete .brain/usage.db: it holds only counts of uses, which begin anew, and nothing of"
+    " the brain itself",
     application_id=0x62726E75,
     version=2,
     tables=(),
@@ -289,6 +288,4 @@ def _decode_row(row: SqlRow) -> UsageCounts:
     try:
         return UsageCounts(path=path, version=version, program=program, **json.loads(counts))
     except (ValueError, TypeError) as error:
-        raise StoreError(
-            f"a row of {_FILE.file_name} is damaged", hint=_FILE.labels.damaged
-        ) from error
+        raise StoreError(f"a row of {_FILE.file_name} is damaged", hint=_FILE.damaged) from error

@@ -48,11 +48,11 @@ def _name_field(error: FormatError, place: str) -> _FieldError:
     return _FieldError(error, place, error.message)
 
 
-def _make_format_error(message: str, code: str) -> FormatError:
+def _format_error(message: str, code: str) -> FormatError:
     return FormatError(message, code=code)
 
 
-READER = strict_json.FieldReader(_make_format_error)
+READER = strict_json.FieldReader(_format_error)
 
 
 class FieldCodec(NamedTuple):
@@ -117,7 +117,7 @@ class DocumentFormat(Generic[_Object]):
             raise FormatError(
                 f"it has {len(data)} bytes, more than {self.max_bytes}", code="too_large"
             )
-        value = strict_json.parse_json(data, MAX_JSON_DEPTH, self.max_values, _make_format_error)
+        value = strict_json.parse_json(data, MAX_JSON_DEPTH, self.max_values, _format_error)
         if type(value) is not dict:
             raise READER.error(value, f"a {self.label}")
         format_name = value.pop("format", None)
@@ -260,14 +260,6 @@ def _integer_codec(most: int) -> FieldCodec:
     return FieldCodec(check, check)
 
 
-def _check_path(value: Any) -> str:
-    return READER.parsed(value, paths.check_path, "a path")
-
-
-def _read_digest(value: Any) -> bytes:
-    return READER.parsed(value, parse_digest, "a digest")
-
-
 def _write_digest(value: Any) -> str:
     if type(value) is not bytes or len(value) != DIGEST_SIZE:
         raise READER.error(value, "a digest")
@@ -278,7 +270,10 @@ NUMBER_CODEC = _integer_codec(MAX_SAFE_INTEGER)
 """An integer from 0."""
 TIME_CODEC = _integer_codec(MAX_TIME_MS)
 """A time, in ms since 1970."""
+_check_path = partial(READER.parsed, parse=paths.check_path, wanted="a path")
 PATH_CODEC = FieldCodec(_check_path, _check_path)
 """A full path of a brain."""
-DIGEST_CODEC = FieldCodec(_read_digest, _write_digest)
+DIGEST_CODEC = FieldCodec(
+    partial(READER.parsed, parse=parse_digest, wanted="a digest"), _write_digest
+)
 """A digest, 32 bytes."""

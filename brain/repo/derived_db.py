@@ -13,9 +13,8 @@ from ..encoding import pack, unpack
 from ..errors import Locked, StoreError
 from ..named_tuple import NamedTuple
 from ..store import rows as checksums
-from ..store.connection import Connection, DatabaseLabels
+from ..store.connection import Connection, FileFormat
 from ..store.database import (
-    FileFormat,
     open_disposable,
     open_in_memory,
     typed_columns,
@@ -148,7 +147,9 @@ CONTENT_TABLES = tuple(sql.split()[2] for sql in _TABLES)
 _CACHE = FileFormat(
     file_name=CACHE_FILE_NAME,
     noun="a cache",
-    labels=DatabaseLabels("the cache", "the cache", "the user's cache folder", "delete the file"),
+    label="the cache",
+    folder="the user's cache folder",
+    damaged="delete the file",
     application_id=0x62726E63,  # "brnc"
     version=DERIVATION_VERSION,
     tables=_TABLES,
@@ -493,8 +494,7 @@ def open_cache(
 
 def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
     """Return an empty cache in memory."""
-    format = _CACHE._replace(version=version)
-    return DerivedCache(open_in_memory(CACHE_FILE_NAME, format.labels, format), folder)
+    return DerivedCache(open_in_memory(_CACHE._replace(version=version)), folder)
 
 
 def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from ..store.connection import Connection, DatabaseLabels
+from ..store.connection import Connection, FileFormat
 from ..store.database import open_in_memory
 
 TABLES = ("stems", "rows", "keys", "standing")
@@ -19,8 +19,17 @@ TABLES = ("stems", "rows", "keys", "standing")
 _MAX_CACHED_COUNTS = 10_000
 """Stems whose counts are cached in memory."""
 _TOKENIZER = ("porter", "unicode61", "remove_diacritics", "2")
-_INDEX_LABELS = DatabaseLabels(
-    "the index of words", "the index", "the user's cache folder", "delete the file"
+_INDEX = FileFormat(
+    file_name="index",
+    noun="an index",
+    label="the index of words",
+    content_label="the index",
+    folder="the user's cache folder",
+    damaged="delete the file",
+    application_id=0,
+    version=0,
+    tables=(),
+    timeout=0,
 )
 
 IndexedTexts = tuple[str, Sequence[str]]
@@ -135,7 +144,7 @@ class FullTextIndex:
 
 def open_memory_full_text(weights: Sequence[float]) -> FullTextIndex:
     """Return an empty index in memory."""
-    return FullTextIndex(open_in_memory("index", _INDEX_LABELS), weights)
+    return FullTextIndex(open_in_memory(_INDEX), weights)
 
 
 def _create_tables(columns: str, db: Connection) -> None:

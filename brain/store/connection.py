@@ -16,7 +16,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -122,24 +122,40 @@ PRAGMA journal_size_limit={MAX_WAL_BYTES};
 """
 
 
-class DatabaseLabels(NamedTuple):
-    """The names of a database file, its content and its folder in messages.
+class FileFormat(NamedTuple):
+    """A kind of database file: how it is created, checked and opened, and what its errors say.
 
-    `damaged` is the hint for a damaged file.
+    `label` names it, `content_label` its content if that has another name, and `folder` where it
+    is; `damaged` is the hint for a damaged one. `application_id` marks the file (SQLite header,
+    offset 68), and `noun` says what a foreign file is not. `tables` are the statements that create
+    its tables; without any, those of a file are not checked. `older_tables` are those of older
+    versions, which lack the last ones. Files of `outdated` versions are refused as OUTDATED.
+    `timeout` is in seconds, for the transaction of another process. `synchronous` says what a power
+    cut may lose: with NORMAL the last writes, with OFF everything. A disposable file may have more
+    tables and be deleted at any time. If `is_cut_refused`, so is a file that ends within a page,
+    whose rest the engine would take for zeros. Hints are by default those for a damaged file.
     """
 
-    file_label: str
-    content_label: str
+    file_name: str
+    noun: str
+    label: str
     folder: str
     damaged: str
+    application_id: int
+    version: int
+    tables: tuple[str, ...]
+    timeout: float
+    content_label: str = ""
+    foreign_hint: str = ""
+    version_hint: str = ""
+    read_only_hint: str = ""
+    synchronous: str = "FULL"
+    page_bytes: int = 4096
+    older_tables: Mapping[int, tuple[str, ...]] = {}
+    outdated: tuple[int, ...] = ()
+    is_disposable: bool = False
+    is_cut_refused: bool = False
 
-
-STORE_LABELS = DatabaseLabels(
-    "the store",
-    "the brain",
-    "the folder .brain",
-    "run `brain verify` for details, and restore the folder .brain from a copy",
-)
 
 _WRITABLE_HINT = "check who may write to {folder}"
 _OPENABLE_HINT = "check who may read and write {folder}"
@@ -159,22 +175,21 @@ _ENGINE_ERROR_TABLE: tuple[tuple[tuple[type[apsw.Error], ...], str, str, str], .
 _ENGINE_ERRORS = (apsw.Error, UnicodeDecodeError)
 
 
-def translate_engine_error(
-    error: Exception, name: str, labels: DatabaseLabels = STORE_LABELS
-) -> Exception:
+def translate_engine_error(error: Exception, format: FileFormat) -> Exception:
     """Return the typed error for an engine error; misuse by this program is not translated."""
+    name = format.file_name
     if isinstance(error, UnicodeDecodeError):
         return StoreError(
-            f"{name} is damaged: it holds text that is not UTF-8", hint=labels.damaged
+            f"{name} is damaged: it holds text that is not UTF-8", hint=format.damaged
         )
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
         return Locked(
-            f"another process is writing to {labels.content_label}",
+            f"another process is writing to {format.content_label or format.label}",
             hint="wait until it is done, and try again",
         )
     for kinds, code, problem, hint_format in _ENGINE_ERROR_TABLE:
         if isinstance(error, kinds):
-            message, hint = f"{name} {problem}: {error}", hint_format.format_map(labels._asdict())
+            message, hint = f"{name} {problem}: {error}", hint_format.format_map(format._asdict())
             return StoreError(message, code=code, hint=hint)
     return error
 
@@ -182,22 +197,13 @@ def translate_engine_error(
 class Connection:
     """A connection to one database file; raises only typed errors.
 
-    Messages name the file `name` and use `labels`.
+    `timeout` is in seconds, for the transaction of another process.
     """
 
-    def __init__(
-        self,
-        filename: str,
-        flags: int,
-        *,
-        timeout: float,
-        name: str,
-        labels: DatabaseLabels = STORE_LABELS,
-    ) -> None:
-        self.name = name
+    def __init__(self, filename: str, flags: int, format: FileFormat, timeout: float) -> None:
         self._watched_files: list[str] = []
         self._file_identities: dict[str, tuple[int, int]] = {}
-        self._labels = labels
+        self._format = format
         self._was_begun = False
         self._rollbacks = 0
         self._timeout = int(timeout * 1000)
@@ -209,7 +215,7 @@ class Connection:
             self._raw.set_busy_timeout(self._timeout)
             self._raw.execute(_PRAGMAS).fetchall()
         except _ENGINE_ERRORS as error:
-            raise translate_engine_error(error, name, labels) from error
+            raise translate_engine_error(error, format) from error
 
     def execute(self, sql: str, args: Sequence[Any] = ()) -> None:
         """Run one statement to its end."""
@@ -222,7 +228,7 @@ class Connection:
         try:
             self._raw.executemany(sql, rows)
         except _ENGINE_ERRORS as error:
-            raise translate_engine_error(error, self.name, self._labels) from error
+            raise translate_engine_error(error, self._format) from error
 
     def fetch_one(self, sql: str, args: Sequence[Any] = ()) -> SqlRow | None:
         """Return the first row, or None."""
@@ -233,7 +239,7 @@ class Connection:
         try:
             return self._raw.execute(sql, args).fetchall()
         except _ENGINE_ERRORS as error:
-            raise translate_engine_error(error, self.name, self._labels) from error
+            raise translate_engine_error(error, self._format) from error
 
     def stream_rows(self, sql: str, args: Sequence[Any] = ()) -> Iterator[SqlRow]:
         """Yield the rows one by one."""
@@ -241,7 +247,7 @@ class Connection:
         try:
             yield from cursor.execute(sql, args)
         except _ENGINE_ERRORS as error:
-            raise translate_engine_error(error, self.name, self._labels) from error
+            raise translate_engine_error(error, self._format) from error
         finally:
             cursor.close(True)
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import apsw
 
 from ..errors import BrainError, Conflict, Locked, NotFound, StoreError, printable_text
-from ..named_tuple import NamedTuple
 from ..util.files import FIRST_WAIT_SECONDS, LockTimeout, lock_file, next_lock_wait, sync_folder
 from .connection import (
-    STORE_LABELS,
     Connection,
-    DatabaseLabels,
+    FileFormat,
     SqlRow,
     check_regular_file,
     copy_owner,
@@ -31,7 +29,7 @@ DATABASE_FILE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 OUTDATED = "store_outdated"
 
 
-def check_database_files(path: str, labels: DatabaseLabels) -> None:
+def check_database_files(path: str, format: FileFormat) -> None:
     """Check the files of the database at `path` without opening them.
 
     An attacker could have planted a link, a pipe or another user's file. Raises `NotFound`
@@ -43,43 +41,12 @@ def check_database_files(path: str, labels: DatabaseLabels) -> None:
         except FileNotFoundError as error:
             if not side:
                 raise NotFound(
-                    f"{labels.file_label} is missing: it has no {os.path.basename(path)}",
+                    f"{format.label} is missing: it has no {os.path.basename(path)}",
                     code="no_store",
-                    hint=f"restore {labels.folder} from a copy",
+                    hint=f"restore {format.folder} from a copy",
                 ) from error
         except OSError as error:
-            raise open_database_error(error, labels) from error
-
-
-class FileFormat(NamedTuple):
-    """A kind of database file: how it is created, checked and opened, and what its errors say.
-
-    `application_id` marks the file (SQLite header, offset 68), and `noun` says what a foreign file
-    is not. `tables` are the statements that create its tables; without any, those of a file are
-    not checked. `older_tables` are those of older versions, which lack the last ones. Files of
-    `outdated` versions are refused as OUTDATED. `timeout` is in seconds, for the
-    transaction of another process. `synchronous` says what a power cut may lose: with NORMAL the
-    last writes, with OFF everything. A disposable file may have more tables and be deleted at any
-    time. If `is_cut_refused`, so is a file that ends within a page, whose rest the engine would
-    take for zeros. Hints are by default those for a damaged file.
-    """
-
-    file_name: str
-    noun: str
-    labels: DatabaseLabels
-    application_id: int
-    version: int
-    tables: tuple[str, ...]
-    timeout: float
-    foreign_hint: str = ""
-    version_hint: str = ""
-    read_only_hint: str = ""
-    synchronous: str = "FULL"
-    page_bytes: int = 4096
-    older_tables: Mapping[int, tuple[str, ...]] = {}
-    outdated: tuple[int, ...] = ()
-    is_disposable: bool = False
-    is_cut_refused: bool = False
+            raise open_database_error(error, format) from error
 
 
 def create_file(path: str, format: FileFormat, rows: Iterable[tuple[str, SqlRow]] = ()) -> None:
@@ -94,7 +61,7 @@ def create_file(path: str, format: FileFormat, rows: Iterable[tuple[str, SqlRow]
             copy_owner(handle, os.path.dirname(path))
         finally:
             os.close(handle)
-        db = open_for_writing(path, format.timeout, format.labels)
+        db = open_for_writing(path, format.timeout, format)
         try:
             db.execute(f"PRAGMA page_size={format.page_bytes}")
             db.execute("PRAGMA journal_mode=MEMORY")
@@ -127,12 +94,12 @@ def open_file(
     `unsupported_version`, `read_only`, `cannot_open`), `Locked`.
     """
     timeout = format.timeout if timeout is None else timeout
-    check_database_files(path, format.labels)
+    check_database_files(path, format)
     if readonly:
         return open_for_reading(path, timeout, format)
     if not is_writable(path):
         raise not_writable_error(format)
-    db = open_for_writing(path, timeout, format.labels)
+    db = open_for_writing(path, timeout, format)
     try:
         _check_content(db, path, format)
         if db.fetch_all("PRAGMA journal_mode") != [("wal",)]:
@@ -169,7 +136,7 @@ def open_as_allowed(path: str, format: FileFormat, *, create: bool) -> Connectio
                 hint="wait until it is done, and try again",
             ) from None
         except OSError as error:
-            raise open_database_error(error, format.labels) from error
+            raise open_database_error(error, format) from error
     readonly = not format.is_disposable and not is_writable(path)
     return open_file(path, format, readonly=readonly)
 
@@ -198,16 +165,15 @@ def is_writable(path: str) -> bool:
 def not_writable_error(format: FileFormat) -> StoreError:
     """Return the error for a file on a read-only medium, or without write permission."""
     return StoreError(
-        f"{format.labels.file_label} cannot be written",
+        f"{format.label} cannot be written",
         code="read_only",
         hint=format.read_only_hint,
     )
 
 
-def open_for_writing(path: str, timeout: float, labels: DatabaseLabels) -> Connection:
+def open_for_writing(path: str, timeout: float, format: FileFormat) -> Connection:
     """Open a file for writing without a check of its content."""
-    name = os.path.basename(path)
-    return Connection(path, apsw.SQLITE_OPEN_READWRITE, timeout=timeout, name=name, labels=labels)
+    return Connection(path, apsw.SQLITE_OPEN_READWRITE, format, timeout)
 
 
 def _switch_to_wal(db: Connection, timeout: float) -> None:
@@ -229,15 +195,12 @@ def _switch_to_wal(db: Connection, timeout: float) -> None:
         wait = next_lock_wait(wait, waited)
 
 
-def open_in_memory(
-    name: str, labels: DatabaseLabels, format: FileFormat | None = None
-) -> Connection:
-    """Open a private database with the tables of `format`; messages call it `name`."""
+def open_in_memory(format: FileFormat) -> Connection:
+    """Open a private database with the tables of `format`."""
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_MEMORY
-    db = Connection(":memory:", flags, timeout=0, name=name, labels=labels)
-    if format is not None:
-        _create_tables(db, format)
-        db.commit()
+    db = Connection(":memory:", flags, format, 0)
+    _create_tables(db, format)
+    db.commit()
     return db
 
 
@@ -249,7 +212,7 @@ def open_for_reading(path: str, timeout: float, format: FileFormat) -> Connectio
     the file is read alone (`immutable`) if the log is empty. Otherwise that would show a state
     that never existed, so `StoreError` (`read_only`) is raised.
     """
-    name, flags, labels = os.path.basename(path), apsw.SQLITE_OPEN_READONLY, format.labels
+    flags = apsw.SQLITE_OPEN_READONLY
 
     def restricted(db: Connection) -> Connection:
         try:
@@ -261,22 +224,22 @@ def open_for_reading(path: str, timeout: float, format: FileFormat) -> Connectio
         return db
 
     try:
-        return restricted(Connection(path, flags, timeout=timeout, name=name, labels=labels))
+        return restricted(Connection(path, flags, format, timeout))
     except StoreError as error:
         if error.code not in ("cannot_open", "read_only") or not os.access(path, os.R_OK):
             raise
         if is_writable(path) and _has_content(f"{path}-journal"):
-            return restricted(open_for_writing(path, timeout, labels))  # its first read rolls back
+            return restricted(open_for_writing(path, timeout, format))  # its first read rolls back
         if _has_content(f"{path}-wal") or _has_content(f"{path}-journal"):
             raise StoreError(
-                f"{labels.file_label} holds changes that only a writer can take over",
+                f"{format.label} holds changes that only a writer can take over",
                 code="read_only",
-                hint=f"run any command that writes; it needs write access to {labels.folder}",
+                hint=f"run any command that writes; it needs write access to {format.folder}",
             ) from error
     from urllib.parse import quote
 
     uri, flags = f"file:{quote(os.path.abspath(path))}?immutable=1", flags | apsw.SQLITE_OPEN_URI
-    return restricted(Connection(uri, flags, timeout=timeout, name=name, labels=labels))
+    return restricted(Connection(uri, flags, format, timeout))
 
 
 def _has_content(path: str) -> bool:
@@ -293,15 +256,15 @@ def delete_database(path: str) -> None:
             os.unlink(path + suffix)
 
 
-def open_database_error(error: OSError, labels: DatabaseLabels) -> StoreError:
+def open_database_error(error: OSError, format: FileFormat) -> StoreError:
     """Return the error for a file that cannot be created or opened."""
     import errno
 
     codes = {errno.ENOSPC: "no_space", errno.EROFS: "read_only", errno.EACCES: "cannot_open"}
     return StoreError(
-        f"{labels.file_label} cannot be created or opened: {error.strerror}",
+        f"{format.label} cannot be created or opened: {error.strerror}",
         code=codes.get(error.errno or 0, "io_error"),
-        hint=f"check {labels.folder}, its owner and the free space",
+        hint=f"check {format.folder}, its owner and the free space",
     )
 
 
@@ -378,40 +341,40 @@ def read_version(db: Connection) -> int:
 
 def _check_content(db: Connection, path: str, format: FileFormat) -> None:
     ((application,),) = db.fetch_all("PRAGMA application_id")
-    version, labels = read_version(db), format.labels
+    version = read_version(db)
     if application != format.application_id:
         raise StoreError(
-            f"{db.name} is not {format.noun}: it is empty, or another program wrote it",
-            hint=format.foreign_hint or labels.damaged,
+            f"{format.file_name} is not {format.noun}: it is empty, or another program wrote it",
+            hint=format.foreign_hint or format.damaged,
         )
     if version in format.outdated:
         raise StoreError(
-            f"{db.name} was made by an older release", code=OUTDATED, hint="write to it"
+            f"{format.file_name} was made by an older release", code=OUTDATED, hint="write to it"
         )
     tables = {**format.older_tables, format.version: format.tables}.get(version)
     if tables is None:
         raise StoreError(
-            f"{labels.file_label} has version {version}, and this program reads version"
+            f"{format.label} has version {version}, and this program reads version"
             f" {format.version}",
             code="unsupported_version",
             hint=format.version_hint
-            or f"another release of brain wrote it: use that one, or {labels.damaged}",
+            or f"another release of brain wrote it: use that one, or {format.damaged}",
         )
     if tables and not format.is_disposable:
-        _check_tables(db, tables)
+        _check_tables(db, format.file_name, tables)
     if format.is_cut_refused:
         ((page_bytes,),) = db.fetch_all("PRAGMA page_size")
         if os.stat(path).st_size % page_bytes:
-            raise StoreError(f"{db.name} was cut", hint=labels.damaged)
+            raise StoreError(f"{format.file_name} was cut", hint=format.damaged)
 
 
-def _check_tables(db: Connection, statements: Iterable[str]) -> None:
+def _check_tables(db: Connection, name: str, statements: Iterable[str]) -> None:
     expected: set[tuple[str, str, str, str | None]] = set()
     for sql in statements:
-        name = sql.split()[2]
-        expected.add(("table", name, name, sql))
+        table = sql.split()[2]
+        expected.add(("table", table, table, sql))
         for number in range(sql.count("UNIQUE")):
-            expected.add(("index", f"sqlite_autoindex_{name}_{number + 1}", name, None))
+            expected.add(("index", f"sqlite_autoindex_{table}_{number + 1}", table, None))
     rows = db.fetch_all("SELECT type, name, tbl_name, sql FROM sqlite_schema")
     if len(rows) == len(expected) and set(rows) == expected:
         return
@@ -419,7 +382,7 @@ def _check_tables(db: Connection, statements: Iterable[str]) -> None:
     missing = sorted(f"{row[0]} {row[1]}" for row in expected - set(rows))
     fault = f"has a foreign {printable_text(foreign[0])}" if foreign else f"lacks the {missing[0]}"
     raise StoreError(
-        f"the schema of {db.name} {fault}",
+        f"the schema of {name} {fault}",
         hint="another program wrote this file; do not trust it",
     )
 
@@ -430,7 +393,10 @@ TRANSACTION_TIMEOUT = 5.0
 STORE = FileFormat(
     file_name=STORE_FILE_NAME,
     noun="the store of a brain",
-    labels=STORE_LABELS,
+    label="the store",
+    content_label="the brain",
+    folder="the folder .brain",
+    damaged="run `brain verify` for details, and restore the folder .brain from a copy",
     application_id=APPLICATION_ID,
     version=SCHEMA_VERSION,
     tables=TABLES,
@@ -460,7 +426,7 @@ def create_store_database(folder: Path) -> Connection:
             hint="open it, or name another folder",
         ) from error
     except OSError as error:
-        raise open_database_error(error, STORE_LABELS) from error
+        raise open_database_error(error, STORE) from error
     try:
         sync_folder(folder)
         sync_folder(os.path.dirname(os.path.abspath(folder)))

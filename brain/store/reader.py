@@ -366,24 +366,15 @@ class StoreReader:
         return self._log_head()[0]
 
     def read_operation(self, number: int) -> OperationRow:
-        """Return one operation after checking its link; `NotFound` (`missing_operation`)."""
-        head = self._log_head()
-        if not 1 <= number <= head[0]:
-            raise NotFound(
-                f"there is no operation {number}",
-                code="missing_operation",
-                hint="`brain op log` lists the operations",
-            )
-        found = self._db.fetch_all(
-            f"SELECT {_OPERATION_COLUMNS} FROM operations WHERE number IN (?, ?) ORDER BY number",
-            (number - 1, number),
+        """Return one operation of the checked log; `NotFound` (`missing_operation`)."""
+        for row in self.stream_operations():
+            if row.number == number:
+                return row
+        raise NotFound(
+            f"there is no operation {number}",
+            code="missing_operation",
+            hint="`brain op log` lists the operations",
         )
-        if len(found) != min(number, 2) or (number == head[0] and found[-1][1] != head[1]):
-            raise _broken_log_error(number)
-        row = _check_operation(*found[-1])
-        if row.id != chain_operation_id(found[0][1] if number > 1 else NO_DIGEST, row.data):
-            raise _broken_log_error(number)
-        return row
 
     def stream_operations(self) -> Iterator[OperationRow]:
         """Stream the operations, newest first, checking the chain."""

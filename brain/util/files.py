@@ -125,7 +125,12 @@ def lock_file(
     system has no locks, as on some network drives. Raises `LockTimeout`, and `OSError` if
     the target cannot be opened or locked.
     """
-    handle = target if isinstance(target, int) else _open_target(target)
+    if isinstance(target, int):
+        handle = target
+    elif os.path.isdir(target):
+        handle = os.open(target, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    else:
+        handle = os.open(target, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
     try:
         try:
             _acquire(handle, timeout)
@@ -135,7 +140,10 @@ def lock_file(
         yield handle
     finally:
         if handle is target:
-            _release(handle)
+            import fcntl
+
+            with suppress(OSError):  # closing the descriptor releases it too
+                fcntl.flock(handle, fcntl.LOCK_UN)
         else:
             os.close(handle)
 
@@ -167,12 +175,6 @@ def next_lock_wait(wait: float, waited: float) -> float:
     return min(2 * wait, max(LONGEST_WAIT_SECONDS / (1 + waited), SHORTEST_WAIT_SECONDS))
 
 
-def _open_target(path: str | os.PathLike[str]) -> int:
-    if os.path.isdir(path):
-        return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    return os.open(path, os.O_RDWR | os.O_CREAT | _OPEN_FLAGS, 0o600)
-
-
 def _acquire(handle: int, timeout: float | None) -> None:
     import fcntl  # not at the start of each command: most take no lock
 
@@ -193,13 +195,6 @@ def _acquire(handle: int, timeout: float | None) -> None:
                 raise LockTimeout from None
         time.sleep(min(wait, timeout - waited))
         wait = next_lock_wait(wait, waited)
-
-
-def _release(handle: int) -> None:
-    import fcntl
-
-    with suppress(OSError):  # closing the descriptor releases it too
-        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def read_secret_file(path: str, max_bytes: int, what: str) -> bytes:

@@ -1,4 +1,9 @@
-"""The folder of a log: its database, its private key and its high-water mark.
+"""The folder of a log: the tables of its database, its private key and its high-water mark.
+
+`entries` holds the commitments, each with the hash of its leaf and those of the subtrees that
+end with it, level by level; rows are never changed. The head of a brain is the entry without
+a child, on which two indexes have to agree. `checkpoints` holds the last one, and each that a
+witness cosigned.
 
 The database is created in full, then renamed into place. Every log has its own key, so a log
 whose database is lost cannot be started again under the same origin, which would be a fork.
@@ -13,13 +18,61 @@ from pathlib import Path
 
 from ...errors import InvalidInput, NotFound, VerificationFailed
 from ...store import database
-from ...store.connection import Connection, read_mark
+from ...store.connection import Connection, FileFormat, read_mark
 from ...store.rows import row_checksum
 from ...store.writer import writer_lock
 from ...trust import ed25519, keyfile
 from ...util.files import move_durable, sync_folder
 from .log_reader import LogReader
-from .log_schema import LOG
+
+LOG_APPLICATION_ID = 0x62726C31
+"""Marks the file as a log (SQLite header, offset 68): "brl1"."""
+LOG_SCHEMA_VERSION = 1
+
+LOG_TABLES = (
+    """CREATE TABLE identity (
+  key BLOB PRIMARY KEY,
+  file TEXT NOT NULL,
+  checksum BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    """CREATE TABLE entries (
+  number INTEGER PRIMARY KEY,
+  brain BLOB NOT NULL,
+  seq INTEGER NOT NULL,
+  snapshot BLOB NOT NULL,
+  parent BLOB NOT NULL,
+  time INTEGER NOT NULL,
+  hashes BLOB NOT NULL,
+  UNIQUE (brain, seq),
+  UNIQUE (brain, parent, seq)
+) STRICT""",
+    """CREATE TABLE checkpoints (
+  size INTEGER PRIMARY KEY,
+  root BLOB NOT NULL,
+  signature BLOB NOT NULL
+) STRICT""",
+    """CREATE TABLE cosignatures (
+  size INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  signature BLOB NOT NULL,
+  PRIMARY KEY (size, key)
+) STRICT, WITHOUT ROWID""",
+)
+LOG = FileFormat(
+    file_name="log.db",
+    noun="a log",
+    label="the log",
+    folder="the folder of the log",
+    damaged="run `brain chain verify` for details, and restore the folder of the log from a backup",
+    application_id=LOG_APPLICATION_ID,
+    version=LOG_SCHEMA_VERSION,
+    tables=LOG_TABLES,
+    timeout=60.0,
+    foreign_hint="restore the folder of the log from a backup that is not older",
+    version_hint="a newer release wrote it; upgrade to read it",
+    read_only_hint="committing needs write access to the folder of the log",
+)
+
 
 LOG_DATABASE = LOG.file_name
 LOG_LOCK_SECONDS = LOG.timeout
@@ -43,7 +96,7 @@ def create_log(folder: Path, timeout: float = LOG_LOCK_SECONDS) -> None:
                 _refuse_lost_log(folder)
                 _build_log(folder)
     except OSError as error:
-        raise database.open_database_error(error, LOG.labels) from error
+        raise database.open_database_error(error, LOG) from error
 
 
 def _refuse_lost_log(folder: Path) -> None:

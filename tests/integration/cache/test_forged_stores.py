@@ -11,6 +11,7 @@ from brain import Brain, BrainError, StoreError
 from brain.objects.bundle import State
 from brain.store import rows
 from brain.store.connection import Connection
+from brain.store.database import STORE
 from brain.store.reader import load_facts
 from brain.store.rows import ObjectKind
 from tests.integration.cache.conftest import CachedBrain
@@ -145,7 +146,7 @@ def test_a_store_that_names_another_brain_than_its_head_is_refused(grown, caches
 
 def seal(root: Path, changes: dict[str, bytes | None]) -> None:
     """Change facts of a store, under a seal that fits; None takes one out."""
-    db = Connection(str(root / ".brain/store.db"), 2, timeout=0, name="store.db")
+    db = Connection(str(root / ".brain/store.db"), 2, STORE, 0)
     try:
         after = {**load_facts(db), **changes}
         facts = {name: value for name, value in after.items() if value is not None}

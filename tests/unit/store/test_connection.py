@@ -14,6 +14,7 @@ from brain.errors import BrainError, Locked, StoreError
 from brain.search import full_text
 from brain.search.full_text import FullTextIndex
 from brain.store.connection import Connection, translate_engine_error
+from brain.store.database import STORE
 from brain.store.reader import open_store_reader
 from brain.store.writer import BULK_LOAD_BYTES, create_store, open_store, writer_lock
 from tests.support.refusals import raises_code
@@ -23,7 +24,7 @@ from tests.support.store_tampering import execute_in_store, set_fact
 @contextmanager
 def scratch(folder: Path) -> Iterator[Connection]:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    db = Connection(str(folder / "t.db"), flags, timeout=5, name="t.db")
+    db = Connection(str(folder / "t.db"), flags, STORE, 5)
     yield db
     db.close()
 
@@ -44,7 +45,7 @@ def scratch(folder: Path) -> Iterator[Connection]:
     ],
 )
 def test_every_engine_error_has_a_code_and_a_hint(error, code, status):
-    found = translate_engine_error(error("what the engine said"), "store.db")
+    found = translate_engine_error(error("what the engine said"), STORE)
     assert isinstance(found, BrainError)
     assert (found.code, found.exit_status) == (code, status)
     assert found.hint
@@ -52,7 +53,7 @@ def test_every_engine_error_has_a_code_and_a_hint(error, code, status):
 
 def test_misuse_by_this_program_is_not_disguised():
     error = apsw.BindingsError("wrong number of bindings")
-    assert translate_engine_error(error, "store.db") is error
+    assert translate_engine_error(error, STORE) is error
 
 
 def test_text_that_is_not_utf8_is_damage(tmp_path):
@@ -221,7 +222,7 @@ def fill(index: FullTextIndex, state: bytes = b"one") -> FullTextIndex:
 
 def open_in_file(folder: Path) -> FullTextIndex:
     flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
-    return FullTextIndex(Connection(str(folder / "w"), flags, timeout=5, name="w"), WEIGHTS)
+    return FullTextIndex(Connection(str(folder / "w"), flags, STORE, 5), WEIGHTS)
 
 
 @pytest.fixture(params=["memory", "file"])

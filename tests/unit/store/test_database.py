@@ -17,6 +17,7 @@ import pytest
 from brain.errors import BrainError, Conflict, StoreError
 from brain.store import database
 from brain.store.connection import Connection
+from brain.store.database import STORE
 from brain.store.reader import open_store_reader
 from brain.store.writer import create_store, open_store, writer_lock
 from tests.support.refusals import raises_code
@@ -153,9 +154,7 @@ def test_the_file_says_what_it_is_and_how_it_is_kept(folder):
 
 
 def test_the_connection_is_durable_and_guarded(folder):
-    db = Connection(
-        str(folder / "store.db"), apsw.SQLITE_OPEN_READWRITE, timeout=1, name="store.db"
-    )
+    db = Connection(str(folder / "store.db"), apsw.SQLITE_OPEN_READWRITE, STORE, 1)
     for pragma, value in (("synchronous", 2), ("trusted_schema", 0), ("cell_size_check", 1)):
         assert db.fetch_all(f"PRAGMA {pragma}") == [(value,)]
     with pytest.raises(StoreError):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from brain.chain.ledger_protocol import NO_PARENT, CommitRequest, LedgerHead
-from brain.chain.tlog import audit, checkpoints, embedded_ledger, log_files, log_schema, signed_note
+from brain.chain.tlog import audit, checkpoints, embedded_ledger, log_files, signed_note
 from brain.chain.tlog.checkpoints import Cosignature
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
 from brain.chain.tlog.signed_note import SignedNote, encode_base64
@@ -189,8 +189,8 @@ def test_other_writers_are_waited_for_a_minute_unless_told_otherwise(folder, mon
 
 def test_a_database_that_is_refused_is_closed(folder):
     log_files.create_log(folder)
-    db = database.open_for_writing(str(folder / "log.db"), 1.0, log_schema.LOG.labels)
-    db.execute(f"PRAGMA user_version={log_schema.LOG_SCHEMA_VERSION + 1}")
+    db = database.open_for_writing(str(folder / "log.db"), 1.0, log_files.LOG)
+    db.execute(f"PRAGMA user_version={log_files.LOG_SCHEMA_VERSION + 1}")
     db.close()
     with raises_code("unsupported_version", BrainError):
         log_files.open_log_writable(folder)
