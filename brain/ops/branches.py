@@ -187,12 +187,6 @@ def _list_refs(session: Session, prefix: str) -> dict[str, bytes]:
     }
 
 
-def find_proposals_with(session: Session, snapshot_id: bytes) -> list[str]:
-    """Return the names of the proposals that a snapshot is part of."""
-    tips = list_proposal_tips(session).items()
-    return [name for name, tip in tips if snapshot_id in AncestorSet(session, tip)]
-
-
 def list_tags(session: Session) -> list[Tag]:
     """Return all tags by name."""
     return [

@@ -29,7 +29,7 @@ from ..skills import skill_version
 from ..util.progress import Progress, no_progress
 from ..util.text import login_name
 from . import merge_state
-from .branches import PROPOSAL_REF_PREFIX, find_proposals_with, list_proposal_tips
+from .branches import PROPOSAL_REF_PREFIX, list_proposal_tips
 from .merge_contents import (
     CONTENT_CHOICE,
     Chooser,
@@ -90,7 +90,10 @@ def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
     head = session.head()
     with lock_for_writing(session):
         state = merge_state.require_merge(session)
-        if state.command == ACCEPT_COMMAND and not find_proposals_with(session, state.theirs):
+        tips = list_proposal_tips(session).values()
+        if state.command == ACCEPT_COMMAND and not any(
+            state.theirs in AncestorSet(session, tip) for tip in tips
+        ):
             raise NotFound(
                 "the proposal of the pending merge was rejected",
                 code="no_proposal",

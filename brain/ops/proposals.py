@@ -19,7 +19,7 @@ from ..repo.lineage_cache import AncestorSet
 from ..repo.log_entry import ACCEPT_COMMAND
 from ..repo.session import Session, head_ref
 from ..repo.transaction import lock_for_writing, log_operation, store_transaction
-from ..results import Merged, Proposal, SnapshotInfo
+from ..results import Merged, Proposal
 from ..store.reader import StoreReader
 from ..store.writer import open_store_or_readonly
 from ..util.progress import Progress
@@ -120,13 +120,8 @@ def find_proposal(session: Session, name: str) -> Proposal:
 
     An id comes before a name. Raises `NotFound` (`no_proposal`).
     """
-    found = _resolve_proposal_name(session, name)
-    wanted = name.removeprefix(PROPOSAL_BRANCH_PREFIX)
-    if wanted in (found, _SESSION_SUFFIX.sub("", found)):
-        tip = _require_tip(session, found)
-    else:
-        tip = session.resolve(name)
-    return _describe_proposal(session, found, tip)
+    found, _, wanted = _resolve_proposal(session, name)
+    return _describe_proposal(session, found, wanted)
 
 
 def accept_proposal(
@@ -159,7 +154,7 @@ def accept_proposal(
     except NotFound as error:
         error.hint = "see `brain proposal list`"
         raise
-    name = _resolve_proposal_name(session, tip.hex())
+    name, _, _ = _resolve_proposal(session, tip.hex())
     if not include_undiffable:
         base = _find_merge_base(session, session.head(), tip)
         diff.refuse_undiffable(session, diff.diff(session, base.hex(), tip.hex()))
@@ -170,8 +165,7 @@ def accept_proposal(
 def reject_proposal(session: Session, name: str) -> Proposal:
     """Delete a proposal; `undo` restores it. Raises `NotFound` (`no_proposal`)."""
     with lock_for_writing(session), store_transaction(session) as tx:
-        name = _resolve_proposal_name(session, name)
-        tip = _require_tip(session, name)
+        name, tip, _ = _resolve_proposal(session, name)
         proposal = _describe_proposal(session, name, tip)
         ref = branches.PROPOSAL_REF_PREFIX + name
         tx.update_ref(ref, tip, None)
@@ -180,74 +174,60 @@ def reject_proposal(session: Session, name: str) -> Proposal:
     return proposal
 
 
-def _require_tip(session: Session, name: str) -> bytes:
-    tip = session.reader.read_ref(branches.PROPOSAL_REF_PREFIX + name)
-    if tip is None:
-        raise _no_proposal_error(name)
-    return tip
+def _resolve_proposal(session: Session, name_or_id: str) -> tuple[str, bytes, bytes]:
+    """Return the name and the tip of an open proposal, and the snapshot that is meant.
 
-
-def _resolve_proposal_name(session: Session, name_or_id: str) -> str:
-    """Return the name of an open proposal, which is named or contains the snapshot of an id.
-
-    An id comes before a name, since a client may have named itself after an id. The name of
-    a client means its only session with an open proposal. Raises `InvalidInput`
-    (`ambiguous_proposal`) for several.
+    That is the tip if it is named, else the one of an id. An id comes before a name, since a
+    client may have named itself after an id. The name of a client means its only session with an
+    open proposal. Raises `InvalidInput` (`ambiguous_proposal`) for several, or `NotFound`.
     """
-    merged = AncestorSet(session, session.head())
-    snapshot_id = _find_snapshot(session, name_or_id)
-    if snapshot_id is None:
-        name = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
-        named = [
-            one for one, tip in branches.list_proposal_tips(session).items() if tip not in merged
-        ]
-        if name in named:
-            return name
-        of_client = [one for one in named if _SESSION_SUFFIX.sub("", one) == name]
-        if len(of_client) > 1:
+    tips = list_open_tips(session)
+    name = name_or_id.removeprefix(PROPOSAL_BRANCH_PREFIX)
+    try:
+        wanted = session.resolve(name_or_id) if is_hex(name_or_id) else None
+    except (InvalidInput, NotFound):
+        if name not in tips and all(_SESSION_SUFFIX.sub("", one) != name for one in tips):
+            raise
+        wanted = None
+    if wanted is None:
+        found = [one for one in tips if _SESSION_SUFFIX.sub("", one) == name]
+        if name in tips:
+            found = [name]
+        if len(found) > 1:
             raise InvalidInput(
-                f"{printable_text(name, 80)} may be any of: {', '.join(of_client)}",
+                f"{printable_text(name, 80)} may be any of: {', '.join(found)}",
                 code="ambiguous_proposal",
                 hint="name one of them, or an id",
             )
-        if of_client:
-            return of_client[0]
-        if is_hex(name_or_id):
-            session.resolve(name_or_id)  # raises the error of the id
-    elif snapshot_id not in merged:
-        for containing in branches.find_proposals_with(session, snapshot_id):
-            return containing
-    raise _no_proposal_error(name_or_id)
-
-
-def _find_snapshot(session: Session, text: str) -> bytes | None:
-    if not is_hex(text):
-        return None
-    try:
-        return session.resolve(text)
-    except (InvalidInput, NotFound):
-        return None
-
-
-def _no_proposal_error(name_or_id: str) -> NotFound:
-    return NotFound(
-        f"there is no open proposal {printable_text(name_or_id, 80)}",
-        code="no_proposal",
-        hint="`brain proposal list` lists them",
-    )
+    else:
+        found = [one for one, tip in tips.items() if wanted in AncestorSet(session, tip)]
+        if wanted in AncestorSet(session, session.head()):
+            found = []
+    if not found:
+        raise NotFound(
+            f"there is no open proposal {printable_text(name_or_id, 80)}",
+            code="no_proposal",
+            hint="`brain proposal list` lists them",
+        )
+    tip = tips[found[0]]
+    return found[0], tip, wanted or tip
 
 
 def _describe_proposal(session: Session, name: str, tip: bytes) -> Proposal:
     from .diff import diff
+    from .log import signer_finder, snapshot_info
 
     base = _find_merge_base(session, session.head(), tip)
-    snapshots = _list_snapshots_since(session, base, tip)
+    before = AncestorSet(session, base)
+    snapshots = walk_first_parents(session.load_snapshot, tip)
+    new = takewhile(lambda pair: pair[0] not in before, snapshots)
+    find_signers = signer_finder(session)
     changed = diff(session, base.hex(), tip.hex())
     return Proposal(
         name=name,
         snapshot=tip.hex(),
         base=base.hex(),
-        made=snapshots,
+        made=[snapshot_info(session, here, one, find_signers(here)) for here, one in new],
         changes=changed.changes,
         skills=changed.skills,
     )
@@ -260,13 +240,3 @@ def _find_merge_base(session: Session, head: bytes, tip: bytes) -> bytes:
         session.load_snapshot, lineage_cache.list_merges(session), head, tip
     )
     return bases[0] if bases else session.brain_id()
-
-
-def _list_snapshots_since(session: Session, base: bytes, tip: bytes) -> list[SnapshotInfo]:
-    from .log import signer_finder, snapshot_info
-
-    before = AncestorSet(session, base)
-    snapshots = walk_first_parents(session.load_snapshot, tip)
-    new = takewhile(lambda pair: pair[0] not in before, snapshots)
-    find_signers = signer_finder(session)
-    return [snapshot_info(session, here, snapshot, find_signers(here)) for here, snapshot in new]
