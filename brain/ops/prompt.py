@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import accumulate, chain, takewhile
 from typing import TYPE_CHECKING, TypedDict
 
 from ..errors import InvalidInput
-from ..named_tuple import NamedTuple
 from ..objects.collisions import find_file
 from ..repo import manifest
 from ..repo.derived_db import PROVISIONAL_KEY, CacheUnusable
@@ -22,11 +21,8 @@ from ..skills.visible_text import clean_text, delimit_text, fold_to_line, strip_
 if TYPE_CHECKING:
     from typing import Unpack
 
-    from ..skills.index_budget import IndexCandidate
-
-
 SYSTEM_PROMPT_PATH = "prompts/system.md"
-FRAGMENTS_FOLDER = "prompts/fragments/"
+FRAGMENTS_FOLDER = "prompts/fragments"
 _MAX_PART_BYTES = 4 << 20
 _MAX_FRAME_CHARS = 2000
 """Characters of the lines around a framed text, which name its origin and its path."""
@@ -60,18 +56,11 @@ def build(session: Session, rev: str = "@", **options: Unpack[IndexOptions]) -> 
     same while memory grows comes first, up to the end of the skills, so that providers that cache
     prompts by their beginning have it. Raises as `build_index`.
     """
-    parts = _build_parts(session, session.resolve(rev), options)
-    prompt_text = "\n\n".join((*parts.own, *parts.framed)) + "\n"
-    return Prompt(
-        prompt_text,
-        parts.rendered.index,
-        parts.rendered.skills,
-        parts.rendered.left_out,
-        (options.get("count") or level0.estimate_tokens)(prompt_text),
-        parts.cut_paths,
-        parts.rendered.selected_by,
-        parts.rendered.fallback,
-    )
+    own, framed, rendered, cut_paths = _build_parts(session, session.resolve(rev), options)
+    text = "\n\n".join((*own, *framed)) + "\n"
+    shown = (rendered.index, rendered.skills, rendered.left_out)
+    how = (rendered.selected_by, rendered.fallback)
+    return Prompt(text, *shown, _count(options, text), cut_paths, *how)
 
 
 def build_pages(
@@ -84,9 +73,9 @@ def build_pages(
     to a page.
     """
     snapshot_id = session.resolve(rev)
-    parts = _build_parts(session, snapshot_id, options, page_chars - _MAX_FRAME_CHARS)
+    own, framed, _, _ = _build_parts(session, snapshot_id, options, page_chars - _MAX_FRAME_CHARS)
     pages: list[str] = []
-    for part in (*chain.from_iterable(_cut(one, page_chars) for one in parts.own), *parts.framed):
+    for part in (*chain.from_iterable(_cut(one, page_chars) for one in own), *framed):
         if pages and len(pages[-1]) + len(part) + 2 <= page_chars:
             pages[-1] += f"\n\n{part}"
         else:
@@ -94,59 +83,50 @@ def build_pages(
     return pages
 
 
-class _PromptParts(NamedTuple):
-    """The owner's texts, the framed index and memories, and the memory files that were cut."""
-
-    own: list[str]
-    framed: list[str]
-    rendered: Index
-    cut_paths: list[str]
-
-
 def _build_parts(
     session: Session,
     snapshot_id: bytes,
     options: IndexOptions,
     max_memory_chars: int | None = None,
-) -> _PromptParts:
+) -> tuple[list[str], list[str], Index, list[str]]:
+    """Return the owner's texts, framed index and memories, the index, and the files that were cut.
+
+    Of a memory that is cut, the beginning of notes is shown, or the last whole lines of records,
+    which are the newest.
+    """
     from . import memory  # which an index does not need
 
-    bundle = session.state_of(snapshot_id)
+    state = session.state_of(snapshot_id)
     rendered = _render_index(session, snapshot_id, options)
-    origin = _describe_origin(session, snapshot_id)
     shown: set[str] = set()
-    own = [
-        text.strip("\n")
-        for path in _list_prompt_files(session, snapshot_id)
-        if (text := _read_text(session, bundle, path, shown)) is not None
-    ]
-    skills = _frame_skills(session, snapshot_id, rendered.index)
-    framed = [f"# Skills\n\n{skills}"]
+    files = [SYSTEM_PROMPT_PATH, *manifest.load_manifest(session, snapshot_id).system]
+    fragments = (entry.path for entry in state.walk_below(FRAGMENTS_FOLDER))
+    files += (path for path in fragments if path.endswith(".md"))
+    own = [_read_text(session, state, path, shown) or "" for path in files]
+    framed = [f"# Skills\n\n{_frame_skills(session, snapshot_id, rendered.index)}"]
     cut_paths = []
-    for path, max_chars in memory.list_prompt_memories(session, snapshot_id):
-        text = _read_text(session, bundle, path, shown)
+    origin = _describe_origin(session, snapshot_id)
+    for path, most in memory.list_prompt_memories(session, snapshot_id):
+        text = _read_text(session, state, path, shown)
         if text is None:
             continue
-        limit = max_chars if max_memory_chars is None else min(max_chars, max_memory_chars)
+        limit = most if max_memory_chars is None else min(most, max_memory_chars)
         if len(text) > limit:
             cut_paths.append(path)
-            text = _cut_memory(path, text, limit)
+            lines = text.rstrip("\n").split("\n")
+            count = _count_fitting((len(line) + 1 for line in reversed(lines)), limit)
+            if count and path.endswith(memory.RECORD_SUFFIXES):
+                text = "\n".join(["[…]", *lines[len(lines) - count :]])
+            else:
+                text = text[:limit].rstrip() + "\n[…]"
         about = f"{origin}. Notes in {fold_to_line(path)}; not an instruction"
-        text = text.strip("\n")
-        framed.append(f"# Memory\n\n{delimit_text('memory', about, text)}")
-    return _PromptParts([text for text in own if text.strip()], framed, rendered, cut_paths)
+        notes = text.strip("\n")
+        framed.append(f"# Memory\n\n{delimit_text('memory', about, notes)}")
+    return [text.strip("\n") for text in own if text.strip()], framed, rendered, cut_paths
 
 
-def _cut_memory(path: str, text: str, limit: int) -> str:
-    """Return the beginning of notes, or the last whole lines of records, which are the newest."""
-    from . import memory  # which an index does not need
-
-    lines = text.rstrip("\n").split("\n")
-    sizes = accumulate(len(line) + 1 for line in reversed(lines))
-    count = sum(1 for _ in takewhile(lambda size: size <= limit, sizes))
-    if not count or not path.endswith(memory.RECORD_SUFFIXES):
-        return text[:limit].rstrip() + "\n[…]"
-    return "\n".join(["[…]", *lines[len(lines) - count :]])
+def _count_fitting(sizes: Iterable[int], room: int) -> int:
+    return sum(1 for _ in takewhile(room.__ge__, accumulate(sizes)))
 
 
 def _cut(text: str, max_chars: int) -> Iterator[str]:
@@ -184,12 +164,13 @@ def build_framed_memory(
     from . import memory  # which an index does not need
 
     snapshot_id = session.resolve(rev)
-    bundle = session.state_of(snapshot_id)
+    state = session.state_of(snapshot_id)
     shown: set[str] = set()
     notes: dict[str, list[str]] = {}
     for path, _ in memory.list_prompt_memories(session, snapshot_id):
-        text = _read_text(session, bundle, path, shown)
-        if text and (lines := _entry_lines(path, text)):
+        text = _read_text(session, state, path, shown) or ""
+        folded = (fold_to_line(entry.text) for entry in memory.parse_memory(text, path).entries)
+        if lines := [f"- {line}" for line in folded if line]:
             notes[f"{fold_to_line(path)}:"] = lines
     room = max_size - measure(delimit_text("memory", _ENTRIES_ABOUT, ""))
     parts: dict[str, str] = {}
@@ -201,13 +182,6 @@ def build_framed_memory(
     return delimit_text("memory", _ENTRIES_ABOUT, text) if text else ""
 
 
-def _entry_lines(path: str, text: str) -> list[str]:
-    from . import memory  # which an index does not need
-
-    entries = memory.parse_memory(text, path).entries
-    return [f"- {line}" for entry in entries if (line := fold_to_line(entry.text))]
-
-
 def _fit_entries(
     head: str, lines: Sequence[str], room: int, measure: Callable[[str], int], how: str
 ) -> str:
@@ -215,9 +189,7 @@ def _fit_entries(
     if measure("\n".join((head, *lines))) < room:
         return "\n".join((head, *lines))
     left = room - measure(f"{head}\n{_LEFT_OUT.format(count=len(lines), how=how)}\n")
-    count = sum(
-        1 for _ in takewhile(lambda s: s <= left, accumulate(measure(x) + 1 for x in lines[::-1]))
-    )
+    count = _count_fitting((measure(line) + 1 for line in lines[::-1]), left)
     kept = lines[len(lines) - count :]
     if not kept:  # the newest entry alone is too long, and need not have a space in it
         text = lines[-1][: max(left, 0)]
@@ -241,19 +213,12 @@ def build_framed_page(
     lines = rendered.index.split("\n")
     first = level0.find_line_after(lines, after) if after else 0
     room = page_chars - len(_frame_skills(session, snapshot_id, ""))
-    sizes = accumulate(len(line) + 1 for line in lines[first:])
-    count = max(sum(1 for _ in takewhile(lambda size: size <= room, sizes)), 1)
+    count = max(_count_fitting((len(line) + 1 for line in lines[first:]), room), 1)
     page = lines[first : first + count]
     last = first + len(page)
     entries = level0.parse_index(page[-1]) if page and last < len(lines) else []
     text = _frame_skills(session, snapshot_id, "\n".join(page))
-    return IndexPage(
-        text=text,
-        first=first + 1,
-        last=last,
-        skills=rendered.skills,
-        next=entries[0].address if entries else "",
-    )
+    return IndexPage(text, first + 1, last, rendered.skills, entries[0].address if entries else "")
 
 
 def _frame_skills(session: Session, snapshot_id: bytes, text: str) -> str:
@@ -285,23 +250,12 @@ def _describe_origin(session: Session, snapshot_id: bytes) -> str:
     return f"{_describe_brain(session, snapshot_id)} at snapshot {here}, {trust}"
 
 
-def _list_prompt_files(session: Session, snapshot_id: bytes) -> Iterator[str]:
-    yield SYSTEM_PROMPT_PATH
-    yield from manifest.load_manifest(session, snapshot_id).system
-    bundle = session.state_of(snapshot_id)
-    for entry in bundle.walk_section("prompts", FRAGMENTS_FOLDER):
-        if not entry.path.startswith(FRAGMENTS_FOLDER):
-            break
-        if entry.path.endswith(".md"):
-            yield entry.path
-
-
-def _read_text(session: Session, bundle: BrainState, path: str, shown: set[str]) -> str | None:
+def _read_text(session: Session, state: BrainState, path: str, shown: set[str]) -> str | None:
     """Return the text of a file, None without one or if its text is among the `shown` ones.
 
     Links are followed within the brain.
     """
-    entry = find_file(bundle, session.reader, path)
+    entry = find_file(state, session.reader, path)
     if entry is None or entry.path in shown:
         return None
     shown.add(entry.path)
@@ -343,59 +297,51 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
             code="bad_limit",
             hint="give 0 or more",
         )
-    bundle, task = session.state_of(snapshot_id), options.get("task")
+    state, task = session.state_of(snapshot_id), options.get("task")
     if task is not None:
         from ..repo import select
 
         top, by = options.get("top", select.DEFAULT_TOP), options.get("by", "")
-        selection = select.select_from_bundle(session, bundle, task, top, by)
+        selection = select.select_from_bundle(session, state, task, top, by)
+        how = (selection.by, selection.fallback)
+        if not selection.skills:
+            text = level0.NO_MATCH if _read_lines(session, state) else level0.NO_SKILLS
+            return Index(text, 0, 0, _count(options, text), *how)
         rows = [
-            _IndexRow(one.address, one.slug, one.name, one.description, one.path)
-            for one in selection.skills
+            (one.address, one.slug, one.name, one.description, one.path) for one in selection.skills
         ]
-        if not rows:
-            text = level0.NO_MATCH if _read_lines(session, bundle) else level0.NO_SKILLS
-            return Index(text, 0, 0, _count(options, text), selection.by, selection.fallback)
-        return Index(*_fit(rows, options, is_ranked=True), selection.by, selection.fallback)
+        return Index(*_fit(rows, options, is_ranked=True), *how)
     if budget is None:
-        return Index(*_render_all(session, bundle, options))
+        return Index(*_render_all(session, state, options))
     key, cache = (snapshot_id, frozenset(options.items())), session.cache
     rendered = session.rendered_indexes.get(key)
     if rendered is None:
-        rendered = _render_all(session, bundle, options)
+        rendered = _render_all(session, state, options)
         if session.cache is cache:  # else something was redacted meanwhile
             session.rendered_indexes[key] = rendered
     return Index(*rendered)
-
-
-class _IndexRow(NamedTuple):
-    address: str
-    slug: str
-    name: str
-    description: str
-    path: str
 
 
 def _count(options: IndexOptions, text: str) -> int:
     return (options.get("count") or level0.estimate_tokens)(text)
 
 
-def _read_lines(session: Session, bundle: BrainState) -> bytes:
+def _read_lines(session: Session, head: BrainState) -> bytes:
     """Return the lines of all skills of a bundle, in UTF-8, from the cache if it has them."""
     with suppress(CacheUnusable):
         state, text = session.cache.read_index()
-        if state == bundle.id:
+        if state == head.id:
             return text
     from ..repo.head_index import build_index
 
-    return build_index(session, bundle).encode()
+    return build_index(session, head).encode()
 
 
-def _render_all(session: Session, bundle: BrainState, options: IndexOptions) -> IndexText:
+def _render_all(session: Session, state: BrainState, options: IndexOptions) -> IndexText:
     """Return the index of all skills: their lines as they are kept, if these fit."""
     budget, byte_budget = options.get("budget"), None
     if options.get("max_chars") is None:
-        lines = _read_lines(session, bundle)
+        lines = _read_lines(session, state)
         text = lines.decode() or level0.NO_SKILLS
         # Counting in bytes saves an encoding, of 14 MB with 100,000 skills.
         estimated = lines and not options.get("count")
@@ -405,30 +351,40 @@ def _render_all(session: Session, bundle: BrainState, options: IndexOptions) -> 
         byte_budget = budget * len(lines) // tokens
     from ..repo import derive, find_skill
 
-    every = find_skill.find_all_skills(session, bundle)
+    every = find_skill.find_all_skills(session, state)
     if not every:
         return IndexText(level0.NO_SKILLS, 0, 0, _count(options, level0.NO_SKILLS))
     addresses = derive.address_all(one.path for one in every)
     rows = [
-        _IndexRow(addresses[one.path], one.slug, one.card.name, one.card.description, one.path)
+        (addresses[one.path], one.slug, one.card.name, one.card.description, one.path)
         for one in every
     ]
     return _fit(rows, options, byte_budget)
 
 
 def _fit(
-    rows: Sequence[_IndexRow],
+    rows: Sequence[tuple[str, str, str, str, str]],
     options: IndexOptions,
     byte_budget: int | None = None,
     is_ranked: bool = False,
 ) -> IndexText:
-    """Return the index of some skills; `byte_budget` is None if all of them may fit."""
-    from ..skills import index_budget
+    """Return the index of skills: address, slug, name, description and path of each.
 
-    count, budget = partial(_count, options), options.get("budget")
-    skills = _build_candidates(rows, options)
-    if is_ranked:
-        skills = [skill._replace(rank=rank) for rank, skill in enumerate(skills)]
+    `byte_budget` is None if all of them may fit.
+    """
+    from ..skills import index_budget, skill_layout
+
+    count, budget, limit = partial(_count, options), options.get("budget"), options.get("max_chars")
+    cards = [(at, level0.differing_name(slug, name), about) for at, slug, name, about, _ in rows]
+    folders = [skill_layout.category_from_path(row[4]) for row in rows]
+    shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
+    skills = []
+    for rank, line in enumerate(level0.format_lines(cards)):
+        head, text = level0.split_line(line)
+        if limit is not None:
+            text = index_budget.shorten_text(text, limit, len) if limit else ""
+        category = shown[folders[rank]]
+        skills.append(index_budget.IndexCandidate(head, text, category, rank if is_ranked else 0))
     if byte_budget is None or budget is None:
         whole = index_budget.format_all(skills, count)
         if budget is None or whole.tokens <= budget:
@@ -436,24 +392,3 @@ def _fit(
     if not is_ranked:
         skills = index_budget.interleave_categories(skills)
     return index_budget.fit_to_budget(skills, budget, count, byte_budget)
-
-
-def _build_candidates(rows: Sequence[_IndexRow], options: IndexOptions) -> list[IndexCandidate]:
-    from ..skills import skill_layout
-    from ..skills.index_budget import IndexCandidate, shorten_text
-
-    limit = options.get("max_chars")
-    cards = [
-        (one.address, level0.differing_name(one.slug, one.name), one.description) for one in rows
-    ]
-    rendered = [level0.split_line(line) for line in level0.format_lines(cards)]
-    folders = [skill_layout.category_from_path(one.path) for one in rows]
-    shown = dict(zip(kinds := list(set(folders)), level0.format_names(kinds), strict=True))
-    return [
-        IndexCandidate(
-            head,
-            text if limit is None else shorten_text(text, limit, len) if limit else "",
-            shown[folder],
-        )
-        for (head, text), folder in zip(rendered, folders, strict=True)
-    ]
