@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..repo.session import PinnedRootsProvider, Session, SigningKeyProvider
     from ..search.embedder import OpenEmbedder
     from ..util.progress import Progress
-    from ..watching.watch import Watch
+    from ..watching import Watch
     from .branches import BranchesPart, MergePart, ProposalsPart, TagsPart
     from .files import FilesPart, MemoryPart, PromptPart
     from .history import HistoryPart, ImportsPart, ProofsPart, SecretsPart
@@ -369,7 +369,7 @@ class Brain(Part):
 
         if not self._locked.run(manual_edits.is_large):
             return False
-        from ..watching.watch import is_watched
+        from ..watching import is_watched
 
         return is_watched(self.root)
 
@@ -480,9 +480,16 @@ class Brain(Part):
         It records after `debounce` seconds without a change, or after `max_wait` seconds.
         Raises `Locked` (`watched`) if the brain has a watcher.
         """
-        from ..watching.watch import Watch
+        from ..watching import Watch
 
-        return Watch(self, debounce, max_wait)
+        return Watch(self.root, self.snapshot_changes, self._describe_watched, debounce, max_wait)
+
+    def _describe_watched(self, recorded: results.Recorded) -> results.Watched:
+        from ..results import Watched
+
+        (info,) = self.history.log(recorded.snapshot, limit=1)
+        fields = {name: value for name, value in recorded._asdict().items() if name != "changed"}
+        return Watched(time=info.time, message=info.message, **fields)
 
 
 def _commit_if_due(locked: LockedSession, result: Written) -> Written:

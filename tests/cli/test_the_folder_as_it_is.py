@@ -14,7 +14,7 @@ from brain.folder.scan import CandidateFile
 from brain.repo import working_copy
 from brain.serve.mcp.brain_pool import PROPOSE_MODE, READ_MODE, WRITE_MODE, BrainPool
 from brain.store.writer import writer_lock
-from brain.watching.watch import is_watched
+from brain.watching import is_watched
 from tests.support.plain_rights import plain_rights
 
 SKILL = "skills/oracle-manipulation/SKILL.md"

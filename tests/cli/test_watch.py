@@ -155,8 +155,8 @@ def test_temporary_files_of_editors_are_no_changes(agent, start):
     assert watcher.end()[1][-1].endswith(": SOUL.md added")
 
 
-def test_a_file_that_is_being_written_is_recorded_when_it_is_whole(agent, start, cli):
-    watcher = start("--debounce", "0", "--max-wait", "3600").ready()
+def test_a_file_that_is_being_written_is_recorded_when_nothing_more_comes(agent, start, cli):
+    watcher = start("--debounce", "3", "--max-wait", "3600").ready()
     with (agent / "memory/slow.md").open("w") as file:
         for _ in range(50):
             file.write("line\n")

@@ -3,9 +3,10 @@
 import threading
 
 import pytest
+import watchfiles
 
-from brain import Brain
-from brain.errors import Locked, StoreError
+from brain import Brain, watching
+from brain.errors import BrainError, Locked, StoreError
 from brain.results import Watched
 from brain.store.writer import writer_lock
 from brain.watching import Watch, WatchFailure
@@ -14,7 +15,7 @@ from tests.support.refusals import raises_code
 
 @pytest.fixture
 def watch(brain):
-    with Watch(brain, quiet=0, longest=60) as made:
+    with brain.watch(debounce=0, max_wait=60) as made:
         assert made.catch_up() is None
         yield made
 
@@ -44,7 +45,7 @@ def test_what_changes_is_recorded_with_what_changed_as_message(brain, watch):
 
 
 def test_what_waits_is_recorded_at_the_end(brain):
-    with Watch(brain, quiet=3600, longest=3600) as watch:
+    with brain.watch(debounce=3600, max_wait=3600) as watch:
         write(brain, "SOUL.md")
         (done,) = last_of(watch)
     assert isinstance(done, Watched) and done.message == "SOUL.md added"
@@ -91,20 +92,20 @@ def test_wrong_ignore_rules_are_told_and_nothing_is_lost(brain, watch):
 
 def test_there_is_one_watcher_a_brain(brain, watch):
     with raises_code("watched", Locked, match="by pid"):
-        Watch(brain)
+        brain.watch()
 
 
 def test_no_lock_is_taken_through_a_link(brain, tmp_path):
     (tmp_path / "elsewhere").mkdir()
     (brain.root / ".brain/watch").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StoreError, match="is a link"):
-        Watch(brain)
+        brain.watch()
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_a_brain_can_be_watched_again(brain):
     for number in range(2):
-        with Watch(brain, quiet=0) as watch:
+        with brain.watch(debounce=0) as watch:
             write(brain, f"{number}.md")
             assert len(last_of(watch)) == 1
 
@@ -118,3 +119,34 @@ def test_it_waits_for_another_writer(brain, watch):
         assert not done
     thread.join()
     assert [type(step) for step in done] == [Watched]
+
+
+def test_what_the_system_does_not_report_is_found_by_the_next_scan(brain, monkeypatch):
+    monkeypatch.setattr(watching, "RESCAN_SECONDS", 0.01)
+    monkeypatch.setattr(Watch, "_is_relevant", lambda *_: False)
+    with brain.watch() as watch:
+        write(brain, "SOUL.md")
+        done = next(watch.run())
+    assert isinstance(done, Watched) and done.message == "SOUL.md added"
+
+
+def test_files_behind_a_link_and_ignored_ones_wake_nothing(brain, tmp_path, watch):
+    (tmp_path / "elsewhere").mkdir()
+    (brain.root / "out").symlink_to(tmp_path / "elsewhere")
+    steps = watch.run()
+    assert isinstance(next(steps), WatchFailure)  # the link leads out, and stays out
+    (tmp_path / "elsewhere/x.md").write_text("x")
+    write(brain, "node_modules/x.md")
+    write(brain, "SOUL.md")
+    done = next(steps)
+    assert isinstance(done, Watched) and done.message == "SOUL.md added"
+
+
+def test_a_system_that_cannot_watch_says_so(brain, monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("OS file watch limit reached.: No space left on device (os error 28)")
+
+    monkeypatch.setattr(watchfiles, "watch", fail)
+    with raises_code("cannot_watch", BrainError) as caught:
+        brain.watch()
+    assert "max_user_watches" in caught.value.hint
