@@ -12,7 +12,7 @@ import jsonschema_rs
 import pytest
 import yaml
 
-from brain import Brain, results
+from brain import Brain
 from tests.cli.conftest import Call, validate
 from tests.cli.test_help import LEAVES
 from tests.support import agent_transcripts, gate_decisions
@@ -47,47 +47,6 @@ def test_a_schema_is_one_of_draft_2020_12_in_one_piece(name):
 def test_an_unknown_schema_is_a_key_error():
     with pytest.raises(KeyError):
         brain._schemas.load("../pyproject")
-
-
-KINDS = """
-init=Init status=Status snapshot=Recorded watch=Watched evolve-synthesize=Synthesized
-evolve-status=EvolutionStatus skill-view=SkillView verify=Verified index=Index notice=Notice
-skill=Skill skillVersion=SkillVersion upserted=Upserted similar=Similar
-skill-merge=SkillMergeResult skillProblem=SkillProblem snapshot-entry=SnapshotInfo
-branchRow=Branch branch=Branches switch=Switched tag=Tag merge=Merged
-mergeConflict=MergeConflict mergedSkill=MergedSkill proposal=Proposal proposal-list=Proposals
-unshown=UndiffableFile content=FileState proposal-accept=Merged fork=Forked ancestry=Ancestry
-proven=Proof equivocal=EquivocationResult blameLine=BlameLine grepMatch=GrepMatch
-change=PathChange skillChange=SkillChange stat=DiffStat
-leak=RecordedSecret secrets=SecretScan sectionInfo=SectionInfo restored=Restored undone=Undone
-logEntry=Operation finding=Finding signature=Signature revocation=Revocation
-trustedKey=TrustedKey key-trusted=Trusted trustChanged=TrustChanged boundAccount=BoundAccount
-key-bind=AccountBound key-unbind=AccountUnbound checkup=DoctorCheck committed=Committed
-notCommitted=NotCommitted vouched=LedgerVerdict quote=CostQuote chain-status=LedgerStatus
-chain-verify=LedgersVerified chain-check=Evidence receipt-show=RunInfo
-receipt-verify=ReceiptVerified why=SkillReasons reason=VersionReason decision=SkillDecision
-work=RunSummary adopt=Adopted publish=Published evolve-stats=UsageStats skillUsage=SkillUsage
-versionUses=VersionUses healthChange=HealthChange runCounted=RunCounted pinned=Pinned
-decided=Decided gateNumbers=GateNumbers evolve-case-add=CaseAdded
-evolve-recheck=Recheck skillCase=SkillCase
-""".split()
-"""Each schema with the result of the library that it describes."""
-
-
-LEFT_OUT_IF_EMPTY = {("index", "provisional")}
-
-
-@pytest.mark.parametrize(("schema", "kind"), [row.split("=") for row in KINDS])
-def test_a_schema_has_the_fields_of_the_library(schema, kind):
-    shared = brain._schemas.load("error")["$defs"]["defs"]["$defs"]
-    found = shared.get(schema.removesuffix("-entry"))
-    if found is None or schema == "snapshot":
-        found = brain._schemas.load(schema)
-    fields = [name.rstrip("_") for name in getattr(results, kind)._fields]
-    printed = [name for name in found["properties"] if name != "warnings"]  # of the command line
-    always = [name for name in fields if (schema, name) not in LEFT_OUT_IF_EMPTY]
-    assert printed == fields and always == found["required"]
-    assert found["additionalProperties"] is False
 
 
 def upsert(cli: Call) -> None:

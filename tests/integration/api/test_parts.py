@@ -6,13 +6,9 @@ import pytest
 
 from brain import Brain, check_evidence, check_proof
 from brain.chain.tlog.embedded_ledger import EmbeddedLedger
-from brain.errors import InvalidInput, NotFound
-from brain.objects.tree_node import FILE
-from brain.ops.import_states import ImportSource, ImportStep, SourceFile
-from brain.ops.memory import MemoryOperation
+from brain.errors import InvalidInput
 from brain.receipts import Receipt
 from brain.trust.ed25519 import public_key
-from tests.support.refusals import raises_code
 
 KEY = bytes(range(32))
 TEXT = "Check freshness first.\n"
@@ -47,19 +43,6 @@ def test_skills_are_written_read_compared_and_removed(brain):
     assert brain.skills.list() == []
 
 
-def test_files_are_written_edited_read_and_redacted(brain):
-    brain.files.write("notes.md", "one\n")
-    brain.files.edit("notes.md", lambda old: (old or b"") + b"two\n", message="Add two")
-    assert brain.files.read("notes.md") == b"one\ntwo\n"
-    assert (brain.root / "notes.md").read_bytes() == b"one\ntwo\n"
-    brain.files.redact("notes.md", reason="private", history=True)
-    with raises_code("redacted", NotFound):
-        brain.files.read("notes.md", "@~1")
-    brain.files.write("other.md", b"\xff")
-    assert brain.files.remove("other.md").removed == 1
-    assert "other.md" not in [info.path for info in brain.files.list()]
-
-
 def test_files_are_written_together_or_not_at_all(brain):
     done = brain.files.write_all({"a.md": b"a\n", "sub/b.md": b"b\n"})
     assert (done.added, brain.history.resolve("@")) == (2, done.snapshot)
@@ -67,32 +50,6 @@ def test_files_are_written_together_or_not_at_all(brain):
     with pytest.raises(InvalidInput, match="both a file and a folder"):
         brain.files.write_all({"a.md": b"d\n", "new.md": b"d\n", "new.md/c.md": b"c\n"})
     assert brain.files.read("a.md") == b"c\n"
-
-
-def test_a_memory_is_changed_entry_by_entry(brain):
-    assert brain.memory.read().entries == []
-    done = brain.memory.add("memory", "Wants tabs.")
-    assert (done.path, done.entries, done.changed) == ("memory/MEMORY.md", 1, True)
-    assert not brain.memory.add("memory", "Wants tabs.").changed
-    brain.memory.add("memory", "Has a cat.", message="About cats")
-    assert brain.history.show().info.message == "About cats"
-    brain.memory.replace("memory", "tabs", "Wants spaces.")
-    brain.memory.remove("memory", "cat")
-    assert brain.memory.read("memory").entries == ["Wants spaces."]
-    assert brain.memory.locate("user").path == "memory/USER.md"
-
-
-def test_several_changes_of_a_memory_are_one_snapshot_or_none(brain):
-    brain.memory.apply("user", [MemoryOperation("add", content=text) for text in ("A", "B")])
-    head = brain.head
-    with raises_code("no_match", InvalidInput) as raised:
-        brain.memory.apply(
-            "user", [MemoryOperation("add", content="C"), MemoryOperation("remove", old_text="D")]
-        )
-    assert raised.value.message.startswith("operation 2 of 2")
-    with raises_code("bad_arguments", InvalidInput):
-        brain.memory.apply("user", [MemoryOperation("forget")])
-    assert brain.head == head and brain.memory.read("user").entries == ["A", "B"]
 
 
 def test_history_has_snapshots_differences_and_operations(brain):
@@ -109,48 +66,6 @@ def test_history_has_snapshots_differences_and_operations(brain):
     assert [row.version for row in brain.history.why("oracle@2").versions] == [2]
     assert brain.history.list_operations(1)[0].kind == "upsert"
     assert brain.history.check_ancestry("@~1").descends
-
-
-def test_branches_are_made_switched_merged_and_deleted(brain):
-    brain.branches.create("side")
-    brain.branches.switch("side")
-    assert brain.branches.current == brain.branch == "side"
-    brain.files.write("notes.md", "side\n")
-    brain.branches.switch("main")
-    assert brain.merge.start("side").changed
-    assert [row.name for row in brain.branches.list().branches] == ["main", "side"]
-    brain.branches.delete("side")
-    assert [row.name for row in brain.branches.list().branches] == ["main"]
-
-
-@pytest.mark.parametrize("resolve", [True, False])
-def test_a_merge_with_conflicts_is_resumed_or_aborted(brain, resolve):
-    brain.branches.create("side")
-    brain.skills.upsert("Oracle", "Ours.\n")
-    brain.branches.switch("side")
-    brain.skills.upsert("Oracle", "Theirs.\n")
-    brain.branches.switch("main")
-    (conflict,) = brain.merge.start("side").conflicts
-    assert [row.path for row in brain.merge.list_conflicts()] == [conflict.path]
-    if resolve:
-        brain.merge.resolve([conflict.path], "theirs")
-        assert brain.merge.resume().changed
-        assert brain.skills.view("oracle").body.strip() == "Theirs."
-    else:
-        brain.merge.abort()
-        assert brain.skills.view("oracle").body.strip() == "Ours."
-    assert brain.merge.list_conflicts() == []
-
-
-def test_a_proposal_is_opened_shown_accepted_or_rejected(brain):
-    for name in ("one", "two"):
-        with brain.proposals.open(name, author="agent") as proposal:
-            assert isinstance(proposal, Brain)
-            proposal.files.write(f"{name}.md", name)
-    assert [row.name for row in brain.proposals.list()] == ["one", "two"]
-    brain.proposals.reject("two")
-    brain.proposals.accept(brain.proposals.show("one").snapshot)
-    assert brain.proposals.list() == [] and brain.files.read("one.md") == b"one"
 
 
 def test_a_ledger_gets_commitments_and_gives_evidence(brain, tmp_path):
@@ -190,16 +105,6 @@ def test_keys_are_trusted_retired_and_revoked(brain, tmp_path):
         brain.trust.set_threshold(2)
 
 
-def test_missing_signatures_are_found_and_made(brain):
-    key = brain.signatures.sign(key=KEY).key
-    brain.trust.add(key, "tester")
-    assert brain.signatures.find_missing() == [brain.head]
-    assert [row.key for row in brain.signatures.sign_missing(key=KEY)] == [key]
-    assert brain.signatures.find_missing() == []
-    assert [row.key for row in brain.signatures.list()] == [key]
-    assert brain.verify(require_signatures=True, roots=[key]).ok
-
-
 def test_a_task_leaves_a_receipt(brain):
     seen: list[Receipt] = []
     with brain.task("Audit", on_success=lambda task: seen.append(task.build_receipt())) as task:
@@ -231,13 +136,6 @@ def test_the_index_and_the_prompt_take_the_same_options(brain):
     assert brain.prompt.build_index(task="nothing", top=1).skills == 0
 
 
-def test_secrets_are_found_in_texts_and_files(brain):
-    secret = b"AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzq8T2vLkA\n"
-    assert brain.secrets.scan_text(secret)
-    brain.files.write("notes.md", secret)
-    assert [row.path for row in brain.secrets.scan().findings] == ["notes.md"]
-
-
 def test_proofs_are_checked_without_the_brain(brain):
     path = "skills/oracle/SKILL.md"
     for proof in (
@@ -250,17 +148,3 @@ def test_proofs_are_checked_without_the_brain(brain):
         assert json.loads(proof) and found.snapshot == brain.head and not found.ok
         own = found._replace(ok=True, vouched_by=["own_store"])
         assert brain.proofs.check(proof, brain=brain.id) == own
-
-
-def test_states_of_a_source_are_recorded(brain):
-    source = ImportSource("folder", "home", "adopted/home")
-    assert brain.imports.find_last_state(source.branch) is None
-    assert (
-        brain.imports.record_states(
-            source, [ImportStep([("a.md", SourceFile(FILE, b"a"))], revision="r1")]
-        ).steps
-        == 1
-    )
-    assert brain.imports.find_last_state(source.branch) == "r1"
-    (brain.root / "new.md").write_text("new\n")
-    assert brain.imports.record_folder(source, "Take over").steps == 1

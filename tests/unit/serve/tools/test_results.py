@@ -1,38 +1,13 @@
 """Results and failures are bounded; each bound is reached and never passed."""
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from brain.errors import BrainError, InvalidInput, ToolFailure, VerificationFailed
-from brain.results import Notice, Selected, Selection, Skill
-from brain.serve.tools import history_tools, memory_tool, skill_read, tool_errors
-from brain.serve.tools.tool import notice_line, text_schema
-from brain.util.utc_time import utc_time
-
-
-def test_a_patch_is_cut_after_its_limit():
-    whole = ["x" * 59_999, "y"]
-    assert history_tools._patch_text(whole) == "".join(whole)
-    cut = history_tools._patch_text([*whole, "zz", "z"])
-    assert cut == "".join(whole) + "\n(cut after 60000 characters)\n"
-    assert history_tools._patch_text(["x" * 60_001]) == cut.replace("y", "x")
-
-
-def test_a_file_is_cut_after_its_limit():
-    assert skill_read.text_for_model(b"x" * 200_000) == "x" * 200_000
-    cut = skill_read.text_for_model(b"x" * 200_001)
-    assert cut == "x" * 199_940 + "\n(cut: 199940 of 200001 characters)"
-    assert skill_read.text_for_model(b"\xef\xbb\xbfx", 1) == "x"
-
-
-def test_two_hundred_files_are_named():
-    names = [f"{number}.md" for number in range(201)]
-    assert skill_read._file_list([]) == ""
-    assert skill_read._file_list(names[:200]).endswith(", 198.md, 199.md")
-    assert skill_read._file_list(names).endswith(", 199.md (200 of 201 files)")
+from brain.results import Notice, Skill
+from brain.serve.tools import memory_tool, skill_read, tool_errors
+from brain.serve.tools.tool import notice_line
 
 
 @pytest.mark.parametrize(
@@ -53,54 +28,9 @@ def skill(path: str) -> Skill:
     return Skill("a", "a", "Do a", 1, path, "a")
 
 
-def test_two_hundred_categories_are_named():
-    skills = [skill(f"skills/c{number:03}/a.md") for number in range(201)]
-    assert skill_read._category_names([skill("skills/a.md"), *skills]).startswith("c000, c001, ")
-    assert skill_read._category_names(skills).endswith(", c199")
-    assert skill_read._category_names([skill("skills/a.md")]) == "none"
-
-
-class RankingBrain:
-    """A brain whose skills of the category `x` all fit a task."""
-
-    def __init__(self) -> None:
-        self.limits: list[int] = []
-        self.skills = self
-
-    def rank(self, task: str, limit: int) -> Selection:
-        self.limits.append(limit)
-        found = [Selected("a", "a", "Do a", f"skills/x/{n}.md", 1.0, "a") for n in range(30)]
-        return Selection(found, "words", None)
-
-
-def test_for_a_task_twenty_skills_are_listed_of_those_that_rank_first():
-    brain: Any = RankingBrain()
-    for given in ({}, {"category": " X/ "}):
-        answer = skill_read.skills_list(brain, {"task": "t", **given})
-        assert answer.data["count"] == len(answer.data["skills"]) == 20
-        assert not answer.changed
-    assert brain.limits == [20, 200]
-
-
-def test_a_line_of_the_log_shows_when_and_by_whom_and_what():
-    info: Any = SimpleNamespace(
-        snapshot="ab" * 32, time=utc_time(1_700_000_000_999), author="x" * 81,
-        message="y" * 301, bundle="", parents=[], operation={"kind": "snapshot"},
-    )  # fmt: skip
-    line = history_tools._snapshot_line(info)
-    assert line.endswith(f"  2023-11-14T22:13:20Z  {'x' * 80}…  {'y' * 300}…")
-    data = history_tools._snapshot_data(info)
-    assert data["time"] == "2023-11-14T22:13:20Z" and data["message"] == "y" * 300
-
-
 def test_a_notice_is_one_bounded_line():
     assert notice_line(Notice("odd", "a.md", "x" * 300)) == f"Note: a.md: {'x' * 300}"
     assert notice_line(Notice("odd", "", "x" * 301)) == f"Note: {'x' * 300}…"
-
-
-def test_a_text_without_a_least_length_states_none():
-    assert text_schema("", 8) == {"type": "string", "description": "", "maxLength": 8}
-    assert text_schema("", 8, 1)["minLength"] == 1
 
 
 def test_a_failure_is_cut_after_its_limit():
