@@ -15,7 +15,8 @@ from typing import NamedTuple
 from ..errors import NotFound
 from ..merging.lines import UNMATCHED, match_lines, split_lines
 from ..objects import lineage
-from ..repo import find_skill, lineage_cache
+from ..repo import lineage_cache
+from ..repo.find_skill import Skills
 from ..repo.session import Session
 from ..results import BlameLine
 from ..skills.skill_layout import split_version
@@ -65,7 +66,7 @@ def blame(session: Session, slug: str, rev: str = "@") -> list[BlameLine]:
     if version:
         head, found = log.find_skill_at_version(session, head, name, version)
     else:
-        found = find_skill.find_skill(session, session.state_of(head), slug)
+        found = Skills(session.state_of(head)).find(slug)
     path = found.path
     entry = session.state_of(head).get(path)
     assert entry is not None

@@ -70,10 +70,10 @@ def create_brain(
             entry = TreeEntry(manifest.MANIFEST_PATH, FILE, tx.put_blob(text), len(text))
             entries.append(entry)
             tx.add_pending_writes([PendingWrite(entry.path, FILE, entry.blob, NO_DIGEST)])
-        bundle = State.build(session.nodes, entries)
+        state = State.build(session.nodes, entries)
         for node_id, data in session.nodes.unstored.items():
             tx.put_object(ObjectKind.NODE, node_id, data)
-        genesis = record_genesis(session, tx, bundle, "init", NO_DIGEST)
+        genesis = record_genesis(session, tx, state, "init", NO_DIGEST)
         if is_empty:
             for folder in INITIAL_FOLDERS:
                 (root / folder).mkdir()
@@ -111,18 +111,18 @@ def staged_store(
 
 
 def record_genesis(
-    session: Session, tx: StoreTransaction, bundle: State, kind: str, origin: bytes
+    session: Session, tx: StoreTransaction, state: State, kind: str, origin: bytes
 ) -> bytes:
-    """Record the genesis of a brain, with a bundle whose nodes are stored.
+    """Record the genesis of a brain, with a state whose nodes are stored.
 
     `kind` is the kind of the logged operation; `origin` is the origin snapshot of a fork,
     else empty. Returns the id of the genesis, which is that of the brain.
     """
-    tx.put_object(ObjectKind.BUNDLE, bundle.id, bundle.encode())
+    tx.put_object(ObjectKind.BUNDLE, state.id, state.encode())
     genesis = Snapshot(
         format=SNAPSHOT_FORMAT,
         brain=NO_DIGEST,
-        bundle=bundle.id,
+        bundle=state.id,
         parents=(),
         generation=0,
         jump=Jump(0, NO_DIGEST),
@@ -164,15 +164,15 @@ def fork(
         )
     root.mkdir(parents=True, exist_ok=True)
     try:
-        bundle = session.state_of(origin)
-        require_portable(session.reader, BrainState(session), bundle)
-        size = bundle.totals.bytes
+        state = session.state_of(origin)
+        require_portable(session.reader, BrainState(session), state)
+        size = state.totals.bytes
         with staged_store(root, session.author, session.sign_with, size) as (child, tx):
             redactions = _copy_lineage(session, tx, origin)
-            tx.add_pending_writes(list(_copy_files(session, tx, bundle, progress or no_progress)))
+            tx.add_pending_writes(list(_copy_files(session, tx, state, progress or no_progress)))
             for blob, snapshot_id in redactions.items():
                 tx.redact_blob(blob, snapshot_id, lambda others: others)
-            genesis = record_genesis(child, tx, bundle, "fork", origin)
+            genesis = record_genesis(child, tx, state, "fork", origin)
     except BaseException:
         if is_new:
             shutil.rmtree(root, ignore_errors=True)
@@ -202,11 +202,11 @@ def _copy_lineage(session: Session, tx: StoreTransaction, start: bytes) -> dict[
 
 
 def _copy_files(
-    session: Session, tx: StoreTransaction, bundle: BrainState, progress: Progress
+    session: Session, tx: StoreTransaction, state: BrainState, progress: Progress
 ) -> Iterator[PendingWrite]:
-    for node_id in bundle.node_ids():
+    for node_id in state.node_ids():
         tx.put_object(ObjectKind.NODE, node_id, session.nodes.peek(node_id).encode())
-    entries = list(bundle.walk())
+    entries = list(state.walk())
     sizes = {entry.blob: entry.size for entry in entries}
     blobs = list(sizes)
     for start in range(0, len(blobs), _BLOBS_PER_BATCH):

@@ -73,7 +73,7 @@ def diff_bundles(
     """Compare two bundles, each given with the id of its snapshot."""
     (from_, before), (to, after) = old, new
     differences = _select(before.diff(after), paths)
-    return Comparison(session, before, after, differences).to_diff(from_, to)
+    return Comparison(before, after, differences).to_diff(from_, to)
 
 
 def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Diff:
@@ -83,10 +83,10 @@ def _diff_with_folder(session: Session, from_: str, paths: Sequence[str]) -> Dif
     before = session.state_of(old)
     scan = working_copy.scan_folder(session)
     entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
-    edits = working_copy.diff_folder(session, scan, before, entries)
-    differences = _select(_compare_edits(session, before, edits), paths)
+    edits = working_copy.diff_folder(scan, before, entries)
+    differences = _select(_compare_edits(before, edits), paths)
     after = before.edit(edits)
-    found = Comparison(session, before, after, differences, in_folder=True).to_diff(old.hex(), "")
+    found = Comparison(before, after, differences, in_folder=True).to_diff(old.hex(), "")
     session.nodes.drop_unstored()
     return found
 
@@ -95,9 +95,7 @@ def _select(differences: Iterable[Difference], paths: Sequence[str]) -> list[Dif
     return [item for item in differences if not paths or is_at_or_below(item.path, paths)]
 
 
-def _compare_edits(
-    session: Session, before: BrainState, edits: Mapping[str, TreeEntry | None]
-) -> list[Difference]:
+def _compare_edits(before: BrainState, edits: Mapping[str, TreeEntry | None]) -> list[Difference]:
     return [Difference(path, before.get(path), entry) for path, entry in sorted(edits.items())]
 
 
@@ -111,7 +109,6 @@ class Comparison:
 
     def __init__(
         self,
-        session: Session,
         before: BrainState,
         after: BrainState,
         differences: list[Difference],
@@ -119,14 +116,12 @@ class Comparison:
         in_folder: bool = False,
         unstored: Mapping[bytes, bytes] | None = None,
     ) -> None:
-        self._session = session
+        self._session = after.session
         self._after = after
         self._differences = differences
         self._in_folder = in_folder
         self._unstored = unstored or {}
-        self._was_skill, self._is_skill = derive.build_skill_predicates(
-            session, before, after, differences
-        )
+        self._was_skill, self._is_skill = derive.build_skill_predicates(before, after, differences)
         self._removed = {path: was for path, was, now in differences if was and not now}
         self._added = {path: now for path, was, now in differences if now and not was}
         self.skill_sources = self._find_renamed_skills()
@@ -490,8 +485,8 @@ def find_undiffable(session: Session, diff: Diff) -> list[UndiffableFile]:
     """Return the files of a diff between two snapshots whose content `patch` does not show."""
 
     def describe(snapshot: str, path: str) -> FileState | None:
-        bundle = session.state_of(bytes.fromhex(snapshot))
-        if entry := bundle.get(path):
+        state = session.state_of(bytes.fromhex(snapshot))
+        if entry := state.get(path):
             return FileState(ENTRY_KIND_NAMES[entry.kind], entry.size, entry.blob.hex())
         return None
 
@@ -522,9 +517,7 @@ def refuse_undiffable(session: Session, diff: Diff) -> None:
 # Messages
 
 
-def describe_edits(
-    session: Session, before: BrainState, edits: Mapping[str, TreeEntry | None]
-) -> str:
+def describe_edits(before: BrainState, edits: Mapping[str, TreeEntry | None]) -> str:
     """Describe the changes by `edits`, whose content is in the open transaction.
 
     For example "oracle-manipulation edited; memory/MEMORY.md +3 lines".
@@ -535,8 +528,8 @@ def describe_edits(
         counts = f"{len(edits) - known} files added, {known - removed} modified"
         return f"{counts}, {removed} removed"
     after = before.edit(edits)
-    differences = _compare_edits(session, before, edits)
-    found = Comparison(session, before, after, differences).to_diff("", "")
+    differences = _compare_edits(before, edits)
+    found = Comparison(before, after, differences).to_diff("", "")
     others = changes_outside_skills(found.changes, found.skills) if found.skills else found.changes
     words = [
         printable_text(
@@ -545,7 +538,7 @@ def describe_edits(
         for change in found.skills[:_MAX_NAMED_CHANGES]
     ]
     words += [
-        _describe_file_change(session, change)
+        _describe_file_change(before.session, change)
         for change in others[: _MAX_NAMED_CHANGES - len(words)]
     ]
     unnamed = len(found.skills) + len(others) - len(words)

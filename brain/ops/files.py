@@ -59,16 +59,16 @@ def read_stored(session: Session, path: str, rev: str = "@") -> bytes:
 
 
 def _find_entry(session: Session, path: str, rev: str) -> tuple[BrainState, TreeEntry]:
-    bundle = session.at(rev)
+    state = session.at(rev)
     full = paths.check_path(path)
-    entry = bundle.get(full) or find_file(bundle, session.reader, full)
+    entry = state.get(full) or find_file(state, session.reader, full)
     if entry is None:
         raise NotFound(
             f"the file {path} does not exist",
             code="no_path",
             hint="`brain show` lists the files of the brain; give a path relative to its folder",
         )
-    return bundle, entry
+    return state, entry
 
 
 def edit(session: Session, path: str, change: ContentChange, *, message: str = "") -> Recorded:
@@ -198,7 +198,7 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
     `too_large`) or `Conflict` (`path_conflict`).
     """
     session = txn.session
-    now = working_copy.read_if_unchanged(session, txn.state, path)
+    now = working_copy.read_if_unchanged(txn.state, path)
     if now is None:
         txn.record_edits_at([path])
     was = txn.state.get(path)
@@ -211,8 +211,8 @@ def apply_change(txn: WriteTransaction, path: str, change: ContentChange) -> Edi
 
 def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edits:
     """Return the edit that gives a file its content, empty if it has that; store the content."""
-    bundle = txn.state
-    was = bundle.get(path)
+    state = txn.state
+    was = state.get(path)
     _refuse_link(path, was)
     if content is None:
         return {path: None} if was is not None else {}
@@ -222,8 +222,8 @@ def _build_edit(txn: WriteTransaction, path: str, content: bytes | None) -> Edit
         kind = EXECUTABLE
     if was is not None and (was.kind, was.blob) == (kind, blob):
         return {}
-    inside = any(entry.path != path for entry in bundle.walk_below(path))
-    if inside or any(bundle.get(outer) is not None for outer in paths.folders_above(path)):
+    inside = any(entry.path != path for entry in state.walk_below(path))
+    if inside or any(state.get(outer) is not None for outer in paths.folders_above(path)):
         raise Conflict(
             f"{path} cannot be both a file and a folder",
             code="path_conflict",

@@ -178,13 +178,13 @@ class _StepImporter:
             ) from None
 
     def _compute_edits(self, step: ImportStep) -> Edits:
-        txn, session = self._txn, self._txn.session
+        txn = self._txn
         edits = dict(self._store_files(step.files))
         if step.is_complete:
             known_paths = (e.path for e in txn.state.walk())
             missing = (p for p in known_paths if p not in edits and p not in BRAIN_OWNED_FILES)
             edits.update({path: None for path in missing if not step.keeps_path(path)})
-        return working_copy.drop_unchanged_edits(session, txn.state, edits)
+        return working_copy.drop_unchanged_edits(txn.state, edits)
 
     def _store_files(
         self, files: Iterable[tuple[str, SourceFile | None]]

@@ -18,6 +18,7 @@ from ..objects.snapshot import Snapshot
 from ..objects.tree_node import ENTRY_KIND_NAMES
 from ..repo import derive, find_skill, lineage_cache
 from ..repo.derived_db import skill_key
+from ..repo.find_skill import FoundSkill, Skills
 from ..repo.lineage_cache import AncestorSet
 from ..repo.session import BrainState, Session, list_rejected_refs
 from ..results import FileInfo, SkillDecision, SnapshotInfo
@@ -28,7 +29,7 @@ from ..util.utc_time import utc_time
 
 if TYPE_CHECKING:
     from ..repo.derived_db import SkillHistoryRow
-    from ..repo.find_skill import FoundSkill
+
 
 _EDIT = re.compile(r"[1-9][0-9]{0,8}")
 """The number of an edit that kept the version, in SKILL@VERSION+NUMBER."""
@@ -123,10 +124,10 @@ def _changes_paths(session: Session, snapshot: Snapshot, wanted_paths: Sequence[
 
 def list_revision_files(session: Session, rev: str = "@") -> list[FileInfo]:
     """Return all files at a revision, by section and path, without their content."""
-    bundle = session.at(rev)
+    state = session.at(rev)
     return [
         FileInfo(entry.path, ENTRY_KIND_NAMES[entry.kind], entry.blob.hex(), entry.size)
-        for entry in bundle.walk()
+        for entry in state.walk()
     ]
 
 
@@ -226,7 +227,7 @@ def _generation(session: Session, row: SkillHistoryRow) -> int:
 
 def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) -> list[str]:
     head = session.at()
-    current = find_skill.find_skill_or_none(session, head, slug_or_path)
+    current = Skills(head).find_or_none(slug_or_path)
     if "/" in slug_or_path:
         return [current.path] if current else skill_layout.path_candidates(slug_or_path)
     slug = current.slug if current else slugify(slug_or_path)
@@ -235,7 +236,7 @@ def _find_skill_paths(session: Session, inside: AncestorSet, slug_or_path: str) 
         return known_paths
     # What is a skill at the head under another path has a history of its own.
     others = (path for path in known_paths if path != current.path)
-    return [current.path, *(path for path in others if not derive.is_skill(session, head, path))]
+    return [current.path, *(path for path in others if not derive.is_skill(head, path))]
 
 
 def read_skill_history(session: Session, slug: str) -> list[results.SkillVersion]:
@@ -286,8 +287,8 @@ def find_skill_at_version(
         ]
         texts: set[bytes] = set()
         for row in sorted(rows, key=lambda row: (_generation(session, row), row.snapshot)):
-            bundle = session.state_of(row.snapshot)
-            skill = find_skill.load_skill(session, bundle, row.path)
+            state = session.state_of(row.snapshot)
+            skill = Skills(state).load(row.path)
             texts.add(skill.blob)  # a merge brings a text that is there already
             if len(texts) > number:
                 return row.snapshot, skill

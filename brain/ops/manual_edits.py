@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import Conflict
 from ..named_tuple import NamedTuple
-from ..repo import find_skill, working_copy
+from ..repo import working_copy
+from ..repo.find_skill import Skills
 from ..repo.log_entry import decode_log_entry
 from ..repo.session import BrainState, Session, head_ref
 from ..results import Notice, Recorded
@@ -55,17 +56,17 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
     if not session.has_folder:
         return FoundEdits(None, [])
     head = session.at()
-    place = _place_of_skill(session, head, skill) if skill else ""
+    place = _place_of_skill(head, skill) if skill else ""
     notices: list[Notice] = []
     if place:
-        if not _has_edits(session, head, place):
+        if not _has_edits(head, place):
             return FoundEdits(None, [])
     else:
-        folder_scan, edits, pending = compare_folder(session, head, no_progress)
+        folder_scan, edits, pending = compare_folder(head, no_progress)
         notices = folder_scan.notices
-        if drop_redacted(session, head, edits).keys() <= pending.keys():
+        if drop_redacted(head, edits).keys() <= pending.keys():
             if folder_scan.scan.changed and not edits:  # or each is read again the next time
-                working_copy.save_stat_cache(session, folder_scan, head)
+                working_copy.save_stat_cache(folder_scan, head)
             return FoundEdits(None, notices)
     if session.sign_with is None and head.has(POLICY_PATH):
         raise Conflict(
@@ -76,10 +77,10 @@ def find_edits(session: Session, skill: str = "") -> FoundEdits:
     return FoundEdits(place, notices)
 
 
-def drop_redacted(session: Session, before: BrainState, edits: Edits) -> Edits:
+def drop_redacted(before: BrainState, edits: Edits) -> Edits:
     """Leave out removals of files that the folder lacks because their content was redacted."""
     gone = working_copy.find_redacted_paths(
-        session,
+        before.session,
         (before.get(path) for path, entry in edits.items() if entry is None),
     )
     return {path: entry for path, entry in edits.items() if path not in gone}
@@ -94,14 +95,13 @@ def nothing_recorded(session: Session, notices: list[Notice]) -> Recorded:
     return Recorded(*unchanged, notices, None)
 
 
-def compare_folder(
-    session: Session, target: BrainState, progress: Progress
-) -> tuple[FolderScan, Edits, Edits]:
+def compare_folder(target: BrainState, progress: Progress) -> tuple[FolderScan, Edits, Edits]:
     """Return the scan of the folder, its edits of `target`, and the pending ones among these."""
+    session = target.session
     folder_scan = working_copy.scan_folder(session, progress)
     scan, fingerprints = folder_scan.scan, folder_scan.read_fingerprints
     entries = working_copy.hash_files(session, scan.changed, scan.skipped, fingerprints)
-    edits = working_copy.diff_folder(session, folder_scan, target, entries)
+    edits = working_copy.diff_folder(folder_scan, target, entries)
     return folder_scan, edits, _pending_writes(session)
 
 
@@ -114,8 +114,9 @@ def _pending_writes(session: Session) -> Edits:
     return find_pending_writes(session, rows)
 
 
-def _has_edits(session: Session, head: BrainState, place: str) -> bool:
+def _has_edits(head: BrainState, place: str) -> bool:
     """Tell whether the folder differs from the head at or below a path."""
+    session = head.session
     from ..folder.ignore import IgnoreRules
     from ..folder.scan import scan_files
 
@@ -131,12 +132,12 @@ def _has_edits(session: Session, head: BrainState, place: str) -> bool:
         and path not in pending
         and not working_copy.is_below(path, scan.skipped)
     }
-    return bool(drop_redacted(session, head, edits))
+    return bool(drop_redacted(head, edits))
 
 
-def _place_of_skill(session: Session, head: BrainState, skill: str) -> str:
+def _place_of_skill(head: BrainState, skill: str) -> str:
     """Return the folder or the file of a skill, "" if the head lacks it."""
-    found = find_skill.find_skill_or_none(session, head, skill)
+    found = Skills(head).find_or_none(skill)
     return (found.folder or found.path).rstrip("/") if found else ""
 
 

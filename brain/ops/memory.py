@@ -262,11 +262,11 @@ def _has_file(session: Session, path: str) -> bool:
 def list_targets(session: Session) -> list[str]:
     """Return the targets that there are; in the home of a program with their paths."""
     places = _find_places(session)
-    bundle = session.at()
+    state = session.at()
     records = [
         entry.path.removeprefix(f"{above}/")
         for above in places.folders
-        for entry in bundle.walk_below(above)
+        for entry in state.walk_below(above)
         if entry.path.endswith(RECORD_SUFFIXES) and "/" not in entry.path.removeprefix(f"{above}/")
     ][:_MAX_NAMED_RECORDS]
     if not places.notes:
@@ -275,7 +275,7 @@ def list_targets(session: Session) -> list[str]:
     notes = (
         entry.path
         for pattern in places.patterns
-        for entry in bundle.walk_below(pattern[0])
+        for entry in state.walk_below(pattern[0])
         if entry.path not in of_targets and places.has_note(entry.path)
     )
     named = [f"{target} ({locate(session, target).path})" for target in MEMORY_NOTES]
@@ -289,7 +289,7 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
     files of the targets memory and user, also if the manifest names them as files that say
     who the agent is.
     """
-    manifest, bundle = load_manifest(session, snapshot_id), session.state_of(snapshot_id)
+    manifest, state = load_manifest(session, snapshot_id), session.state_of(snapshot_id)
     targets = [locate(session, target) for target in MEMORY_NOTES]
     if manifest.memory is None:
         usual = [
@@ -299,7 +299,7 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
         ]
         usual += [MemoryFile(f"{above}/{_META_RECORDS}", _META_LIMIT) for above in MEMORY_FOLDERS]
         found = {file.path: file for file in (*usual, *targets)}
-        yield from (f for f in found.values() if bundle.has(f.path))
+        yield from (f for f in found.values() if state.has(f.path))
         return
     for item in manifest.memory:
         ending = next((ending for ending in FOLDER_ENDINGS if item.path.endswith(ending)), None)
@@ -308,7 +308,7 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
             continue
         folder = item.path.removesuffix(ending)
         depth = folder.count("/") + 1
-        for entry in bundle.walk_below(folder):
+        for entry in state.walk_below(folder):
             if entry.path.endswith(".md") and (ending == "/" or entry.path.count("/") == depth):
                 yield MemoryFile(entry.path, item.limit)
     yield from (file for file in targets if file.path in manifest.system)
@@ -316,12 +316,12 @@ def list_prompt_memories(session: Session, snapshot_id: bytes) -> Iterator[Memor
 
 def list_shown(session: Session) -> list[str]:
     """Return those of the targets memory and user whose entries every session is shown."""
-    manifest, bundle = load_manifest(session), session.at()
+    manifest, state = load_manifest(session), session.at()
     if manifest.memory is None:
         return list(MEMORY_NOTES)
     shown = set(manifest.system)
     shown.update(file.path for file in list_prompt_memories(session, session.head()))
-    linked = (find_file(bundle, session.reader, path) for path in list(shown))
+    linked = (find_file(state, session.reader, path) for path in list(shown))
     shown.update(entry.path for entry in linked if entry is not None)
     return [name for name in MEMORY_NOTES if locate(session, name).path in shown]
 

@@ -158,7 +158,7 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
         state = merge_state.require_merge(session)
         rows = {row.path: row for row in state.rows}
         bundle = session.at()
-        edits = working_copy.store_edits_at(session, tx, bundle, rows.keys() & paths)
+        edits = working_copy.store_edits_at(tx, bundle, rows.keys() & paths)
         for path in paths:
             if path not in rows:
                 raise NotFound(
@@ -232,7 +232,7 @@ def _run_merge(
             )
         approver = _find_approver(session, request)
         bases, merge = _merge_states(txn, request.theirs, choose)
-        edits = working_copy.drop_unchanged_edits(session, txn.state, merge.edits)
+        edits = working_copy.drop_unchanged_edits(txn.state, merge.edits)
         added = {path for path in edits if not txn.state.has(path)}
         ours = txn.head
         unresolved = merge.unresolved

@@ -280,7 +280,6 @@ class StateMerge:
         if not touched:
             return {}
         compared = diff.Comparison(
-            self._session,
             self._states[BASE],
             self._states[side],
             list(changes.values()),
@@ -370,7 +369,7 @@ class StateMerge:
             base = None
         old = self._read_content(base.blob) if base else None
         sides = ContentSides(old, self._read_content(a.blob), self._read_content(b.blob))
-        is_skill = derive.is_skill(self._session, self._states[OURS], path)
+        is_skill = derive.is_skill(self._states[OURS], path)
         slug = derive.slug_from_full_path(path) if is_skill else ""
         draft = content_merge.draft_merge(path, sides, slug)
         if draft is None:

@@ -12,8 +12,8 @@ from ..merging.skill_merge import unite_skills
 from ..objects import paths
 from ..objects.bundle import Edits
 from ..objects.tree_node import LINK, TreeEntry
-from ..repo import find_skill, lineage_cache
-from ..repo.find_skill import FoundSkill, list_skill_entries
+from ..repo import lineage_cache
+from ..repo.find_skill import FoundSkill, Skills
 from ..repo.lineage_cache import AncestorSet
 from ..repo.part import encode_body
 from ..repo.session import BrainState, Session
@@ -48,14 +48,14 @@ def merge(
     histories stay. Manual edits of either are recorded first. Raises `NotFound` (`no_skill`),
     `InvalidInput` (`same_skill`, `taken`) or as `upsert` does.
     """
-    both = _find_both(session, session.at(), slug, other)
+    both = _find_both(session.at(), slug, other)
     places = [(skill.folder or skill.path).rstrip("/") for skill in both]
     snapshot.snapshot(session, "", places, strict=True)
     title = f"merge {printable_text(other, 80)} into {printable_text(slug, 80)}"
     with locked_write_transaction(session, "absorb", title) as txn:
-        ours, theirs = _find_both(session, txn.state, slug, other)
+        ours, theirs = _find_both(txn.state, slug, other)
         txn.record_edits_at([*list_skill_files(txn, ours), *list_skill_files(txn, theirs)])
-        ours, theirs = _find_both(session, txn.state, slug, other)
+        ours, theirs = _find_both(txn.state, slug, other)
         slug = ours.slug
         # 1. The files of the other skill, at their new paths; those of its folder leave.
         leaving = _entries_without(txn, theirs, ours)
@@ -98,10 +98,8 @@ def merge(
     )
 
 
-def _find_both(
-    session: Session, bundle: BrainState, slug: str, other: str
-) -> tuple[FoundSkill, FoundSkill]:
-    ours, theirs = (find_skill.find_skill(session, bundle, text) for text in (slug, other))
+def _find_both(state: BrainState, slug: str, other: str) -> tuple[FoundSkill, FoundSkill]:
+    ours, theirs = (Skills(state).find(text) for text in (slug, other))
     if ours.path == theirs.path:
         raise InvalidInput(
             f"{slug} and {other} are the same skill",
@@ -172,7 +170,7 @@ def _plan_moved_files(
 def _entries_without(
     txn: WriteTransaction, skill: FoundSkill, excluded: FoundSkill
 ) -> list[TreeEntry]:
-    entries = list_skill_entries(txn.session, txn.state, skill)
+    entries = Skills(txn.state).entries(skill)
     inner = excluded.folder
     if inner is None or skill.folder is None or not inner.startswith(skill.folder):
         return entries

@@ -102,12 +102,12 @@ def _build_parts(
     files = [SYSTEM_PROMPT_PATH, *manifest.load_manifest(session, snapshot_id).system]
     fragments = (entry.path for entry in state.walk_below(FRAGMENTS_FOLDER))
     files += (path for path in fragments if path.endswith(".md"))
-    own = [_read_text(session, state, path, shown) or "" for path in files]
+    own = [_read_text(state, path, shown) or "" for path in files]
     framed = [f"# Skills\n\n{_frame_skills(session, snapshot_id, rendered.index)}"]
     cut_paths = []
     origin = _describe_origin(session, snapshot_id)
     for path, most in memory.list_prompt_memories(session, snapshot_id):
-        text = _read_text(session, state, path, shown)
+        text = _read_text(state, path, shown)
         if text is None:
             continue
         limit = most if max_memory_chars is None else min(most, max_memory_chars)
@@ -168,7 +168,7 @@ def build_framed_memory(
     shown: set[str] = set()
     notes: dict[str, list[str]] = {}
     for path, _ in memory.list_prompt_memories(session, snapshot_id):
-        text = _read_text(session, state, path, shown) or ""
+        text = _read_text(state, path, shown) or ""
         folded = (fold_to_line(entry.text) for entry in memory.parse_memory(text, path).entries)
         if lines := [f"- {line}" for line in folded if line]:
             notes[f"{fold_to_line(path)}:"] = lines
@@ -250,17 +250,17 @@ def _describe_origin(session: Session, snapshot_id: bytes) -> str:
     return f"{_describe_brain(session, snapshot_id)} at snapshot {here}, {trust}"
 
 
-def _read_text(session: Session, state: BrainState, path: str, shown: set[str]) -> str | None:
+def _read_text(state: BrainState, path: str, shown: set[str]) -> str | None:
     """Return the text of a file, None without one or if its text is among the `shown` ones.
 
     Links are followed within the brain.
     """
-    entry = find_file(state, session.reader, path)
+    entry = find_file(state, state.session.reader, path)
     if entry is None or entry.path in shown:
         return None
     shown.add(entry.path)
     content = b""
-    for piece in session.reader.stream_blob(entry.blob, entry.size):
+    for piece in state.session.reader.stream_blob(entry.blob, entry.size):
         content += piece[: _MAX_PART_BYTES - len(content)]
     return clean_text(content.decode("utf-8", "replace"))
 
@@ -277,13 +277,13 @@ def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions
         cache = session.cache
         if cache.has_snapshot(snapshot_id) and not cache.read_decisions(PROVISIONAL_KEY):
             return made
-    from ..repo.find_skill import find_addresses
+    from ..repo.find_skill import Skills
     from ..repo.provisional import list_provisional
 
     paths = [path for _, _, path in list_provisional(session, snapshot_id)]
     if not paths:
         return made
-    addresses = find_addresses(session, session.state_of(snapshot_id), paths)
+    addresses = Skills(session.state_of(snapshot_id)).addresses(paths)
     return made._replace(provisional=[addresses[path] for path in paths])
 
 
@@ -302,21 +302,21 @@ def _render_index(session: Session, snapshot_id: bytes, options: IndexOptions) -
         from ..repo import select
 
         top, by = options.get("top", select.DEFAULT_TOP), options.get("by", "")
-        selection = select.select_from_bundle(session, state, task, top, by)
+        selection = select.select_from_bundle(state, task, top, by)
         how = (selection.by, selection.fallback)
         if not selection.skills:
-            text = level0.NO_MATCH if _read_lines(session, state) else level0.NO_SKILLS
+            text = level0.NO_MATCH if _read_lines(state) else level0.NO_SKILLS
             return Index(text, 0, 0, _count(options, text), *how)
         rows = [
             (one.address, one.slug, one.name, one.description, one.path) for one in selection.skills
         ]
         return Index(*_fit(rows, options, is_ranked=True), *how)
     if budget is None:
-        return Index(*_render_all(session, state, options))
+        return Index(*_render_all(state, options))
     key, cache = (snapshot_id, frozenset(options.items())), session.cache
     rendered = session.rendered_indexes.get(key)
     if rendered is None:
-        rendered = _render_all(session, state, options)
+        rendered = _render_all(state, options)
         if session.cache is cache:  # else something was redacted meanwhile
             session.rendered_indexes[key] = rendered
     return Index(*rendered)
@@ -326,22 +326,22 @@ def _count(options: IndexOptions, text: str) -> int:
     return (options.get("count") or level0.estimate_tokens)(text)
 
 
-def _read_lines(session: Session, head: BrainState) -> bytes:
+def _read_lines(head: BrainState) -> bytes:
     """Return the lines of all skills of a bundle, in UTF-8, from the cache if it has them."""
     with suppress(CacheUnusable):
-        state, text = session.cache.read_index()
+        state, text = head.session.cache.read_index()
         if state == head.id:
             return text
     from ..repo.head_index import build_index
 
-    return build_index(session, head).encode()
+    return build_index(head).encode()
 
 
-def _render_all(session: Session, state: BrainState, options: IndexOptions) -> IndexText:
+def _render_all(state: BrainState, options: IndexOptions) -> IndexText:
     """Return the index of all skills: their lines as they are kept, if these fit."""
     budget, byte_budget = options.get("budget"), None
     if options.get("max_chars") is None:
-        lines = _read_lines(session, state)
+        lines = _read_lines(state)
         text = lines.decode() or level0.NO_SKILLS
         # Counting in bytes saves an encoding, of 14 MB with 100,000 skills.
         estimated = lines and not options.get("count")
@@ -349,9 +349,10 @@ def _render_all(session: Session, state: BrainState, options: IndexOptions) -> I
         if budget is None or tokens <= budget or not lines:
             return IndexText(text, lines.count(b"\n") + 1 if lines else 0, 0, tokens)
         byte_budget = budget * len(lines) // tokens
-    from ..repo import derive, find_skill
+    from ..repo import derive
+    from ..repo.find_skill import Skills
 
-    every = find_skill.find_all_skills(session, state)
+    every = Skills(state).all()
     if not every:
         return IndexText(level0.NO_SKILLS, 0, 0, _count(options, level0.NO_SKILLS))
     addresses = derive.address_all(one.path for one in every)

@@ -48,8 +48,8 @@ def redact(
             if history:
                 candidates = list(dict.fromkeys(_blobs_in_history(session, path)))
             else:
-                bundle = session.at(rev)
-                entry = bundle.get(path)
+                state = session.at(rev)
+                entry = state.get(path)
                 candidates = [entry.blob] if entry else []
             blobs = _unredacted_blobs(session, path, candidates)
             other_branches = _branches_holding(txn, set(blobs))
@@ -138,7 +138,7 @@ def _branches_holding(txn: WriteTransaction, blobs: set[bytes]) -> list[str]:
 
 
 def _refuse_unrecorded_edits(txn: WriteTransaction, holders: Sequence[str]) -> None:
-    edits = working_copy.store_edits_at(txn.session, txn.store_tx, txn.state, holders)
+    edits = working_copy.store_edits_at(txn.store_tx, txn.state, holders)
     changed = [path for path, entry in edits.items() if entry is not None]
     if changed:
         raise Conflict(

@@ -31,11 +31,11 @@ def restore(
     wanted = [check_path(path.rstrip("/")) for path in paths]
     with lock_for_writing(session):
         source_id = session.resolve(rev)
-        target = _select_entries(session, session.state_of(source_id), wanted)
+        target = _select_entries(session.state_of(source_id), wanted)
         folder_scan = working_copy.scan_folder(session, report)
         description = f"restore {source_id.hex()[:12]}"
         with write_transaction(session, "restore", description, report) as txn:
-            head = _select_entries(session, txn.state, wanted)
+            head = _select_entries(txn.state, wanted)
             _refuse_unknown_paths(wanted, target, head)
             folder_edits = _diff_with_folder(txn, folder_scan, {*head, *target})
             manual_edits: Edits = {
@@ -73,11 +73,10 @@ def _diff_entries(
 def _diff_with_folder(
     txn: WriteTransaction, folder_scan: working_copy.FolderScan, known: set[str]
 ) -> Edits:
-    session = txn.session
     changed = [candidate for candidate in folder_scan.scan.changed if candidate.path in known]
     skipped = folder_scan.scan.skipped
-    entries = working_copy.store_files(session, txn.store_tx, txn.state, changed, skipped=skipped)
-    edits = working_copy.diff_folder(session, folder_scan, txn.state, entries)
+    entries = working_copy.store_files(txn.store_tx, txn.state, changed, skipped=skipped)
+    edits = working_copy.diff_folder(folder_scan, txn.state, entries)
     return {path: entry for path, entry in edits.items() if path in known}
 
 
@@ -91,9 +90,7 @@ def _refuse_unknown_paths(wanted: Sequence[str], *sides: Mapping[str, TreeEntry]
             )
 
 
-def _select_entries(
-    session: Session, bundle: BrainState, wanted: Sequence[str]
-) -> Mapping[str, TreeEntry]:
+def _select_entries(state: BrainState, wanted: Sequence[str]) -> Mapping[str, TreeEntry]:
     if not wanted:
-        return {entry.path: entry for entry in bundle.walk()}
-    return {entry.path: entry for path in wanted for entry in bundle.walk_below(path)}
+        return {entry.path: entry for entry in state.walk()}
+    return {entry.path: entry for path in wanted for entry in state.walk_below(path)}

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ..errors import InvalidInput
-from ..repo import derive, find_skill
+from ..repo import derive
+from ..repo.find_skill import Skills
 from ..repo.part import encode_body
 from ..repo.session import Session
 from ..results import Similar
@@ -41,7 +42,7 @@ def find_duplicates(
     Raises `InvalidInput` for an invalid name.
     """
     slug = "" if "/" in name else slugify(name)
-    found = find_skill.find_skill_path(session, session.at(), name)
+    found = Skills(session.at()).find_path(name)
     if found is not None or not slug:  # a path is that of an existing skill, or a mistake
         return []
     described_as, text, content = description or "", "", encode_body(body)
@@ -54,8 +55,8 @@ def find_duplicates(
 
 def find_similar(session: Session, slug: str, limit: int = DEFAULT_SIMILAR_LIMIT) -> list[Similar]:
     """Return the skills similar to one, most similar first. Raises `NotFound`."""
-    bundle = session.at()
-    found = find_skill.find_skill(session, bundle, slug)
+    state = session.at()
+    found = Skills(state).find(slug)
     body = _body_text(session.reader.read_blob(found.blob))
     name = f"{found.slug} {found.card.name}"
     return _find_similar(session, name, found.card.description, body, found.path, limit)
@@ -76,14 +77,14 @@ def _find_similar(
     from ..search import similarity
     from ..search.selectors import Bm25Selector
 
-    bundle = session.at()
-    search_cache = select.get_search_cache(session, bundle)
+    state = session.at()
+    search_cache = select.get_search_cache(state)
 
     def score_candidates(index: FullTextIndex) -> list[tuple[float, SearchDocument]]:
         best = Bm25Selector(index, MAX_INDEX_HITS).rank(
             f"{name} {description}", MAX_COMPARED_SKILLS + 1
         )
-        known = select.find_documents(session, bundle, [one.path for one in best])
+        known = select.find_documents(state, [one.path for one in best])
         skills = [one for one in known.values() if one.path != excluded_path]
         blobs = [one.blob for one in skills] if body else []
         contents = dict(derive.read_skill_contents(session, blobs))
@@ -106,12 +107,12 @@ def _find_similar(
             (similarity.similarity_score(target, other, weight), skill) for other, skill in near
         ]
 
-    found = select.query_index(session, search_cache, bundle, score_candidates)
+    found = select.query_index(search_cache, state, score_candidates)
     alike = sorted(
         (-score, skill) for score, skill in found if score >= similarity.NEAR_DUPLICATE_THRESHOLD
     )
     shown = alike[: max(limit, 0)]
-    addresses = find_skill.find_addresses(session, bundle, [skill.path for _, skill in shown])
+    addresses = Skills(state).addresses([skill.path for _, skill in shown])
     return [
         Similar(
             skill.slug,

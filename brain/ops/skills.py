@@ -14,8 +14,8 @@ from ..gating.case_paths import is_case_path, is_hidden_case
 from ..named_tuple import NamedTuple
 from ..objects.collisions import find_file, follow_link, resolve_links
 from ..objects.tree_node import LINK, TreeEntry
-from ..repo import derive, find_skill
-from ..repo.find_skill import FoundSkill, list_skill_entries
+from ..repo import derive
+from ..repo.find_skill import FoundSkill, Skills
 from ..repo.session import BrainState, Session
 from ..results import Skill, SkillFile, SkillProblem, SkillView
 from ..skills import frontmatter
@@ -28,8 +28,8 @@ _MAX_LINKED_FILES = 200
 
 def list_skills(session: Session, rev: str = "@") -> list[Skill]:
     """Return all skills at a revision, by slug and path, without reading bodies."""
-    bundle = session.at(rev)
-    every = find_skill.find_all_skills(session, bundle)
+    state = session.at(rev)
+    every = Skills(state).all()
     addresses = derive.address_all(found.path for found in every)
     lines = [Skill(*found.summary, addresses[found.path]) for found in every]
     return sorted(lines, key=lambda line: (line.slug, line.path))
@@ -37,8 +37,8 @@ def list_skills(session: Session, rev: str = "@") -> list[Skill]:
 
 def find_addresses(session: Session, slug: str, rev: str = "@") -> list[str]:
     """Return the addresses of the skills that share a slug, sorted."""
-    bundle = session.at(rev)
-    group = find_skill.find_paths_with_slug(session, bundle, slug)
+    state = session.at(rev)
+    group = Skills(state).paths_with_slug(slug)
     return sorted(address_group(slug, group).values())
 
 
@@ -49,7 +49,7 @@ def _find_skill_version(session: Session, text: str, revision: str) -> tuple[byt
         from .log import find_skill_at_version
 
         return find_skill_at_version(session, start, skill, wanted)
-    return start, find_skill.find_skill(session, session.state_of(start), text)
+    return start, Skills(session.state_of(start)).find(text)
 
 
 def view_skill(session: Session, slug: str, rev: str = "@") -> SkillView:
@@ -58,7 +58,7 @@ def view_skill(session: Session, slug: str, rev: str = "@") -> SkillView:
     Raises `NotFound` (`no_skill`, `no_version`).
     """
     snapshot_id, found = _find_skill_version(session, slug, rev)
-    files = list_skill_entries(session, session.state_of(snapshot_id), found)
+    files = Skills(session.state_of(snapshot_id)).entries(found)
     main = next(entry for entry in files if entry.path == found.path)
     content = session.reader.read_blob(main.blob, main.size)
     fields, body = frontmatter.load_leniently(content)
@@ -76,32 +76,30 @@ def read_skill_file(session: Session, slug: str, file: str = "", rev: str = "@")
     from . import files as file_edits
 
     snapshot_id, found = _find_skill_version(session, slug, rev)
-    bundle = session.state_of(snapshot_id)
-    entries = list_skill_entries(session, bundle, found)
+    state = session.state_of(snapshot_id)
+    entries = Skills(state).entries(found)
     home = found.folder or ""
     main = next(entry for entry in entries if entry.path == found.path)
     others = {e.path.removeprefix(home): e for e in entries if e.path != found.path}
-    files = list(_list_files(session, bundle, others))
+    files = list(_list_files(state, others))
     reader, path = session.reader, f"{home}{file}" if file else found.path
     if file and file not in others:
-        entry = find_file(bundle, reader, path)  # in a folder that is a link
+        entry = find_file(state, reader, path)  # in a folder that is a link
     else:
-        entry = follow_link(bundle, reader, others[file]) if file else main
+        entry = follow_link(state, reader, others[file]) if file else main
     content = b"" if entry is None else file_edits.read_editable_content(session, entry)
     if entry is None or (entry.path != path and is_hidden_case(entry.path, content)):
         raise missing_file_error(found.slug, file, files)
     return SkillFile(*found.summary, snapshot_id.hex(), file, content, files)
 
 
-def _list_files(
-    session: Session, bundle: BrainState, others: Mapping[str, TreeEntry]
-) -> Iterator[str]:
+def _list_files(state: BrainState, others: Mapping[str, TreeEntry]) -> Iterator[str]:
     """Yield the files of a skill; in the place of a link to a folder, those in it but cases."""
     for inner, entry in others.items():
         folder = ""
         if entry.kind == LINK:
-            folder = resolve_links(bundle, session.reader, entry.path)
-        below = bundle.walk_below(folder) if folder else iter(())
+            folder = resolve_links(state, state.session.reader, entry.path)
+        below = state.walk_below(folder) if folder else iter(())
         linked = [one.path for one in islice(below, _MAX_LINKED_FILES)]
         shown = (path.removeprefix(folder) for path in linked if not is_case_path(path))
         yield from (f"{inner}{rest}" for rest in shown) if linked else [inner]
@@ -116,7 +114,7 @@ def find_hidden_files(session: Session, slug: str, rev: str = "@") -> set[str]:
     home = found.folder or ""
     return {
         entry.path.removeprefix(home)
-        for entry in list_skill_entries(session, session.state_of(snapshot_id), found)
+        for entry in Skills(session.state_of(snapshot_id)).entries(found)
         if is_case_path(entry.path)
         and is_hidden_case(entry.path, session.reader.read_blob(entry.blob, entry.size))
     }
@@ -153,12 +151,12 @@ def _check_folder_skills(
     from ..skills import slug as deceptive_names
     from ..skills.skill_lint import WARNING, check_skill
 
-    every = find_skill.find_all_skills(session, skills.bundle)
+    every = Skills(skills.bundle).all()
     chosen = []
     for text in texts:  # one that is in the folder only is found by slug or path
         exact = [found for found in every if text in (found.slug, found.path)]
         one = exact[0] if len(exact) == 1 else None
-        chosen.append(one or find_skill.find_skill(session, skills.bundle, text))
+        chosen.append(one or Skills(skills.bundle).find(text))
     chosen = chosen or every
     shared: dict[str, list[str]] = {}
     called: dict[str, list[str]] = {}
@@ -215,7 +213,7 @@ def _read_folder_skills(session: Session) -> Iterator[_FolderSkills]:
         return
     scan = working_copy.scan_folder(session)
     entries = working_copy.hash_files(session, scan.scan.changed, scan.scan.skipped)
-    edits = working_copy.diff_folder(session, scan, head, entries)
+    edits = working_copy.diff_folder(scan, head, entries)
     contents: dict[bytes, bytes | None] = {}
     staged: list[bytes] = []
     try:

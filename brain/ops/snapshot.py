@@ -49,7 +49,7 @@ _REFUSED_BY_YAML = frozenset(
     "bad_yaml duplicate_key unclosed_frontmatter bad_char too_many_nodes too_deep too_large".split()
 )
 
-MessageBuilder = Callable[[Session, BrainState, Edits], str]
+MessageBuilder = Callable[[BrainState, Edits], str]
 """Builds the message of a snapshot from the bundle before it and the edits."""
 
 
@@ -63,7 +63,7 @@ def status(session: Session, progress: Progress | None = None, *, strict: bool =
 
     head = session.head()
     target = session.state_of(head)
-    folder_scan, edits, pending = compare_folder(session, target, progress or no_progress)
+    folder_scan, edits, pending = compare_folder(target, progress or no_progress)
     if strict:
         working_copy.refuse_skipped(folder_scan.scan.skipped)
     is_recorded = {path: target.has(path) for path in edits}
@@ -85,7 +85,7 @@ def status(session: Session, progress: Progress | None = None, *, strict: bool =
                 for path, entry in sorted(pending.items())
                 if entry or lstat_or_none(session.root / path)
             ),
-            *_check_unrecorded(session, target, {path: edits[path] for path in changed}),
+            *_check_unrecorded(target, {path: edits[path] for path in changed}),
         ],
         merging=merging.revision if merging else None,
         conflicts=merge_state.describe_conflicts(session, merging.rows) if merging else [],
@@ -100,7 +100,7 @@ def add_uncovered(
     if not session.has_folder or not verified.head:
         return verified
     try:
-        found, edits, pending = compare_folder(session, session.at(), progress)
+        found, edits, pending = compare_folder(session.at(), progress)
     except (BrainError, OSError) as error:  # the lineage is verified all the same
         failed = error_from_os(error) if isinstance(error, OSError) else error
         return verified._replace(uncovered=Uncovered(0, [], failed.message))
@@ -170,7 +170,6 @@ def record_folder(
         with write_transaction(session, action[0], description, expected_bytes=size) as txn:
             before = txn.state
             stored = working_copy.store_files(
-                session,
                 txn.store_tx,
                 before,
                 scan.changed,
@@ -179,12 +178,12 @@ def record_folder(
                 scan.skipped,
             )
             with closing(stored) as entries:
-                edits = working_copy.diff_folder(session, folder_scan, before, entries)
+                edits = working_copy.diff_folder(folder_scan, before, entries)
             if description in AUTOMATIC:
-                edits = drop_redacted(session, before, edits)
+                edits = drop_redacted(before, edits)
             if strict:
                 working_copy.refuse_skipped(scan.skipped)
-            text = build_message(session, before, edits)
+            text = build_message(before, edits)
             named = name_recorded_first(session) if text and not edits else ""
             fits = len((text + named).encode(errors="surrogatepass")) <= limits.MAX_MESSAGE_BYTES
             if edits or named:
@@ -196,7 +195,7 @@ def record_folder(
             )
             del edits  # frees memory before the cache is written
         if scan.changed or scan.removed or folder_scan.base_state is not txn.state:
-            working_copy.save_stat_cache(session, folder_scan, txn.state)
+            working_copy.save_stat_cache(folder_scan, txn.state)
     return recorded
 
 
@@ -227,20 +226,22 @@ def _record_paths(
         with write_transaction(session, "snapshot", description, expected_bytes=size) as txn:
             before = txn.state
             stored = working_copy.store_files(
-                *(session, txn.store_tx, before, scan.changed),
+                txn.store_tx,
+                before,
+                scan.changed,
                 progress=report,
                 skipped=None if needed is None else scan.skipped,
             )
             with closing(stored) as entries:
                 current = {entry.path: entry for entry in entries}
             working_copy.refuse_skipped(scan.skipped, needed)
-            edits = _compute_edits(session, before, wanted, current)
+            edits = _compute_edits(before, wanted, current)
             for path in [path for path in edits if working_copy.is_below(path, scan.skipped)]:
                 del edits[path]
             if description in AUTOMATIC:
-                edits = drop_redacted(session, before, edits)
+                edits = drop_redacted(before, edits)
             if edits:
-                txn.record_snapshot(edits, _SNAPSHOT, build_message(session, before, edits))
+                txn.record_snapshot(edits, _SNAPSHOT, build_message(before, edits))
         notices = [*scan.notices, *working_copy.skipped_notices(scan.skipped)]
         return build_snapshot_result(txn, before, edits, notices)
 
@@ -258,7 +259,7 @@ def _refuse_missing_paths(session: Session, wanted: Sequence[str], found: Sequen
 
 
 def _compute_edits(
-    session: Session, before: BrainState, wanted: Sequence[str], current: Mapping[str, TreeEntry]
+    before: BrainState, wanted: Sequence[str], current: Mapping[str, TreeEntry]
 ) -> Edits:
     edits: Edits = {}
     for path in wanted:
@@ -268,7 +269,7 @@ def _compute_edits(
             if before.has(folder):
                 edits[folder] = None  # it was a file
     edits.update(current)
-    return working_copy.drop_unchanged_edits(session, before, edits)
+    return working_copy.drop_unchanged_edits(before, edits)
 
 
 def build_snapshot_result(
@@ -287,7 +288,7 @@ def build_snapshot_result(
         removed=kinds[True, False],
         notices=[*notices, *_check_recorded(txn, before, edits)],
         commitment=None,
-        left_out_skills=_find_other_texts(session, txn.state, edits),
+        left_out_skills=_find_other_texts(txn.state, edits),
     )
 
 
@@ -308,7 +309,7 @@ def _check_recorded(txn: WriteTransaction, before: BrainState, edits: Edits) -> 
     if any(map(derive.may_be_skill, edits)):
         from ..repo import lookalikes
 
-        yield from lookalikes.check_edited_names(session, before, txn.state, edits)
+        yield from lookalikes.check_edited_names(before, txn.state, edits)
     entries = _find_judged_files(edits)
     skills = [path for path in entries if path != MANIFEST_PATH]
 
@@ -323,7 +324,7 @@ def _check_recorded(txn: WriteTransaction, before: BrainState, edits: Edits) -> 
             card = cards[entries[path].blob]
             if card.flags or before.has(path):
                 known[path] = card
-    yield from _check_content(session, before, known, read, MANIFEST_PATH in entries)
+    yield from _check_content(before, known, read, MANIFEST_PATH in entries)
 
     def read_stored(entry: TreeEntry) -> bytes | None:
         try:
@@ -335,13 +336,13 @@ def _check_recorded(txn: WriteTransaction, before: BrainState, edits: Edits) -> 
     yield from _limit_notices(marked, "files have a conflict marker")
 
 
-def _check_unrecorded(session: Session, before: BrainState, edits: Edits) -> Iterator[Notice]:
+def _check_unrecorded(before: BrainState, edits: Edits) -> Iterator[Notice]:
     """Yield notices on edits whose content is in the folder alone, for the first files of them."""
     entries = list(_find_judged_files(edits))[:_MAX_READ_FILES]
 
     def read(path: str) -> bytes | None:
         try:
-            return read_bounded_file(session.root, path, limits.MAX_SKILL_BYTES)
+            return read_bounded_file(before.session.root, path, limits.MAX_SKILL_BYTES)
         except BrainError:
             return None  # gone or unreadable; the scan of the folder reports it
 
@@ -350,7 +351,7 @@ def _check_unrecorded(session: Session, before: BrainState, edits: Edits) -> Ite
         for path in entries
         if path != MANIFEST_PATH and (content := read(path)) is not None
     }
-    yield from _check_content(session, before, known, read, MANIFEST_PATH in entries)
+    yield from _check_content(before, known, read, MANIFEST_PATH in entries)
     marked = _check_markers(edits, lambda entry: read(entry.path))
     yield from _limit_notices(marked, "files have a conflict marker")
 
@@ -367,7 +368,6 @@ def _find_judged_files(edits: Edits) -> dict[str, TreeEntry]:
 
 
 def _check_content(
-    session: Session,
     before: BrainState,
     cards: Mapping[str, SkillMetadata],
     read: Callable[[str], bytes | None],
@@ -378,7 +378,7 @@ def _check_content(
         yield Notice("bad_manifest", MANIFEST_PATH, problem)
     syntax = _check_syntax(cards, read)
     yield from _limit_notices(syntax, "skills have front matter that YAML refuses")
-    stale = _check_versions(session, before, cards)
+    stale = _check_versions(before, cards)
     yield from _limit_notices(stale, "edited skills keep their versions")
 
 
@@ -396,14 +396,12 @@ def _check_syntax(
                 break
 
 
-def _check_versions(
-    session: Session, before: BrainState, cards: Mapping[str, SkillMetadata]
-) -> Iterator[Notice]:
+def _check_versions(before: BrainState, cards: Mapping[str, SkillMetadata]) -> Iterator[Notice]:
     old = {path: entry for path in cards if (entry := before.get(path)) and entry.kind != LINK}
-    known = lineage_cache.load_cards(session, [entry.blob for entry in old.values()])
+    known = lineage_cache.load_cards(before.session, [entry.blob for entry in old.values()])
     for path, entry in old.items():
         was, now = known[entry.blob], cards[path]
-        if "redacted" in was.flags or not derive.is_skill(session, before, path):
+        if "redacted" in was.flags or not derive.is_skill(before, path):
             continue
         if compare_versions(now.version, was.version) <= 0:
             stays = "is still" if now.version == was.version else f"went from {was.version} to"
@@ -459,23 +457,23 @@ def survey(session: Session) -> SkillSurvey:
     return SkillSurvey(len(skills), skill_folder, [*scan.left_out_skills, *left_out], notices)
 
 
-def _find_other_texts(session: Session, after: BrainState, edits: Edits) -> list[LeftOutSkills]:
+def _find_other_texts(after: BrainState, edits: Edits) -> list[LeftOutSkills]:
     """Return the files called SKILL.md among the edits that are no skills."""
     texts = {path for path, entry in edits.items() if entry and _is_text(path)}
     links = {path for path in texts if (entry := edits[path]) and entry.kind == LINK}
-    targets = {_read_link(session, path) for path in links}
+    targets = {_read_link(after.session, path) for path in links}
     others = texts - links
     others |= targets
     if len(others) < derive.MIN_BULK_PATHS:
         skills: Iterable[str] = [
-            path for path in others if after.has(path) and derive.is_skill(session, after, path)
+            path for path in others if after.has(path) and derive.is_skill(after, path)
         ]
     else:
-        every = derive.iter_skill_batches(session, after)
+        every = derive.iter_skill_batches(after)
         skills = (path for some in every for path, _, _ in some)
     others.difference_update(skills)
     kinds = [(path, entry.kind) for path in texts & (links | others) if (entry := edits[path])]
-    return _classify_other_texts(session, kinds, targets - others)
+    return _classify_other_texts(after.session, kinds, targets - others)
 
 
 def _classify_other_texts(

@@ -174,7 +174,7 @@ class _Step:
         redacted = working_copy.find_redacted_paths(session, writes.values())
         writes.update(dict.fromkeys(redacted))
         require_portable(session.reader, before, after, writes)
-        manual_edits = working_copy.store_edits_at(session, self._tx, before, writes)
+        manual_edits = working_copy.store_edits_at(self._tx, before, writes)
         if manual_edits:
             raise Conflict(
                 working_copy.describe_unrecorded(manual_edits),
@@ -201,7 +201,7 @@ class _Step:
             if change.change == "removed" and not _is_occupied(session, change.path)
         }
         left = working_copy.find_redacted_paths(session, writes.values())
-        left.update(working_copy.store_edits_at(session, self._tx, before, writes))
+        left.update(working_copy.store_edits_at(self._tx, before, writes))
         writes = {path: entry for path, entry in writes.items() if path not in left}
         require_portable(session.reader, BrainState(session), after, writes)
         return writes

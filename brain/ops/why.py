@@ -8,7 +8,8 @@ from operator import attrgetter
 
 from ..errors import BrainError, NotFound, printable_text
 from ..receipts.receipt import receipt_to_json
-from ..repo import derive, find_skill
+from ..repo import derive
+from ..repo.find_skill import Skills
 from ..repo.read_receipts import (
     ReceiptPart,
     find_closing_snapshots,
@@ -71,7 +72,7 @@ def why(session: Session, slug: str) -> SkillReasons:
                 work=run,
             )
         )
-    current = find_skill.find_skill_or_none(session, session.at(), name)
+    current = Skills(session.at()).find_or_none(name)
     slug = current.slug if current else derive.slug_from_full_path(versions[0].path)
     found = [*log.find_decisions(session, slug), *log.find_rejections(session, slug)]
     found.sort(key=attrgetter("time"), reverse=True)

@@ -21,7 +21,7 @@ from ..objects.bundle import Edits
 from ..objects.operation import SnapshotOperation
 from ..objects.tree_node import FILE, LINK, TreeEntry
 from ..repo import derive, find_skill, lineage_cache, working_copy
-from ..repo.find_skill import FoundSkill, list_skill_entries
+from ..repo.find_skill import FoundSkill, Skills
 from ..repo.lineage_cache import AncestorSet
 from ..repo.part import encode_body
 from ..repo.session import BrainState, Session
@@ -90,7 +90,7 @@ def upsert(
         )
         slug, path, prior_text, new, _ = planned
         if new is None:
-            card = find_skill.load_skill(session, txn.state, path).card
+            card = Skills(txn.state).load(path).card
             shown, version = card.name or slug, card.version
             return upsert_result(txn, slug, shown, version, version, path, changed=False)
         if check is not None:
@@ -167,7 +167,7 @@ def plan_skill(
         new = draft(None, find_last_version(txn, slug))
         return PlannedText(slug, main, None, new, edits)
     if base:
-        version = find_skill.load_skill(txn.session, txn.state, path).card.version
+        version = Skills(txn.state).load(path).card.version
         if base != version:
             new = _rebase(txn, path, prior_text, version, base, draft, files or {})
             return PlannedText(slug, main, prior_text, new, edits)
@@ -203,7 +203,7 @@ def write_planned(
         return upserted
     from ..repo import lookalikes
 
-    notices = lookalikes.check_new_name(txn.session, txn.state, path, name or slug)
+    notices = lookalikes.check_new_name(txn.state, path, name or slug)
     if prior_text is None and not path.startswith(f"{SKILLS_SECTION}/"):
         folder = skill_layout.new_skill_folder([path])
         where = f"is in {printable_text(folder)}, as all other skills of this brain are"
@@ -220,16 +220,16 @@ def _locate_prior_text(
     """
     session, text = txn.session, target or name
     slug = "" if "/" in name else slugify(name)
-    path = find_skill.find_skill_path(session, txn.state, text)
+    path = Skills(txn.state).find_path(text)
     if path is None and "/" in target:
-        raise find_skill.missing_skill_error(session, txn.state, target)
-    prior_text = None if path is None else working_copy.read_if_unchanged(session, txn.state, path)
+        raise Skills(txn.state).missing_error(target)
+    prior_text = None if path is None else working_copy.read_if_unchanged(txn.state, path)
     if path is None or prior_text is None:
         candidate_paths = find_skill.find_candidate_paths(session, slug) if path is None else [path]
         if category and path is None:
             candidate_paths.append(_choose_path(txn, slug, category))
         txn.record_edits_at(candidate_paths)
-        skill = find_skill.find_skill_or_none(session, txn.state, text)
+        skill = Skills(txn.state).find_or_none(text)
         if skill is None:
             path = _choose_path(txn, slug, category)
             working_copy.refuse_unsafe_parents(session, path)
@@ -256,13 +256,13 @@ def _choose_path(txn: WriteTransaction, slug: str, category: str) -> str:
     from ..repo.manifest import load_manifest
 
     session = txn.session
-    folder = derive.find_new_skill_folder(session, txn.state)
+    folder = derive.find_new_skill_folder(txn.state)
     layout = load_manifest(session).layout if folder == SKILLS_SECTION else "directory"
     above = f"{folder}/{slugify(category)}" if category else folder
     path = f"{above}/{skill_layout.new_skill_path(slug, layout)}"
     home = path.rpartition("/")[0]
     if home != above and any(
-        derive.is_skill(session, txn.state, entry.path) for entry in txn.state.walk_below(home)
+        derive.is_skill(txn.state, entry.path) for entry in txn.state.walk_below(home)
     ):  # a folder of skills, which would belong to the new one
         path = f"{home}/{path[len(above) + 1 :]}"
     if category and any(txn.state.has(f"{above}/{name}") for name in skill_layout.SKILL_FILES):
@@ -300,12 +300,12 @@ def _rebase(
 
     base_snapshot, base_skill = find_skill_at_version(session, txn.head, slug, base)
     if files:  # these are not merged
-        skill = find_skill.load_skill(session, txn.state, path)
+        skill = Skills(txn.state).load(path)
         sides = (session.state_of(base_snapshot), base_skill), (txn.state, skill)
         then, now = (
             {
                 entry.path.removeprefix(owner.folder or ""): entry.blob
-                for entry in list_skill_entries(session, state, owner)
+                for entry in Skills(state).entries(owner)
             }
             for state, owner in sides
         )
@@ -367,7 +367,7 @@ def has_had_version(txn: WriteTransaction, path: str, number: str) -> bool:
 
 def list_skill_files(txn: WriteTransaction, skill: FoundSkill) -> list[str]:
     """Return the full paths of all recorded files of a skill."""
-    return [entry.path for entry in list_skill_entries(txn.session, txn.state, skill)]
+    return [entry.path for entry in Skills(txn.state).entries(skill)]
 
 
 def flat_skill_folder(path: str) -> str:
@@ -468,7 +468,7 @@ def edit(
         text = slug
         slug, path, prior_text = _locate_prior_text(txn, text, text)
         if prior_text is None:
-            raise find_skill.missing_skill_error(session, txn.state, text)
+            raise Skills(txn.state).missing_error(text)
         content, main = prior_text, path
         edits: Edits = {}
         if not file:
@@ -494,9 +494,9 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
     folders below its own.
     """
     with locked_write_transaction(session, "delete", f"delete {printable_text(slug, 80)}") as txn:
-        skill = find_skill.find_skill(session, txn.state, slug)
+        skill = Skills(txn.state).find(slug)
         txn.record_edits_at(list_skill_files(txn, skill))
-        skill = find_skill.find_skill(session, txn.state, slug)
+        skill = Skills(txn.state).find(slug)
         removed: Edits = dict.fromkeys(list_skill_files(txn, skill))
         refuse_nested_skills(txn, skill, removed)
         version = skill.card.version
@@ -508,10 +508,9 @@ def delete(session: Session, slug: str, *, message: str = "") -> Upserted:
 
 def refuse_nested_skills(txn: WriteTransaction, skill: FoundSkill, files: Iterable[str]) -> None:
     """Refuse to remove other skills with a skill, which may be of other authors."""
-    session, bundle = txn.session, txn.state
     others = (path for path in files if path != skill.path)
-    if nested := [path for path in others if derive.is_skill(session, bundle, path)]:
-        addresses = find_skill.find_addresses(session, bundle, nested)
+    if nested := [path for path in others if derive.is_skill(txn.state, path)]:
+        addresses = Skills(txn.state).addresses(nested)
         names = ", ".join(printable_text(addresses[path]) for path in nested[:_MAX_NAMED_SKILLS])
         raise Conflict(
             f"the folder of {skill.slug} also holds {names}",
@@ -531,10 +530,10 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
     wanted, shown = str(to_version), printable_text(slug, 80)
     with locked_write_transaction(session, "revert", f"revert {shown} to {wanted}") as txn:
         snapshot_id, old_skill = find_skill_at_version(session, txn.head, slug, wanted)
-        skill = find_skill.find_skill_or_none(session, txn.state, slug)
+        skill = Skills(txn.state).find_or_none(slug)
         if skill is not None:
             txn.record_edits_at(list_skill_files(txn, skill))
-            skill = find_skill.find_skill(session, txn.state, slug)
+            skill = Skills(txn.state).find(slug)
         last_version = skill.card.version if skill else find_last_version(txn, old_skill.slug)
         previous = skill_version.greatest_version(
             [last_version or old_skill.card.version, old_skill.card.version]
@@ -548,7 +547,7 @@ def revert(session: Session, slug: str, to_version: str | int, *, message: str =
 
 
 def plan_reverted_files(
-    txn: WriteTransaction, bundle: BrainState, old_skill: FoundSkill, skill: FoundSkill | None
+    txn: WriteTransaction, state: BrainState, old_skill: FoundSkill, skill: FoundSkill | None
 ) -> tuple[str, Edits]:
     """Return where an earlier skill of another bundle is written, and the edits of its files.
 
@@ -556,9 +555,9 @@ def plan_reverted_files(
     and the skills in its folder: they are no part of a version.
     """
     edits: Edits = {}
-    entries = _list_own_entries(txn.session, bundle, old_skill)
+    entries = _list_own_entries(state, old_skill)
     if skill is not None:
-        present = [entry.path for entry in _list_own_entries(txn.session, txn.state, skill)]
+        present = [entry.path for entry in _list_own_entries(txn.state, skill)]
         edits = dict.fromkeys(path for path in present if not slug_of_case(path))
         entries = [entry for entry in entries if not slug_of_case(entry.path)]
     main, moved = old_skill.path, {entry.path: entry.path for entry in entries}
@@ -573,13 +572,13 @@ def plan_reverted_files(
     return main, edits
 
 
-def _list_own_entries(session: Session, bundle: BrainState, skill: FoundSkill) -> list[TreeEntry]:
+def _list_own_entries(state: BrainState, skill: FoundSkill) -> list[TreeEntry]:
     """Return the entries of the files of a skill, without those of skills in its folder."""
-    entries = list_skill_entries(session, bundle, skill)
+    entries = Skills(state).entries(skill)
     others = {
         entry.path.rpartition("/")[0]
         for entry in entries
-        if entry.path != skill.path and derive.is_skill(session, bundle, entry.path)
+        if entry.path != skill.path and derive.is_skill(state, entry.path)
     }
     return [entry for entry in entries if not is_below(entry.path, others)]
 
@@ -601,7 +600,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
     description = f"rename {printable_text(slug, 80)} to {new_slug}"
     with locked_write_transaction(session, "rename", description) as txn:
         # 1. Where the skill goes, which must be free.
-        skill = find_skill.find_skill(session, txn.state, slug)
+        skill = Skills(txn.state).find(slug)
         place, _, file = skill.path.rpartition("/")
         path = f"{place}/{new_slug}.md"
         if skill.folder is not None:
@@ -609,7 +608,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
         _refuse_taken_name(txn, skill, new_slug, path)
         # 2. What the user changed in its folder, so that nothing is left behind.
         txn.record_edits_at([*list_skill_files(txn, skill), *_list_folder_files(session, skill)])
-        skill = find_skill.load_skill(session, txn.state, skill.path)
+        skill = Skills(txn.state).load(skill.path)
         # 3. Its text, at a version that neither name ever had.
         content = session.reader.read_blob(skill.blob)
         if fold_to_slug(skill.card.name) == skill.slug:
@@ -620,7 +619,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
         new = new._replace(previous_version=skill.card.version)
         # 4. Its files.
         edits: Edits = {}
-        for entry in list_skill_entries(session, txn.state, skill):
+        for entry in Skills(txn.state).entries(skill):
             moved = path
             if entry.path != skill.path and skill.folder is not None:
                 moved = f"{path.rpartition('/')[0]}/{entry.path[len(skill.folder) :]}"
@@ -635,7 +634,7 @@ def rename(session: Session, slug: str, new_name: str, *, message: str = "") -> 
 def _refuse_taken_name(txn: WriteTransaction, skill: FoundSkill, slug: str, path: str) -> None:
     """Refuse a name that a skill has, or whose place in the folder holds something."""
     session = txn.session
-    other = find_skill.find_skill_path(session, txn.state, slug)
+    other = Skills(txn.state).find_path(slug)
     if other is not None or slug == skill.slug:
         raise Conflict(
             f"there is already a skill {slug}, at {other or skill.path}",

@@ -183,7 +183,7 @@ class ReceiptDraft:
             bundle_after=after.id,
             part=len(self.carriers),
             previous=self.carriers[-1] if self.carriers else NO_DIGEST,
-            steps=pending + build_edit_steps(session, before, after, edits, operation),
+            steps=pending + build_edit_steps(before, after, edits, operation),
         )
         if operations.is_task_end(operation):
             outcome, reason = self._run.ending

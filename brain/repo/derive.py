@@ -73,18 +73,18 @@ def may_be_skill(path: str) -> bool:
     )
 
 
-def is_skill(session: Session, bundle: BrainState, path: str) -> bool:
-    """Tell whether the full `path` is a skill in `bundle`; O(log n)."""
-    return may_be_skill(path) and find_skill_name(session, bundle, path) is not None
+def is_skill(state: BrainState, path: str) -> bool:
+    """Tell whether the full `path` is a skill in `state`; O(log n)."""
+    return may_be_skill(path) and find_skill_name(state, path) is not None
 
 
-def find_skill_name(session: Session, bundle: BrainState, path: str) -> str | None:
+def find_skill_name(state: BrainState, path: str) -> str | None:
     """Return the name that its path gives the skill at a full path, None if it is none there."""
     section, slash, _ = path.partition("/")
 
     def has_any(others: Sequence[str]) -> bool:
         inner = [other[len(section + slash) :] for other in others]
-        return tree.has_any_path(session.nodes, bundle.sections.get(section), inner)
+        return tree.has_any_path(state.session.nodes, state.sections.get(section), inner)
 
     return skill_layout.match_skill_path(path, has_any)
 
@@ -208,18 +208,18 @@ def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> in
 
 
 def build_skill_predicates(
-    session: Session, before: BrainState, after: BrainState, changed: list[Difference]
+    before: BrainState, after: BrainState, changed: list[Difference]
 ) -> tuple[SkillPredicate, SkillPredicate]:
     """Return the skill predicates of both sides, which differ in `changed` only.
 
     Whether a path is a skill depends on the SKILL.md files around it. If none of these was
     added or removed, one predicate serves both sides.
     """
-    was_skill = build_skill_predicate(session, before, changed)
+    was_skill = build_skill_predicate(before, changed)
     moved = any(path.endswith(skill_layout.SKILL_FILES) for path, _, _ in changed)
     if before.sections and after.sections and not moved and len(changed) < MIN_BULK_PATHS:
         return was_skill, was_skill
-    return was_skill, build_skill_predicate(session, after, changed)
+    return was_skill, build_skill_predicate(after, changed)
 
 
 def find_reclassified(
@@ -246,17 +246,15 @@ def find_reclassified(
         yield Difference(path, found[path], found[path])
 
 
-def build_skill_predicate(
-    session: Session, bundle: BrainState, changed: list[Difference]
-) -> SkillPredicate:
-    """Return a predicate for the `changed` paths: whether they are skills in `bundle`."""
-    if not bundle.sections:
+def build_skill_predicate(state: BrainState, changed: list[Difference]) -> SkillPredicate:
+    """Return a predicate for the `changed` paths: whether they are skills in `state`."""
+    if not state.sections:
         return lambda path: False
     if len(changed) < MIN_BULK_PATHS:
-        return cache(lambda path: is_skill(session, bundle, path))
-    entries = bundle.walk_section(SKILLS_SECTION)
+        return cache(lambda path: is_skill(state, path))
+    entries = state.walk_section(SKILLS_SECTION)
     known = set(skill_layout.find_skill_paths(entry.path for entry in entries))
-    is_elsewhere = cache(lambda path: is_skill(session, bundle, path))
+    is_elsewhere = cache(lambda path: is_skill(state, path))
     return lambda path: path in known if path.startswith(_SECTION_PREFIX) else is_elsewhere(path)
 
 
@@ -291,24 +289,24 @@ def _is_standard_path(path: str, slug: str) -> bool:
     return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
 
 
-def walk_skills(session: Session, bundle: BrainState) -> Iterator[SkillWithCard]:
-    """Yield all skills of a bundle, by section and path.
+def walk_skills(state: BrainState) -> Iterator[SkillWithCard]:
+    """Yield all skills of a state, by section and path.
 
     Cards are read in batches, to bound memory.
     """
-    for part in iter_skill_batches(session, bundle):
-        cards = find_cards(session, [blob for _, _, blob in part])
+    for part in iter_skill_batches(state):
+        cards = find_cards(state.session, [blob for _, _, blob in part])
         for path, name, blob in part:
             yield path, name, blob, cards[blob]
 
 
-def iter_skill_batches(session: Session, bundle: BrainState) -> Iterator[list[SkillPath]]:
+def iter_skill_batches(state: BrainState) -> Iterator[list[SkillPath]]:
     """Yield all skills, some at a time, without looking into them."""
-    for section in bundle.sections:
+    for section in state.sections:
         if section == SKILLS_SECTION:
-            yield from _iter_section_skills(session, bundle)
+            yield from _iter_section_skills(state)
         elif section != paths.TOP_SECTION:
-            yield from _iter_skills_elsewhere(session, bundle, section)
+            yield from _iter_skills_elsewhere(state, section)
 
 
 def address_all(skill_paths: Iterable[str]) -> dict[str, str]:
@@ -369,16 +367,16 @@ def diff_skills(before: State, after: State, most: int | None) -> list[Differenc
     return list(islice((pair for pair in differences if may_be_skill(pair.path)), most))
 
 
-def find_new_skill_folder(session: Session, bundle: BrainState) -> str:
+def find_new_skill_folder(state: BrainState) -> str:
     """Return the folder for new skills; see `skill_layout.new_skill_folder`."""
-    if SKILLS_SECTION in bundle.sections:
+    if SKILLS_SECTION in state.sections:
         return SKILLS_SECTION
-    every = (path for part in iter_skill_batches(session, bundle) for path, _, _ in part)
+    every = (path for part in iter_skill_batches(state) for path, _, _ in part)
     return skill_layout.new_skill_folder(every)
 
 
-def _iter_section_skills(session: Session, bundle: BrainState) -> Iterator[list[SkillPath]]:
-    for part in _iter_file_batches(session, bundle):
+def _iter_section_skills(state: BrainState) -> Iterator[list[SkillPath]]:
+    for part in _iter_file_batches(state):
         entries = [(f"{SKILLS_SECTION}/{path}", kind, blob) for path, kind, blob, _ in part]
         names = skill_layout.find_skill_paths(path for path, _, _ in entries)
         # A link is not a skill, but may keep the files beside it from being skills.
@@ -389,9 +387,9 @@ def _iter_section_skills(session: Session, bundle: BrainState) -> Iterator[list[
         ]
 
 
-def _iter_file_batches(session: Session, bundle: BrainState) -> Iterator[list[NodeEntry]]:
+def _iter_file_batches(state: BrainState) -> Iterator[list[NodeEntry]]:
     part: list[NodeEntry] = []
-    for node in tree.walk_leaves(session.nodes.peek, bundle.sections.get(SKILLS_SECTION)):
+    for node in tree.walk_leaves(state.session.nodes.peek, state.sections.get(SKILLS_SECTION)):
         part += node.entries
         if len(part) < _BATCH_SIZE:
             continue
@@ -404,11 +402,9 @@ def _iter_file_batches(session: Session, bundle: BrainState) -> Iterator[list[No
         yield part
 
 
-def _iter_skills_elsewhere(
-    session: Session, bundle: BrainState, section: str
-) -> Iterator[list[SkillPath]]:
+def _iter_skills_elsewhere(state: BrainState, section: str) -> Iterator[list[SkillPath]]:
     texts: dict[str, tuple[int, bytes]] = {}
-    for leaf in tree.walk_leaves(session.nodes.peek, bundle.sections.get(section)):
+    for leaf in tree.walk_leaves(state.session.nodes.peek, state.sections.get(section)):
         for inner, kind, blob, _ in leaf.entries:
             # Most files there are no skills: the end of a name tells quickly.
             if inner[-3:] in _NAME_ENDINGS and inner.rpartition("/")[2] in skill_layout.SKILL_FILES:
@@ -448,8 +444,7 @@ class SkillHomes:
         return home
 
     def _is_skill(self, path: str) -> bool:
-        session = self._session
-        return any(bundle.has(path) and is_skill(session, bundle, path) for bundle in self._bundles)
+        return any(state.has(path) and is_skill(state, path) for state in self._bundles)
 
 
 def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> DecisionRow | None:
@@ -526,7 +521,7 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
         changed += find_reclassified(before, after, changed, known)
         if len(changed) >= MIN_BULK_PATHS:
             note_declared_names(session, changed)
-    derived = derive_from_changes(session, here, snapshot, before, after, changed)
+    derived = derive_from_changes(here, snapshot, before, after, changed)
     rows = _restore_redacted_version(session, snapshot, changed, derived.rows)
     return derived._replace(rows=rows)
 
@@ -560,7 +555,6 @@ def note_declared_names(session: Session, changed: list[Difference]) -> None:
 
 
 def derive_from_changes(
-    session: Session,
     snapshot_id: bytes,
     snapshot: Snapshot,
     before: BrainState,
@@ -571,11 +565,12 @@ def derive_from_changes(
 
     In the latter case the change of one skill is computed when its history is read.
     """
+    session = after.session
     generation = snapshot.generation
     merge = generation if len(snapshot.parents) > 1 else None
     decision = derive_decision(session, snapshot_id, snapshot)
     if len(changed) < MIN_BULK_PATHS:
-        sides = build_skill_predicates(session, before, after, changed)
+        sides = build_skill_predicates(before, after, changed)
         return DerivedSnapshot(
             snapshot_id,
             list(build_skill_rows(session, snapshot_id, generation, changed, *sides)),

@@ -14,8 +14,9 @@ from ..objects.tree_diff import Difference
 from ..objects.tree_node import LINK
 from ..skills.skill_layout import address_group
 from ..skills.skill_metadata import SkillMetadata
-from . import derive, find_skill, lineage_cache
+from . import derive, lineage_cache
 from .derived_db import CacheUnusable, show_lines
+from .find_skill import Skills
 from .lineage_cache import MAX_CHANGED_PATHS, is_cached, load_cards
 from .session import BrainState, Session, StagedDerivation
 
@@ -51,24 +52,25 @@ def write_staged_updates(session: Session) -> None:
 def _update_index(session: Session, staged: StagedDerivation) -> None:
     before, after, changed = staged.before, staged.after, staged.changed
     if len(changed) <= MAX_CHANGED_PATHS and session.cache.read_index_state() == before.id:
-        gone, lines = _changed_lines(session, before, after, changed)
+        gone, lines = _changed_lines(before, after, changed)
         session.cache.put_index(after.id, lines, gone)
 
 
-def build_index(session: Session, bundle: BrainState) -> str:
+def build_index(bundle: BrainState) -> str:
     """Return the lines of all skills of a bundle that is not the one in the cache.
 
     There is no newline after the last line. Those of the head are cached.
     """
+    session = bundle.session
     try:
         state, lines = session.cache.list_index_lines()
     except CacheUnusable as error:
         session.give_up_cache(error)
         state, lines = b"", {}
-    changes = _find_changes(session, state, bundle) if state else None
+    changes = _find_changes(state, bundle) if state else None
     gone = None
     if changes is None:
-        lines = new = derive.build_index_lines(session, find_skill.iter_skills(session, bundle))
+        lines = new = derive.build_index_lines(session, Skills(bundle).iter())
     else:
         gone, new = changes
         lines = {path: line for path, line in lines.items() if path not in gone} | new
@@ -79,10 +81,10 @@ def build_index(session: Session, bundle: BrainState) -> str:
     return show_lines("\n".join(sorted(lines.values())))
 
 
-def _find_changes(session: Session, state: bytes, after: BrainState) -> _LineChanges | None:
+def _find_changes(state: bytes, after: BrainState) -> _LineChanges | None:
     """Return what changed in the lines since those of a bundle id; None for very much."""
     try:
-        before = derive.load_indexed_bundle(session, state)
+        before = derive.load_indexed_bundle(after.session, state)
         changed = derive.diff_skills(before, after, MAX_CHANGED_PATHS + 1)
     except NotFound:  # its tree was collected
         return None
@@ -90,7 +92,7 @@ def _find_changes(session: Session, state: bytes, after: BrainState) -> _LineCha
         return None
     # The names in the cache must be those of the lineage of the bundle too.
     return lineage_cache.query_cache(
-        session, lambda _: _changed_lines(session, before, after, changed)
+        after.session, lambda _: _changed_lines(before, after, changed)
     )
 
 
@@ -103,18 +105,17 @@ def is_index_valid(session: Session) -> bool:
         bundle = derive.load_indexed_bundle(session, state) if state else None
     except NotFound:  # it was collected
         return True
-    return bundle is not None and lines == derive.build_index_lines(
-        session, find_skill.iter_skills(session, bundle)
-    )
+    return bundle is not None and lines == derive.build_index_lines(session, Skills(bundle).iter())
 
 
 def _changed_lines(
-    session: Session, before: BrainState, after: BrainState, changed: list[Difference]
+    before: BrainState, after: BrainState, changed: list[Difference]
 ) -> _LineChanges:
     """Return which lines differ: of changed skills, and of those that get another address.
 
     The cache must have the snapshot of `after`.
     """
+    session = after.session
     if all(_has_same_line(session.loaded_cards, pair) for pair in changed):
         return [], {}
     blobs = [e.blob for _, *both in changed for e in both if e and e.kind != LINK]
@@ -123,13 +124,13 @@ def _changed_lines(
     if any(was is None or now is None for _, was, now in changed):
         known = {path for path, _, _ in seen}
         seen += derive.find_reclassified(before, after, changed, known)
-    is_skill = derive.build_skill_predicate(session, after, seen)
+    is_skill = derive.build_skill_predicate(after, seen)
     new = {path: e.blob for path, _, e in seen if e and e.kind != LINK and is_skill(path)}
     by_slug: dict[str, list[Difference]] = {}
     for pair in seen:
         by_slug.setdefault(derive.slug_from_full_path(pair.path), []).append(pair)
-    sharing = find_skill.find_sharing_paths(
-        session, after, {slug: [pair.path for pair in pairs] for slug, pairs in by_slug.items()}
+    sharing = Skills(after).sharing_paths(
+        {slug: [pair.path for pair in pairs] for slug, pairs in by_slug.items()}
     )
     addresses: dict[str, str] = {}
     for slug, pairs in by_slug.items():

@@ -34,7 +34,6 @@ T = TypeVar("T")
 
 
 def stage_snapshot(
-    session: Session,
     snapshot_id: bytes,
     snapshot: Snapshot,
     before: BrainState,
@@ -50,10 +49,10 @@ def stage_snapshot(
     known = {path for path, _, _ in changed}
     changed += derive.find_reclassified(before, after, changed, known)
     if len(changed) >= derive.MIN_BULK_PATHS and snapshot.operation[0] == "restore":
-        derive.note_declared_names(session, changed)  # they were not read for this snapshot
-    learned = derive.derive_from_changes(session, snapshot_id, snapshot, before, after, changed)
+        derive.note_declared_names(after.session, changed)  # they were not read for this snapshot
+    learned = derive.derive_from_changes(snapshot_id, snapshot, before, after, changed)
     del changed[MAX_CHANGED_PATHS + 1 :]  # to free memory: more are not looked at
-    session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
+    after.session.staged_updates[snapshot_id] = StagedDerivation(learned, before, after, changed)
 
 
 def is_cached(session: Session, snapshot_id: bytes) -> bool:
@@ -171,8 +170,8 @@ def read_skill_rows(
         if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
             changed = [Difference(path, was, now)]
             sides = (
-                derive.build_skill_predicate(session, before, changed),
-                derive.build_skill_predicate(session, after, changed),
+                derive.build_skill_predicate(before, changed),
+                derive.build_skill_predicate(after, changed),
             )
             yield from derive.build_skill_rows(
                 session, bulk.snapshot, bulk.generation, changed, *sides

@@ -168,9 +168,9 @@ def check_against_head(
     """
     writes: list[tuple[PendingWrite, TreeEntry | None]] = []
     not_in_head: list[str] = []
-    bundle = session.state_of(head or session.folder_head()) if rows else BrainState(session)
+    state = session.state_of(head or session.folder_head()) if rows else BrainState(session)
     for row in rows:
-        entry = bundle.get(row.path)
+        entry = state.get(row.path)
         recorded = (entry.kind, entry.blob) if entry else (0, NO_DIGEST)
         if recorded == (row.kind, row.blob):
             writes.append((row, entry))

@@ -15,6 +15,7 @@ from ..skills import slug
 from ..skills.skill_metadata import SkillMetadata
 from ..skills.slug import slugify
 from . import derive, find_skill, lineage_cache
+from .find_skill import Skills
 from .session import BrainState, Session
 
 SAME_NAME_CODE = "same_name"
@@ -23,7 +24,7 @@ MAX_COMPARED_NAMES = 1000
 
 
 def check_edited_names(
-    session: Session, before: BrainState, after: BrainState, edits: Mapping[str, TreeEntry | None]
+    before: BrainState, after: BrainState, edits: Mapping[str, TreeEntry | None]
 ) -> list[Notice]:
     """Return notices on the names of skills that these edits added or changed.
 
@@ -39,49 +40,43 @@ def check_edited_names(
     out: list[Notice] = []
     for path, entry in changed:
         was = before.get(path)
-        if derive.is_skill(session, after, path):
+        if derive.is_skill(after, path):
             known = lineage_cache.load_cards(
-                session, [one.blob for one in (was, entry) if one is not None]
+                after.session, [one.blob for one in (was, entry) if one is not None]
             )
             now, old = known[entry.blob], known[was.blob] if was is not None else None
             if old is None or (old.name, _has_hidden_text(old)) != (
                 now.name,
                 _has_hidden_text(now),
             ):
-                out += _check_skill_name(session, after, path, now)
+                out += _check_skill_name(after, path, now)
     return out
 
 
 def check_names_at_head(session: Session, paths: Iterable[str]) -> list[Notice]:
     """Return notices on the names of the skills that the head has at some full paths."""
-    bundle = session.at()
-    skills = [path for path in paths if derive.is_skill(session, bundle, path) and bundle.has(path)]
+    state = session.at()
+    skills = [path for path in paths if derive.is_skill(state, path) and state.has(path)]
     if len(skills) > MAX_COMPARED_NAMES:
         return [_names_not_compared_notice(len(skills))]
-    found = [find_skill.load_skill(session, bundle, path) for path in skills]
-    return [
-        notice for one in found for notice in _check_skill_name(session, bundle, one.path, one.card)
-    ]
+    found = [Skills(state).load(path) for path in skills]
+    return [notice for one in found for notice in _check_skill_name(state, one.path, one.card)]
 
 
-def check_new_name(session: Session, bundle: BrainState, path: str, new_name: str) -> list[Notice]:
+def check_new_name(state: BrainState, path: str, new_name: str) -> list[Notice]:
     """Return notices on a skill that was created or renamed under `new_name`."""
-    card = find_skill.load_skill(session, bundle, path).card
+    card = Skills(state).load(path).card
     return list(
-        dict.fromkeys(
-            (*_check_name(path, new_name), *_check_skill_name(session, bundle, path, card))
-        )
+        dict.fromkeys((*_check_name(path, new_name), *_check_skill_name(state, path, card)))
     )
 
 
-def _check_skill_name(
-    session: Session, bundle: BrainState, path: str, card: SkillMetadata
-) -> Iterator[Notice]:
+def _check_skill_name(state: BrainState, path: str, card: SkillMetadata) -> Iterator[Notice]:
     name = card.name or derive.slug_from_full_path(path)
     yield from _check_name(path, name)
     if _has_hidden_text(card):
         yield Notice(slug.HIDDEN_NAME, path, slug.hidden_name_message(name))
-    for other in _find_lookalikes(session, bundle, path, name):
+    for other in _find_lookalikes(state, path, name):
         yield Notice(SAME_NAME_CODE, path, describe_same_name(name, [other]))
 
 
@@ -100,16 +95,16 @@ def describe_same_name(name: str, others: Iterable[str]) -> str:
     return f"is called {printable_text(name)}, as is {', '.join(map(printable_text, others))}"
 
 
-def _find_lookalikes(session: Session, bundle: BrainState, path: str, name: str) -> Iterator[str]:
+def _find_lookalikes(state: BrainState, path: str, name: str) -> Iterator[str]:
     """Yield the first other skill that may be confused with the one at `path`."""
     candidates = dict.fromkeys(
         candidate
         for found in _possible_slugs(name)
-        for candidate in find_skill.find_candidate_paths(session, found)
+        for candidate in find_skill.find_candidate_paths(state.session, found)
         if candidate != path
     )
-    for candidate in find_skill.filter_skills(session, bundle, candidates):
-        other = find_skill.load_skill(session, bundle, candidate)
+    for candidate in Skills(state).filter(candidates):
+        other = Skills(state).load(candidate)
         if slug.is_confusable(name, other.card.name or other.slug):
             yield candidate
             return

@@ -261,8 +261,8 @@ def may_have_commit_policy(session: Session, snapshot_id: bytes) -> bool:
 
 def read_recorded(session: Session, snapshot_id: bytes) -> bytes | None:
     """Return the text of the manifest at a snapshot, None without one."""
-    bundle = session.state_of(snapshot_id)
-    entry = find_file(bundle, session.reader, MANIFEST_PATH)
+    state = session.state_of(snapshot_id)
+    entry = find_file(state, session.reader, MANIFEST_PATH)
     return session.reader.read_blob(entry.blob, entry.size) if entry else None
 
 

@@ -8,10 +8,10 @@ from ..objects.operation import evidence_blob
 from ..objects.tree_node import TreeEntry
 from ..verdicts.read_verdicts import read_verdict_state
 from ..verdicts.verdict_types import Verdict
-from . import find_skill, lineage_cache
+from . import lineage_cache
 from .derive import read_decision_verdict
 from .derived_db import PROVISIONAL_KEY, DecisionRow, skill_key
-from .find_skill import FoundSkill
+from .find_skill import FoundSkill, Skills
 from .lineage_cache import AncestorSet
 from .session import BrainState, Session
 
@@ -30,10 +30,10 @@ def list_provisional(session: Session, head: bytes) -> list[tuple[DecisionRow, V
             continue
         verdict = read_decision_verdict(session, session.load_snapshot(row.snapshot))
         try:
-            skill = find_skill.find_skill_or_none(session, session.state_of(head), slug)
+            skill = Skills(session.state_of(head)).find_or_none(slug)
         except InvalidInput:  # the slug names several
             continue
-        if verdict and skill and is_as_decided(session, session.state_of(head), row, skill):
+        if verdict and skill and is_as_decided(session.state_of(head), row, skill):
             found.append((row, verdict, skill.path))
     return found
 
@@ -45,19 +45,17 @@ def find_last_decision(session: Session, head: bytes, slug: str) -> DecisionRow 
     return next((row for row in reversed(rows) if row.snapshot in inside), None)
 
 
-def is_as_decided(
-    session: Session, bundle: BrainState, row: DecisionRow, skill: FoundSkill
-) -> bool:
+def is_as_decided(state: BrainState, row: DecisionRow, skill: FoundSkill) -> bool:
     """Tell whether the files of a skill, but for its cases, are as a decision about it left them.
 
     Then nobody has edited what was tried, and nothing is lost if the change is taken back.
     """
-    now = _list_files(session, bundle, skill)
-    return now == _list_files(session, session.state_of(row.snapshot), skill)
+    now = _list_files(state, skill)
+    return now == _list_files(state.session.state_of(row.snapshot), skill)
 
 
-def _list_files(session: Session, bundle: BrainState, skill: FoundSkill) -> list[TreeEntry]:
-    entries = find_skill.list_skill_entries(session, bundle, skill)
+def _list_files(state: BrainState, skill: FoundSkill) -> list[TreeEntry]:
+    entries = Skills(state).entries(skill)
     return [entry for entry in entries if not slug_of_case(entry.path)]
 
 

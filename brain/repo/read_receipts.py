@@ -166,7 +166,6 @@ def read_receipt_state(
 
 
 def build_edit_steps(
-    session: Session,
     before: BrainState,
     after: BrainState,
     edits: Mapping[str, TreeEntry | None],
@@ -174,11 +173,10 @@ def build_edit_steps(
 ) -> tuple[RunStep, ...]:
     """Return the write steps of the edits of a snapshot."""
     changes = (Difference(path, before.get(path), edits[path]) for path in sorted(edits))
-    return build_write_steps(session, before, after, changes, operation, session.timestamp_ms())
+    return build_write_steps(before, after, changes, operation, after.session.timestamp_ms())
 
 
 def extend_receipt(
-    session: Session,
     receipt: Receipt,
     before: BrainState,
     after: BrainState,
@@ -189,12 +187,11 @@ def extend_receipt(
 
     Its `bundle_after` is that of the snapshot, which will carry it.
     """
-    more = build_edit_steps(session, before, after, edits, operation)
+    more = build_edit_steps(before, after, edits, operation)
     return encode_receipt(receipt._replace(steps=receipt.steps + more, bundle_after=after.id))
 
 
 def build_write_steps(
-    session: Session,
     before: BrainState,
     after: BrainState,
     changes: Iterable[Difference],
@@ -203,7 +200,7 @@ def build_write_steps(
 ) -> tuple[RunStep, ...]:
     """Return the steps that made the differences, which are sorted by path."""
     groups: dict[str, list[Difference]] = {}
-    find_home = SkillHomes(session, (after, before)).find_home
+    find_home = SkillHomes(after.session, (after, before)).find_home
     omitted = count = 0
     for change in changes:
         if change.before == change.after:
@@ -217,7 +214,7 @@ def build_write_steps(
     out = []
     for home in sorted(groups):
         slug, writes = derive.slug_from_full_path(home), _build_writes(groups[home])
-        old, new = _find_skill_versions(session, before, after, home, operation)
+        old, new = _find_skill_versions(before, after, home, operation)
         out.append(
             RunStep(
                 kind="skill_create", at=at, name=slug, version=new, from_version=old, writes=writes
@@ -238,15 +235,15 @@ def _build_writes(changes: list[Difference]) -> tuple[FileWrite, ...]:
 
 
 def _find_skill_versions(
-    session: Session, before: BrainState, after: BrainState, home: str, operation: SnapshotOperation
+    before: BrainState, after: BrainState, home: str, operation: SnapshotOperation
 ) -> tuple[str, str]:
     if operation[0] == "upsert" and operation[1] == derive.slug_from_full_path(home):
         return operation[2], operation[3]
-    return _read_skill_version(session, before, home), _read_skill_version(session, after, home)
+    return _read_skill_version(before, home), _read_skill_version(after, home)
 
 
-def _read_skill_version(session: Session, bundle: BrainState, path: str) -> str:
-    entry = bundle.get(path)
-    if entry is None or entry.kind == LINK or not derive.is_skill(session, bundle, path):
+def _read_skill_version(state: BrainState, path: str) -> str:
+    entry = state.get(path)
+    if entry is None or entry.kind == LINK or not derive.is_skill(state, path):
         return ""
-    return recorded_version(derive.read_cards(session, [entry.blob])[entry.blob].version)
+    return recorded_version(derive.read_cards(state.session, [entry.blob])[entry.blob].version)

@@ -34,7 +34,8 @@ from ..search.selectors import (
 )
 from ..skills import skill_layout
 from ..skills.skill_metadata import SkillMetadata
-from . import derive, find_skill, lineage_cache
+from . import derive, lineage_cache
+from .find_skill import Skills
 from .session import BrainState, Session
 
 if TYPE_CHECKING:
@@ -50,10 +51,11 @@ _MAX_INCREMENTAL_PATHS = 2000
 T = TypeVar("T")
 
 
-def get_search_cache(session: Session, bundle: BrainState) -> SearchCache:
-    """Return the search cache of a bundle: the session's for the head, else a new one."""
+def get_search_cache(state: BrainState) -> SearchCache:
+    """Return the search cache of a state: the session's for the head, else a new one."""
+    session = state.session
     _ = session.cache  # the cache of before has words of what was redacted
-    if bundle != session.at():
+    if state != session.at():
         return SearchCache(full_text.open_memory_full_text(FIELD_WEIGHTS))
     if session.search_cache is None:
         session.search_cache = SearchCache()
@@ -61,40 +63,39 @@ def get_search_cache(session: Session, bundle: BrainState) -> SearchCache:
 
 
 def query_index(
-    session: Session,
     search_cache: SearchCache,
-    bundle: BrainState,
+    state: BrainState,
     query: Callable[[FullTextIndex], T],
 ) -> T:
-    """Return the result of `query` on the word index of a bundle's skills.
+    """Return the result of `query` on the word index of a state's skills.
 
     If the cache is damaged or locked, the index is built in memory.
     """
     try:
         if search_cache.index is None:
-            search_cache.index = FullTextIndex(session.cache.db, FIELD_WEIGHTS)
-        _update_index(session, search_cache.index, bundle)
+            search_cache.index = FullTextIndex(state.session.cache.db, FIELD_WEIGHTS)
+        _update_index(search_cache.index, state)
         return query(search_cache.index)
     except (Locked, StoreError) as error:
         if not isinstance(error, Locked):
-            session.replace_cache()
+            state.session.replace_cache()
         search_cache.index = full_text.open_memory_full_text(FIELD_WEIGHTS)
-        _update_index(session, search_cache.index, bundle)
+        _update_index(search_cache.index, state)
         return query(search_cache.index)
 
 
-def _update_index(session: Session, index: FullTextIndex, bundle: BrainState) -> None:
+def _update_index(index: FullTextIndex, bundle: BrainState) -> None:
     state = pack((SEARCH_INDEX_FORMAT, bundle.id))
     if index.state == state:
         return
     with index.transaction():
-        before = _load_indexed_bundle(session, index.state)
-        changed_paths = None if before is None else _find_changed_paths(session, before, bundle)
+        before = _load_indexed_bundle(bundle.session, index.state)
+        changed_paths = None if before is None else _find_changed_paths(before, bundle)
         if changed_paths is None:
             index.clear()
-            changed_paths, new_documents = [], _load_all_documents(session, bundle)
+            changed_paths, new_documents = [], _load_all_documents(bundle)
         else:
-            new_documents = _load_documents(session, bundle, changed_paths)
+            new_documents = _load_documents(bundle, changed_paths)
         index.update(state, changed_paths, ((one.path, index_fields(one)) for one in new_documents))
 
 
@@ -109,8 +110,8 @@ def _load_indexed_bundle(session: Session, state: bytes) -> BrainState | None:
         return None
 
 
-def _load_all_documents(session: Session, bundle: BrainState) -> list[SearchDocument]:
-    return [_build_document(*one) for one in find_skill.iter_skills(session, bundle)]
+def _load_all_documents(state: BrainState) -> list[SearchDocument]:
+    return [_build_document(*one) for one in Skills(state).iter()]
 
 
 def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> SearchDocument:
@@ -119,44 +120,40 @@ def _build_document(path: str, name: str, blob: bytes, card: SkillMetadata) -> S
     )
 
 
-def _find_changed_paths(session: Session, before: State, after: BrainState) -> list[str] | None:
+def _find_changed_paths(before: State, after: BrainState) -> list[str] | None:
     """Return the full paths whose skills may have changed.
 
-    None if there are too many, or a tree of the bundle before no longer exists.
+    None if there are too many, or a tree of the state before no longer exists.
     """
     try:
         changed = derive.diff_skills(before, after, _MAX_INCREMENTAL_PATHS)
         changed_paths = {path for path, _, _ in changed}
-        for bundle in (before, after):
+        for state in (before, after):
             changed_paths.update(
                 pair.path
-                for pair in derive.find_reclassified(before, bundle, changed, changed_paths)
+                for pair in derive.find_reclassified(before, state, changed, changed_paths)
             )
     except NotFound:  # the tree before was collected
         return None
     return sorted(changed_paths) if len(changed_paths) < _MAX_INCREMENTAL_PATHS else None
 
 
-def _load_documents(
-    session: Session, bundle: BrainState, changed_paths: Iterable[str]
-) -> list[SearchDocument]:
+def _load_documents(state: BrainState, changed_paths: Iterable[str]) -> list[SearchDocument]:
     skills: list[tuple[str, str, bytes]] = []
     for path in changed_paths:
-        entry = bundle.get(path)
+        entry = state.get(path)
         if entry is None or entry.kind == LINK:
             continue
-        name = derive.find_skill_name(session, bundle, path)
+        name = derive.find_skill_name(state, path)
         if name is not None:
             skills.append((path, name, entry.blob))
-    cards = lineage_cache.load_cards(session, [blob for _, _, blob in skills])
+    cards = lineage_cache.load_cards(state.session, [blob for _, _, blob in skills])
     return [_build_document(path, name, blob, cards[blob]) for path, name, blob in skills]
 
 
-def find_documents(
-    session: Session, bundle: BrainState, paths: Iterable[str]
-) -> dict[str, SearchDocument]:
-    """Return the skills of a bundle at some full paths, without paths of other files."""
-    return {one.path: one for one in _load_documents(session, bundle, paths)}
+def find_documents(state: BrainState, paths: Iterable[str]) -> dict[str, SearchDocument]:
+    """Return the skills of a state at some full paths, without paths of other files."""
+    return {one.path: one for one in _load_documents(state, paths)}
 
 
 KEYWORD, BM25, EMBEDDING, HYBRID = SELECTOR_NAMES = ("keyword", "bm25", "embedding", "hybrid")
@@ -176,16 +173,14 @@ def select_skills(
     call reads the skills of the head and keeps them. Raises `InvalidInput`
     (`bad_selector`) or `NotFound` (`no_embedder`).
     """
-    bundle = session.at(rev)
-    return select_from_bundle(session, bundle, task, limit, by)
+    state = session.at(rev)
+    return select_from_bundle(state, task, limit, by)
 
 
-def select_from_bundle(
-    session: Session, bundle: BrainState, task: str, limit: int, by: str
-) -> Selection:
-    """Return the skills of a bundle that a task needs; see `select_skills`.
+def select_from_bundle(state: BrainState, task: str, limit: int, by: str) -> Selection:
+    """Return the skills of a state that a task needs; see `select_skills`.
 
-    The ranking comes from a cache, names and descriptions from the bundle.
+    The ranking comes from a cache, names and descriptions from the state.
     """
     if by not in ("", *SELECTOR_NAMES):
         raise InvalidInput(
@@ -193,10 +188,10 @@ def select_from_bundle(
             code="bad_selector",
             hint=f"use one of: {', '.join(SELECTOR_NAMES)}",
         )
-    ranked, ranked_by, fallback = _rank(session, bundle, task, limit, by)
-    known = find_documents(session, bundle, [one.path for one in ranked])
+    ranked, ranked_by, fallback = _rank(state, task, limit, by)
+    known = find_documents(state, [one.path for one in ranked])
     found = [one for one in ranked if one.path in known]
-    addresses = find_skill.find_addresses(session, bundle, [one.path for one in found])
+    addresses = Skills(state).addresses([one.path for one in found])
     skills = [
         Selected(
             skill.slug, skill.name, skill.description, one.path, one.score, addresses[one.path]
@@ -208,24 +203,22 @@ def select_from_bundle(
 
 
 def _rank(
-    session: Session, bundle: BrainState, task: str, limit: int, by: str
+    state: BrainState, task: str, limit: int, by: str
 ) -> tuple[list[RankedSkill], str, str | None]:
     """Return a ranking, its selector, and why it is not by meaning if that was requested."""
-    search_cache = get_search_cache(session, bundle)
+    search_cache = get_search_cache(state)
 
     def rank_by_index(selector: Callable[[FullTextIndex], Selector]) -> list[RankedSkill]:
-        return query_index(
-            session, search_cache, bundle, lambda index: selector(index).rank(task, limit)
-        )
+        return query_index(search_cache, state, lambda index: selector(index).rank(task, limit))
 
     if by == KEYWORD:
-        _load_documents_once(session, search_cache, bundle)
+        _load_documents_once(search_cache, state)
         return search_cache.keyword.rank(task, limit), KEYWORD, None
     fallback = None
     try:
-        embedder = session.open_embedder and by != BM25 and session.open_embedder()
+        embedder = state.session.open_embedder and by != BM25 and state.session.open_embedder()
         if embedder:
-            meaning = _select_by_meaning(session, search_cache, bundle, embedder)
+            meaning = _select_by_meaning(search_cache, state, embedder)
             if by == EMBEDDING:
                 return meaning.rank(task, limit), EMBEDDING, None
             ranked = rank_by_index(lambda index: HybridSelector(meaning, Bm25Selector(index)))
@@ -244,22 +237,20 @@ def _rank(
 
 
 def _select_by_meaning(
-    session: Session, search_cache: SearchCache, bundle: BrainState, embedder: Embedder
+    search_cache: SearchCache, state: BrainState, embedder: Embedder
 ) -> Selector:
     from ..search.meaning import EmbeddingSelector
 
-    _load_documents_once(session, search_cache, bundle)
+    _load_documents_once(search_cache, state)
     if search_cache.embedding is None:
         search_cache.embedding = EmbeddingSelector(
-            search_cache.documents, embedder, session.cache.db
+            search_cache.documents, embedder, state.session.cache.db
         )
     return search_cache.embedding
 
 
-def _load_documents_once(session: Session, search_cache: SearchCache, bundle: BrainState) -> None:
-    if search_cache.bundle != bundle:
+def _load_documents_once(search_cache: SearchCache, state: BrainState) -> None:
+    if search_cache.bundle != state:
         search_cache.documents.clear()
-        search_cache.documents.update(
-            (one.path, one) for one in _load_all_documents(session, bundle)
-        )
-        search_cache.bundle = bundle
+        search_cache.documents.update((one.path, one) for one in _load_all_documents(state))
+        search_cache.bundle = state

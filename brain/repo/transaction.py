@@ -95,7 +95,7 @@ class WriteTransaction:
         if not isinstance(receipt, bytes):
             from .read_receipts import extend_receipt
 
-            text = extend_receipt(session, receipt, before, after, edits, operation)
+            text = extend_receipt(receipt, before, after, edits, operation)
             receipt = self.store_tx.put_blob(text)
         elif draft is not None:
             text = draft.encode_receipt(before, after, edits, operation)
@@ -122,7 +122,7 @@ class WriteTransaction:
         self.store_tx.put_object(ObjectKind.SNAPSHOT, snapshot_id, data)
         session.snapshots[snapshot_id] = snapshot
         sign_new_snapshot(session, self.store_tx, snapshot_id, snapshot)
-        lineage_cache.stage_snapshot(session, snapshot_id, snapshot, before, after, edits)
+        lineage_cache.stage_snapshot(snapshot_id, snapshot, before, after, edits)
         self.head, self.state = snapshot_id, after
         if draft is not None:
             draft.add_carrier(snapshot_id)
@@ -137,7 +137,7 @@ class WriteTransaction:
     def record_edits_at(self, paths: Iterable[str]) -> None:
         """Record what the user changed in the folder at `paths`, before anything else."""
         self.record_manual_edits(
-            working_copy.store_edits_at(self.session, self.store_tx, self.state, list(paths))
+            working_copy.store_edits_at(self.store_tx, self.state, list(paths))
         )
 
     def mask_secrets(self, message: str) -> str:
@@ -173,15 +173,15 @@ class WriteTransaction:
         self.store_tx.write_meta("branch", branch.encode())
         self.entered_branch = branch
 
-    def store_state(self, bundle: BrainState) -> bytes:
-        """Store a bundle with its new nodes; return its id. No snapshot has it by that."""
+    def store_state(self, state: BrainState) -> bytes:
+        """Store a state with its new nodes; return its id. No snapshot has it by that."""
         nodes = self.session.nodes
         for node_id, data in nodes.unstored.items():
             self.store_tx.put_object(ObjectKind.NODE, node_id, data)
         nodes.mark_stored()
-        bundle_id = bundle.id
-        self.store_tx.put_object(ObjectKind.BUNDLE, bundle_id, bundle.encode())
-        self.session.states[bundle_id] = bundle
+        bundle_id = state.id
+        self.store_tx.put_object(ObjectKind.BUNDLE, bundle_id, state.encode())
+        self.session.states[bundle_id] = state
         return bundle_id
 
 
@@ -460,7 +460,7 @@ def _select_untouched(
         if now == NO_DIGEST:  # of a file to be removed, the folders may still be there
             wanted = entry is None or row.before == NO_DIGEST
         else:
-            recorded = [bundle.get(row.path) for bundle in known]
+            recorded = [state.get(row.path) for state in known]
             blobs = {entry.blob for entry in recorded if entry}
             wanted = _is_content_stored(session, row.path, None if now == row.before else blobs)
         if wanted:

@@ -151,16 +151,18 @@ def delete_stat_cache(session: Session) -> None:
             os.unlink(file)
 
 
-def save_stat_cache(session: Session, folder_scan: FolderScan, bundle: BrainState) -> None:
-    """Keep the stats of a scan for the next one; the folder is now as in `bundle`."""
-    file, bundle_id = stat_cache_file(session), bundle.id
+def save_stat_cache(folder_scan: FolderScan, state: BrainState) -> None:
+    """Keep the stats of a scan for the next one; the folder is now as in `state`."""
+    file, bundle_id = stat_cache_file(state.session), state.id
     kept = {
         entry.path
         for path in folder_scan.scan.skipped
         if path.isascii() or not _LONE_SURROGATES.intersection(path)
-        for entry in bundle.walk_below(path)
+        for entry in state.walk_below(path)
     }
-    folder_scan.scan.save_cache(session.root, file, bundle_id, folder_scan.read_fingerprints, kept)
+    folder_scan.scan.save_cache(
+        state.session.root, file, bundle_id, folder_scan.read_fingerprints, kept
+    )
 
 
 def find_candidate(session: Session, path: str) -> CandidateFile | None:
@@ -185,9 +187,7 @@ def find_candidate(session: Session, path: str) -> CandidateFile | None:
     )
 
 
-def diff_folder(
-    session: Session, folder_scan: FolderScan, target: BrainState, entries: Iterable[TreeEntry]
-) -> Edits:
+def diff_folder(folder_scan: FolderScan, target: BrainState, entries: Iterable[TreeEntry]) -> Edits:
     """Return the edits from `target` to the folder, given the candidates' `entries`.
 
     What was skipped stays as it is in `target`. Cost: the candidates, and the differences of
@@ -204,14 +204,12 @@ def diff_folder(
         for path in [path for path, entry in now.items() if entry is None]:
             del now[path]
         return now
-    return drop_unchanged_edits(session, target, now)
+    return drop_unchanged_edits(target, now)
 
 
-def drop_unchanged_edits(
-    session: Session, bundle: BrainState, edits: Mapping[str, TreeEntry | None]
-) -> Edits:
-    """Return the edits that change something in `bundle`."""
-    return {path: entry for path, entry in edits.items() if entry != bundle.get(path)}
+def drop_unchanged_edits(state: BrainState, edits: Mapping[str, TreeEntry | None]) -> Edits:
+    """Return the edits that change something in `state`."""
+    return {path: entry for path, entry in edits.items() if entry != state.get(path)}
 
 
 def name_files(paths: Sequence[str]) -> str:
@@ -234,11 +232,12 @@ def refuse_unsafe_parents(session: Session, path: str) -> None:
         folders.find_missing_folder(path.rpartition("/")[0])
 
 
-def read_if_unchanged(session: Session, target: BrainState, path: str) -> bytes | None:
+def read_if_unchanged(target: BrainState, path: str) -> bytes | None:
     """Return the content of the small file at `path` if it is as in `target`, else None.
 
     Raises as `find_candidate`, and what reading raises.
     """
+    session = target.session
     if not session.has_folder:
         recorded = target.get(path)
         return session.reader.read_blob(recorded.blob, recorded.size) if recorded else None
@@ -251,13 +250,12 @@ def read_if_unchanged(session: Session, target: BrainState, path: str) -> bytes 
     return None
 
 
-def store_edits_at(
-    session: Session, tx: StoreTransaction, target: BrainState, wanted: Iterable[str]
-) -> Edits:
+def store_edits_at(tx: StoreTransaction, target: BrainState, wanted: Iterable[str]) -> Edits:
     """Return the edits from `target` to the folder at the paths `wanted`; store their content.
 
     There are none if the session has no folder.
     """
+    session = target.session
     if not session.has_folder:
         return {}
     candidates = []
@@ -267,7 +265,7 @@ def store_edits_at(
         try:
             candidate = find_candidate(session, path)
         except InvalidInput:
-            if not _has_only_recorded_files(session, target, path):
+            if not _has_only_recorded_files(target, path):
                 raise
             candidate = None
         if candidate is not None:
@@ -276,18 +274,19 @@ def store_edits_at(
             edits[path] = None
     read = zip(candidates, hash_files(session, candidates), strict=True)
     changed = [candidate for candidate, entry in read if entry != was[candidate.path]]
-    for entry in store_files(session, tx, target, changed):
+    for entry in store_files(tx, target, changed):
         if entry != was[entry.path]:
             edits[entry.path] = entry
     return edits
 
 
-def _has_only_recorded_files(session: Session, target: BrainState, path: str) -> bool:
+def _has_only_recorded_files(target: BrainState, path: str) -> bool:
     """Tell whether `path` is a folder of which `target` has every file.
 
     Then a file may take its place once these are removed. Raises `Conflict`
     (`unrecorded_changes`) for anything else inside.
     """
+    session = target.session
     if not stat.S_ISDIR(os.lstat(os.path.join(session.root, path)).st_mode):
         return False
     for folder, _, names in os.walk(os.path.join(session.root, path)):
@@ -367,7 +366,6 @@ def find_redacted_paths(session: Session, entries: Iterable[TreeEntry | None]) -
 
 
 def store_files(
-    session: Session,
     tx: StoreTransaction,
     base: BrainState,
     candidates: list[CandidateFile],
@@ -382,9 +380,9 @@ def store_files(
     raises the same.
     """
     fingerprints = {} if read_fingerprints is None else read_fingerprints
-    batch = BlobBatch(session)
+    batch = BlobBatch(base.session)
     done = 0
-    for candidate, content in read.read_candidates(session.root, candidates, skipped):
+    for candidate, content in read.read_candidates(base.session.root, candidates, skipped):
         done += 1
         fingerprints[candidate.path] = candidate.fingerprint
         if isinstance(content, read.LargeFile):

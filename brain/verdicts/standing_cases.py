@@ -59,7 +59,7 @@ class StandingCases:
     def find_left_out(
         self,
         verdict: Verdict,
-        bundle: State,
+        state: State,
         read_receipt: Callable[[], Receipt | None],
         tried_earlier: Collection[bytes] = (),
     ) -> Iterator[str]:
@@ -78,7 +78,7 @@ class StandingCases:
         earlier = [case for case in held_out if case.document in tried_earlier]
         names = {case.name for case in earlier}
         again = {self.hash_input(case.name, case.document) for case in earlier}
-        for entry in islice(self._list_cases(verdict, bundle), MAX_CASES):
+        for entry in islice(self._list_cases(verdict, state), MAX_CASES):
             if (
                 entry.blob < last
                 and entry.blob not in tried
@@ -98,12 +98,12 @@ class StandingCases:
         origin = read_case_origin(self._reader.read_blob(entry.blob, entry.size))
         return origin.source if origin else ""
 
-    def _list_cases(self, verdict: Verdict, bundle: State) -> Iterator[TreeEntry]:
+    def _list_cases(self, verdict: Verdict, state: State) -> Iterator[TreeEntry]:
         """Yield the documents of cases of the same skill, in the folders of those tried."""
         folders = {
             case.name.rpartition("/")[0] for case in verdict.gate_cases if case.kind == "held_out"
         }
         for folder in sorted(folders):
-            for entry in bundle.walk_below(folder):
+            for entry in state.walk_below(folder):
                 if entry.kind != LINK and slug_of_case(entry.path) == verdict.skill:
                     yield entry

@@ -73,7 +73,7 @@ def _check_head(
 
     def walk_and_note_names() -> Iterator[SkillWithCard]:
         bundle = derive.load_indexed_bundle(session, state) if state else session.state_of(head)
-        for place in derive.walk_skills(session, bundle):
+        for place in derive.walk_skills(bundle):
             path = place[0]
             if any(
                 (slug, path) not in names for slug in derive.nonstandard_slugs(path, place[3].name)

@@ -23,26 +23,22 @@ IN_USE = "skills/"
 RETIRED = skill_layout.RETIRED_FOLDER
 
 
-def find_usual_texts(
-    session: Session, bundle: BrainState, slug: str, place: str = IN_USE
-) -> Iterator[TreeEntry]:
+def find_usual_texts(state: BrainState, slug: str, place: str = IN_USE) -> Iterator[TreeEntry]:
     """Yield the texts of a skill at the paths that a skill of that slug usually has; O(log n)."""
     for path in _usual_paths(place, slug):
-        entry = bundle.get(path)
+        entry = state.get(path)
         if entry is not None and entry.kind != LINK:
             yield entry
 
 
-def find_texts(
-    session: Session, bundle: BrainState, slug: str, place: str = IN_USE
-) -> Iterator[TreeEntry]:
+def find_texts(state: BrainState, slug: str, place: str = IN_USE) -> Iterator[TreeEntry]:
     """Yield the texts that a skill of that slug may have, those at their usual paths first.
 
     The whole bundle is walked only if the caller asks for more than those.
     """
-    yield from find_usual_texts(session, bundle, slug, place)
+    yield from find_usual_texts(state, slug, place)
     usual = _usual_paths(place, slug)
-    for entry in bundle.walk():
+    for entry in state.walk():
         if (
             entry.path not in usual
             and entry.kind != LINK
@@ -56,7 +52,7 @@ def _usual_paths(place: str, slug: str) -> list[str]:
     return [f"{place}{slug}{ending}" for ending in (*skill_layout.FOLDER_SUFFIXES, ".md")]
 
 
-def read_program(session: Session, bundle: BrainState, text_path: str) -> tuple[ProgramFile, ...]:
+def read_program(state: BrainState, text_path: str) -> tuple[ProgramFile, ...]:
     """Return the program of the skill whose text is at `text_path`; empty without one.
 
     Links are left out. At most one file more than a verdict can name is read.
@@ -64,8 +60,8 @@ def read_program(session: Session, bundle: BrainState, text_path: str) -> tuple[
     folder, _, name = text_path.rpartition("/")
     if name not in skill_layout.SKILL_FILES:
         return ()
-    alone = (bundle.get(f"{folder}/{file}") for file in (SCHEMA_FILE, PROGRAM_FILE))
-    tests = bundle.walk_below(f"{folder}/{TESTS_FOLDER.rstrip('/')}")
+    alone = (state.get(f"{folder}/{file}") for file in (SCHEMA_FILE, PROGRAM_FILE))
+    tests = state.walk_below(f"{folder}/{TESTS_FOLDER.rstrip('/')}")
     files = tuple(
         ProgramFile(entry.path[len(folder) + 1 :], entry.blob)
         for entry in chain(alone, islice(tests, limits.MAX_VERDICT_FILES))

@@ -146,9 +146,9 @@ class DecisionCheck:
             self._receipts[here.snapshot_id] = None
             return
         self._receipts[here.snapshot_id] = receipt
-        bundle = self._session.parent_state(here.snapshot)
+        state = self._session.parent_state(here.snapshot)
         tried = {case.document for case in last.verdict.gate_cases}
-        yield from self._gate_check.find_left_out(verdict, bundle, receipt, tried)
+        yield from self._gate_check.find_left_out(verdict, state, receipt, tried)
 
     def _is_forbidden(self, here: _Decided) -> bool:
         """Tell whether a change is live although neither the manifest nor a person said so."""
@@ -230,8 +230,8 @@ class DecisionCheck:
         if (
             (verdict.files or kind in ("admit", "reject"))
             and not any(
-                read_program(self._session, after, text.path) == verdict.files
-                for text in find_texts(self._session, after, slug, place)
+                read_program(after, text.path) == verdict.files
+                for text in find_texts(after, slug, place)
             )
             and not (verdict.gate and not verdict.files and self._keeps_program(*bundles, slug))
         ):
@@ -266,9 +266,8 @@ class DecisionCheck:
 
     def _keeps_program(self, before: BrainState, after: BrainState, slug: str) -> bool:
         return any(
-            read_program(self._session, before, text.path)
-            == read_program(self._session, after, text.path)
-            for text in find_texts(self._session, after, slug)
+            read_program(before, text.path) == read_program(after, text.path)
+            for text in find_texts(after, slug)
         )
 
     def _load_bundles(self, snapshot: Snapshot) -> tuple[BrainState, BrainState] | None:
@@ -280,14 +279,12 @@ class DecisionCheck:
         return session.load_state(parent.bundle), session.load_state(snapshot.bundle)
 
     def _has_version(
-        self, bundle: BrainState, slug: str, version: str, places: tuple[str, ...]
+        self, state: BrainState, slug: str, version: str, places: tuple[str, ...]
     ) -> bool:
-        """Tell whether the skill has a version in a bundle; "" means that it is not in use."""
+        """Tell whether the skill has a version in a state; "" means that it is not in use."""
         if not version:
-            return next(find_usual_texts(self._session, bundle, slug), None) is None
-        texts = (
-            text for place in places for text in find_texts(self._session, bundle, slug, place)
-        )
+            return next(find_usual_texts(state, slug), None) is None
+        texts = (text for place in places for text in find_texts(state, slug, place))
         return any(read_version(self._session, text) in (version, None) for text in texts)
 
     def _find_missing_cases(self, verdict: Verdict, name: str) -> Iterator[Finding]:

@@ -110,14 +110,14 @@ class GateCheck:
         stays = verdict.continues != NO_DIGEST  # and an end of it brings another text
         sides = [before] if stays else []
         for side in [*sides, *([] if stays and verdict.decision != "admit" else [after])]:
-            if not any(text.blob == verdict.text for text in find_texts(self._session, side, slug)):
+            if not any(text.blob == verdict.text for text in find_texts(side, slug)):
                 yield f"the text of {slug} is not the one that its verdict is about"
         if verdict.continues:
             return
         if not verdict.base:
-            if next(find_usual_texts(self._session, before, slug), None) is not None:
+            if next(find_usual_texts(before, slug), None) is not None:
                 yield f"its verdict says that {slug} is new, but it was there before"
-        elif not any(text.blob == verdict.base for text in find_texts(self._session, before, slug)):
+        elif not any(text.blob == verdict.base for text in find_texts(before, slug)):
             yield f"the text of {slug} before was not the one that its verdict compares with"
 
     def _is_no_case(self, case: VerdictCase) -> bool:
@@ -129,7 +129,7 @@ class GateCheck:
         slug = slug_of_case(case.name)
         if not slug or (slug == verdict.skill) != (case.kind == "held_out"):
             return "does not lie where such cases do"
-        old, new = (bundle.get(case.name) for bundle in (before, after))
+        old, new = (state.get(case.name) for state in (before, after))
         if old != new and verdict.decision != "retire":  # which moves the whole folder
             return "was changed by the snapshot that it decides"
         if verdict.decider == "rule" and (old is None or old.blob != case.document):

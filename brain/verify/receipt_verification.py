@@ -162,7 +162,7 @@ def _check_part(session: Session, part: ReceiptPart) -> Iterator[Finding]:
     parent = session.parent_state(snapshot)
     after = session.load_state(snapshot.bundle)
     changes = parent.diff(after)
-    actual = read_receipts.build_write_steps(session, parent, after, changes, snapshot.operation)
+    actual = read_receipts.build_write_steps(parent, after, changes, snapshot.operation)
     yield from _check_writes(snapshot_id, receipt.steps, actual)
     yield from _check_versions(session, snapshot_id, receipt.steps, actual)
     ending = snapshot.operation[1:]

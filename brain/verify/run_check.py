@@ -65,13 +65,11 @@ class RunCheck:
     def _was_admitted(self, run: _SkillRun) -> bool:
         session, slug = self._session, slug_of_tool(run.tool)
         for parent in session.load_snapshot(run.carrier).parents:
-            texts = find_texts(session, session.state_of(parent), slug)
+            texts = find_texts(session.state_of(parent), slug)
             if self._could_run(parent, texts, run.version):
                 return True
         return any(
-            self._could_run(
-                here, find_usual_texts(session, session.state_of(here), slug), run.version
-            )
+            self._could_run(here, find_usual_texts(session.state_of(here), slug), run.version)
             for here in self._find_states(run, slug)
         )
 
@@ -90,10 +88,10 @@ class RunCheck:
 
     def _could_run(self, at: bytes, texts: Iterator[TreeEntry], version: str) -> bool:
         """Tell whether one of `texts` has the version, and its program was admitted by then."""
-        bundle = self._session.state_of(at)
+        state = self._session.state_of(at)
         for text in texts:
             if read_version(self._session, text) in (version, None):
-                program = read_program(self._session, bundle, text.path)
+                program = read_program(state, text.path)
                 if self._decisions.was_admitted(program, at):
                     return True
         return False

@@ -121,8 +121,7 @@ class VersionCheck:
             return
         edge, differences = version_change
         was_skill, is_skill = (
-            derive.build_skill_predicate(self._session, bundle, differences)
-            for bundle in (edge.before, edge.after)
+            derive.build_skill_predicate(state, differences) for state in (edge.before, edge.after)
         )
         for path, was, now in differences:
             if not (was and now and was_skill(path) and is_skill(path)):

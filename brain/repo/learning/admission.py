@@ -34,37 +34,34 @@ from ...skills.slug import slugify
 from ...util import strict_json
 from ...util.files import write_atomic
 from ...verdicts.verdict_types import GATE_KINDS
-from .. import find_skill, lineage_cache, working_copy
+from .. import lineage_cache, working_copy
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, program_key
-from ..find_skill import FoundSkill
+from ..find_skill import FoundSkill, Skills
 from ..lineage_cache import AncestorSet
 from ..session import BrainState, Session, is_safe_cache_path
 
 
-def list_program_entries(
-    session: Session, bundle: BrainState, skill: FoundSkill
-) -> list[TreeEntry]:
+def list_program_entries(state: BrainState, skill: FoundSkill) -> list[TreeEntry]:
     """Return the entries of the program of a skill, by their full paths; empty without skill.py."""
     if skill.folder is None:
         return []
     start = len(skill.folder)
     entries = [
-        entry
-        for entry in find_skill.list_skill_entries(session, bundle, skill)
-        if is_program_file(entry.path[start:])
+        entry for entry in Skills(state).entries(skill) if is_program_file(entry.path[start:])
     ]
     has_code = any(entry.path[start:] == PROGRAM_FILE for entry in entries)
     return entries if has_code else []
 
 
-def find_program(session: Session, bundle: BrainState, skill: FoundSkill) -> Program | None:
-    """Return the program of a skill in a bundle, None if it has none.
+def find_program(state: BrainState, skill: FoundSkill) -> Program | None:
+    """Return the program of a skill in a state, None if it has none.
 
     Raises `InvalidInput` (`bad_program`) for a program with a link in it, or beyond the limits,
     and `NotFound` for a redacted one.
     """
-    entries = list_program_entries(session, bundle, skill)
+    session = state.session
+    entries = list_program_entries(state, skill)
     if not entries:
         return None
     linked = next((entry.path for entry in entries if entry.kind == LINK), "")
@@ -82,7 +79,7 @@ def find_program(session: Session, bundle: BrainState, skill: FoundSkill) -> Pro
     pinned = read_needs(program).resources
     resources: dict[str, bytes] = {}
     for path, blob in pinned.items():
-        entry = bundle.get(f"{skill.folder}{path}")
+        entry = state.get(f"{skill.folder}{path}")
         if entry is None or entry.kind == LINK or entry.blob.hex() != blob:
             raise InvalidInput(
                 f"{path} of {skill.slug} is not the one that {NEEDS_FILE} names",
@@ -307,10 +304,10 @@ def find_runnable(session: Session, slug: str) -> Runnable:
     Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput` (`bad_program`), or `Conflict`
     (`not_admitted`) if it may not run, `retired` for a retired skill.
     """
-    bundle = session.at()
-    skill = find_skill_or_retired(session, bundle, slug)
-    program = require_program(session, bundle, skill)
-    if changed := find_changed_file(session, bundle, skill):
+    state = session.at()
+    skill = find_skill_or_retired(state, slug)
+    program = require_program(state, skill)
+    if changed := find_changed_file(state, skill):
         raise Conflict(
             f"{changed} was changed in the folder, so {skill.slug} does not run",
             code="not_admitted",
@@ -349,25 +346,25 @@ def find_status(session: Session, program: bytes) -> tuple[str, bool, TriedProgr
     return RUNNABLE if tried else "not_tried", is_proposed, tried
 
 
-def find_skill_or_retired(session: Session, bundle: BrainState, slug: str) -> FoundSkill:
+def find_skill_or_retired(state: BrainState, slug: str) -> FoundSkill:
     """Return a skill. Raises `NotFound` (`no_skill`) or `Conflict` (`retired`)."""
-    skill = find_skill.find_skill_or_none(session, bundle, slug)
+    skill = Skills(state).find_or_none(slug)
     if skill is not None:
         return skill
     retired = "" if "/" in slug else slugify(slug)
     main = f"{skill_layout.RETIRED_FOLDER}{retired}/{skill_layout.SKILL_FILES[0]}"
-    if retired and bundle.has(main):
+    if retired and state.has(main):
         raise Conflict(
             f"{retired} is retired",
             code="retired",
             hint=f"bring it back with `brain evolve reinstate {retired}`",
         )
-    raise find_skill.missing_skill_error(session, bundle, slug)
+    raise Skills(state).missing_error(slug)
 
 
-def require_program(session: Session, bundle: BrainState, skill: FoundSkill) -> Program:
+def require_program(state: BrainState, skill: FoundSkill) -> Program:
     """Return the program of a skill. Raises `NotFound` (`no_program`) or `InvalidInput`."""
-    program = find_program(session, bundle, skill)
+    program = find_program(state, skill)
     if program is None:
         raise NotFound(
             f"{skill.slug} has no {PROGRAM_FILE} to run",
@@ -377,12 +374,12 @@ def require_program(session: Session, bundle: BrainState, skill: FoundSkill) -> 
     return program
 
 
-def find_changed_file(session: Session, bundle: BrainState, skill: FoundSkill) -> str:
+def find_changed_file(state: BrainState, skill: FoundSkill) -> str:
     """Return the path of a file of a program that is not as recorded in the folder, "" if none."""
-    entries = list_program_entries(session, bundle, skill) if session.has_folder else []
+    entries = list_program_entries(state, skill) if state.session.has_folder else []
     for entry in entries:
         try:
-            content = working_copy.read_if_unchanged(session, bundle, entry.path)
+            content = working_copy.read_if_unchanged(state, entry.path)
         except InvalidInput:  # something else is there
             content = None
         if content is None:

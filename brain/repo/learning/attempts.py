@@ -19,8 +19,8 @@ from ...results import Attempt, AttemptView, EarlierAttempt, GateNumbers
 from ...util.utc_time import utc_time
 from ...verdicts.verdict_rules import find_max_rounds
 from ...verdicts.verdict_types import ProgramFile, Verdict
-from .. import find_skill
 from ..derive import read_decision_verdict
+from ..find_skill import Skills
 from ..session import REJECTED_REF_PREFIX, Session, list_rejected_refs
 from .change import PlannedChange
 
@@ -71,14 +71,10 @@ def _describe(session: Session, ref: str, snapshot_id: bytes) -> tuple[Attempt, 
 
 
 def _read_files(session: Session, snapshot_id: bytes, slug: str) -> dict[str, bytes]:
-    bundle = session.state_of(snapshot_id)
-    skill = find_skill.find_skill(session, bundle, slug)
+    state = session.state_of(snapshot_id)
+    skill = Skills(state).find(slug)
     start = len(skill.folder or skill.path.rpartition("/")[0] + "/")
-    entries = [
-        entry
-        for entry in find_skill.list_skill_entries(session, bundle, skill)
-        if not slug_of_case(entry.path)
-    ]
+    entries = [entry for entry in Skills(state).entries(skill) if not slug_of_case(entry.path)]
     redacted = session.reader.find_redactions([entry.blob for entry in entries])
     return {
         entry.path[start:]: session.reader.read_blob(entry.blob, entry.size)

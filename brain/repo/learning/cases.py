@@ -35,7 +35,8 @@ from ...results import CaseAdded, SkillCase
 from ...secrets import has_masked_secret
 from ...skills import skill_layout
 from ...skills.slug import slugify
-from .. import derive, find_skill
+from .. import derive
+from ..find_skill import Skills
 from ..session import BrainState, Session
 
 
@@ -45,8 +46,8 @@ def read_cases(session: Session, slug: str) -> list[Case]:
     Raises `InvalidInput` (`bad_case`, `wrong_split`) for a document that is no case, for more
     than `MAX_CASES`, and for two cases with one input.
     """
-    bundle = session.at()
-    found = [_read_case(session, entry) for entry in _list_entries(session, bundle, slug)]
+    state = session.at()
+    found = [_read_case(session, entry) for entry in _list_entries(state, slug)]
     refuse_same_inputs(found)
     return found
 
@@ -58,8 +59,8 @@ def read_practice_cases(session: Session, slug: str) -> list[Case]:
 
 def list_cases(session: Session, slug: str = "") -> list[SkillCase]:
     """Return the cases of a skill or of all, with what is wrong with their documents."""
-    bundle = session.at()
-    entries = _list_entries(session, bundle, slug) if slug else bundle.walk()
+    state = session.at()
+    entries = _list_entries(state, slug) if slug else state.walk()
     return [_describe(session, entry) for entry in entries if slug_of_case(entry.path)]
 
 
@@ -68,19 +69,19 @@ def read_held_out(session: Session, snapshot: bytes, path: str) -> list[Case]:
 
     Documents that are no cases are left out; `list_cases` says what is wrong with them.
     """
-    bundle = session.state_of(snapshot)
+    state = session.state_of(snapshot)
     slug = derive.slug_from_full_path(path)
     own = path.rpartition("/")[0] + "/" if path.endswith(skill_layout.FOLDER_SUFFIXES) else ""
     found = []
-    for entry in _walk_cases(session, bundle, filter(None, (own, usual_folder(slug)))):
+    for entry in _walk_cases(state, filter(None, (own, usual_folder(slug)))):
         with suppress(BrainError):
             found.append(_read_case(session, entry))
     return sorted((case for case in found if case.is_held_out), key=lambda case: case.path)
 
 
-def _list_entries(session: Session, bundle: BrainState, slug: str) -> list[TreeEntry]:
-    folders = _find_folder(session, bundle, slug), usual_folder(slugify(slug))
-    entries = list(_walk_cases(session, bundle, folders))
+def _list_entries(state: BrainState, slug: str) -> list[TreeEntry]:
+    folders = _find_folder(state, slug), usual_folder(slugify(slug))
+    entries = list(_walk_cases(state, folders))
     if len(entries) > case_files.MAX_CASES:
         raise _too_many_error(f"a skill has {len(entries)} cases, more than {case_files.MAX_CASES}")
     return entries
@@ -90,18 +91,16 @@ def _too_many_error(message: str) -> InvalidInput:
     return InvalidInput(message, code="bad_case", hint="remove those that tell the least")
 
 
-def _find_folder(session: Session, bundle: BrainState, slug: str) -> str:
-    skill = find_skill.find_skill_or_none(session, bundle, slug)
+def _find_folder(state: BrainState, slug: str) -> str:
+    skill = Skills(state).find_or_none(slug)
     if skill is not None:
         return skill.folder or usual_folder(skill.slug)
     return usual_folder(slugify(slug))
 
 
-def _walk_cases(
-    session: Session, bundle: BrainState, folders: Iterable[str]
-) -> Iterator[TreeEntry]:
+def _walk_cases(state: BrainState, folders: Iterable[str]) -> Iterator[TreeEntry]:
     for folder in dict.fromkeys(folders):
-        for entry in bundle.walk_below(folder + CASES_FOLDER):
+        for entry in state.walk_below(folder + CASES_FOLDER):
             if slug_of_case(entry.path):
                 yield entry
 
@@ -174,7 +173,7 @@ def add_case(
             code="bad_name",
             hint="use lower-case letters, digits, '.', '_' and '-'",
         )
-    path = new_case_path(_find_folder(session, session.at(), slug), name)
+    path = new_case_path(_find_folder(session.at(), slug), name)
     case = case_files.parse_case(slug_of_case(path), path, blob_id(content), content)
     others = [one for one in list_cases(session, slug) if one.path != path]
     if len(others) >= case_files.MAX_CASES:

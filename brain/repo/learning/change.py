@@ -33,8 +33,7 @@ from ...skills.skill_metadata import SkillMetadata, read_skill_metadata
 from ...skills.slug import fold_to_slug, is_slug, slugify
 from ...skills.visible_text import clean_text
 from ...verdicts.verdict_types import ChangedFile
-from .. import find_skill
-from ..find_skill import FoundSkill
+from ..find_skill import FoundSkill, Skills
 from ..part import encode_body
 from ..session import BrainState, Session
 from ..transaction import WriteTransaction, locked_write_transaction
@@ -196,8 +195,8 @@ def plan_change(session: Session, change: SkillEdit) -> PlannedChange:
         contents = tuple(txn.contents.values())
         present = None
         if main.prior_text is not None:
-            present = find_skill.find_skill(session, before, change.name)
-        base_program = find_program(session, before, present) if present else None
+            present = Skills(before).find(change.name)
+        base_program = find_program(before, present) if present else None
         return PlannedChange(
             head=head,
             before=before,
@@ -245,8 +244,8 @@ def plan_acquired(session: Session, edit: SkillEdit) -> PlannedChange:
     Raises `InvalidInput` (`bad_name`, `no_program`, `bad_program`, `bad_path`, `no_content`), or
     `Conflict` (`stale_base`) if its author had read another version.
     """
-    bundle = session.at()
-    skill = find_skill.find_skill_or_none(session, bundle, edit.name)
+    state = session.at()
+    skill = Skills(state).find_or_none(edit.name)
     slug = skill.slug if skill else slugify(edit.name)
     others = [path for path in edit.files if not is_program_file(paths.check_path(path))]
     if others or PROGRAM_FILE not in edit.files:
@@ -273,10 +272,10 @@ def plan_admitted(session: Session, slug: str) -> PlannedChange:
 
     Raises `NotFound` (`no_skill`, `no_program`), `InvalidInput`, or `Conflict` (`retired`).
     """
-    skill = find_skill_or_retired(session, session.at(), slug)
+    skill = find_skill_or_retired(session.at(), slug)
     planned = plan_change(session, SkillEdit(name=skill.path))
     if planned.program is None:
-        require_program(session, planned.before, skill)
+        require_program(planned.before, skill)
     return planned
 
 
@@ -300,7 +299,7 @@ def refuse_stale_base(slug: str, skill: FoundSkill | None, base: str) -> None:
 
 def _record_folder(session: Session, name: str) -> None:
     """Record what the user changed in the folder of a skill, so that it is tried as it is."""
-    path = find_skill.find_skill_path(session, session.at(), name)
+    path = Skills(session.at()).find_path(name)
     if path is not None:
         is_folder = path.endswith(skill_layout.FOLDER_SUFFIXES)
         snapshot(session, "", [path.rpartition("/")[0] if is_folder else path], strict=True)
@@ -308,15 +307,15 @@ def _record_folder(session: Session, name: str) -> None:
 
 def _plan_skill(txn: WriteTransaction, edit: SkillEdit) -> PlannedText:
     target = edit.name if is_slug(edit.name) or "/" in edit.name else ""
-    session, bundle = txn.session, txn.state
+    state = txn.state
     files: dict[str, bytes | None] = {**edit.files, **edit.resources}
-    skill = find_skill.find_skill_or_none(session, bundle, edit.name) if files else None
+    skill = Skills(state).find_or_none(edit.name) if files else None
     if skill and edit.files:  # the whole program: what else of it is there goes
         start = len(skill.folder or "")
-        entries = find_skill.list_skill_entries(session, bundle, skill)
+        entries = Skills(state).entries(skill)
         there = [entry.path[start:] for entry in entries]
         files = {**dict.fromkeys(filter(is_program_file, there)), **files}
-    elif skill and (program := find_program(session, bundle, skill)):
+    elif skill and (program := find_program(state, skill)):
         for path, content in edit.resources.items():
             if is_program_file(path) or program.resources.get(path, content) != content:
                 raise _bad_change(f"its files lack {PROGRAM_FILE}", "give the whole program")
@@ -405,17 +404,17 @@ def read_workspace(session: Session, rev: str = "@") -> dict[str, bytes]:
 
     Links and what scores are not among them.
     """
-    return _read_workspace(session, session.at(rev))
+    return _read_workspace(session.at(rev))
 
 
-def _read_workspace(session: Session, bundle: BrainState) -> dict[str, bytes]:
+def _read_workspace(state: BrainState) -> dict[str, bytes]:
     found = {}
-    for entry in bundle.walk():
+    for entry in state.walk():
         if entry.kind == LINK or entry.size > limits.MAX_EDIT_BYTES or not may_change(entry.path):
             continue
         if not SCORING_FOLDERS & set(entry.path.split("/")):
             with suppress(NotFound):  # redacted
-                found[entry.path] = session.reader.read_blob(entry.blob, entry.size)
+                found[entry.path] = state.session.reader.read_blob(entry.blob, entry.size)
     return found
 
 
@@ -435,9 +434,8 @@ class SkillsAt:
 
     def __init__(
         self,
-        session: Session,
         lock: RLock,
-        bundle: BrainState,
+        state: BrainState,
         slug: str,
         path: str = "",
         files: Sequence[str] = (),
@@ -446,9 +444,9 @@ class SkillsAt:
     ) -> None:
         self.slug = slug
         self._has_own = has_own
-        self._session = session
+        self._session = state.session
         self._lock = lock
-        self._bundle = bundle
+        self._bundle = state
         self._path = path
         self._files = files
         self._found: dict[str, FoundSkill | None] = {}
@@ -471,7 +469,7 @@ class SkillsAt:
                 if skill and skill.slug == self.slug and not self._has_own:
                     skill = None
                 try:
-                    found = skill and find_program(self._session, self._bundle, skill)
+                    found = skill and find_program(self._bundle, skill)
                 except (InvalidInput, NotFound):  # too large or redacted
                     found = None
                 self._programs[slug] = found
@@ -488,7 +486,7 @@ class SkillsAt:
             if text is None or skill is None:
                 return {}
             start = len(skill.folder or "")
-            entries = find_skill.list_skill_entries(self._session, self._bundle, skill)
+            entries = Skills(self._bundle).entries(skill)
             for entry in entries if start else ():
                 inner = entry.path[start:]
                 if entry.kind != LINK and not is_scoring(inner):
@@ -498,7 +496,7 @@ class SkillsAt:
     def workspace(self) -> dict[str, bytes]:
         """Return all files that a learned change may edit; see `read_workspace`."""
         with self._lock:
-            return _read_workspace(self._session, self._bundle)
+            return _read_workspace(self._bundle)
 
     def prompt(self, case: Case) -> str:
         """Return the system prompt for a case: its skill, and the changed one if that is another.
@@ -538,14 +536,13 @@ class SkillsAt:
         return self._found[slug]
 
     def _look_up(self, slug: str) -> FoundSkill | None:
-        session, bundle = self._session, self._bundle
-        own = None
-        if self._path and bundle.has(self._path):
-            own = find_skill.load_skill(session, bundle, self._path)
+        skills, own = Skills(self._bundle), None
+        if self._path and self._bundle.has(self._path):
+            own = skills.load(self._path)
         if own and slug == self.slug:
             return own
         try:
-            found = find_skill.find_skill_or_none(session, bundle, slug)
+            found = skills.find_or_none(slug)
         except InvalidInput:  # ambiguous, or no name
             return None
         if own and (found is None or found.path == own.path or found.slug != slug):

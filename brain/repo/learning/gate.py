@@ -226,7 +226,7 @@ class Gate:
         path = planned.path if is_after else planned.base_path
         files = [one.path for one in planned.changes][:MAX_SHOWN_FILES]
         runs = is_after or not planned.is_equal
-        return SkillsAt(self._session, self._lock, bundle, planned.slug, path, files, has_own=runs)
+        return SkillsAt(self._lock, bundle, planned.slug, path, files, has_own=runs)
 
     def _try(
         self,
@@ -355,7 +355,7 @@ class Gate:
         if not cases:
             return None, "no held-out case was added since"
         sides = (live.before, live.path if live.base_version else ""), (live.after, live.path)
-        old, new = (SkillsAt(self._session, self._lock, at, live.slug, path) for at, path in sides)
+        old, new = (SkillsAt(self._lock, at, live.slug, path) for at, path in sides)
         is_program = new.program(live.slug) is not None
         runner = self._runner or (
             rounds.SandboxRunner(self._sandbox) if is_program else self._text_runner

@@ -21,9 +21,9 @@ from ...results import HealthChange, RunCounted
 from ...running.run import RunOutcome
 from ...skills.skill_version import version_value
 from ...verdicts.verdict_types import NamedNumber
-from .. import derive, find_skill, lineage_cache
+from .. import derive, lineage_cache
 from ..derived_db import SkillHistoryRow, skill_key
-from ..find_skill import FoundSkill
+from ..find_skill import FoundSkill, Skills
 from ..lineage_cache import AncestorSet
 from ..session import BrainState, Session
 from .admission import Runnable, list_program_entries
@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 _ANY_VERSION = "1"
 
 
-def read_program_id(session: Session, bundle: BrainState, skill: FoundSkill) -> bytes:
+def read_program_id(state: BrainState, skill: FoundSkill) -> bytes:
     """Return the id of the program of a skill, empty if it has none; reads no content."""
-    entries = list_program_entries(session, bundle, skill)
+    entries = list_program_entries(state, skill)
     start = len(skill.folder or "")
     return (
         id_of_files([(entry.path[start:], entry.blob) for entry in entries])
@@ -47,14 +47,15 @@ def read_program_id(session: Session, bundle: BrainState, skill: FoundSkill) -> 
     )
 
 
-def read_versions(session: Session, bundle: BrainState, skill: FoundSkill) -> list[UsageCounts]:
+def read_versions(state: BrainState, skill: FoundSkill) -> list[UsageCounts]:
     """Return the usage of the versions of a skill, oldest first; the last one is the present.
 
-    `bundle` has the skill. Versions that were never used are left out, but for the present one.
+    `state` has the skill. Versions that were never used are left out, but for the present one.
     """
+    session = state.session
     from ...ops import log
 
-    program = read_program_id(session, bundle, skill)
+    program = read_program_id(state, skill)
     rows = [
         row
         for row in log.find_skill_changes(session, session.head(), skill.path)
@@ -93,8 +94,8 @@ def _find_admitted(session: Session, slug: str) -> set[bytes]:
 
 
 def _find_content(session: Session, row: SkillHistoryRow) -> bytes:
-    bundle = session.state_of(row.snapshot)
-    return _plain_content(session, find_skill.load_skill(session, bundle, row.path))
+    state = session.state_of(row.snapshot)
+    return _plain_content(session, Skills(state).load(row.path))
 
 
 def _plain_content(session: Session, skill: FoundSkill) -> bytes:
@@ -165,11 +166,11 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
     Returns what was done, None for nothing. Proposals are left as they are, for a person to
     review.
     """
-    bundle = session.at()
-    skill = find_skill.find_skill_or_none(session, bundle, path)
+    state = session.at()
+    skill = Skills(state).find_or_none(path)
     if skill is None or not session.has_folder:
         return None
-    decision = judge_skill(session, bundle, skill)
+    decision = judge_skill(state, skill)
     if decision.action == "keep" or decision.present is None:
         return None
     if decision.action == "degraded":
@@ -185,17 +186,17 @@ def act_on_failures(session: Session, path: str, failure: str = "") -> HealthCha
 
 
 def _is_present(session: Session, skill: FoundSkill) -> bool:
-    bundle = session.at()
-    return find_skill.find_skill_path(session, bundle, skill.path) is not None
+    state = session.at()
+    return Skills(state).find_path(skill.path) is not None
 
 
-def judge_skill(session: Session, bundle: BrainState, skill: FoundSkill) -> Decision:
-    """Judge the present version of a skill of a bundle; changes nothing."""
+def judge_skill(state: BrainState, skill: FoundSkill) -> Decision:
+    """Judge the present version of a skill of a state; changes nothing."""
     from .retire import find_protection
 
-    versions = read_versions(session, bundle, skill)
+    versions = read_versions(state, skill)
     may_act = versions[-1].trials[1] >= MIN_FAILED
-    reason = find_protection(session, bundle, skill) if may_act else ""
+    reason = find_protection(state, skill) if may_act else ""
     return replace(judge(versions, protected=bool(reason)), protection=reason)
 
 
@@ -206,8 +207,8 @@ def _carry_out(
 
     def require_same(txn: WriteTransaction) -> None:
         """Refuse to act on a skill that changed, or was used with success, meanwhile."""
-        now = find_skill.find_skill_or_none(txn.session, txn.state, skill.path)
-        if now is None or judge_skill(txn.session, txn.state, now) != decision:
+        now = Skills(txn.state).find_or_none(skill.path)
+        if now is None or judge_skill(txn.state, now) != decision:
             raise Conflict(f"{skill.slug} was changed meanwhile", code=_SUPERSEDED, hint="retry")
 
     reason = _explain(decision, failure)
@@ -308,10 +309,10 @@ def count_imported_run(session: Session, run: Receipt) -> RunCounted:
 
 
 def _resolve(session: Session, loaded: Iterable[LoadedSkill]) -> Iterator[tuple[str, str]]:
-    bundle = session.at()
+    state = session.at()
     for address, version in loaded:
         try:
-            path = find_skill.find_skill_path(session, bundle, address)
+            path = Skills(state).find_path(address)
         except InvalidInput:  # no name of a skill, or one of several
             continue
         if path is not None:

@@ -12,8 +12,8 @@ from ...programs import PROGRAM_FILE
 from ...results import ProposedProgram, SkillProgram
 from ...skills import skill_layout
 from ...skills.skill_version import version_value
-from .. import derive, find_skill
-from ..find_skill import FoundSkill
+from .. import derive
+from ..find_skill import FoundSkill, Skills
 from ..session import BrainState, Session
 from . import admission
 from .admission import RUNNABLE
@@ -21,9 +21,9 @@ from .admission import RUNNABLE
 
 def list_programs(session: Session) -> list[SkillProgram]:
     """Return the programs of all skills at the head, by path."""
-    bundle = session.at()
+    state = session.at()
     found = []
-    for skill, program in _iter_programs(session, bundle):
+    for skill, program in _iter_programs(state):
         slug, name, description, version, path = skill.summary
         found.append(
             SkillProgram(
@@ -33,7 +33,7 @@ def list_programs(session: Session) -> list[SkillProgram]:
                 version=version,
                 path=path,
                 program=program.hex(),
-                status=_find_status(session, bundle, skill, program),
+                status=_find_status(state, skill, program),
             )
         )
     return found
@@ -56,7 +56,7 @@ def list_runnable_programs(session: Session) -> list[SkillProgram]:
 def list_proposed_programs(session: Session, base: bytes, tip: bytes) -> list[ProposedProgram]:
     """Return the programs that `tip` has and `base` has not, or not admitted, by path."""
     before, now, then = (
-        list(_iter_programs(session, session.state_of(at))) for at in (base, session.head(), tip)
+        list(_iter_programs(session.state_of(at))) for at in (base, session.head(), tip)
     )
     known, present = ({skill.path: program for skill, program in rows} for rows in (before, now))
     found = []
@@ -87,45 +87,46 @@ def list_proposed_programs(session: Session, base: bytes, tip: bytes) -> list[Pr
     return found
 
 
-def _iter_programs(session: Session, bundle: BrainState) -> Iterator[tuple[FoundSkill, bytes]]:
+def _iter_programs(state: BrainState) -> Iterator[tuple[FoundSkill, bytes]]:
     """Yield the skills with a skill.py, by its path, with its id, b"" if it is unusable."""
-    for path in sorted(find_code_paths(session, bundle)):
-        skill = find_skill_of_code(session, bundle, path)
+    for path in sorted(find_code_paths(state)):
+        skill = find_skill_of_code(state, path)
         if skill is not None:
             program = None
             with suppress(InvalidInput, NotFound):
-                program = admission.find_program(session, bundle, skill)
+                program = admission.find_program(state, skill)
             yield skill, program.id if program else b""
 
 
-def find_skill_of_code(session: Session, bundle: BrainState, path: str) -> FoundSkill | None:
+def find_skill_of_code(state: BrainState, path: str) -> FoundSkill | None:
     """Return the skill whose text lies beside a skill.py, None if there is none."""
     for name in skill_layout.SKILL_FILES:
         text = f"{path.rpartition('/')[0]}/{name}"
-        if bundle.has(text):
-            is_skill = derive.is_skill(session, bundle, text)
-            return find_skill.load_skill(session, bundle, text) if is_skill else None
+        if state.has(text):
+            is_skill = derive.is_skill(state, text)
+            return Skills(state).load(text) if is_skill else None
     return None
 
 
-def find_code_paths(session: Session, bundle: BrainState) -> frozenset[str]:
+def find_code_paths(state: BrainState) -> frozenset[str]:
     """Return the paths of all skill.py; cost grows with the changes since the last call."""
+    session = state.session
     suffix = f"/{PROGRAM_FILE}"
     if session.code_paths is None:
-        entries = bundle.walk()
+        entries = state.walk()
         paths = frozenset(entry.path for entry in entries if entry.path.endswith(suffix))
     else:
         before, paths = session.code_paths
-        for change in before.diff(bundle):
+        for change in before.diff(state):
             if change.path.endswith(suffix):
                 paths = paths - {change.path} if change.after is None else paths | {change.path}
-    session.code_paths = bundle, paths
+    session.code_paths = state, paths
     return paths
 
 
-def _find_status(session: Session, bundle: BrainState, skill: FoundSkill, program: bytes) -> str:
+def _find_status(state: BrainState, skill: FoundSkill, program: bytes) -> str:
     if not program:
         return "unusable"
-    status = admission.find_status(session, program)[0]
-    is_changed = status == RUNNABLE and admission.find_changed_file(session, bundle, skill)
+    status = admission.find_status(state.session, program)[0]
+    is_changed = status == RUNNABLE and admission.find_changed_file(state, skill)
     return "changed" if is_changed else status

@@ -30,8 +30,9 @@ from ...skills.skill_version import version_value
 from ...verdicts.gate_verdict import GateVerdict
 from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_types import Verdict
-from .. import find_skill, provisional
+from .. import provisional
 from ..derive import verdict_id
+from ..find_skill import Skills
 from ..manifest import load_manifest
 from ..session import BrainState, Session
 from ..transaction import WriteTransaction
@@ -103,7 +104,7 @@ def list_provisional(session: Session) -> list[Provisional]:
     for row, verdict, path in provisional.list_provisional(session, head):
         if verdict.changes:  # a rule cannot take back other files
             continue
-        skill = find_skill.load_skill(session, session.state_of(head), path)
+        skill = Skills(session.state_of(head)).load(path)
         first = provisional.find_first(session, row.snapshot, verdict)
         snapshot = session.load_snapshot(first)
         own = lineage.find_ancestor_at(session.load_snapshot, head, snapshot.jump.depth)
@@ -159,7 +160,7 @@ def _read_receipt(session: Session, live: Provisional) -> Receipt | None:
 def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decided:
     """Record what all cases say of a change that stays: that it is admitted, or goes on."""
     planned = plan_change(session, SkillEdit(name=live.path))
-    _refuse_edited(session, planned.head, planned.before, live)
+    _refuse_edited(planned.head, planned.before, live)
     said = "Admit" if built.verdict.gate == "admit" else "Go on with"
     decided = record.TriedChange(  # without its program, which may run already
         planned=planned,
@@ -171,11 +172,11 @@ def keep_live(session: Session, live: Provisional, built: GateVerdict) -> Decide
     return record.record_change(session, decided)
 
 
-def _refuse_edited(session: Session, head: bytes, bundle: BrainState, live: Provisional) -> None:
-    skill = find_skill.find_skill_or_none(session, bundle, live.path)
-    row = provisional.find_last_decision(session, head, live.slug)
-    is_last = row is not None and verdict_id(session, row.snapshot) == live.blob
-    if not (row and skill and is_last and provisional.is_as_decided(session, bundle, row, skill)):
+def _refuse_edited(head: bytes, state: BrainState, live: Provisional) -> None:
+    skill = Skills(state).find_or_none(live.path)
+    row = provisional.find_last_decision(state.session, head, live.slug)
+    is_last = row is not None and verdict_id(state.session, row.snapshot) == live.blob
+    if not (row and skill and is_last and provisional.is_as_decided(state, row, skill)):
         raise Conflict(
             f"{live.slug} was changed while its cases were tried",
             code="stale_base",
@@ -196,7 +197,7 @@ def take_back(
     message = f"Take back the provisional change of {live.slug}"
 
     def check(txn: WriteTransaction) -> None:
-        _refuse_edited(session, txn.head, txn.state, live)
+        _refuse_edited(txn.head, txn.state, live)
         if built is not None:
             record.refuse_changed_cases(txn, built.verdict, _read_receipt(session, live))
 

@@ -252,7 +252,7 @@ class Rechecker:
             bundles = session.parent_state(session.load_snapshot(here)), session.state_of(here)
         changes = bundles[0] != bundles[1]  # what an admission in place admits did not run before
         self._sides = [
-            SkillsAt(session, self._lock, bundle, verdict.skill, has_own=has_own)
+            SkillsAt(self._lock, bundle, verdict.skill, has_own=has_own)
             for bundle, has_own in zip(bundles, (changes, True), strict=True)
         ]
         others = [runner for runner in runners if runner != SANDBOX_RUNNER]

@@ -33,8 +33,8 @@ from ...verdicts.read_verdicts import read_verdict_state
 from ...verdicts.standing_cases import StandingCases
 from ...verdicts.verdict_json import encode_verdict
 from ...verdicts.verdict_types import Verdict
-from .. import find_skill
 from ..derive import read_decision_verdict, verdict_id
+from ..find_skill import Skills
 from ..lineage_cache import AncestorSet
 from ..provisional import find_last_decision
 from ..session import REJECTED_REF_PREFIX, Session, list_rejected_refs
@@ -191,7 +191,7 @@ def _write_decided(txn: WriteTransaction, decided: TriedChange, verdict: Verdict
     receipt = decided.receipt if verdict.decision == "admit" else None
     refuse_changed_cases(txn, verdict, receipt)
     blob = store_verdict(txn, verdict, decided.contents)
-    skill = find_skill.find_skill_or_none(txn.session, txn.state, planned.slug)
+    skill = Skills(txn.state).find_or_none(planned.slug)
     before = "" if skill is None else recorded_version(skill.card.version)
     new = planned.text.new
     after = before if new is None else recorded_version(new.version)
@@ -240,7 +240,7 @@ def refuse_changed_cases(
     """
     if verdict.decider != "rule" or not verdict.gate:
         return
-    session, bundle = txn.session, txn.state
+    session, state = txn.session, txn.state
     if verdict.continues:
         last = find_last_decision(session, txn.head, verdict.skill)
         if last is None or verdict_id(session, last.snapshot) != verdict.continues:
@@ -251,11 +251,11 @@ def refuse_changed_cases(
             )
     _, earlier = read_verdict_state(session.reader, verdict.continues)
     tried = earlier.gate_cases if earlier else []
-    entries = ((bundle.get(case.name), case.document) for case in verdict.gate_cases[len(tried) :])
+    entries = ((state.get(case.name), case.document) for case in verdict.gate_cases[len(tried) :])
     is_changed = any(entry is None or entry.blob != document for entry, document in entries)
     left_out = StandingCases(session.reader, session.nodes).find_left_out(
         verdict,
-        bundle,
+        state,
         lambda: decode_receipt(receipt) if isinstance(receipt, bytes) else receipt,
         [case.document for case in tried],
     )
@@ -270,14 +270,14 @@ def _stale_error(what: str) -> Conflict:
 
 
 def _refuse_stale(txn: WriteTransaction, planned: PlannedChange) -> None:
-    session, slug = txn.session, planned.slug
-    skill = find_skill.find_skill_or_none(session, txn.state, slug)
+    slug = planned.slug
+    skill = Skills(txn.state).find_or_none(slug)
     own = [*planned.text.edits, planned.path]
     txn.record_edits_at(dict.fromkeys([*own, *(list_skill_files(txn, skill) if skill else ())]))
-    skill = find_skill.find_skill_or_none(session, txn.state, slug)
+    skill = Skills(txn.state).find_or_none(slug)
     if not planned.is_equal:
         refuse_stale_base(slug, skill, planned.base)
-    program = find_program(session, txn.state, skill) if skill else None
+    program = find_program(txn.state, skill) if skill else None
     if (program and program.id) != (planned.base_program and planned.base_program.id):
         raise Conflict(
             f"{PROGRAM_FILE} or the tests of {slug} were changed while they were tried",
@@ -412,8 +412,8 @@ def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> Pla
     snapshot = session.load_snapshot(snapshot_id)
     before, after = session.parent_state(snapshot), session.state_of(snapshot_id)
     _, slug, from_version, to_version, _ = snapshot.operation
-    skill = find_skill.find_skill(session, after, slug)
-    present = find_skill.find_skill_or_none(session, before, slug) if from_version else None
+    skill = Skills(after).find(slug)
+    present = Skills(before).find_or_none(slug) if from_version else None
     edits = {path: now for path, _, now in before.diff(after)}
     edits.pop(skill.path, None)
     new = UpdatedSkill(
@@ -435,7 +435,7 @@ def _read_planned(session: Session, snapshot_id: bytes, verdict: Verdict) -> Pla
         ),
         base=present.card.version if present else NO_BASE_VERSION,
         base_path=present.path if present else "",
-        base_program=find_program(session, before, present) if present else None,
-        program=find_program(session, after, skill),
+        base_program=find_program(before, present) if present else None,
+        program=find_program(after, skill),
         changes=verdict.changes,
     )

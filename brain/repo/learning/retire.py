@@ -34,10 +34,10 @@ from ...skills.skill_layout import split_version
 from ...skills.slug import slugify
 from ...skills.strict_yaml import set_yaml_list
 from ...verdicts.verdict_types import NamedNumber, ProgramFile, Verdict
-from .. import derive, find_skill, lineage_cache, manifest
+from .. import derive, lineage_cache, manifest
 from ..derive import read_decision_verdict
 from ..derived_db import DecisionRow, skill_key
-from ..find_skill import FoundSkill, list_skill_entries
+from ..find_skill import FoundSkill, Skills
 from ..lineage_cache import AncestorSet
 from ..manifest import MANIFEST_PATH, load_manifest
 from ..session import BrainState, Session
@@ -93,19 +93,19 @@ def retire_by(
             hint="say in a line why it is not to be used any more",
         )
     with locked_write_transaction(session, "retire", f"retire {printable_text(slug, 80)}") as txn:
-        skill = find_skill_or_retired(session, txn.state, slug)
+        skill = find_skill_or_retired(txn.state, slug)
         retired = _list_retired_files(txn, skill.slug)
         txn.record_edits_at([*list_skill_files(txn, skill), *retired])
         check(txn)
-        skill = find_skill_or_retired(session, txn.state, slug)
+        skill = find_skill_or_retired(txn.state, slug)
         refuse_nested_skills(txn, skill, list_skill_files(txn, skill))
         edits: Edits = dict.fromkeys(_list_retired_files(txn, skill.slug))
-        for entry in list_skill_entries(session, txn.state, skill):
+        for entry in Skills(txn.state).entries(skill):
             path = _retired_path(skill, entry.path)
             edits[entry.path] = None
             edits[path] = entry._replace(path=path)
         verdict = _build_verdict(
-            "retire", decider, skill.slug, _read_program_files(session, txn.state, skill)
+            "retire", decider, skill.slug, _read_program_files(txn.state, skill)
         )
         version = skill.card.version
         recorded = skill_version.recorded_version(version)
@@ -165,7 +165,7 @@ def reinstate_by(
         previous = skill_version.greatest_version(list(known))
         new = skill_document.bump_document(session.reader.read_blob(old.blob), previous, slug)
         new = new._replace(name=old.card.name or slug, previous_version=current or None)
-        files = _read_program_files(session, bundle, old)
+        files = _read_program_files(bundle, old)
         if files and not was_admitted(session, txn.head, id_of_files(files)):
             files = ()
         verdict = _build_verdict("reinstate", decider, slug, files)
@@ -182,11 +182,10 @@ def _plan_return(
 
     Last comes the version that it has, or had when it was retired, "" if it is gone.
     """
-    session = txn.session
-    present = find_skill.find_skill_or_none(session, txn.state, slug)
+    present = Skills(txn.state).find_or_none(slug)
     # 1. The skill in the given bundle, at its version, or as it was retired; and its place.
     if source is not None:
-        bundle, old, place = source, find_skill.find_skill(session, source, slug), present
+        bundle, old, place = source, Skills(source).find(slug), present
     else:
         bundle, old, place = _find_source(txn, slug, version, present)
     # 2. The files that it had take the place of those that are there.
@@ -196,14 +195,14 @@ def _plan_return(
         edits.update(dict.fromkeys(_list_retired_files(txn, old.slug)))
     # 3. The version that it has, or had last.
     main = _find_retired_text(txn, old.slug)
-    known = present or (main and find_skill.load_skill(session, txn.state, main))
+    known = present or (main and Skills(txn.state).load(main))
     return bundle, old, path, edits, known.card.version if known else ""
 
 
 def _find_source(
     txn: WriteTransaction, slug: str, version: str, present: FoundSkill | None
 ) -> tuple[BrainState, FoundSkill, FoundSkill | None]:
-    """Return a bundle, the skill in it that comes back, and that skill where it is or was."""
+    """Return a state, the skill in it that comes back, and that skill where it is or was."""
     session = txn.session
     name = present.slug if present else slugify(slug)
     inside = AncestorSet(session, txn.head)
@@ -214,20 +213,20 @@ def _find_source(
     if version:
         for row in decisions:
             if row.version == version and row.kind != "retire":
-                bundle = session.state_of(row.snapshot)
-                if skill := find_skill.find_skill_or_none(session, bundle, name):
-                    return bundle, skill, place
+                state = session.state_of(row.snapshot)
+                if skill := Skills(state).find_or_none(name):
+                    return state, skill, place
         at, skill = log.find_skill_at_version(session, txn.head, name, version)
         return session.state_of(at), skill, place
     main = _find_retired_text(txn, name)
     if present is not None or not main:
-        found = present or find_skill_or_retired(session, txn.state, slug)
+        found = present or find_skill_or_retired(txn.state, slug)
         raise Conflict(
             f"{found.slug} is not retired",
             code="not_retired",
             hint=f"name a version to go back to; `brain skill history {found.slug}` lists them",
         )
-    skill = find_skill.load_skill(session, txn.state, main)
+    skill = Skills(txn.state).load(main)
     usual = f"{SKILLS_SECTION}/{skill.slug}/{skill_layout.SKILL_FILES[0]}"
     return txn.state, skill, place or skill._replace(path=usual)
 
@@ -238,10 +237,10 @@ def _find_place_before(session: Session, row: DecisionRow) -> FoundSkill | None:
     gone = [
         path
         for path, was, now in before.diff(after)
-        if was and now is None and derive.is_skill(session, before, path)
+        if was and now is None and derive.is_skill(before, path)
     ]
     same = [path for path in gone if derive.slug_from_full_path(path) == row.slug]
-    return find_skill.load_skill(session, before, same[0]) if same else None
+    return Skills(before).load(same[0]) if same else None
 
 
 def _list_retired_files(txn: WriteTransaction, slug: str) -> list[str]:
@@ -282,12 +281,10 @@ def _build_verdict(
     return verdict._replace(cases=cases, **{name: said[name] for name in of_gate})
 
 
-def _read_program_files(
-    session: Session, bundle: BrainState, skill: FoundSkill
-) -> tuple[ProgramFile, ...]:
+def _read_program_files(state: BrainState, skill: FoundSkill) -> tuple[ProgramFile, ...]:
     """Return the files of a program for a verdict; empty for one that cannot run anyway."""
     try:
-        program = find_program(session, bundle, skill)
+        program = find_program(state, skill)
     except (InvalidInput, NotFound):
         return ()
     return () if program is None else tuple(ProgramFile(*row) for row in program.blobs)
@@ -317,8 +314,8 @@ def unpin(session: Session, slug: str) -> Pinned:
 
 
 def _set_pinned(session: Session, text: str, is_pinned: bool) -> Pinned:
-    find = find_skill.find_skill if is_pinned else find_skill.find_skill_or_none
-    skill = find(session, session.at(), text)
+    skills = Skills(session.at())
+    skill = skills.find(text) if is_pinned else skills.find_or_none(text)
     name = text if skill is None else skill.path if is_pinned and "/" in text else skill.slug
     others = {text} | ({skill.slug, skill.path} if skill else set())
     names: list[str] = []
@@ -357,19 +354,19 @@ WRITTEN_BY_PERSON = "written by a person"
 _KEEPS_AUTHOR = ("retire", "reinstate")
 
 
-def find_protection(session: Session, bundle: BrainState, skill: FoundSkill) -> str:
+def find_protection(state: BrainState, skill: FoundSkill) -> str:
     """Return why no rule may change a skill, "" if one may.
 
     A manifest that cannot be read protects every skill.
     """
+    session = state.session
     try:
         if is_pinned(load_manifest(session).pinned, skill):
             return PINNED
     except InvalidInput as error:
         return error.message
     is_by_person = _was_written_by_person(session, skill) or (
-        bool(list_program_entries(session, bundle, skill))
-        and _was_admitted_by_person(session, skill)
+        bool(list_program_entries(state, skill)) and _was_admitted_by_person(session, skill)
     )
     return WRITTEN_BY_PERSON if is_by_person else ""
 

@@ -41,8 +41,8 @@ from ...sandbox.job import Sandbox
 from ...skills.skill_metadata import read_skill_metadata
 from ...skills.slug import fold_to_slug
 from ...verdicts.gate_verdict import GateCase, GateRecord
-from .. import derive, find_skill
-from ..find_skill import FoundSkill
+from .. import derive
+from ..find_skill import FoundSkill, Skills
 from ..select import BM25, select_from_bundle
 from ..session import BrainState, Session
 from .cases import read_held_out
@@ -412,14 +412,14 @@ _called: dict[bytes, frozenset[str]] = {}
 
 def find_guards(session: Session, planned: PlannedChange) -> list[Case]:
     """Return the held-out cases of other skills that guard a planned change, by path."""
-    bundle = session.state_of(planned.head)
+    state = session.state_of(planned.head)
     found: dict[str, Case] = {}
-    for skill in find_callers(session, bundle, _list_called_names(planned)):
+    for skill in find_callers(state, _list_called_names(planned)):
         cases = read_held_out(session, planned.head, skill.path)
         found |= {case.path: case for case in cases if not isinstance(case.input, str)}
-    for path in _find_neighbours(session, bundle, planned):
+    for path in _find_neighbours(state, planned):
         code = f"{path.rpartition('/')[0]}/{PROGRAM_FILE}"
-        has_program = bundle.has(code)
+        has_program = state.has(code)
         cases = read_held_out(session, planned.head, path)
         found |= {
             case.path: case for case in cases if isinstance(case.input, str) or not has_program
@@ -441,9 +441,7 @@ def _list_called_names(planned: PlannedChange) -> set[str]:
     return set() if old == new and (new is None or before == after) else before | after
 
 
-def _find_neighbours(
-    session: Session, bundle: BrainState, planned: PlannedChange
-) -> dict[str, None]:
+def _find_neighbours(state: BrainState, planned: PlannedChange) -> dict[str, None]:
     texts = [text for text in (planned.base_text, planned.new_text) if text is not None]
     cards = [read_skill_metadata(text, planned.slug) for text in texts]
     shown = {
@@ -455,8 +453,7 @@ def _find_neighbours(
         one.path: None
         for card in cards
         for one in select_from_bundle(
-            session,
-            bundle,
+            state,
             f"{card.name} {card.description}",
             MAX_NEIGHBOURS + 1,
             BM25,
@@ -465,7 +462,7 @@ def _find_neighbours(
     }
 
 
-def find_callers(session: Session, bundle: BrainState, names: Collection[str]) -> list[FoundSkill]:
+def find_callers(state: BrainState, names: Collection[str]) -> list[FoundSkill]:
     """Return the skills whose programs call one skill, or call such a caller, by path.
 
     `names` are the slugs by which programs call that skill. A name means the skill of its slug,
@@ -474,25 +471,23 @@ def find_callers(session: Session, bundle: BrainState, names: Collection[str]) -
     """
     if not names:
         return []
-    calls = _read_calls(session, bundle)
+    calls = _read_calls(state)
     found: dict[str, FoundSkill | None] = {}
     wanted = set(names)
     for _ in range(MAX_CALL_DEPTH - 1):
         new = {
-            path: find_skill_of_code(session, bundle, path)
+            path: find_skill_of_code(state, path)
             for path, called in calls.items()
             if path not in found and not called.isdisjoint(wanted)
         }
         found |= new
-        wanted = {
-            name for one in new.values() if one for name in _list_callable(session, bundle, one)
-        }
+        wanted = {name for one in new.values() if one for name in _list_callable(state, one)}
     callers = [skill for skill in found.values() if skill and skill.slug not in names]
     return sorted(callers, key=lambda skill: skill.path)
 
 
-def _read_calls(session: Session, bundle: BrainState) -> dict[str, frozenset[str]]:
-    entries = (bundle.get(path) for path in find_code_paths(session, bundle))
+def _read_calls(state: BrainState) -> dict[str, frozenset[str]]:
+    entries = (state.get(path) for path in find_code_paths(state))
     codes = {
         entry.path: entry.blob
         for entry in entries
@@ -501,14 +496,14 @@ def _read_calls(session: Session, bundle: BrainState) -> dict[str, frozenset[str
     if len(_called) > _MAX_CACHED:
         _called.clear()
     new = set(codes.values()).difference(_called)
-    readable = list(new.difference(session.reader.find_redactions(list(new))))
-    for blob, code in session.reader.read_small_blobs(readable):
+    readable = list(new.difference(state.session.reader.find_redactions(list(new))))
+    for blob, code in state.session.reader.read_small_blobs(readable):
         _called[blob] = frozenset(fold_to_slug(slug_of_tool(n)) for n in find_called_names(code))
     return {path: _called.get(blob, frozenset()) for path, blob in codes.items()}
 
 
-def _list_callable(session: Session, bundle: BrainState, skill: FoundSkill) -> Iterator[str]:
+def _list_callable(state: BrainState, skill: FoundSkill) -> Iterator[str]:
     for slug in derive.skill_slugs(skill.path, skill.card.name):
         with suppress(InvalidInput):  # ambiguous
-            if find_skill.find_skill_path(session, bundle, slug) == skill.path:
+            if Skills(state).find_path(slug) == skill.path:
                 yield slug

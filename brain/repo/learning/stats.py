@@ -15,8 +15,8 @@ from ...skills import index_lines, skill_layout
 from ...skills.skill_layout import RETIRED_FOLDER
 from ...skills.skill_version import version_value
 from ...util.utc_time import utc_time
-from .. import derive, find_skill, manifest
-from ..find_skill import FoundSkill
+from .. import derive, manifest
+from ..find_skill import FoundSkill, Skills
 from ..session import Session
 from .admission import RUNNABLE
 from .list_programs import list_programs
@@ -28,7 +28,7 @@ def read_stats(session: Session) -> UsageStats:
 
     Raises `StoreError` if the file of uses cannot be read.
     """
-    bundle = session.at()
+    state = session.at()
     programs = {one.path: one for one in list_programs(session)}
     counts: dict[str, list[UsageCounts]] = defaultdict(list)
     for one in session.usage.list_usage():
@@ -37,7 +37,7 @@ def read_stats(session: Session) -> UsageStats:
     with suppress(InvalidInput):  # `brain doctor` says what is wrong with it
         pinned = manifest.load_manifest(session).pinned
     # 1. The skills, each with its line in the index.
-    skills = find_skill.find_all_skills(session, bundle)
+    skills = Skills(state).all()
     addresses = derive.address_all(skill.path for skill in skills)
     lines = index_lines.format_lines(
         [
@@ -58,10 +58,10 @@ def read_stats(session: Session) -> UsageStats:
         if path not in present:
             by_slug[derive.slug_from_full_path(path)] += used
     rows = [(skill, counts.get(skill.path, [])) for skill in skills]
-    for entry in bundle.walk_below(RETIRED_FOLDER.rstrip("/")):
+    for entry in state.walk_below(RETIRED_FOLDER.rstrip("/")):
         slug, _, file = entry.path.removeprefix(RETIRED_FOLDER).partition("/")
         if file in skill_layout.SKILL_FILES and slug not in slugs:
-            skill = find_skill.load_skill(session, bundle, entry.path)
+            skill = Skills(state).load(entry.path)
             rows.append((skill, by_slug.get(slug, [])))
     # 3. What each came to.
     found = [
@@ -97,7 +97,7 @@ def _describe(
         state = "retired"
     elif not protection and is_degraded(now):
         bundle = session.at()
-        protection = find_protection(session, bundle, skill)
+        protection = find_protection(bundle, skill)
     return SkillUsage(
         slug=slug,
         name=name,

@@ -15,8 +15,8 @@ from ...receipts import RUN_OUTCOMES, Receipt, RunStep, keep_text
 from ...receipts.budget import shorten_without_secrets
 from ...receipts.uses import ToolCallCounts
 from ...skills.skill_version import recorded_version
-from .. import find_skill
 from ..current_run import Run
+from ..find_skill import Skills
 from ..manifest import DEFAULT_SYNTHESIS, SynthesisPolicy
 from ..read_receipts import ReceiptPart, iter_parts, read_part_at_revision
 from ..session import Session
@@ -127,7 +127,7 @@ def to_excerpt_text(value: object) -> str:
 
 def find_version_at_head(session: Session, slug: str) -> str:
     """Return the version of a skill at the head, "" if there is no such skill."""
-    skill = find_skill.find_skill_or_none(session, session.at(), slug)
+    skill = Skills(session.at()).find_or_none(slug)
     return recorded_version(skill.card.version) if skill else ""
 
 

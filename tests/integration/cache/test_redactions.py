@@ -183,7 +183,7 @@ def _index(brain: Brain) -> object:
     [
         (_skills, derive, "read_cards", 1),
         (_index, derive, "read_cards", 1),
-        (_index, find_skill, "iter_skills", 1),
+        (_index, find_skill.Skills, "iter", 1),
     ],
 )
 def test_what_is_redacted_while_a_reader_is_at_work_is_kept_nowhere(

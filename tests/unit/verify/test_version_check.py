@@ -57,7 +57,7 @@ def cards(monkeypatch):
     monkeypatch.setattr(
         version_check.derive,
         "build_skill_predicate",
-        lambda session, bundle, changed: lambda path: path not in bundle,
+        lambda bundle, changed: lambda path: path not in bundle,
     )
     return made
 

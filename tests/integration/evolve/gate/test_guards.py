@@ -47,7 +47,7 @@ def brain(tmp_path: Path):
 def sides(brain: Brain, change: SkillEdit) -> tuple[SkillsAt, SkillsAt]:
     planned = plan_change(brain._session, change)
     return tuple(
-        SkillsAt(brain._session, brain._locked.lock, bundle, planned.slug, path)
+        SkillsAt(brain._locked.lock, bundle, planned.slug, path)
         for bundle, path in (
             (planned.before, planned.base_path),
             (planned.after, planned.path),

@@ -24,7 +24,7 @@ def add(brain: Brain, slug: str, *calls: str, name: str = "") -> None:
 def callers(brain: Brain, *names: str) -> set[str]:
     session = brain._session
     bundle = session.state_of(bytes.fromhex(brain.head))
-    return {skill.slug for skill in find_callers(session, bundle, names)}
+    return {skill.slug for skill in find_callers(bundle, names)}
 
 
 def test_a_caller_of_a_caller_is_one(brain):

@@ -6,8 +6,8 @@ from brain import Brain
 from brain.errors import Conflict
 from brain.experience.usage import SkillUse
 from brain.objects import operation
-from brain.repo import find_skill
 from brain.repo.derive import read_decision_verdict
+from brain.repo.find_skill import Skills
 from brain.repo.learning import health
 from brain.repo.learning.health import read_versions
 from brain.results import HealthChange
@@ -194,8 +194,8 @@ def test_uses_go_on_under_a_new_name(brain):
         brain.skills.rename(SLUG, "headlines")
     session = brain._locked.session
     bundle = session.at()
-    skill = find_skill.find_skill(session, bundle, "headlines")
-    assert [one.uses for one in read_versions(session, bundle, skill)] == [20, 0]
+    skill = Skills(bundle).find("headlines")
+    assert [one.uses for one in read_versions(bundle, skill)] == [20, 0]
 
 
 def test_actions_are_known_to_the_log(brain):
