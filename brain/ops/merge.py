@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 
+from .. import limits
 from ..errors import Conflict, InvalidInput, NotFound, printable_text
+from ..folder.read import read_bounded_file
 from ..merging import content_merge
 from ..merging.content_merge import MERGE_CHOICES, Decision
 from ..merging.lines import ContentSides, find_conflict_marker
@@ -105,10 +107,10 @@ def resume_merge(session: Session, progress: Progress | None = None) -> Merged:
                 code="other_branch",
                 hint=f"switch to it with `brain switch {printable_text(state.branch)}`",
             )
-        rows = {_sides_of(row): row for row in state.rows if row.choice}
+        rows = {_subject_of(row): row for row in state.rows if row.choice}
 
         def choose(conflict: PathConflict) -> Decision | None:
-            row = rows.get(_sides_of(conflict.to_row()))
+            row = rows.get(_subject_of(conflict.to_row()))
             if row is not None and row.choice == CONTENT_CHOICE:
                 return session.reader.read_blob(row.chosen)
             return row and row.choice
@@ -130,9 +132,9 @@ def _sign_accepted(session: Session, request: MergeState, head_before: bytes) ->
         sign_missing_but(session, request.theirs, session.sign_with(), before)
 
 
-def _sides_of(row: ConflictRow) -> tuple[str, bytes, bytes, bytes]:
-    """Return the path and contents that a decision holds for; it holds for no others."""
-    return row.path, row.base, row.ours, row.theirs
+def _subject_of(row: ConflictRow) -> tuple[object, ...]:
+    """Return what a decision holds for: the name or the content, of the same contents only."""
+    return row.path, row.reason == "renamed", row.base, row.ours, row.theirs
 
 
 def abort_merge(session: Session) -> list[MergeConflict]:
@@ -151,12 +153,15 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
 
     A decision is about the files as they are by now, which may be later than the conflict; what
     was changed since is merged into an edited marker file. Raises `NotFound` (`no_merge`,
-    `no_conflict`), `InvalidInput` (`markers_left`, `no_markers`), `Conflict` (`stale_markers`),
-    or as `read_marker_file`.
+    `no_conflict`), `InvalidInput` (`markers_left`, `no_markers`, `too_large`, and as
+    `read_bounded_file`) or `Conflict` (`stale_markers`).
     """
     with lock_for_writing(session), store_transaction(session) as tx:
         state = merge_state.require_merge(session)
-        rows = {row.path: row for row in state.rows}
+        # The text of a skill is asked about after its name, and then the path means the text.
+        names_first = sorted(state.rows, key=lambda row: row.reason != "renamed")
+        rows = {row.path: row for row in names_first}
+        others = [row for row in state.rows if rows[row.path] is not row]
         bundle = session.at()
         edits = working_copy.store_edits_at(tx, bundle, rows.keys() & paths)
         for path in paths:
@@ -176,23 +181,32 @@ def resolve_conflicts(session: Session, paths: Sequence[str], choice: str) -> li
             if choice == CONTENT_CHOICE:
                 chosen = tx.put_blob(_read_resolved_file(session, rows[path], row.ours))
             rows[path] = row._replace(choice=choice, chosen=chosen)
-        merge_state.save_merge_state(tx, state._replace(rows=tuple(rows.values())))
-        return merge_state.describe_conflicts(session, tuple(rows.values()))
+        new_rows = tuple(sorted([*others, *rows.values()]))
+        merge_state.save_merge_state(tx, state._replace(rows=new_rows))
+        return merge_state.describe_conflicts(session, new_rows)
 
 
 def _read_resolved_file(session: Session, row: ConflictRow, ours: bytes) -> bytes:
     """Return the edited marker file of a conflict, with what changed from its `ours` to `ours`."""
     path = row.path
-    content = merge_state.read_marker_file(session, path)
-    if content is None:
+    file = merge_state.marker_file(session, path)
+    if file.is_symlink() or not file.is_file():
         raise InvalidInput(
             f"no file with conflict markers exists for {path}",
             code="no_markers",
             hint=f"choose with one of {', '.join('--' + name for name in MERGE_CHOICES)}",
         )
+    place = file.relative_to(session.control_folder).as_posix()
+    content = read_bounded_file(session.control_folder, place, limits.MAX_LINE_MERGE_BYTES)
+    if content is None:
+        raise InvalidInput(
+            f"{path} is too large to be merged",
+            code="too_large",
+            hint="choose one side with `brain resolve PATH --ours` or `--theirs`",
+        )
     if find_conflict_marker(content):
         raise InvalidInput(
-            f"there are conflict markers left in {merge_state.marker_file(session, path)}",
+            f"there are conflict markers left in {file}",
             code="markers_left",
             hint="edit the file and remove the lines with markers",
         )

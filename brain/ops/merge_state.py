@@ -11,10 +11,9 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import limits
 from ..encoding import pack
-from ..errors import Conflict, InvalidInput, NotFound
-from ..folder import read, write
+from ..errors import Conflict, NotFound
+from ..folder import write
 from ..folder.handles import FolderHandles, open_root
 from ..objects.tree_node import FILE
 from ..repo.log_entry import MERGE_STATE_KEY, ConflictRow, MergeState, load_merge_state
@@ -83,27 +82,6 @@ def describe_conflicts(session: Session, rows: tuple[ConflictRow, ...]) -> list[
 def marker_file(session: Session, path: str) -> Path:
     """Return the file with the conflict markers of a path."""
     return session.control_folder / CONFLICTS_FOLDER / path
-
-
-def read_marker_file(session: Session, path: str) -> bytes | None:
-    """Return the text with the conflict markers of a path, None without one.
-
-    Raises `InvalidInput` (`too_large`, and as `read_working_file`).
-    """
-    file = marker_file(session, path)
-    if file.is_symlink() or not file.is_file():
-        return None
-    max_bytes = limits.MAX_LINE_MERGE_BYTES
-    content = read.read_bounded_file(
-        session.control_folder, f"{CONFLICTS_FOLDER}/{path}", max_bytes
-    )
-    if content is None:
-        raise InvalidInput(
-            f"{path} is too large to be merged",
-            code="too_large",
-            hint="choose one side with `brain resolve PATH --ours` or `--theirs`",
-        )
-    return content
 
 
 def write_marker_files(

@@ -290,6 +290,31 @@ def test_a_skill_that_both_sides_renamed_differently_is_a_conflict_that_names_bo
     assert library.verify(deep=True).ok
 
 
+@pytest.mark.parametrize("name", ["mine", "yours"])
+@pytest.mark.parametrize("words", ["ours", "theirs"])
+def test_what_is_decided_about_the_name_decides_nothing_about_the_text(library, name, words):
+    def renamed(name: str, word: str) -> Change:
+        def change(brain: Brain) -> None:
+            move("skills/old", f"skills/{name}")(brain)
+            text = skill("old", BODY.replace("Second.", f"Second, {word}."))
+            write(brain, f"skills/{name}/SKILL.md", text)
+
+        return change
+
+    diverge(library, renamed("mine", "ours"), renamed("yours", "theirs"))
+    (row,) = library.merge.start("idea").conflicts
+    library.merge.resolve([row.path], "ours" if name == "mine" else "theirs")
+    (row,) = [one for one in library.merge.resume().conflicts if not one.choice]
+    assert (row.reason, row.path) == ("content", f"skills/{name}/SKILL.md")
+    library.merge.resolve([row.path], words)
+    assert library.merge.resume().conflicts == []
+    assert files(library) == sorted(
+        [f"skills/{name}/SKILL.md", f"skills/{name}/scripts/run.sh", "skills/other/SKILL.md"]
+    )
+    assert f"Second, {words}." in read(library, f"skills/{name}/SKILL.md")
+    assert library.status().clean
+
+
 @pytest.mark.parametrize("choice", ["ours", "theirs"])
 def test_two_names_that_each_side_kept_in_a_criss_cross_are_asked_about_again(library, choice):
     diverge(
