@@ -10,11 +10,16 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from ..errors import InvalidInput
-from ..skills import document_parts, frontmatter_fields, skill_document, skill_version
+from ..skills import document_parts, skill_document, skill_version
 from ..skills import document_update as documents
 from ..skills.document_parts import DocumentParts
-from ..skills.frontmatter import parse_front_matter, parse_if_any
-from ..skills.frontmatter_fields import BLOCK_MAP_KIND, FrontMatter, FrontMatterField
+from ..skills.frontmatter import (
+    BLOCK_MAP_KIND,
+    FrontMatter,
+    FrontMatterField,
+    parse_front_matter,
+    parse_if_any,
+)
 from ..skills.skill_document import set_version
 from ..skills.skill_version import is_countable
 from . import lines
@@ -125,14 +130,14 @@ def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
 def _split_metadata(side: FrontMatter, text: str) -> LinesByKey:
     if not text:
         return {}
-    start = frontmatter_fields.line_start_offset(side.text, side.fields["metadata"].key_start)
+    start = documents.line_start_offset(side.text, side.fields["metadata"].key_start)
     return split_by_key(side.text[: start + len(text)], side.metadata, start)
 
 
 def split_by_key(text: str, fields: Mapping[str, FrontMatterField], start: int = 0) -> LinesByKey:
     """Return the lines of each of the `fields` of a text, from the offset `start` on."""
     starts = sorted(
-        (frontmatter_fields.line_start_offset(text, f.key_start), key) for key, f in fields.items()
+        (documents.line_start_offset(text, f.key_start), key) for key, f in fields.items()
     )
     ends = [*(offset for offset, _ in starts), len(text)]
     lines = {"": text[start : ends[0]]}

@@ -85,19 +85,16 @@ def split_document(content: bytes) -> DocumentParts:
     """
     check_document_text(content)
     bom = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else b""
-    body = DocumentParts(bom, b"", "", b"", content[len(bom) :])
     opening = _OPENING_LINE.match(content, len(bom))
     if opening is None:
         if content.startswith(b"---\r", len(bom)):
             raise _text_error(1, "a carriage return stands without a newline", "bad_newline")
-        return body
+        return DocumentParts(bom, b"", "", b"", content[len(bom) :])
     start = opening.end()
     has_field = _FIELD_LINE.match(content, start) is not None
-    if not has_field and not opening[0].startswith(b"---"):
-        return body
     closing = _CLOSING_LINE.search(content, start)
-    if closing is None and not has_field:
-        return body
+    if not has_field and not (closing and opening[0].startswith(b"---")):
+        return DocumentParts(bom, b"", "", b"", content[len(bom) :])
     end, body_start = closing.span() if closing else _find_unclosed_end(content, start)
     if end - start > limits.MAX_FRONT_MATTER_BYTES:
         raise _text_error(1, f"the front matter has {end - start} bytes", "too_large")

@@ -1,4 +1,7 @@
-"""Saves a document again: merges new content into the old document.
+"""Edits of front matter, and a document saved again: new content merged into the old one.
+
+An edit of a field returns the new text and changes no other character; callers quote values where
+needed.
 
 A bare body replaces the body. A body with front matter is merged: its fields replace
 those of the same key line for line, other lines of the old front matter stay, comments
@@ -11,14 +14,27 @@ import re
 
 from ..errors import InvalidInput
 from ..util.text import lazy_pattern
-from . import document_parts, frontmatter_fields
+from . import document_parts
 from .document_parts import DocumentParts
-from .frontmatter import field_values, parse_front_matter, parse_if_any
-from .frontmatter_fields import BLOCK_MAP_KIND, FLOW_MAP_KIND, FrontMatter, FrontMatterField
+from .frontmatter import (
+    BLOCK_MAP_KIND,
+    FLOW_MAP_KIND,
+    LIMIT_CODES,
+    NULL_KIND,
+    OTHER_KIND,
+    TEXT_KIND,
+    FrontMatter,
+    FrontMatterField,
+    field_values,
+    parse_front_matter,
+    parse_if_any,
+)
 from .visible_text import fold_to_line
+from .yaml_scalar import quote_scalar, write_scalar
 
 _BLANK_LINES_BYTES = lazy_pattern(rb"(?:[ \t]*\r?\n)*")
 _INDENTED_COMMENTS = lazy_pattern(r"(?:(?:[ \t]*\r?\n)*[ \t]+#[^\n]*\n)*")
+_CLOSING_CHARACTERS = {'"': '"', "'": "'", "[": "]", "{": "}"}
 _BLANK_LINES_TEXT = lazy_pattern(r"(?:[ \t]*\r?\n)*")
 
 
@@ -47,7 +63,7 @@ def set_description(document: DocumentParts, description: str) -> DocumentParts:
     field = front_matter.fields.get("description")
     if field and field.value and fold_to_line(field.value) == description:
         return document
-    text = frontmatter_fields.set_field(front_matter, "description", description, document.newline)
+    text = set_field(front_matter, "description", description, document.newline)
     return document._replace(front_matter=text)
 
 
@@ -80,7 +96,7 @@ def _blank_lines_end(body: bytes) -> int:
 def _update_front_matter(prior: DocumentParts, incoming: DocumentParts) -> str:
     old = parse_front_matter(prior.front_matter)
     new = _copy_version(old, parse_front_matter(incoming.front_matter))
-    column = frontmatter_fields.key_column
+    column = key_column
     has_other_style = old.is_flow or new.is_flow or column(old) != column(new)
     update = _update_other_style if has_other_style else _update_lines
     return _restore_metadata(
@@ -95,9 +111,7 @@ def _copy_version(old: FrontMatter, new: FrontMatter) -> FrontMatter:
         old_field = (old.metadata if is_metadata else old.fields).get("version")
         old_field = old_field or next(iter(old.version_fields()), None)
         if new_field and old_field and old.raw_value(old_field) != new.raw_value(new_field):
-            new = parse_front_matter(
-                frontmatter_fields.replace_value(new, new_field, old.raw_value(old_field))
-            )
+            new = parse_front_matter(replace_value(new, new_field, old.raw_value(old_field)))
     return new
 
 
@@ -120,7 +134,7 @@ def _update_lines(old: FrontMatter, new: FrontMatter, newline: str) -> str:
 
 def _field_lines(front_matter: FrontMatter, field: FrontMatterField) -> tuple[int, str]:
     """Return where the lines of a field start, and the lines with `\\n` as line ends."""
-    start = frontmatter_fields.line_start_offset(front_matter.text, field.key_start)
+    start = line_start_offset(front_matter.text, field.key_start)
     return start, front_matter.text[start : field.lines_end].replace("\r\n", "\n")
 
 
@@ -146,7 +160,7 @@ def _update_other_style(old: FrontMatter, new: FrontMatter, newline: str) -> str
     for key in old.fields:
         if key not in new.fields:
             raw = json.dumps(values[key], ensure_ascii=False)
-            new = parse_front_matter(frontmatter_fields.add_field(new, key, raw, newline))
+            new = parse_front_matter(add_field(new, key, raw, newline))
     return new.text
 
 
@@ -158,7 +172,7 @@ def _restore_metadata(old: FrontMatter, new: FrontMatter, newline: str) -> str:
         old_field = old.metadata.get(key)
         if old_field and key not in new.metadata:
             raw = old.raw_value(old_field)
-            text = frontmatter_fields.add_metadata_key(new, key, raw, newline)
+            text = add_metadata_key(new, key, raw, newline)
             new = parse_front_matter(text)
     return new.text
 
@@ -181,9 +195,7 @@ def split_incoming(content: bytes, prior: DocumentParts | None) -> DocumentParts
     opening = document.opening.lstrip() if prior is None else document.opening
     if front_matter.is_text_as_written():
         return document._replace(opening=opening)
-    from . import frontmatter_recovery
-
-    text = frontmatter_recovery.quote_refused(front_matter, parse_if_any(kept))
+    text = quote_refused(front_matter, parse_if_any(kept))
     return document._replace(opening=opening, front_matter=text)
 
 
@@ -196,9 +208,7 @@ def split_or_wrap(content: bytes) -> DocumentParts:
     try:
         parse_if_any(document.front_matter)
     except InvalidInput as error:
-        from . import frontmatter_recovery
-
-        if error.code in frontmatter_recovery.LIMIT_CODES:
+        if error.code in LIMIT_CODES:
             raise
         text = document.front_matter.encode()
         body = b"".join((document.opening, text, document.closing, document.body))
@@ -214,3 +224,123 @@ def split_if_readable(content: bytes | None) -> DocumentParts | None:
         return split_or_wrap(content)
     except InvalidInput:
         return None
+
+
+def replace_value(front_matter: FrontMatter, field: FrontMatterField, raw: str) -> str:
+    """Replace the value of `field` by `raw`; a list or map is removed with its comments."""
+    before = front_matter.text[: field.start]
+    if (
+        field.kind in (BLOCK_MAP_KIND, OTHER_KIND)
+        and "\n" in front_matter.text[field.key_start : field.start]
+    ):
+        key_end = front_matter.text.index(":", field.key_start) + 1
+        return f"{front_matter.text[:key_end]} {raw}{front_matter.text[field.end :]}"
+    gap = " " if before.endswith(":") else ""
+    return f"{before}{gap}{raw}{front_matter.text[field.end :]}"
+
+
+def add_field(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
+    """Add a top-level field: as the last line, or first inside the braces."""
+    if front_matter.is_flow:
+        return _insert_into_braces(front_matter.text, 0, key, raw)
+    return f"{front_matter.text}{' ' * key_column(front_matter)}{key}: {raw}{newline}"
+
+
+def set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> str:
+    """Replace or add the top-level field `key` with the value `text`."""
+    field = front_matter.fields.get(key)
+    raw = quote_scalar(text) if front_matter.is_flow else write_scalar(text)
+    if field is None:
+        return add_field(front_matter, key, raw, newline)
+    return replace_value(front_matter, field, raw)
+
+
+def add_metadata_key(front_matter: FrontMatter, key: str, raw: str, newline: str) -> str:
+    """Add a key to the map `metadata`, which is created if missing.
+
+    Raises `InvalidInput` with code `bad_type` if `metadata` is another value.
+    """
+    field = front_matter.fields.get("metadata")
+    if field is None:
+        if front_matter.is_flow:
+            return add_field(front_matter, "metadata", f"{{{quote_scalar(key)}: {raw}}}", newline)
+        margin = " " * key_column(front_matter)
+        return f"{front_matter.text}{margin}metadata:{newline}{margin}  {key}: {raw}{newline}"
+    if field.kind == NULL_KIND:
+        return _fill_empty_metadata(front_matter, field, key, raw, newline)
+    if field.kind == FLOW_MAP_KIND:
+        return _insert_into_braces(front_matter.text, field.start, key, raw)
+    if field.kind != BLOCK_MAP_KIND:
+        raise InvalidInput(
+            f"line {front_matter.line_number(field)}: metadata is not a map:"
+            f" {front_matter.raw_value(field)}",
+            code="bad_type",
+            hint="write metadata as keys with values, one a line, indented",
+        )
+    first = line_start_offset(front_matter.text, field.start)
+    margin = front_matter.text[first : field.start]
+    return f"{front_matter.text[:first]}{margin}{key}: {raw}{newline}{front_matter.text[first:]}"
+
+
+def _fill_empty_metadata(
+    front_matter: FrontMatter, field: FrontMatterField, key: str, raw: str, newline: str
+) -> str:
+    if front_matter.is_flow:
+        return replace_value(front_matter, field, f"{{{quote_scalar(key)}: {raw}}}")
+    text = front_matter.text
+    line = (text[: field.start].rstrip(" \t") + text[field.end : field.lines_end]).rstrip("\r\n")
+    margin = " " * key_column(front_matter)
+    rest = text[field.lines_end :]
+    return f"{line}{newline}{margin}  {key}: {raw}{newline}{rest}"
+
+
+def key_column(front_matter: FrontMatter) -> int:
+    """Return the column of the top-level keys."""
+    first = min((field.key_start for field in front_matter.fields.values()), default=0)
+    return first - line_start_offset(front_matter.text, first)
+
+
+def line_start_offset(text: str, offset: int) -> int:
+    """Return where the line around `offset` starts."""
+    return text.rfind("\n", 0, offset) + 1
+
+
+def _insert_into_braces(text: str, start: int, key: str, raw: str) -> str:
+    brace = text.index("{", start) + 1
+    rest = text[brace:].lstrip()
+    gap = text[brace : len(text) - len(rest)]
+    if rest.startswith("}"):
+        return f"{text[:brace]}{quote_scalar(key)}: {raw}{text[brace:]}"
+    is_line = "\n" in gap
+    first = f"{gap if is_line else ''}{quote_scalar(key)}: {raw},"
+    return f"{text[:brace]}{first}{'' if is_line else ' '}{text[brace:]}"
+
+
+def quote_refused(front_matter: FrontMatter, prior: FrontMatter) -> str:
+    """Return the text with every value quoted that YAML refuses or reads as another type.
+
+    Other types matter for the name and the description. Values that `prior` has as well
+    stay as they are. Raises the problem of YAML for a quote or bracket that is never closed:
+    what was meant is then unclear.
+    """
+    same_lines = {prior.text[field.key_start : field.end] for field in prior.fields.values()}
+    same_lines.update(prior.text[field.key_start : field.end] for field in prior.refused)
+    text = front_matter.text
+    written = {field.key_start: field for field in front_matter.refused}
+    for key in ("name", "description"):
+        field = front_matter.fields.get(key)
+        if field is not None and field.kind not in (TEXT_KIND, NULL_KIND):
+            written[field.key_start] = field
+    for field in sorted(written.values(), reverse=True, key=lambda field: field.start):
+        value = field.value or front_matter.one_line_value(field)
+        if value and text[field.key_start : field.end] not in same_lines:
+            if front_matter.problem is not None and _has_unclosed_start(value):
+                raise front_matter.problem
+            gap = " " if text[field.start - 1] == ":" else ""
+            text = f"{text[: field.start]}{gap}{quote_scalar(value)}{text[field.end :]}"
+    return text
+
+
+def _has_unclosed_start(value: str) -> bool:
+    closing = _CLOSING_CHARACTERS.get(value[0])
+    return closing is not None and closing not in value[1:]

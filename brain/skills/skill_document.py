@@ -9,17 +9,17 @@ from __future__ import annotations
 from .. import limits
 from ..errors import InvalidInput
 from ..named_tuple import NamedTuple
-from . import document_parts, document_update, frontmatter_fields, skill_version
+from . import document_parts, document_update, skill_version
 from .document_parts import DocumentParts
-from .frontmatter import parse_front_matter, parse_if_any
-from .frontmatter_fields import (
+from .frontmatter import (
     BLOCK_MAP_KIND,
     FLOW_MAP_KIND,
     NULL_KIND,
     SPEC_FIELDS,
     TEXT_KIND,
     FrontMatter,
-    set_field,
+    parse_front_matter,
+    parse_if_any,
 )
 from .skill_metadata import read_skill_metadata, summarize_document
 from .skill_version import VersionForm
@@ -65,7 +65,7 @@ def fill_texts(document: DocumentParts, title: str, slug: str, description: str)
         front_matter = _set_field(front_matter, "description", text, newline)
     if has_no_name and title != slug and "title" not in front_matter.metadata:
         front_matter = parse_front_matter(
-            frontmatter_fields.add_metadata_key(front_matter, "title", quote_scalar(title), newline)
+            document_update.add_metadata_key(front_matter, "title", quote_scalar(title), newline)
         )
     return document._replace(front_matter=front_matter.text)
 
@@ -110,7 +110,7 @@ def _read_form(raw: str) -> tuple[str, VersionForm | None]:
 
 
 def _set_field(front_matter: FrontMatter, key: str, text: str, newline: str) -> FrontMatter:
-    return parse_front_matter(set_field(front_matter, key, text, newline))
+    return parse_front_matter(document_update.set_field(front_matter, key, text, newline))
 
 
 def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontMatter:
@@ -130,9 +130,9 @@ def _set_version(front_matter: FrontMatter, number: str, newline: str) -> FrontM
 def _add_version(front_matter: FrontMatter, number: str, newline: str) -> str:
     if holds_version_in_metadata(front_matter):
         raw = quote_scalar(number)
-        return frontmatter_fields.add_metadata_key(front_matter, "version", raw, newline)
+        return document_update.add_metadata_key(front_matter, "version", raw, newline)
     raw = skill_version.format_version(number)
-    return frontmatter_fields.add_field(front_matter, "version", raw, newline)
+    return document_update.add_field(front_matter, "version", raw, newline)
 
 
 class UpdatedSkill(NamedTuple):
@@ -214,7 +214,7 @@ def set_name(content: bytes, name: str, add: bool = False) -> bytes:
     field = front_matter.fields.get("name")
     if not add if field is None else field.kind == TEXT_KIND and field.value == name:
         return content
-    text = set_field(front_matter, "name", name, document.newline)
+    text = document_update.set_field(front_matter, "name", name, document.newline)
     return document._replace(front_matter=text).to_bytes()
 
 

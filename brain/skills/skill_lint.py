@@ -22,8 +22,7 @@ from .. import limits
 from ..errors import InvalidInput, printable_text
 from . import document_parts, skill_version, slug
 from .document_parts import DocumentParts
-from .frontmatter import no_front_matter_error, parse_with_flow_line
-from .frontmatter_fields import (
+from .frontmatter import (
     BLOCK_MAP_KIND,
     FLOW_MAP_KIND,
     NULL_KIND,
@@ -31,6 +30,8 @@ from .frontmatter_fields import (
     TEXT_KIND,
     FrontMatter,
     FrontMatterField,
+    no_front_matter_error,
+    parse_with_flow_line,
 )
 from .visible_text import find_hidden
 from .yaml_scalar import quote_scalar

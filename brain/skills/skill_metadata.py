@@ -6,16 +6,14 @@ from .. import limits
 from ..errors import FormatError, InvalidInput
 from ..named_tuple import NamedTuple
 from ..util.text import lazy_pattern
-from . import document_parts, frontmatter_regex, frontmatter_subset, skill_version
-from .frontmatter import parse_front_matter
-from .frontmatter_fields import NULL_KIND, TEXT_KIND, FrontMatter
+from . import document_parts, skill_version
+from .frontmatter import NULL_KIND, TEXT_KIND, FrontMatter, parse_front_matter
 from .visible_text import fold_to_line
 
 MAX_SUMMARY_CHARS = 120
 """Characters of the first line of a body that serve as a description."""
 
-_OPENING_BYTES = b"---\n"
-_CLOSING_BYTES = b"\n---\n"
+_CLOSING = b"\n---\n"
 _HEADING_MARK = lazy_pattern(r"#{1,6}[ \t]+")
 
 
@@ -41,44 +39,44 @@ def read_skill_metadata(content: bytes, fallback_name: str) -> SkillMetadata:
     description it has the field `summary`, else the first line of the body with text, and the
     flag `no_description`.
     """
-    simple = frontmatter_regex.match_simple_metadata(content)
-    if simple is not None:
-        number = simple.version.strip("\"'")
-        if _is_final(simple.name, simple.description, number):
-            return SkillMetadata(simple.name, simple.description, number, "")
-        raw_versions = [simple.version] if simple.version else []
-        return _build_metadata(simple.name, simple.description, raw_versions, [], fallback_name)
-    head = _parse_subset_head(content)
-    if head is not None:
-        return _metadata_from_front_matter(*head, [], fallback_name)
+    end = len(content)
+    if content.startswith(b"---\n"):  # whatever the body holds, the head can be read
+        closing = content.find(_CLOSING, 3, limits.MAX_FRONT_MATTER_BYTES)
+        end = end if closing < 0 else closing + len(_CLOSING)
     try:
-        document = document_parts.split_document(content)
+        document = document_parts.split_document(content[:end])
     except InvalidInput as error:
         return _metadata_without_front_matter(content, fallback_name, error.code)
+    body = document.body + content[end:]
     if not document.opening:
-        return _metadata_without_front_matter(document.body, fallback_name, "no_frontmatter")
+        return _metadata_without_front_matter(body, fallback_name, "no_frontmatter")
     try:
         front_matter = parse_front_matter(document.front_matter)
     except InvalidInput as error:
-        return _metadata_without_front_matter(document.body, fallback_name, error.code)
+        return _metadata_without_front_matter(body, fallback_name, error.code)
     flags = [] if front_matter.problem is None else [front_matter.problem.code]
     if not document.is_closed:
         flags.append("unclosed_frontmatter")
-    return _metadata_from_front_matter(front_matter, document.body, flags, fallback_name)
+    name = _field_text(front_matter, "name", flags)
+    description = _field_text(front_matter, "description", flags)
+    if not fold_to_line(description):
+        flags.append("no_description")
+        description = summarize_document(front_matter, body)
+    if not name.isascii() or not name.isprintable():
+        from .slug import HIDDEN_NAME, has_hidden_characters
 
-
-def _is_final(name: str, description: str, number: str) -> bool:
-    """Tell whether the values need no folding, cutting or checks, as in most skills."""
-    return (
-        number.isascii()
-        and number.isdigit()
-        and number[0] != "0"
-        and len(number) < 10
-        and 0 < len(name) <= limits.MAX_SKILL_NAME_CHARS
-        and 0 < len(description) <= limits.MAX_DESCRIPTION_CHARS
-        and name == fold_to_line(name)
-        and description == fold_to_line(description)
-    )
+        if has_hidden_characters(name):
+            flags.append(HIDDEN_NAME)
+    name = fold_to_line(name)[: limits.MAX_SKILL_NAME_CHARS]
+    description = fold_to_line(description)
+    if not name:
+        flags.append("no_name")
+    if len(description) > limits.MAX_DESCRIPTION_CHARS:
+        flags.append("description_too_long")
+        description = description[: limits.MAX_DESCRIPTION_CHARS]
+    versions = list(map(front_matter.raw_value, front_matter.version_fields()))
+    number = _greatest_version(versions, flags)
+    return SkillMetadata(name or fallback_name, description, number, " ".join(flags))
 
 
 def encode_skill_metadata(metadata: SkillMetadata) -> bytes:
@@ -124,51 +122,6 @@ def summarize_document(front_matter: FrontMatter, body: bytes) -> str:
     return fold_to_line(front_matter.shown_text("summary")) or summarize_body(
         body[: 4 * limits.MAX_DESCRIPTION_CHARS]
     )
-
-
-def _parse_subset_head(content: bytes) -> tuple[FrontMatter, bytes] | None:
-    """Return front matter and body, None if they need the slower readers."""
-    if not content.startswith(_OPENING_BYTES):
-        return None
-    close = content.find(_CLOSING_BYTES, 3, limits.MAX_FRONT_MATTER_BYTES)
-    if close < 0:
-        return None
-    try:
-        front_matter = frontmatter_subset.parse_subset(content[4 : close + 1].decode())
-    except UnicodeDecodeError:
-        return None
-    return front_matter and (front_matter, content[close + len(_CLOSING_BYTES) :])
-
-
-def _metadata_from_front_matter(
-    front_matter: FrontMatter, body: bytes, flags: list[str], fallback_name: str
-) -> SkillMetadata:
-    name = _field_text(front_matter, "name", flags)
-    description = _field_text(front_matter, "description", flags)
-    if not fold_to_line(description):
-        flags.append("no_description")
-        description = summarize_document(front_matter, body)
-    versions = list(map(front_matter.raw_value, front_matter.version_fields()))
-    return _build_metadata(name, description, versions, flags, fallback_name)
-
-
-def _build_metadata(
-    name: str, description: str, versions: list[str], flags: list[str], fallback_name: str
-) -> SkillMetadata:
-    if not name.isascii() or not name.isprintable():
-        from .slug import HIDDEN_NAME, has_hidden_characters
-
-        if has_hidden_characters(name):
-            flags.append(HIDDEN_NAME)
-    name = fold_to_line(name)[: limits.MAX_SKILL_NAME_CHARS]
-    description = fold_to_line(description)
-    if not name:
-        flags.append("no_name")
-    if len(description) > limits.MAX_DESCRIPTION_CHARS:
-        flags.append("description_too_long")
-        description = description[: limits.MAX_DESCRIPTION_CHARS]
-    number = _greatest_version(versions, flags)
-    return SkillMetadata(name or fallback_name, description, number, " ".join(flags))
 
 
 def _field_text(front_matter: FrontMatter, key: str, flags: list[str]) -> str:

@@ -7,23 +7,18 @@ the folder as name. Other fields of a skill move into its metadata, so nothing i
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from .. import limits
-from . import document_parts, frontmatter_fields
+from . import document_parts
 from .document_parts import DocumentParts
-from .document_update import add_front_matter
-from .frontmatter import load_front_matter, parse_front_matter
-from .frontmatter_fields import (
-    BLOCK_MAP_KIND,
-    NULL_KIND,
-    OTHER_KIND,
+from .document_update import add_front_matter, add_metadata_key
+from .frontmatter import (
     SPEC_FIELDS,
-    TEXT_KIND,
     FrontMatter,
-    FrontMatterField,
+    field_values,
+    parse_front_matter,
 )
 from .skill_document import fill_texts
 from .skill_lint import ERROR, MAX_COMPATIBILITY_CHARS, check_skill
@@ -35,7 +30,6 @@ METADATA_KEY = "metadata"
 _CLIENT_CODES = frozenset(("unknown_field", "metadata_not_text", "flow_style", "asks_for_tools"))
 """Violations of the specification that a client with its own fields accepts."""
 _TITLE_KEY = "title"
-_NUMBER_PATTERN = re.compile(r"[0-9]+(?:\.[0-9A-Za-z.+-]*)?")
 
 
 def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = ()) -> bytes:
@@ -52,7 +46,7 @@ def export_to_spec(content: bytes, slug: str, client_fields: Collection[str] = (
         document = add_front_matter(document)
     document = fill_texts(document, slug, slug, "")
     front_matter = parse_front_matter(document.front_matter.replace("\r\n", "\n"))
-    values = _read_values(front_matter)
+    values = field_values(front_matter)
     extra = _extra_metadata(values, slug, client_fields)
     lines = [f"name: {write_scalar(slug)}", *_format_text_fields(values)]
     is_map = isinstance(values.get(METADATA_KEY), dict | None)
@@ -85,41 +79,6 @@ def _is_conforming(content: bytes, slug: str, client_fields: Collection[str]) ->
 
 def _is_client_field(key: str, client_fields: Collection[str]) -> bool:
     return key in client_fields and key not in SPEC_FIELDS
-
-
-def _read_values(front_matter: FrontMatter) -> dict[str, Any]:
-    """Return the values of front matter; without the YAML parser if all are simple scalars."""
-    found = _read_plain_map(
-        front_matter, {k: field for k, field in front_matter.fields.items() if k != METADATA_KEY}
-    )
-    metadata = front_matter.fields.get(METADATA_KEY)
-    if found is not None and metadata is not None:
-        inner = (
-            _read_plain_map(front_matter, front_matter.metadata)
-            if metadata.kind in (BLOCK_MAP_KIND, NULL_KIND)
-            else None
-        )
-        found = None if inner is None else {**found, METADATA_KEY: inner}
-    if found is None:
-        return load_front_matter(
-            DocumentParts(b"", b"---\n", front_matter.text, b"---\n", b"").to_bytes()
-        )
-    return found
-
-
-def _read_plain_map(
-    front_matter: FrontMatter, fields: Mapping[str, FrontMatterField]
-) -> dict[str, Any] | None:
-    values = {key: _read_plain(front_matter, field) for key, field in fields.items()}
-    return None if None in values.values() else values
-
-
-def _read_plain(front_matter: FrontMatter, field: FrontMatterField) -> str | None:
-    """Return the text of a scalar, None if only the YAML parser can read it."""
-    if field.kind in (TEXT_KIND, NULL_KIND):
-        return field.value
-    raw = front_matter.raw_value(field)
-    return raw if field.kind == OTHER_KIND and _NUMBER_PATTERN.fullmatch(raw) else None
 
 
 def _extra_metadata(
@@ -164,9 +123,7 @@ def _copy_metadata(
     """Yield the metadata as written, with the extra fields added."""
     for key, text in extra.items():
         if key not in front_matter.metadata:
-            changed = frontmatter_fields.add_metadata_key(
-                front_matter, write_scalar(key), quote_scalar(text), "\n"
-            )
+            changed = add_metadata_key(front_matter, write_scalar(key), quote_scalar(text), "\n")
             front_matter = parse_front_matter(changed)
     if METADATA_KEY in front_matter.fields:
         metadata = {**extra, **(values.get(METADATA_KEY) or {})}

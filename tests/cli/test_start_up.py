@@ -87,7 +87,7 @@ def test_an_upsert_of_an_untouched_skill_imports_neither_scan_nor_zstandard(agen
     assert "brain.ops.write_skill" in modules
     unneeded = {
         *("brain.folder.scan", "zstandard", "yaml", "json", "brain.results.trust"),
-        *("brain.skills.frontmatter_nodes"),
+        *("brain.skills.frontmatter"),
         "brain_cli.settings.user_ledgers",
     }
     assert not modules & unneeded

@@ -1,4 +1,4 @@
-"""The fast reader and libyaml agree with PyYAML's own parser on every front matter."""
+"""The reader of front matter and libyaml agree with PyYAML's own parser on every front matter."""
 
 import pytest
 import yaml
@@ -6,15 +6,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
-from brain.skills import (
-    document_parts,
-    frontmatter,
-    frontmatter_regex,
-    frontmatter_subset,
-    strict_yaml,
+from brain.skills import frontmatter, strict_yaml
+from brain.skills.frontmatter import (
+    FLOW_MAP_KIND,
+    SPEC_FIELDS,
+    parse_front_matter,
+    parse_with_yaml,
 )
-from brain.skills.frontmatter_fields import SPEC_FIELDS, TEXT_KIND, FrontMatter
-from brain.skills.frontmatter_nodes import parse_with_yaml
 from brain.skills.skill_metadata import read_skill_metadata
 from brain.skills.strict_yaml import (
     PythonParser,
@@ -29,8 +27,6 @@ from tests.support.cases import read_cases
 from tests.support.refusals import raises_code
 
 CASES = read_cases(__file__)
-
-TYPED = ("name", "description", "title", "metadata")
 
 keys = st.sampled_from(
     [
@@ -95,33 +91,40 @@ heads = st.builds(
 )
 
 
-def comparable(head: FrontMatter) -> dict[str, object]:
-    """Give places, and kinds and values where they matter."""
-    both = [("", head.fields), ("metadata.", head.metadata)]
-    return {
-        prefix + key: field if key in TYPED else field[2:]
-        for prefix, fields in both
-        for key, field in fields.items()
-    }
-
-
 @given(heads)
 @example("name: x\nmetadata:\n  version: 1.0\n\n  title: a\n# c\nx: y\n")
 @example("description: |\n  a\n\n   b\nname: x\n")
+@example("description: |\n  a\n     \nname: x\n")
+@example("description: |+\n  a\n\n\nname: x\n")
 @example("a: b\n\n  c\n")
 @example("tags:\n- a\n-\n")
 @example("metadata: {}\nname: x\n")
-def test_the_line_reader_agrees_with_the_yaml_loader(head):
-    found = frontmatter_subset.parse_subset(head)
-    if found is None:
+@example("metadata:\n# c\n  a: b\n")
+@example("metadata:\n  a: b\n   # c\n  d:\n    e: f\n")
+@example("a: 'b\nc: d'\n")
+@example("a: [b,\nc: d]\n")
+@example("? a\n: b\n")
+@example("{a: b, metadata: {version: 1}}\n")
+@example("a: " + "[b, c], " * 3 + "d\n")
+@example("a: [" + "b, " * 1500 + "b]\nc: [" + "b, " * 1500 + "b]\n")
+@example("x: y\n" + "".join(f"k{number}: v\n" for number in range(1200)))
+def test_the_reader_agrees_with_the_yaml_loader(head):
+    try:
+        full = parse_with_yaml(head)
+    except InvalidInput as error:
+        problem = problem_of(head)
+        assert problem is not None
+        assert (problem.code, problem.message) == (error.code, error.message)
         return
-    full = parse_with_yaml(head)
-    ours, theirs = comparable(found), comparable(full)
-    assert {key: theirs.get(key) for key in ours} == ours
-    assert set(found.fields) == set(full.fields)
-    for key in ("version", "title"):
-        assert (key in found.metadata) == (key in full.metadata)
+    found = parse_front_matter(head)
+    assert found.problem is None
+    assert list(found.fields.items()) == list(full.fields.items())
     assert found.is_flow == full.is_flow
+    metadata = full.fields.get("metadata")
+    if metadata is None or metadata.kind != FLOW_MAP_KIND or found.metadata:
+        assert list(found.metadata.items()) == list(full.metadata.items())
+    else:
+        assert not {"version", "title"} & set(full.metadata)
 
 
 def problem_of(head: str) -> InvalidInput | None:
@@ -273,34 +276,6 @@ def test_deep_nesting_is_refused_by_either_parser(opening, depth, python_only, m
         compose_front_matter("a:\n  " + opening * depth)
 
 
-inner_keys = st.one_of(st.just("version"), keys)
-inner_values = st.one_of(st.sampled_from(['"3"', "4", "'1.2'", "1.10", "v2", "text"]), values)
-heads_with_metadata = st.builds(
-    "name: x\ndescription: d\n{}metadata:\n{}".format,
-    st.sampled_from(["", "", "version: 2\n", "license: MIT\n", "metadata: z\n"]),
-    st.lists(st.builds("  {}: {}\n".format, inner_keys, inner_values), max_size=3).map("".join),
-)
-
-
-@given(
-    st.one_of(heads, heads_with_metadata), st.sampled_from(["", "body\n", "---\nname: evil\n---\n"])
-)
-@example('name: x\ndescription: d\nmetadata:\n  version: "3"\n', "")
-@example("name: x\ndescription: d\nversion: 2\nmetadata:\n  author: z\n", "")
-def test_the_expression_agrees_with_the_yaml_loader(head, body):
-    content = f"---\n{head}---\n{body}".encode()
-    plain = frontmatter_regex.match_simple_metadata(content)
-    if plain is None:
-        return
-    full = parse_with_yaml(document_parts.split_document(content).front_matter)
-    assert [full.fields[key].kind for key in ("name", "description")] == [TEXT_KIND, TEXT_KIND]
-    assert plain.name == full.fields["name"].value
-    assert plain.description == full.fields["description"].value
-    assert [plain.version] * bool(plain.version) == [
-        full.raw_value(f) for f in full.version_fields()
-    ]
-
-
 @given(st.binary(max_size=80), heads)
 def test_a_card_can_be_read_of_anything(noise, head):
     for content in (noise, b"---\n" + noise + b"\n---\n", f"---\n{head}---\n".encode() + noise):
@@ -331,9 +306,9 @@ def test_plain_text_means_itself(value):
         assert node_value(compose_front_matter(f"a: {value}\n")) == {"a": value}
 
 
-def test_the_readers_do_answer_for_ordinary_heads():
+def test_ordinary_heads_are_read_without_the_yaml_parser(monkeypatch):
+    monkeypatch.setattr(frontmatter, "parse_with_yaml", None)
     head = "name: a-skill\ndescription: It's — plain.\nversion: 1.4.9\nlicense: 'MIT'\n"
-    assert frontmatter_regex.match_simple_metadata(f"---\n{head}---\n".encode()) is not None
-    for more in CASES["test_the_readers_do_answer_for_ordinary_heads"]:
-        assert frontmatter_subset.parse_subset(head + more) is not None
-        assert frontmatter_subset.parse_subset((head + more).replace("\n", "\r\n")) is not None
+    for more in ("", *CASES["test_the_readers_do_answer_for_ordinary_heads"]):
+        for end in ("\n", "\r\n"):
+            assert parse_front_matter((head + more).replace("\n", end)).problem is None

@@ -5,14 +5,9 @@ from hypothesis import strategies as st
 
 from brain.errors import InvalidInput
 from brain.skills.document_parts import split_document
-from brain.skills.frontmatter import parse_front_matter
-from brain.skills.frontmatter_fields import FrontMatter
-from brain.skills.frontmatter_nodes import parse_with_yaml
-from brain.skills.frontmatter_recovery import LIMIT_CODES, recover_front_matter
+from brain.skills.frontmatter import LIMIT_CODES, parse_front_matter, parse_with_yaml
 from brain.skills.skill_document import is_noop, replace_document, upsert_document
 from brain.skills.skill_metadata import read_skill_metadata
-
-PROBLEM = InvalidInput("line 2: refused", code="bad_yaml")
 
 keys = st.sampled_from(["name", "description", "version", "metadata", "license", "tags", "a.b"])
 values = st.sampled_from(
@@ -61,30 +56,19 @@ def heads(draw: st.DrawFn) -> str:
     return text
 
 
-def recovered(text: str) -> FrontMatter | None:
-    try:
-        return recover_front_matter(text, PROBLEM)
-    except InvalidInput:
-        return None
-
-
 @given(heads())
 @example("name: a\ndescription: |\n  x: y\n\n  z\nmetadata:\n  version: '3'\n")
-def test_the_recovery_reads_what_yaml_accepts_as_yaml_does(head):
+def test_beside_a_field_that_yaml_refuses_others_are_read_as_yaml_does(head):
     try:
         full = parse_with_yaml(head)
     except InvalidInput:
         return
-    found = recovered(head)
-    assert found is not None
-    for key, field in full.fields.items():
-        assert found.raw_value(found.fields[key]) == full.raw_value(field)
-        if key in ("name", "description", "metadata"):  # the types of others do not matter
-            assert (found.fields[key].kind, found.fields[key].value) == (field.kind, field.value)
-    assert [(key, found.raw_value(field)) for key, field in found.metadata.items()] == [
-        (key, full.raw_value(field)) for key, field in full.metadata.items()
-    ]
-    assert not found.refused
+    found = parse_front_matter(f"{head}refused: a: b\n")
+    assert found.problem is not None
+    refused = found.fields.pop("refused")
+    assert found.refused == (refused,)
+    assert found.fields == full.fields
+    assert found.metadata == full.metadata
 
 
 @given(st.one_of(heads(), st.text(max_size=60), st.text("-:|>'\"[]{}# \t\r\nab", max_size=40)))
