@@ -31,6 +31,7 @@ from ..errors import InvalidInput, printable_text
 from ..named_tuple import NamedTuple
 from ..objects import paths
 from ..util.files import KEY_PREFIXES, KEY_SUFFIXES, SECRET_FILES
+from ..util.text import lazy_pattern
 from .handles import RootPath, open_root, unreadable_error
 
 DEFAULT_RULES_VERSION = b"2"
@@ -200,6 +201,11 @@ MAX_PATTERN_CHARS = 4096
 """Characters in one pattern."""
 
 _STAR, _SLASH = "*", "/"
+_CLASS, _CHAR = r"\[:[^]]*:\]", r"(?:\\.|[^]\\])"
+_FIRST_ITEM = rf"(?>{_CLASS}|(?:\\.|[^\\])(?:-{_CHAR})?+)"
+_SET = rf"\[([!^]?+)({_FIRST_ITEM}(?:{_CLASS}|{_CHAR}(?:-{_CHAR})?+)*+)\]"
+_TOKEN = lazy_pattern(rf"({_SET}|\\?.)", re.DOTALL)
+_ITEM = lazy_pattern(r"\[:([^]]*):\]|\\?(.)(?:-\\?(.))?", re.DOTALL)
 _CHARACTER_CLASSES = {
     "alnum": "0-9A-Za-z",
     "alpha": "A-Za-z",
@@ -272,66 +278,28 @@ def _split_tokens(tokens: Sequence[str], at: str) -> Iterator[list[str]]:
 
 def _tokenize_pattern(pattern: str) -> Iterator[str]:
     """Yield slashes, stars, and expressions of one character."""
-    place = 0
-    while place < len(pattern):
-        char = pattern[place]
-        place += 1
-        if char == "[":
-            expression, place = _parse_bracket(pattern, place)
-            yield expression
-        elif char == "\\":
-            yield _translate_literal(pattern[place : place + 1])
-            place += 1
+    for match in _TOKEN().finditer(pattern):
+        token, negation, items = match.groups()
+        if items:
+            inside = "".join(_translate_items(items))
+            yield f"[^/{inside}]" if negation else f"(?!/)[{inside}]"
+        elif token in ("[", "\\"):  # open, or an escape at the end
+            raise ValueError
+        elif token in (_STAR, _SLASH, "\\/"):
+            yield token[-1]
         else:
-            yield {_STAR: _STAR, "?": "[^/]"}.get(char) or _translate_literal(char)
+            yield "[^/]" if token == "?" else _escape_character(token[-1])
 
 
-def _translate_literal(char: str) -> str:
-    return char if char == _SLASH else _escape_character(char)
+def _translate_items(items: str) -> Iterator[str]:
+    for name, start, end in _ITEM().findall(items):
+        if name not in ("", *_CHARACTER_CLASSES) or (end and end < start):
+            raise ValueError
+        if name or not start:
+            yield _CHARACTER_CLASSES[name]
+        else:
+            yield _escape_character(start) + (end and f"-{_escape_character(end)}")
 
 
 def _escape_character(char: str) -> str:
-    """Return a character escaped for an expression. Raises `ValueError` for ""."""
-    if not char:
-        raise ValueError
     return char if char.isalnum() else f"\\U{ord(char):08x}"
-
-
-def _parse_bracket(pattern: str, place: int) -> tuple[str, int]:
-    """Return the expression of a set that begins before `place`, and the place after it."""
-    negated = pattern[place : place + 1] in ("!", "^")
-    place += negated
-    items: list[str] = []
-    start = ""
-    first = True
-    while first or pattern[place : place + 1] != "]":
-        first = False
-        name = re.compile(r"\[:([^]]*):\]").match(pattern, place)
-        if name:
-            if name[1] not in _CHARACTER_CLASSES:
-                raise ValueError
-            items.append(_CHARACTER_CLASSES[name[1]])
-            place, start = name.end(), ""
-            continue
-        following = pattern[place + 1 : place + 2]
-        is_range = pattern.startswith("-", place) and following not in ("", "]")
-        char, place = _parse_bracket_character(pattern, place)
-        if is_range and start:
-            end, place = _parse_bracket_character(pattern, place)
-            if end < start:
-                raise ValueError
-            items.append(f"{_escape_character(start)}-{_escape_character(end)}")
-            start = ""
-        else:
-            items.append(_escape_character(char))
-            start = char
-    inside = "".join(items)
-    return f"[^/{inside}]" if negated else f"(?!/)[{inside}]", place + 1
-
-
-def _parse_bracket_character(pattern: str, place: int) -> tuple[str, int]:
-    place += pattern[place : place + 1] == "\\"
-    char = pattern[place : place + 1]
-    if not char:
-        raise ValueError
-    return char, place + 1
