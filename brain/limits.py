@@ -36,8 +36,6 @@ MAX_BRANCH_BYTES = 200
 """UTF-8 bytes in the name of a branch."""
 MAX_LINE_MERGE_BYTES = 16 << 20
 """Size of a file that is merged by lines; of longer memory files, only additions are united."""
-MAX_SNAPSHOTS = 10_000_000
-"""Snapshots in the file of a lineage."""
 MAX_RPC_BYTES = 16 << 20
 """Size of one response of a chain node."""
 MAX_RECEIPT_BYTES = 32 << 20

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..digest import NO_DIGEST
 from ..errors import InvalidInput
@@ -221,19 +223,14 @@ def _copy_files(
         yield PendingWrite(entry.path, entry.kind, entry.blob, NO_DIGEST)
 
 
-class _Stream:
-    """A `BlobSource` over pieces, which is read once."""
+class _Stream(io.RawIOBase):
+    """Reads pieces, once."""
 
     def __init__(self, pieces: Iterator[bytes]) -> None:
         self._pieces = pieces
         self._remaining = memoryview(b"")
 
-    def seek(self, offset: int) -> int:
-        """Refuse: only what is stored as the end of another blob is read twice."""
-        raise ValueError(offset)
-
-    def readinto(self, buffer: memoryview) -> int:
-        """Fill `buffer` as far as the next piece goes."""
+    def readinto(self, buffer: Any) -> int:
         while not self._remaining:
             piece = next(self._pieces, None)
             if piece is None:

@@ -8,7 +8,6 @@ alike.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from blake3 import blake3
 from zstandard import ZstdCompressor
@@ -23,10 +22,7 @@ from .blobs import (
     check_content,
 )
 from .connection import Connection
-from .rows import BlobRow
-
-if TYPE_CHECKING:
-    from .rows import BlobSource
+from .rows import BlobRow, BlobSource
 
 ZSTD_LEVEL = 3
 """The last level that costs little."""

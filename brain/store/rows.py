@@ -8,8 +8,8 @@ there is none.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 from blake3 import blake3
@@ -21,19 +21,8 @@ from ..named_tuple import NamedTuple
 from ..objects import paths
 from ..objects.tree_node import LINK
 
-if TYPE_CHECKING:
-    from typing import Protocol
-
-    class BlobSource(Protocol):
-        """Where a large blob is read from, such as a file opened unbuffered or `io.BytesIO`."""
-
-        def readinto(self, buffer: memoryview, /) -> int | None:
-            """Read into `buffer` and return the number of bytes, 0 at the end."""
-
-        def seek(self, offset: int, /) -> int:
-            """Go to `offset` bytes from the start."""
-
-
+BlobSource = io.RawIOBase | io.BytesIO
+"""Where a large blob is read from, such as a file opened unbuffered."""
 LARGE_BLOB_BYTES = 256 << 10
 """Blobs of this many bytes or more are cut into chunks and should be streamed."""
 CHECKSUM_BYTES = 8
@@ -61,8 +50,6 @@ _FACT_SIZES = {
     "meta:brain": DIGEST_SIZE,
     "meta:let-go": 8,
 }
-_COUNTER_FACTS = {OPERATIONS_FACT, EPOCH_FACT, REDACTIONS_FACT, "meta:let-go"}
-"""Facts that begin with a count, which must be below 2^63."""
 
 
 class ObjectKind:
@@ -154,7 +141,8 @@ def find_fact_error(name: str, value: bytes) -> str:
     if size is not None:
         if len(value) != size:
             return f"it has {len(value)} bytes, not {size}"
-        return "its count is too great" if value[0] >= 0x80 and name in _COUNTER_FACTS else ""
+        is_count = name != "meta:brain"  # the others begin with one, which is below 2^63
+        return "its count is too great" if is_count and value[0] >= 0x80 else ""
     if not name.isprintable() or len(name.encode()) > MAX_FACT_NAME_BYTES:
         return "its name is too long or cannot be shown"
     if name.startswith(REF_PREFIX) and not 0 < len(value) <= DIGEST_SIZE:

@@ -61,13 +61,12 @@ from .reader import (
     open_store_reader,
     read_chunk_list,
 )
-from .rows import LARGE_BLOB_BYTES, FindStandalone, ObjectKind, PendingWrite
+from .rows import LARGE_BLOB_BYTES, BlobSource, FindStandalone, ObjectKind, PendingWrite
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from .large_blobs import HashingReader
-    from .rows import BlobSource
 
 MIN_COMPRESSED_BATCH_BYTES = 256 << 10
 """Smallest batch that is compressed, which justifies loading Zstandard."""

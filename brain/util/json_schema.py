@@ -108,17 +108,9 @@ def _find_text_fault(schema: Schema, value: str) -> str:
         return f"has {len(value)} characters, and may have {most}"
     if "\0" in value:
         return "holds a NUL, which no text has"
-    if not _is_encodable(value):
+    if any("\ud800" <= char <= "\udfff" for char in value):
         return "holds half a surrogate pair, which is no character"
     return "".join(_choice_faults(schema, value, "")).strip()
-
-
-def _is_encodable(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _list_faults(schema: Schema, value: list[Any], where: str) -> Iterator[str]:
@@ -144,14 +136,11 @@ def _object_faults(schema: Schema, value: Mapping[str, Any], where: str) -> Iter
             yield from find_schema_faults(allowed[name], item, f"{name}{of_owner}")
         elif is_closed:
             unknown = f"'{printable_text(name, _MAX_SHOWN_CHARS)}'{of_owner}"
-            yield f"there is no {unknown}, {_suggest_name(name, allowed)}"
-
-
-def _suggest_name(name: Any, allowed: Mapping[str, Schema]) -> str:
-    suggestions = suggest_names(str(name), allowed, 1)
-    if suggestions:
-        return f"did you mean {suggestions[0]}?"
-    return f"only {', '.join(allowed) or 'nothing'}"
+            names = suggest_names(str(name), allowed, 1)
+            hint = (
+                f"did you mean {names[0]}?" if names else f"only {', '.join(allowed) or 'nothing'}"
+            )
+            yield f"there is no {unknown}, {hint}"
 
 
 def _show(value: Any) -> str:
