@@ -93,7 +93,7 @@ def groups() -> dict[str, Group]:
         "repo": _group(
             *("brain/repo/transaction.py", "brain/repo/working_copy.py"),
             *("brain/repo/receipts", "brain/repo/signing", "brain/repo/ledgers"),
-            tests="tests/ops/test_pending_writes.py tests/ops/test_lineage_cache.py"
+            tests="tests/ops/test_pending_writes.py"
             " tests/integration/repo/receipts tests/integration/repo/signing"
             " tests/integration/repo/ledgers",
         ),

@@ -489,6 +489,16 @@ def test_content_is_not_refused_for_a_planted_row(robbed):
     assert robbed.files.read("memory/c.md") == b"no secret\n"
 
 
+def test_content_that_came_back_behind_a_redaction_is_named(brain):
+    write_file(brain, "memory/a.md", "a secret\n")
+    brain.snapshot()
+    said = brain.files.redact("memory/a.md", reason="a name").snapshot
+    row = (blob_id(b"a secret\n"), b"a secret\n")
+    brain._session.store._db.execute("INSERT INTO blobs (id, codec, data) VALUES (?, 0, ?)", row)
+    found = [(one.code, one.severity) for one in brain.verify().findings if one.snapshot == said]
+    assert ("not_destroyed", "warning") in found
+
+
 def test_a_redaction_that_the_store_has_forgotten_is_named(brain):
     write_file(brain, "memory/a.md", "a secret\n")
     brain.snapshot()

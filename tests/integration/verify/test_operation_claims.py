@@ -167,6 +167,12 @@ def test_a_merge_over_its_bases_is_valid(brain):
     usable(brain)
 
 
+def test_a_merge_that_names_other_bases_is_found(brain):
+    genesis, _, other = merged(brain)
+    forged(brain, {}, ("merge", (genesis,), ()), other)
+    assert codes(brain) == {"bad_bases"}
+
+
 def test_a_tag_is_a_ref_like_others(brain):
     session = brain._session
     tagged = forged(brain, {"SOUL.md": b"stern"}, ("snapshot",))

@@ -1,13 +1,12 @@
 """One verification: no step loses what another found, and removals meanwhile are no damage."""
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
 from brain import Brain
 from brain.digest import blob_id
-from brain.errors import BrainError, FormatError, NotFound, StoreError
+from brain.errors import FormatError, NotFound, StoreError
 from brain.objects import snapshot as snapshots
 from brain.objects.snapshot import Snapshot
 from brain.repo.session import Session
@@ -20,11 +19,9 @@ from brain.verify import (
     cache_check,
     graph_check,
     object_check,
-    parallel,
     parent_diff,
     receipt_presence,
     table_check,
-    tree_check,
     verification,
 )
 from brain.verify.blob_check import BlobCheck
@@ -153,7 +150,6 @@ def test_what_is_found_depends_on_no_size_of_a_batch(brain, monkeypatch):
         (object_check, "OBJECTS_PER_PART", 1),
         (object_check, "OBJECTS_PER_PART", 7),
         (object_check, "_MAX_REMEMBERED_NODES", 1),
-        (tree_check, "_PATHS_PER_CHECK", 1),
         (cache_check, "_CARDS_PER_BATCH", 1),
     ):
         with monkeypatch.context() as patch:
@@ -229,72 +225,6 @@ def test_findings_past_the_limit_are_not_listed_but_count(brain, monkeypatch):
     assert not found.ok
 
 
-def test_a_thousand_findings_are_listed():
-    assert verification.MAX_LISTED_FINDINGS == 1000
-
-
-class DisturbedReader:
-    """A reader whose number of removals is as this list says, read by read."""
-
-    def __init__(self, *epochs: int | None) -> None:
-        self._epochs = iter(epochs)
-
-    def removal_epoch(self) -> int:
-        epoch = next(self._epochs)
-        if epoch is None:
-            raise StoreError("damaged", code="corrupt_fact")
-        return epoch
-
-
-class DisturbedSession:
-    def __init__(self, *epochs: int | None) -> None:
-        self.reader = DisturbedReader(*epochs)
-        self.log: list[str] = []
-
-    def clear_loaded(self) -> None:
-        self.log.append("clear")
-
-
-@pytest.mark.parametrize(
-    ("epochs", "outcomes", "attempts"),
-    [
-        ((0,), (True,), 1),
-        ((0, 0), (False,), 1),
-        ((0, 1, 1), (False, True), 2),
-        ((0, 1, 1, 1), (False, False), 2),
-        ((0, 1, 1, 2, 2, 3), (False, False, True), 3),
-        ((0, 1, 1, 2, 2, 3), (False, False, False), 3),
-        ((None, None), (False,), 1),
-        ((None, 0), (False,), 1),
-        ((None, 1, 1), (False, True), 2),
-    ],
-)
-def test_a_brain_is_checked_again_only_if_objects_were_removed_meanwhile_three_times_at_most(
-    epochs, outcomes, attempts
-):
-    session = DisturbedSession(*epochs)
-    results = [Verified(ok, "", "", number, 0, "L0", []) for number, ok in enumerate(outcomes)]
-
-    def check() -> Verified:
-        session.log.append("check")
-        return results[session.log.count("check") - 1]
-
-    found = verification._retry_if_disturbed(session, check)  # type: ignore[arg-type]
-    assert found == results[-1]
-    assert session.log == ["clear", "check", "clear"] * attempts
-
-
-def test_nothing_that_a_failed_check_loaded_is_kept():
-    session = DisturbedSession(0)
-
-    def check() -> Verified:
-        raise BrainError("killed", code="worker_died")
-
-    with pytest.raises(BrainError):
-        verification._retry_if_disturbed(session, check)  # type: ignore[arg-type]
-    assert session.log == ["clear", "clear"]
-
-
 @pytest.mark.parametrize("error", [StoreError, NotFound, FormatError])
 def test_blobs_that_cannot_be_read_again_are_a_finding_beside_the_others(brain, monkeypatch, error):
     DAMAGES["3 lineage"][0](brain)
@@ -346,26 +276,6 @@ def test_the_cache_is_compared_only_for_a_lineage_without_errors(brain, monkeypa
     assert codes == ["bad_generation", "missing_receipt", "missing_receipt"]
 
 
-@pytest.mark.parametrize(
-    ("processors", "objects", "forks"), [(1, 0, 0), (2, 0, 1), (2, 10**6, 0), (2, "as many", 1)]
-)
-def test_a_child_compares_the_cache_of_a_large_brain(
-    brain, monkeypatch, processors, objects, forks
-):
-    threshold = brain._session.reader.count_objects() if isinstance(objects, str) else objects
-    monkeypatch.setattr(verification, "processor_count", lambda: processors)
-    monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", threshold)
-    share, children = process_pool.share_jobs, []
-
-    def counting(jobs: int, do: Any, child: Any, count: int | None = None) -> Any:
-        children.append(count)
-        return share(jobs, do, child, count)
-
-    monkeypatch.setattr(verification, "share_jobs", counting)
-    assert brain.verify(deep=True).ok
-    assert children[0] == forks
-
-
 def test_what_a_child_finds_in_the_cache_is_a_finding_of_the_verification(brain, monkeypatch):
     monkeypatch.setattr(verification, "processor_count", lambda: 2)
     monkeypatch.setattr(verification, "_OBJECTS_FOR_CACHE_CHILD", 0)
@@ -382,20 +292,6 @@ def test_what_a_child_finds_in_the_cache_is_a_finding_of_the_verification(brain,
     assert found == [(head.hex(), f"a first row{hint}"), ("", f"a second row{hint}")]
 
 
-def test_a_damaged_blob_is_reported_once_and_other_damaged_objects_stay(brain):
-    damaged, other = OTHER, blob_id(b"third")
-    work = verification._VerificationPass(
-        brain._session, verification.NO_REQUIREMENTS, lambda *step: None
-    )
-    about_damaged = Finding("corrupt_object", "error", "", "", f"object {damaged.hex()} is damaged")
-    about_other = Finding("corrupt_object", "error", "", "", f"object {other.hex()} is damaged")
-    same_name = Finding("bad_size", "error", "", "a.md", f"blob {damaged.hex()} is larger")
-    work.add_findings([about_damaged, about_other, same_name])
-    new = Finding("corrupt_blob", "error", "", "a.md", "damaged")
-    work.replace_blob_findings([new], [damaged])
-    assert work.build_result().findings == [about_other, same_name, new]
-
-
 def test_a_store_that_names_no_brain_hides_no_damaged_object(brain):
     DAMAGES["5 objects"][0](brain)
     brain.close()
@@ -404,15 +300,6 @@ def test_a_store_that_names_no_brain_hides_no_damaged_object(brain):
     assert "the store does not name its brain" in [finding.message for finding in found.findings]
     assert "corrupt_object" in {finding.code for finding in found.findings}
     assert found[:5] == (False, "", "", 0, 0)
-
-
-def test_a_store_is_split_into_parts_that_fill_half_a_queue_at_most(brain, monkeypatch):
-    monkeypatch.setattr(parallel, "MAX_QUEUED_JOBS", 6)
-    monkeypatch.setattr(object_check, "OBJECTS_PER_PART", 1)
-    steps: list[tuple[str, int, int]] = []
-    found = verification.verify_brain(brain._session, progress=lambda *step: steps.append(step))
-    assert found.ok and brain._session.reader.count_objects() > 12
-    assert [step for step in steps if step[0] == "parts"] == [("parts", n, 3) for n in range(3)]
 
 
 def test_what_no_ref_leads_to_hides_no_finding_about_what_one_does(brain):

@@ -24,7 +24,6 @@ from brain.objects.tree_node import (
     TreeNode,
     is_node_boundary,
 )
-from brain.verify import tree_check
 from brain.verify.tree_check import SectionDiff, check_bundles
 from tests.support.node_store import MemoryNodeStore, file_entry
 from tests.support.refusals import raises_code
@@ -365,35 +364,3 @@ def test_a_path_that_no_brain_may_hold_is_refused_wherever_it_is(section, place)
     after = forger.store(cut(files))
     with raises_code("bad_path", FormatError):
         list(check_states(forger._nodes, {}, {section: after}))
-
-
-@pytest.mark.parametrize(
-    ("files", "levels"),
-    [(FILES, 3), ([file_entry(f"{number:05}") for number in range(2000)], 2)],
-    ids=["the least nodes", "usual nodes"],
-)
-def test_only_what_differs_is_read_and_only_paths_that_came_are_cut(monkeypatch, files, levels):
-    forger = Forger()
-    edited = [*files[:40], file_entry(files[40].path, "edited"), *files[41:]]
-    before, after = forger.store(cut(files)), forger.store(cut(edited))
-    hashed: list[str] = []
-
-    def is_boundary(level: int, path: str, count: int) -> bool:
-        hashed.append(path)
-        return is_node_boundary(level, path, count)
-
-    monkeypatch.setattr(tree_check, "is_node_boundary", is_boundary)
-    store = forger._store
-    (diff,) = check_states(store.open_nodes(), {"s": before}, {"s": after})
-    assert (diff.old_entries, diff.new_entries) == ([files[40]], [edited[40]])
-    right_edge = levels
-    assert len(store.loads) <= 2 * levels + right_edge
-    assert len(hashed) == levels - 1  # whether the new nodes end with a cut; the root need not
-
-
-def test_sections_that_are_as_before_are_not_read():
-    store = MemoryNodeStore()
-    nodes = store.open_nodes()
-    root = TreeRoot(bytes(32), 1, 1)
-    assert list(check_states(nodes, {"s": root}, {"s": root})) == []
-    assert store.loads == []

@@ -339,15 +339,16 @@ def test_a_receipt_that_is_gone_is_said_to_be(run):
 
 
 def test_deep_verification_says_what_is_no_receipt(run):
-    run.skills.upsert("oracle", "x\n", receipt=b"A letter")
+    letter = run.skills.upsert("oracle", "x\n", receipt=b"A letter").snapshot
     bad = encode_receipt(Receipt("r", steps=(RunStep("tool", input=keep_text("x")),)))
-    run.skills.upsert("oracle", "y\n", receipt=bad.replace(b'"size":1', b'"size":2'))
+    bad = bad.replace(b'"size":1', b'"size":2')
+    malformed = run.skills.upsert("oracle", "y\n", receipt=bad).snapshot
     assert run.verify().findings == []
     found = run.verify(deep=True)
     assert found.ok
-    assert {(one.code, one.severity) for one in found.findings} == {
-        ("foreign_receipt", "note"),
-        ("bad_receipt", "warning"),
+    assert {(one.snapshot, one.code, one.severity) for one in found.findings} == {
+        (letter, "foreign_receipt", "note"),
+        (malformed, "bad_receipt", "warning"),
     }
 
 
