@@ -7,6 +7,7 @@ otherwise one side follows the other, in an order that depends on the bytes only
 
 from __future__ import annotations
 
+import heapq
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -87,16 +88,7 @@ def _interleave_by_time(
     times = {unit: time for unit in (*a, *b) if (time := time_of(unit)) is not None}
     if not all(unit in times for unit in (*a, *b)) or len({kind for kind, _ in times.values()}) > 1:
         return a + b
-    out: list[MemoryUnit] = []
-    i = j = 0
-    while i < len(a) and j < len(b):
-        if times[b[j]][1] < times[a[i]][1]:
-            out.append(b[j])
-            j += 1
-        else:
-            out.append(a[i])
-            i += 1
-    return out + a[i:] + b[j:]
+    return list(heapq.merge(a, b, key=lambda unit: times[unit][1]))
 
 
 def _subtract_units(units: list[MemoryUnit], others: list[MemoryUnit]) -> list[MemoryUnit]:

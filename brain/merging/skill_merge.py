@@ -116,11 +116,11 @@ def merge_front_matter(base: str, ours: str, theirs: str) -> list[MergePiece]:
         return [_merge_field(base, ours, theirs)]
     by_side = [split_by_key(side.text, side.fields) for side in sides]
     pieces: list[MergePiece] = []
-    for key in _merge_key_order(*by_side):
+    for key in _merge_key_order(*by_side[1:]):
         texts = [chunks.get(key, "") for chunks in by_side]
         if key == "metadata" and _has_block_maps(sides, texts):
             inner = [_split_metadata(*pair) for pair in zip(sides, texts, strict=True)]
-            for name in _merge_key_order(*inner):
+            for name in _merge_key_order(*inner[1:]):
                 pieces.append(_merge_field(*(chunks.get(name, "") for chunks in inner)))
         else:
             pieces.append(_merge_field(*texts))
@@ -154,7 +154,7 @@ def _has_block_maps(sides: list[FrontMatter], texts: list[str]) -> bool:
     )
 
 
-def _merge_key_order(base: LinesByKey, ours: LinesByKey, theirs: LinesByKey) -> list[str]:
+def _merge_key_order(ours: LinesByKey, theirs: LinesByKey) -> list[str]:
     """Return all keys: the longer side's in its order, each other key after its predecessor."""
     first, second = sorted((list(ours), list(theirs)), key=lambda keys: (-len(keys), keys))
     order = list(first)

@@ -74,19 +74,37 @@ def create_branch(session: Session, name: str, rev: str = "@") -> Branch:
 
     Raises `InvalidInput` (`bad_branch`) or `Conflict` (`branch_exists`, `tag_exists`).
     """
-    ref = head_ref(check_branch_name(name))
+    return Branch(name, _create_ref(session, "branch", name, rev).hex(), False)
+
+
+def _create_ref(session: Session, kind: str, name: str, rev: str) -> bytes:
+    """Give a snapshot a name, as a branch or a tag; return the snapshot.
+
+    As in git, there is no branch beside one of that name, and no `a/b` beside `a`.
+    """
+    check_branch_name(name, kind)
+    ref = head_ref(name) if kind == "branch" else TAG_REF_PREFIX + name
     with lock_for_writing(session), store_transaction(session) as tx:
-        _refuse_branch_name(session, name)
-        if session.reader.read_ref(TAG_REF_PREFIX + name) is not None:
+        tagged = tx.read_ref(TAG_REF_PREFIX + name)
+        if tagged is not None:
             raise Conflict(
-                f"there is already a tag {name}",
+                f"the tag {name} is at {tagged.hex()[:12]}; tags do not move",
                 code="tag_exists",
-                hint="choose another name",
+                hint=f"choose another name, or delete it with `brain tag --delete {name}`",
             )
+        for branch in _list_refs(session, _BRANCH_REF_PREFIX):
+            if f"{name}/".startswith(f"{branch}/") or branch.startswith(f"{name}/"):
+                raise Conflict(
+                    f"there is already a branch {branch}",
+                    code="branch_exists",
+                    hint="choose another name, or switch to it with `brain switch`",
+                )
         snapshot_id = session.resolve(rev)
         tx.update_ref(ref, None, snapshot_id)
-        log_operation(session, tx, "branch", f"branch {name}", [(ref, b"", snapshot_id)])
-    return Branch(name, snapshot_id.hex(), False)
+        if kind == "tag":
+            sign_new_snapshot(session, tx, snapshot_id, session.load_snapshot(snapshot_id))
+        log_operation(session, tx, kind, f"{kind} {name}", [(ref, b"", snapshot_id)])
+    return snapshot_id
 
 
 def delete_branch(session: Session, name: str) -> Branch:
@@ -160,20 +178,6 @@ def _require_branch_head(session: Session, name: str) -> bytes:
     return head
 
 
-def _refuse_branch_name(session: Session, name: str) -> None:
-    """Refuse a name beside an equal one, and `a/b` beside `a`, as git does.
-
-    Raises `Conflict` (`branch_exists`).
-    """
-    for branch in _list_refs(session, _BRANCH_REF_PREFIX):
-        if f"{name}/".startswith(f"{branch}/") or branch.startswith(f"{name}/"):
-            raise Conflict(
-                f"there is already a branch {branch}",
-                code="branch_exists",
-                hint="choose another name, or switch to it with `brain switch`",
-            )
-
-
 def list_proposal_tips(session: Session) -> dict[str, bytes]:
     """Return the last snapshot of each proposal, by its name."""
     return _list_refs(session, PROPOSAL_REF_PREFIX)
@@ -200,21 +204,7 @@ def create_tag(session: Session, name: str, rev: str = "@") -> Tag:
 
     Raises `InvalidInput` (`bad_tag`), or `Conflict` (`tag_exists`, `branch_exists`).
     """
-    ref = TAG_REF_PREFIX + check_branch_name(name, "tag")
-    with lock_for_writing(session), store_transaction(session) as tx:
-        known = tx.read_ref(ref)
-        if known is not None:
-            raise Conflict(
-                f"the tag {name} is at {known.hex()[:12]}; tags do not move",
-                code="tag_exists",
-                hint=f"choose another name, or delete it with `brain tag --delete {name}`",
-            )
-        _refuse_branch_name(session, name)
-        snapshot_id = session.resolve(rev)
-        tx.update_ref(ref, None, snapshot_id)
-        sign_new_snapshot(session, tx, snapshot_id, session.load_snapshot(snapshot_id))
-        log_operation(session, tx, "tag", f"tag {name}", [(ref, b"", snapshot_id)])
-    return _describe_tag(session, name, snapshot_id)
+    return _describe_tag(session, name, _create_ref(session, "tag", name, rev))
 
 
 def delete_tag(session: Session, name: str) -> Tag:
