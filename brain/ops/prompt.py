@@ -275,7 +275,7 @@ def build_index(session: Session, rev: str = "@", **options: Unpack[IndexOptions
     made = _render_index(session, snapshot_id, options)
     with suppress(CacheUnusable):  # as good as always there are none, and nothing more is loaded
         cache = session.cache
-        if cache.has_snapshot(snapshot_id) and not cache.read_decisions(PROVISIONAL_KEY):
+        if cache.has_snapshot(snapshot_id) and not cache.read_facts(PROVISIONAL_KEY):
             return made
     from ..repo.find_skill import Skills
     from ..repo.provisional import list_provisional

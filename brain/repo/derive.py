@@ -28,7 +28,7 @@ from ..skills.skill_metadata import (
 )
 from ..skills.skill_version import compare_versions
 from ..skills.slug import is_slug, is_windows_device, slugify
-from .derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
+from .derived_db import MERGES, CacheUnusable, DecisionRow, DerivedSnapshot, Fact, SkillHistoryRow
 from .session import BrainState, Session
 
 if TYPE_CHECKING:
@@ -179,14 +179,22 @@ def build_skill_rows(
     changed: list[Difference],
     is_old: SkillPredicate,
     is_new: SkillPredicate,
-) -> Iterable[SkillHistoryRow]:
-    """Yield the history rows of a snapshot that changed the given full paths."""
+    written: str = "",
+) -> Iterator[SkillHistoryRow]:
+    """Yield the history rows of a snapshot that changed the given full paths.
+
+    A redacted skill has the version `written` by the operation, so that none is assigned twice.
+    """
     pairs = [
         (path, was if was and is_old(path) else None, now if now and is_new(path) else None)
         for path, was, now in changed
     ]
     blobs = [e.blob for _, *both in pairs for e in both if e and e.kind != LINK]
     known = find_cards(session, blobs)
+    new_blobs = {now.blob for _, _, now in pairs if now} if written else set()
+    gone = [blob for blob in new_blobs & known.keys() if known[blob].flags == "redacted"]
+    if len(gone) == 1:
+        known[gone[0]] = known[gone[0]]._replace(version=written)
     for path, was, now in pairs:
         if was == now:
             continue
@@ -194,9 +202,8 @@ def build_skill_rows(
         new = known.get(now.blob, _EMPTY_CARD) if now else None
         card = new or old or _EMPTY_CARD
         slugs = nonstandard_slugs(path, card.name)
-        yield SkillHistoryRow(
-            path, snapshot_id, generation, _classify_change(old, new), card.version, slugs
-        )
+        change = _classify_change(old, new)
+        yield SkillHistoryRow(path, generation, snapshot_id, change, card.version, slugs)
 
 
 def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> int:
@@ -511,8 +518,7 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
         return staged.derived
     snapshot = session.load_snapshot(here)
     if (snapshot.brain or here) != session.brain_id():  # of the brain that a fork came from
-        generation = snapshot.generation
-        return DerivedSnapshot(here, [], (), generation if len(snapshot.parents) > 1 else None)
+        return DerivedSnapshot(here, _merge_facts(here, snapshot))
     after = session.load_state(snapshot.bundle)
     before = session.parent_state(snapshot)
     changed = diff_skills(before, after, MIN_BULK_PATHS if brief else None)
@@ -521,26 +527,11 @@ def derive_snapshot(session: Session, here: bytes, brief: bool = False) -> Deriv
         changed += find_reclassified(before, after, changed, known)
         if len(changed) >= MIN_BULK_PATHS:
             note_declared_names(session, changed)
-    derived = derive_from_changes(here, snapshot, before, after, changed)
-    rows = _restore_redacted_version(session, snapshot, changed, derived.rows)
-    return derived._replace(rows=rows)
+    return derive_from_changes(here, snapshot, before, after, changed)
 
 
-def _restore_redacted_version(
-    session: Session, snapshot: Snapshot, changed: list[Difference], rows: list[SkillHistoryRow]
-) -> list[SkillHistoryRow]:
-    """Take the version of a redacted skill from the operation that wrote it.
-
-    So no version is assigned twice.
-    """
-    number = operation.written_version(snapshot.operation)
-    if not number or len(changed) >= MIN_BULK_PATHS:
-        return rows
-    gone = session.reader.find_redactions([pair.after.blob for pair in changed if pair.after])
-    if len(gone) != 1:
-        return rows
-    paths = {pair.path for pair in changed if pair.after and pair.after.blob in gone}
-    return [row._replace(version=number) if row.path in paths else row for row in rows]
+def _merge_facts(here: bytes, snapshot: Snapshot) -> list[Fact]:
+    return [Fact(MERGES, snapshot.generation, here)] if len(snapshot.parents) > 1 else []
 
 
 def note_declared_names(session: Session, changed: list[Difference]) -> None:
@@ -566,23 +557,23 @@ def derive_from_changes(
     In the latter case the change of one skill is computed when its history is read.
     """
     session = after.session
-    generation = snapshot.generation
-    merge = generation if len(snapshot.parents) > 1 else None
-    decision = derive_decision(session, snapshot_id, snapshot)
+    facts = _merge_facts(snapshot_id, snapshot)
+    if decision := derive_decision(session, snapshot_id, snapshot):
+        facts += decision.facts
     if len(changed) < MIN_BULK_PATHS:
         sides = build_skill_predicates(before, after, changed)
-        return DerivedSnapshot(
-            snapshot_id,
-            list(build_skill_rows(session, snapshot_id, generation, changed, *sides)),
-            (),
-            merge,
-            decision,
+        written = operation.written_version(snapshot.operation)
+        found = build_skill_rows(
+            session, snapshot_id, snapshot.generation, changed, *sides, written
         )
-    row = SkillHistoryRow(BULK_PATH, snapshot_id, generation, CHANGED, "", ())
-    names = [
+        rows = list(found)
+        names = {(slug, row.path) for row in rows for slug in row.slugs}
+        return DerivedSnapshot(snapshot_id, facts + [row.fact for row in rows], names)
+    bulk = Fact(BULK_PATH, snapshot.generation, snapshot_id)
+    names = {
         (slug, path)
         for path, _, now in changed
         if now
         for slug in nonstandard_slugs(path, session.declared_names.get((path, now.blob), ""))
-    ]
-    return DerivedSnapshot(snapshot_id, [row], names, merge, decision)
+    }
+    return DerivedSnapshot(snapshot_id, [*facts, bulk], names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from zlib import crc32
 
@@ -100,33 +100,19 @@ _TABLES = (
     """CREATE TABLE snapshots (
   id BLOB PRIMARY KEY
 ) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE merges (
-  snapshot BLOB PRIMARY KEY,
-  generation INTEGER NOT NULL,
-  checksum BLOB NOT NULL
-) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE history (
-  path TEXT NOT NULL,
+    """CREATE TABLE facts (
+  key TEXT NOT NULL,
   generation INTEGER NOT NULL,
   snapshot BLOB NOT NULL,
-  change INTEGER NOT NULL,
-  version TEXT NOT NULL,
-  slugs TEXT NOT NULL,
+  label TEXT NOT NULL,
+  data BLOB NOT NULL,
   checksum BLOB NOT NULL,
-  PRIMARY KEY (path, generation, snapshot)
+  PRIMARY KEY (key, generation, snapshot)
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE names (
   slug TEXT NOT NULL,
   path TEXT NOT NULL,
   PRIMARY KEY (slug, path)
-) STRICT, WITHOUT ROWID""",
-    """CREATE TABLE decisions (
-  key TEXT NOT NULL,
-  generation INTEGER NOT NULL,
-  snapshot BLOB NOT NULL,
-  data BLOB NOT NULL,
-  checksum BLOB NOT NULL,
-  PRIMARY KEY (key, generation, snapshot)
 ) STRICT, WITHOUT ROWID""",
     """CREATE TABLE lines (
   path TEXT PRIMARY KEY,
@@ -160,8 +146,44 @@ _CACHE = FileFormat(
 
 # The rows
 
-PROVISIONAL_KEY = "provisional"
+MERGES = "/merges"
+"""The key of all snapshots with several parents. A path never begins with "/"."""
+PROVISIONAL_KEY = "/provisional"
 """The key of all decisions that let a provisional change live."""
+
+
+class Fact(NamedTuple):
+    """What a snapshot of a generation says about `key`; `data` is packed.
+
+    A key is the path of a skill, `MERGES`, or what finds a decision. `label` is the version that
+    the skill then has, "" if it was added: so both are found without reading all of a history.
+    """
+
+    key: str
+    generation: int
+    snapshot: bytes
+    label: str = ""
+    data: bytes = b""
+
+
+class SkillHistoryRow(NamedTuple):
+    """A change in the history of a skill; `change` is 0 added, 1 upgraded, 2 changed, 3 removed.
+
+    `generation` is that of the snapshot.
+    """
+
+    path: str
+    generation: int
+    snapshot: bytes
+    change: int
+    version: str
+    slugs: tuple[str, ...]
+
+    @property
+    def fact(self) -> Fact:
+        """The row as a fact."""
+        label = self.version if self.change else ""
+        return Fact(*self[:3], label, pack(self[3:]))
 
 
 class DecisionRow(NamedTuple):
@@ -181,31 +203,43 @@ class DecisionRow(NamedTuple):
     is_provisional: bool
 
     @property
-    def keys(self) -> list[str]:
-        """The keys by which it is found: its skill, its program, and whether it is provisional."""
-        of_program = [program_key(self.program)] if self.program else []
-        return [skill_key(self.slug), *of_program, *[PROVISIONAL_KEY] * self.is_provisional]
+    def facts(self) -> list[Fact]:
+        """The decision by its skill, by its program, and among the provisional ones."""
+        keys = [skill_key(self.slug), *[PROVISIONAL_KEY] * self.is_provisional]
+        keys += [program_key(self.program)] if self.program else []
+        data = pack((*self[:4], int(self.is_provisional)))
+        return [Fact(key, self.generation, self.snapshot, "", data) for key in keys]
+
+
+def decode_skill_row(fact: Fact) -> SkillHistoryRow:
+    """Return the change of a skill that a fact says."""
+    return SkillHistoryRow(*fact[:3], *unpack(fact.data))
+
+
+def decode_decision(fact: Fact) -> DecisionRow:
+    """Return the decision that a fact says."""
+    kind, slug, version, program, is_provisional = unpack(fact.data)
+    return DecisionRow(
+        kind, slug, version, program, fact.snapshot, fact.generation, bool(is_provisional)
+    )
 
 
 def skill_key(slug: str) -> str:
     """Return the key of the decisions about the skills of a slug."""
-    return f"skill {slug}"
+    return f"/skill/{slug}"
 
 
 def program_key(program: bytes) -> str:
     """Return the key of the decisions about a program."""
-    return f"program {program.hex()}"
+    return f"/program/{program.hex()}"
 
 
 MAX_SINGLE_LOOKUPS = 256
 """Up to this many cards are looked up one by one."""
 _METADATA_COLUMNS = typed_columns("blob BLOB, data BLOB, checksum BLOB")
-_HISTORY_COLUMNS = typed_columns(
-    "path TEXT, generation INTEGER, snapshot BLOB, change INTEGER, version TEXT, slugs TEXT,"
-    " checksum BLOB"
+_FACT_COLUMNS = typed_columns(
+    "key TEXT, generation INTEGER, snapshot BLOB, label TEXT, data BLOB, checksum BLOB"
 )
-_MERGE_COLUMNS = typed_columns("snapshot BLOB, generation INTEGER, checksum BLOB")
-_DECISION_COLUMNS = typed_columns("key TEXT, data BLOB, checksum BLOB")
 _LINE_COLUMNS = typed_columns("path TEXT, line TEXT")
 _STATE_COLUMNS = typed_columns("state BLOB, checksum INTEGER")
 _INDEX, _TEXT = "index", "text"
@@ -215,32 +249,15 @@ class CacheUnusable(Exception):
     """The cache file is damaged, full, locked or gone; derive its content again."""
 
 
-class SkillHistoryRow(NamedTuple):
-    """A change in the history of a skill; `change` is 0 added, 1 upgraded, 2 changed, 3 removed.
-
-    `generation` is that of the snapshot.
-    """
-
-    path: str
-    snapshot: bytes
-    generation: int
-    change: int
-    version: str
-    slugs: tuple[str, ...]
-
-
 class DerivedSnapshot(NamedTuple):
-    """Derived data of a snapshot; its ancestors are in the cache already.
+    """Derived data of a snapshot, whose ancestors are in the cache already.
 
-    `extra_names` are further (slug, path) of skills; `merge_generation` is the generation of
-    a snapshot with several parents; `decision` is what the snapshot decides about a skill.
+    `names` are (slug, path) of skills that are not where their slugs say.
     """
 
     snapshot: bytes
-    rows: list[SkillHistoryRow]
-    extra_names: Iterable[tuple[str, str]]
-    merge_generation: int | None
-    decision: DecisionRow | None = None
+    facts: list[Fact]
+    names: Set[tuple[str, str]] = frozenset()
 
 
 @contextmanager
@@ -318,34 +335,13 @@ class DerivedCache:
         for derived in derived_snapshots:
             self.db.execute("INSERT OR IGNORE INTO snapshots (id) VALUES (?)", (derived.snapshot,))
             self.db.execute_many(
-                "INSERT OR REPLACE INTO history"
-                " (path, generation, snapshot, change, version, slugs, checksum)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
-                map(_encode_history_row, derived.rows),
+                "INSERT OR REPLACE INTO facts (key, generation, snapshot, label, data, checksum)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [(*fact, _fact_checksum(fact)) for fact in derived.facts],
             )
-            names = {(slug, row.path) for row in derived.rows for slug in row.slugs}
-            if names := names.union(derived.extra_names):
-                self.db.execute_many(
-                    "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)", sorted(names)
-                )
-            if derived.merge_generation is not None:
-                merge = derived.snapshot, derived.merge_generation
-                self.db.execute(
-                    "INSERT OR REPLACE INTO merges (snapshot, generation, checksum)"
-                    " VALUES (?, ?, ?)",
-                    (*merge, _merge_checksum(*merge)),
-                )
-            if derived.decision is not None:
-                row = derived.decision
-                data = pack((*row[:-1], int(row.is_provisional)))
-                self.db.execute_many(
-                    "INSERT OR REPLACE INTO decisions (key, generation, snapshot, data, checksum)"
-                    " VALUES (?, ?, ?, ?, ?)",
-                    (
-                        (key, row.generation, row.snapshot, data, _decision_checksum(key, data))
-                        for key in row.keys
-                    ),
-                )
+            self.db.execute_many(
+                "INSERT OR IGNORE INTO names (slug, path) VALUES (?, ?)", sorted(derived.names)
+            )
 
     @_errors_as_unusable()
     def find_skill_paths(self, slug: str) -> list[str]:
@@ -359,44 +355,26 @@ class DerivedCache:
         return set(self.db.fetch_all(f"SELECT {typed_columns('slug TEXT, path TEXT')} FROM names"))
 
     @_errors_as_unusable()
-    def read_skill_history(self, path: str, version: str | None = None) -> list[SkillHistoryRow]:
-        """Return the history of the skill at `path`, by generation.
-
-        With `version`, return only the rows that added the skill or have that version.
-        """
-        where, args = "path = ?", [path]
-        if version is not None:
-            where, args = f"{where} AND (change = 0 OR version = ?)", [path, version]
-        sql = f"SELECT {_HISTORY_COLUMNS} FROM history WHERE {where} ORDER BY generation, snapshot"
-        rows = self.db.fetch_all(sql, args)
-        return [_decode_history_row(row) for row in rows]
+    def read_facts(self, key: str, label: str | None = None) -> list[Fact]:
+        """Return the facts about a key, by generation; those without a label or with this one."""
+        where, args = "key = ?", [key]
+        if label is not None:
+            where, args = f"{where} AND label IN ('', ?)", [key, label]
+        return self._fetch_facts(where, args)
 
     @_errors_as_unusable()
-    def list_history_rows(self) -> list[SkillHistoryRow]:
-        """Return the histories of all skills."""
-        sql = f"SELECT {_HISTORY_COLUMNS} FROM history ORDER BY path, generation, snapshot"
-        return [_decode_history_row(row) for row in self.db.fetch_all(sql)]
+    def list_facts(self, pattern: str = "*") -> list[Fact]:
+        """Return the facts about all keys that fit a pattern, as a shell has it."""
+        return self._fetch_facts("key GLOB ?", [pattern])
 
-    @_errors_as_unusable()
-    def list_merges(self) -> list[tuple[bytes, int]]:
-        """Return (snapshot, generation) of all known snapshots with several parents."""
-        rows = self.db.fetch_all(f"SELECT {_MERGE_COLUMNS} FROM merges")
-        if any(_merge_checksum(*merge) != checksum for *merge, checksum in rows):
-            raise StoreError("the cached list of merges is damaged", hint="see `brain doctor`")
-        return [(snapshot, generation) for snapshot, generation, _ in rows]
-
-    @_errors_as_unusable()
-    def read_decisions(self, key: str) -> list[DecisionRow]:
-        """Return the decisions about a skill or a program, by generation."""
-        sql = f"SELECT {_DECISION_COLUMNS} FROM decisions WHERE key = ?"
-        rows = self.db.fetch_all(f"{sql} ORDER BY generation, snapshot", (key,))
-        return [_decode_decision(*row) for row in rows]
-
-    @_errors_as_unusable()
-    def list_decisions(self) -> list[tuple[str, DecisionRow]]:
-        """Return all decisions, each with a key that finds it."""
-        rows = self.db.fetch_all(f"SELECT {_DECISION_COLUMNS} FROM decisions")
-        return [(row[0], _decode_decision(*row)) for row in rows]
+    def _fetch_facts(self, where: str, args: list[str]) -> list[Fact]:
+        sql = f"SELECT {_FACT_COLUMNS} FROM facts WHERE {where} ORDER BY key, generation, snapshot"
+        found = []
+        for *fields, checksum in self.db.fetch_all(sql, args):
+            found.append(fact := Fact(*fields))
+            if _fact_checksum(fact) != checksum:
+                raise StoreError("cached facts are damaged", hint="see `brain doctor`")
+        return found
 
     @_errors_as_unusable()
     def read_index_state(self) -> bytes:
@@ -497,24 +475,9 @@ def open_memory_cache(version: int, folder: str | None = None) -> DerivedCache:
     return DerivedCache(open_in_memory(_CACHE._replace(version=version)), folder)
 
 
-def _encode_history_row(row: SkillHistoryRow) -> tuple[str, int, bytes, int, str, str, bytes]:
-    slugs = "\n".join(row.slugs)
-    checksum = _history_checksum(row, slugs)
-    return row.path, row.generation, row.snapshot, row.change, row.version, slugs, checksum
-
-
-def _decode_history_row(stored: tuple[str, int, bytes, int, str, str, bytes]) -> SkillHistoryRow:
-    path, generation, snapshot, change, version, slugs, checksum = stored
-    names = tuple(slugs.split("\n")) if slugs else ()
-    row = SkillHistoryRow(path, snapshot, generation, change, version, names)
-    if _history_checksum(row, slugs) != checksum:
-        raise StoreError(f"the cached history of {path} is damaged", hint="see `brain doctor`")
-    return row
-
-
-def _history_checksum(row: SkillHistoryRow, slugs: str) -> bytes:
-    text = f"{row.generation} {row.change} {row.version}\n{row.path}\n{slugs}"
-    return checksums.cache_row_checksum(row.snapshot, text.encode("utf-8", "replace"))
+def _fact_checksum(fact: Fact) -> bytes:
+    text = f"{fact.generation} {fact.label}\n{fact.key}\n".encode("utf-8", "replace")
+    return checksums.cache_row_checksum(fact.snapshot, text + fact.data)
 
 
 def show_lines(lines: str) -> str:
@@ -525,18 +488,3 @@ def show_lines(lines: str) -> str:
 def _sum_lines(lines: str) -> int:
     """Return a checksum of lines in any order, to which that of more can be added; 0 without."""
     return sum(map(crc32, lines.encode().split(b"\n")))
-
-
-def _decode_decision(key: str, data: bytes, checksum: bytes) -> DecisionRow:
-    if _decision_checksum(key, data) != checksum:
-        raise StoreError("cached decisions are damaged", hint="see `brain doctor`")
-    row = DecisionRow(*unpack(data))
-    return row._replace(is_provisional=bool(row.is_provisional))
-
-
-def _decision_checksum(key: str, data: bytes) -> bytes:
-    return checksums.cache_row_checksum(key.encode("utf-8", "replace"), data)
-
-
-def _merge_checksum(snapshot: bytes, generation: int) -> bytes:
-    return checksums.cache_row_checksum(snapshot, b"%d" % generation)

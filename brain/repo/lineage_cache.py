@@ -21,7 +21,16 @@ from ..objects.tree_node import TreeEntry
 from ..skills.skill_metadata import SkillMetadata, encode_skill_metadata, read_skill_metadata
 from . import derive
 from .derive import BULK_PATH, find_cards, note_declared_name
-from .derived_db import CacheUnusable, DecisionRow, DerivedCache, SkillHistoryRow
+from .derived_db import (
+    MERGES,
+    CacheUnusable,
+    DecisionRow,
+    DerivedCache,
+    Fact,
+    SkillHistoryRow,
+    decode_decision,
+    decode_skill_row,
+)
 from .session import BrainState, Session, StagedDerivation, head_ref
 
 MAX_CHANGED_PATHS = 2000
@@ -146,48 +155,20 @@ def _list_uncached(session: Session, root: bytes) -> list[bytes]:
     return sorted(ranks, key=ranks.__getitem__)
 
 
-def read_skill_rows(
-    session: Session, path: str, version: str | None = None
-) -> Iterator[SkillHistoryRow]:
-    """Yield the changes of the skill at a full path, in any stored lineage."""
-    found, many = query_cache(
-        session,
-        lambda cache: (
-            cache.read_skill_history(path, version),
-            cache.read_skill_history(BULK_PATH),
-        ),
-    )
-    here = filter_stored(session, [row.snapshot for row in (*found, *many)])
-    yield from (row for row in found if row.snapshot in here)
-    for bulk in many:
-        if bulk.snapshot not in here:
-            continue
-        snapshot = session.load_snapshot(bulk.snapshot)
-        after = session.load_state(snapshot.bundle)
-        before = session.parent_state(snapshot)
-        was = before.get(path)
-        now = after.get(path)
-        if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
-            changed = [Difference(path, was, now)]
-            sides = (
-                derive.build_skill_predicate(before, changed),
-                derive.build_skill_predicate(after, changed),
-            )
-            yield from derive.build_skill_rows(
-                session, bulk.snapshot, bulk.generation, changed, *sides
-            )
+def read_facts(session: Session, *keys: str, label: str | None = None) -> list[Fact]:
+    """Return what stored snapshots say about keys, of each by generation.
 
-
-def filter_stored(session: Session, snapshots: Iterable[bytes]) -> set[bytes]:
-    """Return the snapshots that are stored.
-
-    Raises `NotFound` if one was removed from a lineage that was asked about.
+    With a `label`, only facts with it or without one. Raises `NotFound` if a snapshot was removed
+    from a lineage that was asked about.
     """
-    wanted = set(snapshots)
+    found = query_cache(
+        session, lambda cache: [fact for key in keys for fact in cache.read_facts(key, label)]
+    )
+    wanted = {fact.snapshot for fact in found}
     absent = session.reader.find_missing({one for one in wanted if one not in session.snapshots})
     if absent:
         _refuse_missing_ancestors(session)
-    return wanted - absent
+    return [fact for fact in found if fact.snapshot not in absent]
 
 
 def _refuse_missing_ancestors(session: Session) -> None:
@@ -204,16 +185,39 @@ def _refuse_missing_ancestors(session: Session) -> None:
     session.complete_snapshots = seen
 
 
+def read_skill_rows(
+    session: Session, path: str, version: str | None = None
+) -> Iterator[SkillHistoryRow]:
+    """Yield the changes of the skill at a full path, in any stored lineage.
+
+    With a `version`, only those that added the skill or gave it that version.
+    """
+    for fact in read_facts(session, path, BULK_PATH, label=version):
+        if fact.key != BULK_PATH:
+            yield decode_skill_row(fact)
+            continue
+        snapshot = session.load_snapshot(fact.snapshot)
+        after = session.load_state(snapshot.bundle)
+        before = session.parent_state(snapshot)
+        was, now = before.get(path), after.get(path)
+        if was != now or (was and path.count("/") == 2):  # see `find_reclassified`
+            changed = [Difference(path, was, now)]
+            is_old, is_new = (
+                derive.build_skill_predicate(side, changed) for side in (before, after)
+            )
+            yield from derive.build_skill_rows(
+                session, fact.snapshot, fact.generation, changed, is_old, is_new
+            )
+
+
 def find_nonstandard_paths(session: Session, slug: str) -> list[str]:
     """Return the unusual paths at which a skill of that slug ever was, sorted."""
     return query_cache(session, lambda cache: cache.find_skill_paths(slug))
 
 
 def list_merges(session: Session) -> list[tuple[bytes, int]]:
-    """Return (snapshot, generation) of the snapshots with several parents, in any order."""
-    found = query_cache(session, DerivedCache.list_merges)
-    here = filter_stored(session, [snapshot for snapshot, _ in found])
-    return [row for row in found if row[0] in here]
+    """Return (snapshot, generation) of the snapshots with several parents, by generation."""
+    return [(fact.snapshot, fact.generation) for fact in read_facts(session, MERGES)]
 
 
 def read_decisions(session: Session, key: str) -> list[DecisionRow]:
@@ -221,9 +225,7 @@ def read_decisions(session: Session, key: str) -> list[DecisionRow]:
 
     `key` is from `skill_key` or `program_key`.
     """
-    found = query_cache(session, lambda cache: cache.read_decisions(key))
-    here = filter_stored(session, [row.snapshot for row in found])
-    return [row for row in found if row.snapshot in here]
+    return [decode_decision(fact) for fact in read_facts(session, key)]
 
 
 _CARDS_PER_BATCH = 4096

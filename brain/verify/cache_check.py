@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from ..errors import FormatError, NotFound, StoreError, printable_text
 from ..repo import derive
 from ..repo.derive import SkillWithCard
-from ..repo.derived_db import CacheUnusable, DecisionRow, DerivedSnapshot, SkillHistoryRow
+from ..repo.derived_db import CacheUnusable, Fact
 from ..repo.session import Session
 from ..skills.skill_metadata import encode_skill_metadata, read_skill_metadata
 
@@ -108,13 +108,9 @@ def find_wrong_cards(session: Session) -> Iterator[bytes]:
 def _check_lineages(
     session: Session, roots: Collection[bytes], names: set[tuple[str, str]]
 ) -> Iterator[CacheDeviation]:
-    cached: dict[bytes, list[SkillHistoryRow]] = {}
-    for row in session.cache.list_history_rows():
-        cached.setdefault(row.snapshot, []).append(row)
-    merges = dict(session.cache.list_merges())
-    decisions: dict[bytes, dict[str, DecisionRow]] = {}
-    for key, decision in session.cache.list_decisions():
-        decisions.setdefault(decision.snapshot, {})[key] = decision
+    cached: dict[bytes, list[Fact]] = {}
+    for fact in session.cache.list_facts():
+        cached.setdefault(fact.snapshot, []).append(fact)
     seen: set[bytes] = set()
     queue = list(roots)
     while queue:
@@ -124,19 +120,9 @@ def _check_lineages(
         seen.add(snapshot_id)
         queue += session.load_snapshot(snapshot_id).parents
         expected = derive.derive_snapshot(session, snapshot_id, brief=True)
-        expected_names = {(slug, row.path) for row in expected.rows for slug in row.slugs}
-        if (
-            sorted(expected.rows) != sorted(cached.get(snapshot_id, []))
-            or merges.get(snapshot_id) != expected.merge_generation
-            or decisions.get(snapshot_id, {}) != _expected_decisions(expected)
-            or not expected_names <= names
-        ):
+        facts = cached.get(snapshot_id, [])
+        if sorted(expected.facts) != facts or not expected.names <= names:
             yield (
                 snapshot_id,
                 "the cached changes of skills, its decision or merge differ from the snapshot",
             )
-
-
-def _expected_decisions(expected: DerivedSnapshot) -> dict[str, DecisionRow]:
-    decision = expected.decision
-    return {} if decision is None else dict.fromkeys(decision.keys, decision)

@@ -23,7 +23,7 @@ from ...verdicts.verdict_rules import ATTEMPT_NAME
 from ...verdicts.verdict_types import Verdict
 from .. import lineage_cache
 from ..derive import read_decision_verdict
-from ..derived_db import DerivedCache
+from ..derived_db import skill_key
 from ..lineage_cache import AncestorSet
 from ..provisional import list_provisional
 from ..session import Session, list_rejected_refs
@@ -74,8 +74,9 @@ def find_bar(number: int, upheld: int) -> Fraction:
 def _list_attempts(session: Session) -> list[_Attempt]:
     """Return the attempts that the brain knows, in their order; an accepted one once."""
     inside = AncestorSet(session, session.head())
-    rows = lineage_cache.query_cache(session, DerivedCache.list_decisions)
-    decided = {row.snapshot for _, row in rows if row.snapshot in inside}
+    pattern = skill_key("*")
+    facts = lineage_cache.query_cache(session, lambda cache: cache.list_facts(pattern))
+    decided = {fact.snapshot for fact in facts if fact.snapshot in inside}
     kept = [snapshot for _, snapshot in list_rejected_refs(session)]
     found = sorted(_read(session, [*decided, *kept]))
     said: dict[tuple[int, str, bytes], _Attempt] = {}  # what goes on with one says the last of it

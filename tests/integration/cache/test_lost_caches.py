@@ -101,11 +101,11 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     **{f"cut at {size}": cut(size) for size in (1, 100, 4096, 8192, 20_000)},
     "of a version to come": statement("PRAGMA user_version=99"),
     "of no version": statement("PRAGMA user_version=0"),
-    "without a table": statement("DROP TABLE history"),
+    "without a table": statement("DROP TABLE facts"),
     "without words": statement("DROP TABLE keys"),
-    "with other columns": statement("ALTER TABLE merges RENAME COLUMN generation TO rank"),
-    "with a wrong version": statement("UPDATE history SET version = '77'"),
-    "with a wrong merge": statement("UPDATE merges SET generation = 1"),
+    "with other columns": statement("ALTER TABLE facts RENAME COLUMN generation TO rank"),
+    "with a wrong version": statement("UPDATE facts SET label = '77' WHERE label != ''"),
+    "with a wrong merge": statement("UPDATE facts SET generation = 1 WHERE key = '/merges'"),
     "with wrong cards": statement("UPDATE cards SET data = x'00'"),
     "with wrong lines": statement(
         "UPDATE lines SET line = 'x'; DELETE FROM states WHERE name = 'text'"

@@ -183,7 +183,7 @@ def test_the_names_that_skills_had_in_a_lineage_that_was_undone_are_of_no_concer
         assert brain.skills.upsert("Gone", "Do.\n").version == 2
 
 
-@pytest.mark.parametrize("listing", ["list_skill_names", "list_history_rows", "list_merges"])
+@pytest.mark.parametrize("listing", ["list_skill_names", "list_facts"])
 def test_a_writer_between_two_looks_at_the_cache_makes_it_no_wrong_cache(
     grown, monkeypatch, listing
 ):
