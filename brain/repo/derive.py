@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import suppress
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from .. import limits
 from ..digest import NO_DIGEST
-from ..errors import BrainError, InvalidInput
+from ..errors import BrainError, InvalidInput, StoreError
 from ..objects import bundle as bundles
 from ..objects import operation, paths, tree
 from ..objects.bundle import State
@@ -95,34 +94,31 @@ def find_cards(session: Session, blobs: Iterable[bytes]) -> dict[bytes, SkillMet
     Those that were read from content are staged for the cache.
     """
     wanted = list(dict.fromkeys(blobs))
-    _ = session.cache  # drops what was redacted
+    cache = session.cache  # drops what was redacted
     known = session.loaded_cards
     out = {blob: known[blob] for blob in wanted if blob in known}
     unknown = [blob for blob in wanted if blob not in out] if out else wanted
-    if unknown:
-        found = _find_cached_cards(session, unknown)
-        absent = [blob for blob in unknown if blob not in found]
-        if absent:
-            read = read_cards(session, absent)
-            found.update(read)
-            session.new_cards.update(
-                (blob, encode_skill_metadata(card))
-                for blob, card in read.items()
-                if card.flags not in CONTENT_UNREAD_FLAGS
-            )
-        if len(found) <= _MAX_CARDS_TO_REMEMBER:
-            for blob, card in found.items():
-                known[blob] = card
-        out.update(found)
-    return out
-
-
-def _find_cached_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
-    staged = session.new_cards
-    found = {blob: staged[blob] for blob in blobs if blob in staged}
-    with suppress(CacheUnusable):  # they are read from content
-        found |= session.cache.read_metadata([blob for blob in blobs if blob not in found])
-    return {blob: decode_skill_metadata(data, "") for blob, data in found.items()}
+    if not unknown:
+        return out
+    data = {blob: session.new_cards[blob] for blob in unknown if blob in session.new_cards}
+    try:
+        data |= cache.read_metadata([blob for blob in unknown if blob not in data])
+    except CacheUnusable as error:  # they are read from content
+        if isinstance(error.__cause__, StoreError) and not cache.db.in_transaction:
+            session.give_up_cache(error)
+    found = {blob: decode_skill_metadata(card, "") for blob, card in data.items()}
+    if absent := [blob for blob in unknown if blob not in found]:
+        read = read_cards(session, absent)
+        found.update(read)
+        session.new_cards.update(
+            (blob, encode_skill_metadata(card))
+            for blob, card in read.items()
+            if card.flags not in CONTENT_UNREAD_FLAGS
+        )
+    if len(found) <= _MAX_CARDS_TO_REMEMBER:
+        for blob, card in found.items():
+            session.loaded_cards[blob] = card
+    return out | found
 
 
 def read_cards(session: Session, blobs: list[bytes]) -> dict[bytes, SkillMetadata]:
@@ -202,16 +198,10 @@ def build_skill_rows(
         new = known.get(now.blob, _EMPTY_CARD) if now else None
         card = new or old or _EMPTY_CARD
         slugs = nonstandard_slugs(path, card.name)
-        change = _classify_change(old, new)
+        change = ADDED if old is None else REMOVED if new is None else CHANGED
+        if old and new and compare_versions(new.version, old.version) > 0:
+            change = UPGRADED
         yield SkillHistoryRow(path, generation, snapshot_id, change, card.version, slugs)
-
-
-def _classify_change(old: SkillMetadata | None, new: SkillMetadata | None) -> int:
-    if old is None:
-        return ADDED
-    if new is None:
-        return REMOVED
-    return UPGRADED if compare_versions(new.version, old.version) > 0 else CHANGED
 
 
 def build_skill_predicates(
@@ -278,7 +268,11 @@ def nonstandard_slugs(path: str, name: str) -> tuple[str, ...]:
     plain_slug = _plain_path_slug(path)
     if plain_slug and name in ("", plain_slug):
         return ()
-    return tuple(slug for slug in skill_slugs(path, name) if not _is_standard_path(path, slug))
+    return tuple(
+        slug
+        for slug in skill_slugs(path, name)
+        if not (path.startswith(f"skills/{slug}") and path[7 + len(slug) :] in _SKILL_PATH_ENDINGS)
+    )
 
 
 def skill_slugs(path: str, name: str) -> tuple[str, ...]:
@@ -289,11 +283,6 @@ def skill_slugs(path: str, name: str) -> tuple[str, ...]:
     except InvalidInput:
         name_slug = path_slug
     return tuple(dict.fromkeys((path_slug, name_slug)))
-
-
-def _is_standard_path(path: str, slug: str) -> bool:
-    start = f"skills/{slug}"
-    return path.startswith(start) and path[len(start) :] in _SKILL_PATH_ENDINGS
 
 
 def walk_skills(state: BrainState) -> Iterator[SkillWithCard]:
@@ -463,30 +452,22 @@ def derive_decision(session: Session, here: bytes, snapshot: Snapshot) -> Decisi
     if kind not in _DECISIONS_IN_FORCE:
         return None
     _, slug, _, version, _ = snapshot.operation
-    verdict = read_decision_verdict(session, snapshot)
+    program, lets_live = NO_DIGEST, False
+    if verdict := read_decision_verdict(session, snapshot):
+        from ..programs.program import id_of_files
+        from ..verdicts.verdict_rules import is_provisional
+
+        program = id_of_files(verdict.files) if verdict.files else NO_DIGEST
+        lets_live = verdict.provisional != "" and is_provisional(verdict)
     return DecisionRow(
         kind=kind,
         slug=slug,
         version=version,
-        program=_program_of(verdict),
+        program=program,
         snapshot=here,
         generation=snapshot.generation,
-        is_provisional=verdict is not None and _lets_live(verdict),
+        is_provisional=lets_live,
     )
-
-
-def _lets_live(verdict: Verdict) -> bool:
-    from ..verdicts.verdict_rules import is_provisional
-
-    return verdict.provisional != "" and is_provisional(verdict)
-
-
-def _program_of(verdict: Verdict | None) -> bytes:
-    if verdict is None or not verdict.files:
-        return NO_DIGEST
-    from ..programs.program import id_of_files
-
-    return id_of_files(verdict.files)
 
 
 def read_decision_verdict(session: Session, snapshot: Snapshot) -> Verdict | None:

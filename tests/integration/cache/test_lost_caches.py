@@ -153,6 +153,16 @@ def test_a_table_that_is_missing_is_there_again_after_a_few_commands(grown, cach
         assert brain.repair() == [] and brain.verify(deep=True).ok
 
 
+def test_a_table_of_cards_that_is_missing_is_made_again_by_whoever_reads(grown, caches):
+    answer_all_questions(grown.root)
+    statement("DROP TABLE cards")(file_of(caches))
+    with open_brain(grown.root) as brain:
+        assert brain.skills.list() == grown.truth["skills"]
+    with closing(apsw.Connection(str(file_of(caches)))) as db:
+        ((count,),) = db.execute("SELECT count(*) FROM cards").fetchall()
+    assert count >= len(grown.truth["skills"])
+
+
 def beneath_its_log(file: Path) -> None:
     """Make noise of a file whose log still holds pages that fit."""
     with closing(apsw.Connection(str(file))) as db:
