@@ -68,7 +68,7 @@ def _head(session: Session) -> Iterator[DoctorCheck]:
 
 def _unfinished(session: Session) -> Iterator[DoctorCheck]:
     rows, damaged = session.reader.inspect_pending_writes()
-    foreign = log_entry.check_against_head(session, rows).not_in_head
+    _, foreign = log_entry.check_against_head(session, rows)
     count = len(rows) - len(foreign)
     message = f"{count} files are recorded but not yet written" if count else "none"
     hint = (

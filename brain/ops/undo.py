@@ -103,7 +103,7 @@ class _Step:
     def _read_ref_moves(self) -> list[tuple[str, bytes, bytes]]:
         """Return the refs that the operation moved, each with its snapshots before and after."""
         if self._entry.kind != "switch":
-            return self._entry.refs
+            return list(self._entry.refs)
         moves = []
         for name, before, now in self._entry.refs:
             head = self._tx.read_ref(name)

@@ -35,7 +35,7 @@ class LoggedOperation(NamedTuple):
     author: str
     kind: str
     description: str
-    refs: list[tuple[str, bytes, bytes]]
+    refs: tuple[tuple[str, bytes, bytes], ...]
     files_moved: tuple[bytes, bytes]
     target: int
 
@@ -49,10 +49,7 @@ def decode_log_entry(row: OperationRow) -> LoggedOperation:
             code="bad_operation",
             hint="run `brain verify`, and restore the folder .brain from a copy",
         )
-    time, author, kind, description, refs, files_moved, target = value
-    return LoggedOperation(
-        row.number, row.id, time, author, kind, description, list(refs), files_moved, target
-    )
+    return LoggedOperation(row.number, row.id, *value)
 
 
 def _is_log_entry(value: Any, number: int) -> bool:
@@ -128,8 +125,9 @@ def _decode_merge_state(value: Any) -> MergeState:
     if len(value) not in (5, 6):
         raise ValueError("a wrong number of fields")
     fields = (*value, "merge")[:6]  # early records lack the command
-    state = MergeState(**dict(zip(MergeState._fields, fields, strict=True)))
-    state = state._replace(rows=tuple(map(_decode_conflict_row, state.rows)))
+    state = MergeState(*fields)
+    rows = [(*row, "")[:8] for row in state.rows]  # early records lack our path
+    state = state._replace(rows=tuple(ConflictRow(*row) for row in rows))
     texts = state.revision, state.branch, state.message, state.command
     if type(state.theirs) is not bytes or {*map(type, texts)} != {str}:
         raise ValueError("a field has a wrong type")
@@ -143,28 +141,13 @@ def _decode_merge_state(value: Any) -> MergeState:
     return state
 
 
-def _decode_conflict_row(value: Any) -> ConflictRow:
-    fields = (*value, "")[:8] if len(value) == 7 else value  # early records lack our path
-    return ConflictRow(**dict(zip(ConflictRow._fields, fields, strict=True)))
-
-
-class CheckedPendingWrites(NamedTuple):
-    """Pending writes, compared with the head.
-
-    `writes` are those that agree, each with the head's entry; `not_in_head` are the paths
-    of the others.
-    """
-
-    writes: list[tuple[PendingWrite, TreeEntry | None]]
-    not_in_head: list[str]
-
-
 def check_against_head(
     session: Session, rows: list[PendingWrite], head: bytes = NO_DIGEST
-) -> CheckedPendingWrites:
+) -> tuple[list[tuple[PendingWrite, TreeEntry | None]], list[str]]:
     """Compare pending writes with the head of the folder, so that no row adds another file.
 
-    `head` is that snapshot if the caller has it, else it is looked up.
+    Returns those that agree, each with the head's entry, and the paths of the others. `head` is
+    that snapshot if the caller has it, else it is looked up.
     """
     writes: list[tuple[PendingWrite, TreeEntry | None]] = []
     not_in_head: list[str] = []
@@ -176,4 +159,4 @@ def check_against_head(
             writes.append((row, entry))
         else:
             not_in_head.append(row.path)
-    return CheckedPendingWrites(writes, not_in_head)
+    return writes, not_in_head

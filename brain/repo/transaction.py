@@ -422,15 +422,15 @@ def recover_pending_writes(session: Session, rows: list[PendingWrite]) -> None:
 
     Raises `StoreError` (`foreign_pending`) if a row disagrees with the head.
     """
-    checked = check_against_head(session, rows)
-    if checked.not_in_head:
+    writes, not_in_head = check_against_head(session, rows)
+    if not_in_head:
         raise StoreError(
-            f"pending writes to {working_copy.name_files(checked.not_in_head)} are not in the head",
+            f"pending writes to {working_copy.name_files(not_in_head)} are not in the head",
             code="foreign_pending",
             hint="`brain doctor --repair` drops them and names each",
         )
     with _add_hint(_WAITING_HINT):
-        working_copy.write_files(session, _select_untouched(session, checked.writes))
+        working_copy.write_files(session, _select_untouched(session, writes))
     writable(session.store).clear_pending_writes()
 
 
@@ -440,11 +440,11 @@ def find_pending_writes(session: Session, rows: list[PendingWrite]) -> dict[str,
     Left out are files that were edited since, names that this file system cannot hold, and
     rows that disagree with the head.
     """
-    checked = check_against_head(session, rows)
+    writes, _ = check_against_head(session, rows)
     try:
-        return _select_untouched(session, checked.writes)
+        return _select_untouched(session, writes)
     except InvalidInput:  # none is written before that file can be read
-        return {row.path: entry for row, entry in checked.writes}
+        return {row.path: entry for row, entry in writes}
 
 
 def _select_untouched(
@@ -512,9 +512,9 @@ def write_or_drop_pending(session: Session) -> Iterator[tuple[str, str]]:
     """
     rows, damaged = session.store.inspect_pending_writes()
     yield from (("", reason) for reason in damaged)
-    checked = check_against_head(session, rows)
-    yield from ((path, "the head disagrees") for path in checked.not_in_head)
-    for path, entry in _select_untouched(session, checked.writes).items():
+    writes, not_in_head = check_against_head(session, rows)
+    yield from ((path, "the head disagrees") for path in not_in_head)
+    for path, entry in _select_untouched(session, writes).items():
         try:
             working_copy.write_files(session, {path: entry})
         except BrainError as error:

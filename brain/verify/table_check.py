@@ -32,7 +32,7 @@ def _check_pending_writes(session: Session) -> Iterator[Finding]:
     head, rows, damaged = _read_consistently(session)
     for problem in damaged:
         yield error_finding("corrupt_pending", problem)
-    for path in check_against_head(session, rows, head).not_in_head:
+    for path in check_against_head(session, rows, head)[1]:
         yield error_finding(
             "foreign_pending", f"{printable_text(path)} is pending, but the head disagrees"
         )
